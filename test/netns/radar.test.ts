@@ -4,7 +4,7 @@
  * tshark and an observer; and when all goes as it should, nobody must be called a duplicate (docs/adr/0018).
  */
 import { execFileSync } from 'node:child_process'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, type TestContext } from 'vitest'
 import { type Extra, Holdfast } from '../../src/lab/daemons/holdfast.ts'
 import { ip, macOf, nft } from '../../src/lab/ip.ts'
 import { createLab, type Host, LAB_VIP, LAB_VIP6, type Lab } from '../../src/lab/lab.ts'
@@ -13,6 +13,7 @@ import { ArpObserver } from '../../src/lab/watch/arp-observer.ts'
 import { Capture } from '../../src/lab/watch/capture.ts'
 import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
 import { describeNetns } from '../support/require.ts'
+import { Turns } from '../support/turns.ts'
 import { INTERVAL, PRIORITIES, Trio } from './trio.ts'
 
 /**
@@ -25,11 +26,13 @@ const FOUND_WITHIN = 5_000
 /** Four rounds. */
 const GONE_WITHIN = 8_000
 
-let lab: Lab | undefined
-afterEach(() => {
-  lab?.destroy()
-  lab = undefined
-})
+/** Each test waits on a LAN of its own. */
+const turns = new Turns(5)
+
+const FAMILIES = [
+  ['IPv4', LAB_VIP],
+  ['IPv6', LAB_VIP6],
+] as const
 
 const change = (action: 'add' | 'delete', host: Host, vip: string) => {
   const [length, flags] = vip.includes(':') ? [128, action === 'add' ? ' nodad' : ''] : [32, '']
@@ -51,9 +54,9 @@ type Scene = {
 }
 
 /** One router, Active for so long that its own announcements are over, and a station that speaks no VRRP. */
-async function scene(vip: string, extra: Extra = {}): Promise<Scene> {
+async function scene({ onTestFinished }: TestContext, vip: string, extra: Extra = {}): Promise<Scene> {
   const built = createLab({ routers: 1, clients: ['client', 'observer', 'station'], ipv6: vip.includes(':') })
-  lab = built
+  onTestFinished(() => built.destroy())
   const [router, station] = [built.router(1), built.host('station')]
   for (const host of [router, station]) startResponder(built, host)
   const daemon = new Holdfast(built, { host: router, priority: 200, intervalMs: STEADY, address: vip }, extra)
@@ -104,13 +107,10 @@ function questionsIn(capture: Capture, mac: string, vip: string): string[] {
 }
 
 describeNetns('a station that was given the address', () => {
-  describe.each([
-    ['IPv4', LAB_VIP],
-    ['IPv6', LAB_VIP6],
-  ])('%s', (_, vip) => {
-    test('is found and named, the client is won back, and when it has gone all is well', async () => {
+  describe.each(FAMILIES)('%s', (_, vip) => {
+    turns.test('is found and named, the client is won back, and when it has gone all is well', async (context) => {
       // Only the radar asks: the question before an advertisement finds VRRP routers on real hardware, on veth everybody.
-      const group = await scene(vip, { probeRivals: false })
+      const group = await scene(context, vip, { probeRivals: false })
       const { daemon, prober, router } = group
       const capture = await Capture.start(group.lab, 'radar', 'arp or icmp6')
       const at = intrude(group)
@@ -154,12 +154,13 @@ describeNetns('a station that was given the address', () => {
       else expect([...sources]).toEqual(['0.0.0.0'])
     })
 
-    test.each([
+    const answers = [
       ['alarm: is told of, and nothing is sent', true],
       ['allowed: is none', false],
-    ])('%s', async (_word, isTold) => {
+    ] as const
+    const passive = async (context: TestContext, isTold: boolean) => {
       const mac = '02:00:5e:10:00:07'
-      const other = await scene(vip, {
+      const other = await scene(context, vip, {
         announce: { at: ['0ms'], refresh: false },
         ...(isTold ? { onDuplicate: 'alarm' } : { duplicateAllowed: [mac] }),
       })
@@ -182,7 +183,8 @@ describeNetns('a station that was given the address', () => {
         told(other.daemon).map(({ msg }) => msg),
         'log lines',
       ).toHaveLength(isTold ? 1 : 0)
-    })
+    }
+    for (const [name, isTold] of answers) turns.test(name, (context) => passive(context, isTold))
   })
 })
 
@@ -191,9 +193,9 @@ const DEAF =
   'table ip cut {\n chain arriving {\n type filter hook prerouting priority -300\n ip protocol 112 drop\n }\n }\n'
 
 describeNetns('two routers that no longer hear each other', () => {
-  test('yield: the loser goes, does not flap, and is a Backup again when it is heard', async () => {
+  turns.test('yield: the loser goes, does not flap, and is a Backup again when it is heard', async (context) => {
     const pair = createLab({ routers: 2 })
-    lab = pair
+    context.onTestFinished(() => pair.destroy())
     for (const host of pair.routers) startResponder(pair, host)
     const prober = new Prober(pair, pair.client, LAB_VIP)
     const start = (position: number, priority: number) =>
@@ -247,12 +249,9 @@ describeNetns('two routers that no longer hear each other', () => {
 })
 
 describeNetns('three routers, and all goes as it should', () => {
-  test.each([
-    ['IPv4', LAB_VIP],
-    ['IPv6', LAB_VIP6],
-  ])('%s: nobody is a duplicate in a planned move, a failover, a heal and a reboot', async (_, vip) => {
+  const endures = async ({ onTestFinished }: TestContext, vip: string) => {
     const trio = await Trio.settled(vip)
-    lab = trio.lab
+    onTestFinished(() => trio.lab.destroy())
     const [first] = PRIORITIES
     const r1 = trio.lab.router(1)
     const everybody: Holdfast[] = [1, 2, 3].map((position) => trio.daemon(position))
@@ -294,5 +293,9 @@ describeNetns('three routers, and all goes as it should', () => {
       [],
     )
     expect(await Promise.all([1, 2, 3].map((position) => duplicatesOf(trio.daemon(position))))).toEqual([[], [], []])
-  })
+  }
+  for (const [family, vip] of FAMILIES)
+    turns.test(`${family}: nobody is a duplicate in a planned move, a failover, a heal and a reboot`, (context) =>
+      endures(context, vip),
+    )
 })

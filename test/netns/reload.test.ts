@@ -3,10 +3,10 @@
  * probes it every millisecond, the kernel's own news and the LAN's packets must not tell. And yield and stop, which use
  * the same door.
  */
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { expect, type TestContext } from 'vitest'
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
 import { ip } from '../../src/lab/ip.ts'
 import { createLab, HOLDFAST, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
@@ -16,6 +16,7 @@ import { Capture } from '../../src/lab/watch/capture.ts'
 import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
 import { judgeTime } from '../judge/time.ts'
 import { describeNetns } from '../support/require.ts'
+import { Turns } from '../support/turns.ts'
 
 const INTERVAL = 1_000
 const PRIORITIES = [200, 150, 100] as const
@@ -32,12 +33,7 @@ const VIP6 = 'fd00:77::110'
 const SECOND_VIP6 = 'fd00:77::111'
 
 type Keys = Readonly<Record<string, unknown>>
-
-let lab: Lab | undefined
-afterEach(() => {
-  lab?.destroy()
-  lab = undefined
-})
+type Ran = { readonly status: number | undefined; readonly stdout: string; readonly stderr: string }
 
 /** The router that never changes. */
 const steady = (priority: number): Keys => ({
@@ -89,15 +85,21 @@ class Node {
     writeFileSync(this.file, JSON.stringify(config, null, 2))
   }
 
-  command(...words: readonly string[]) {
-    const [word = '', ...rest] = words
-    return spawnSync(HOLDFAST, [word, ...rest, '--socket', this.daemon.socket], { encoding: 'utf8', timeout: 30_000 })
+  /** The status is `undefined` when the command was ended by a signal. */
+  command(...words: readonly string[]): Promise<Ran> {
+    const argv = [...words, '--socket', this.daemon.socket]
+    return new Promise((resolve) => {
+      execFile(HOLDFAST, argv, { timeout: 30_000 }, (error, stdout, stderr) => {
+        const status = error === null ? 0 : error.code
+        resolve({ status: typeof status === 'number' ? status : undefined, stdout, stderr })
+      })
+    })
   }
 
   /** Writes, reloads, and returns what the command said. */
-  reload(routers: readonly Keys[], keys: Keys = {}): string {
+  async reload(routers: readonly Keys[], keys: Keys = {}): Promise<string> {
     this.write(routers, keys)
-    const { status, stdout, stderr } = this.command('reload')
+    const { status, stdout, stderr } = await this.command('reload')
     expect([status, stderr], `reload on ${this.host.name}`).toEqual([0, ''])
     return stdout
   }
@@ -131,9 +133,9 @@ class Node {
   }
 }
 
-async function settled(nodes = 3): Promise<{ lab: Lab; nodes: Node[]; first: Node }> {
+async function settled({ onTestFinished }: TestContext, nodes = 3): Promise<{ lab: Lab; nodes: Node[]; first: Node }> {
   const network = createLab({ routers: nodes })
-  lab = network
+  onTestFinished(() => network.destroy())
   for (const host of network.routers) startResponder(network, host)
   const all = network.routers.map((_, i) => new Node(network, i + 1))
   for (const node of all) await node.daemon.ready()
@@ -148,17 +150,16 @@ async function settled(nodes = 3): Promise<{ lab: Lab; nodes: Node[]; first: Nod
 const isRemoval = (text: string): boolean => text.startsWith('Deleted')
 
 describeNetns('reload', () => {
-  // 36 processes that reload, one after the other: of 40 s on an idle machine most is theirs.
-  test('a router that means the same is not touched by twelve reloads of three nodes', {
-    timeout: 120_000,
-  }, async () => {
-    const { lab: network, nodes, first } = await settled()
+  const turns = new Turns(3)
+
+  turns.test('a router that means the same is not touched by twelve reloads of three nodes', async (context) => {
+    const { lab: network, nodes, first } = await settled(context)
     const peers = network.routers.map(({ address }) => address)
     const unicast = (host: Host, ...others: readonly string[]) => ({
       transport: { unicast: { source: host.address, peers: others } },
     })
     for (const node of nodes)
-      expect(node.reload([steady(node.priority), steady6(node.priority)])).toMatch(/^vip6: added$/m)
+      expect(await node.reload([steady(node.priority), steady6(node.priority)])).toMatch(/^vip6: added$/m)
     await first.becomes('vip6', 'Active', 'its arrival')
     for (const node of nodes.slice(1)) await node.becomes('vip6', 'Backup', 'its arrival')
     // The first announcements are over.
@@ -202,12 +203,13 @@ describeNetns('reload', () => {
       ({ priority }) => [[steady(priority)]],
     ]
     for (const [i, round] of rounds.entries()) {
-      for (const node of nodes) {
+      const reload = async (node: Node) => {
         const [routers, keys] = round(node)
-        const said = node.reload([...routers, steady6(node.priority)], keys)
+        const said = await node.reload([...routers, steady6(node.priority)], keys)
         expect(said, `round ${i + 1}`).not.toMatch(/^vip6?:/m)
         expect(said).toMatch(/unchanged\n$/)
       }
+      await Promise.all(nodes.map(reload))
       expect(first.rawSockets(), `raw sockets after round ${i + 1}`).toEqual(sockets)
       await sleep(1_200)
     }
@@ -261,216 +263,228 @@ describeNetns('reload', () => {
     expect(await first.snapshot()).toMatchObject({ config: { reloads: { ok: rounds.length + 1, failed: 0 } } })
   })
 
-  test('a bad file: the old configuration stays and everybody is told; a good one by SIGHUP ends it', async () => {
-    const { lab: network, first } = await settled(1)
-    const port = '127.0.0.1:9655'
-    ip(first.host, 'link set lo up')
-    first.daemon.terminate()
-    await first.daemon.exited
-    first.write([steady(200)], { api: { listen: port } })
-    const daemon = new LoggedProcess(network, first.host, [HOLDFAST, 'run', '-c', first.file])
-    await first.becomes('vip', 'Active', 'its second start')
-    const metrics = () => {
-      const script = `console.log(await (await fetch('http://${port}/metrics')).text())`
-      const [file = '', ...argv] = network.commandOn(first.host, ['node', '--input-type=module', '-e', script])
-      const { stdout } = spawnSync(file, argv, { encoding: 'utf8', timeout: 10_000 })
-      return stdout.split('\n').filter((line) => line.startsWith('holdfast_config_'))
-    }
-    const hash = (await first.snapshot()).config.hash ?? ''
-    expect(metrics()).toContain(`holdfast_config_hash ${Number.parseInt(hash, 16)}`)
-    expect(metrics()).toContain('holdfast_config_reload_success 1')
+  turns.test(
+    'a bad file: the old configuration stays and everybody is told; a good one by SIGHUP ends it',
+    async (context) => {
+      const { lab: network, first } = await settled(context, 1)
+      const port = '127.0.0.1:9655'
+      ip(first.host, 'link set lo up')
+      first.daemon.terminate()
+      await first.daemon.exited
+      first.write([steady(200)], { api: { listen: port } })
+      const daemon = new LoggedProcess(network, first.host, [HOLDFAST, 'run', '-c', first.file])
+      await first.becomes('vip', 'Active', 'its second start')
+      const metrics = () => {
+        const stdout = network.exec(first.host, ['curl', '-s', '-m', '10', `http://${port}/metrics`])
+        return stdout.split('\n').filter((line) => line.startsWith('holdfast_config_'))
+      }
+      const hash = (await first.snapshot()).config.hash ?? ''
+      expect(metrics()).toContain(`holdfast_config_hash ${Number.parseInt(hash, 16)}`)
+      expect(metrics()).toContain('holdfast_config_reload_success 1')
 
-    writeFileSync(
-      first.file,
-      'virtualRouters:\n  - { name: vip, vrid: 300, interface: eth0, addresses: [10.77.0.100] }\n',
-    )
-    const bad = first.command('reload')
-    expect([bad.status, bad.stdout]).toEqual([78, ''])
-    expect(bad.stderr.split('\n')[0], 'the place').toMatch(new RegExp(`^${first.file}:2:24: .*300`))
-    expect(bad.stderr).toContain(
-      `holdfast: Cannot reload ${first.file}: one problem; the configuration in force is kept`,
-    )
-    const json = first.command('reload', '--json')
-    expect([json.status, JSON.parse(json.stdout)]).toEqual([
-      78,
-      expect.objectContaining({ ok: false, fault: 'invalid' }),
-    ])
-    const logged = () => daemon.lines.filter(({ text }) => text.includes('"level":50')).map(({ text }) => text)
-    await eventually('the log to name the place', () => logged().some((text) => text.includes(':2:24:')), logged, {
-      within: WITHIN,
-    })
-    expect(await first.snapshot()).toMatchObject({
-      config: {
-        hash,
-        reloads: { ok: 0, failed: 2 },
-        lastReload: { ok: false, reason: 'one problem', problems: [{ line: 2 }] },
-      },
-      routers: [{ name: 'vip', state: 'Active', vrid: 51 }],
-    })
-    expect(first.command('status').stdout).toContain('LAST RELOAD FAILED')
-    expect(metrics()).toContain('holdfast_config_reload_success 0')
-    expect(metrics()).toContain('holdfast_config_reloads_total{result="failed"} 2')
+      writeFileSync(
+        first.file,
+        'virtualRouters:\n  - { name: vip, vrid: 300, interface: eth0, addresses: [10.77.0.100] }\n',
+      )
+      const bad = await first.command('reload')
+      expect([bad.status, bad.stdout]).toEqual([78, ''])
+      expect(bad.stderr.split('\n')[0], 'the place').toMatch(new RegExp(`^${first.file}:2:24: .*300`))
+      expect(bad.stderr).toContain(
+        `holdfast: Cannot reload ${first.file}: one problem; the configuration in force is kept`,
+      )
+      const json = await first.command('reload', '--json')
+      expect([json.status, JSON.parse(json.stdout)]).toEqual([
+        78,
+        expect.objectContaining({ ok: false, fault: 'invalid' }),
+      ])
+      const logged = () => daemon.lines.filter(({ text }) => text.includes('"level":50')).map(({ text }) => text)
+      await eventually('the log to name the place', () => logged().some((text) => text.includes(':2:24:')), logged, {
+        within: WITHIN,
+      })
+      expect(await first.snapshot()).toMatchObject({
+        config: {
+          hash,
+          reloads: { ok: 0, failed: 2 },
+          lastReload: { ok: false, reason: 'one problem', problems: [{ line: 2 }] },
+        },
+        routers: [{ name: 'vip', state: 'Active', vrid: 51 }],
+      })
+      expect((await first.command('status')).stdout).toContain('LAST RELOAD FAILED')
+      expect(metrics()).toContain('holdfast_config_reload_success 0')
+      expect(metrics()).toContain('holdfast_config_reloads_total{result="failed"} 2')
 
-    // No file at all, and one that says so only on this node.
-    rmSync(first.file)
-    expect(first.command('reload')).toMatchObject({
-      status: 78,
-      stderr: expect.stringContaining('there is no such file'),
-    })
-    first.write([{ ...steady(200), addresses: [first.host.address] }])
-    expect(first.command('reload')).toMatchObject({
-      status: 78,
-      stderr: expect.stringContaining('it is the own address'),
-    })
-    expect((await first.router('vip'))?.state).toBe('Active')
+      // No file at all, and one that says so only on this node.
+      rmSync(first.file)
+      expect(await first.command('reload')).toMatchObject({
+        status: 78,
+        stderr: expect.stringContaining('there is no such file'),
+      })
+      first.write([{ ...steady(200), addresses: [first.host.address] }])
+      expect(await first.command('reload')).toMatchObject({
+        status: 78,
+        stderr: expect.stringContaining('it is the own address'),
+      })
+      expect((await first.router('vip'))?.state).toBe('Active')
 
-    first.write([steady(200), other('b', 52, 100)], { api: { listen: port }, log: { level: 'warn' } })
-    daemon.signal('SIGHUP')
-    await first.becomes('b', 'Active', 'SIGHUP')
-    expect(await first.snapshot()).toMatchObject({
-      config: { reloads: { ok: 1, failed: 4 }, lastReload: { ok: true } },
-    })
-    expect(metrics()).toContain('holdfast_config_reload_success 1')
-    expect(network.addresses(first.host)).toEqual(expect.arrayContaining([`${LAB_VIP}/32`, `${SECOND_VIP}/32`]))
-    daemon.signal('SIGTERM')
-    expect((await daemon.exited).code).toBe(0)
-  })
+      first.write([steady(200), other('b', 52, 100)], { api: { listen: port }, log: { level: 'warn' } })
+      daemon.signal('SIGHUP')
+      await first.becomes('b', 'Active', 'SIGHUP')
+      expect(await first.snapshot()).toMatchObject({
+        config: { reloads: { ok: 1, failed: 4 }, lastReload: { ok: true } },
+      })
+      expect(metrics()).toContain('holdfast_config_reload_success 1')
+      expect(network.addresses(first.host)).toEqual(expect.arrayContaining([`${LAB_VIP}/32`, `${SECOND_VIP}/32`]))
+      daemon.signal('SIGTERM')
+      expect((await daemon.exited).code).toBe(0)
+    },
+  )
 
-  test('peers of a unicast router change, and a multicast one comes beside it: neither address nor socket is touched', async () => {
-    const { lab: network, nodes, first } = await settled(2)
+  turns.test(
+    'peers of a unicast router change, and a multicast one comes beside it: neither address nor socket is touched',
+    async (context) => {
+      const { lab: network, nodes, first } = await settled(context, 2)
+      const [, second] = nodes
+      if (second === undefined) throw new Error('no second node')
+      const addresses = network.routers.map(({ address }) => address)
+      const unicast = ({ host, priority }: Node, ...more: readonly string[]) => ({
+        ...steady(priority),
+        transport: { unicast: { source: host.address, peers: [...addresses, ...more] } },
+      })
+      for (const node of [second, first])
+        expect(await node.reload([unicast(node)])).toMatch(/^vip: recreated \(transport multicast → unicast\)$/m)
+      await first.becomes('vip', 'Active', 'its change to unicast')
+      await second.becomes('vip', 'Backup', 'its change to unicast')
+      await eventually(
+        'the socket that had joined the group to be gone',
+        () => nodes.every((node) => node.rawSockets().length > 1),
+        () => nodes.map((node) => node.rawSockets()),
+        { within: WITHIN },
+      )
+      const prober = new Prober(network, network.client, LAB_VIP)
+      const monitor = new LoggedProcess(network, first.host, ['ip', 'monitor', 'address'])
+      await eventually(
+        'the client to be answered',
+        () => prober.owner === 'r1',
+        () => prober.owner,
+        { within: WITHIN },
+      )
+      const sockets = nodes.map((node) => node.rawSockets())
+      for (const node of nodes)
+        expect(await node.reload([unicast(node, '10.77.0.50')])).toMatch(
+          /^vip: changed \(transport\.unicast\.peers .+\)$/m,
+        )
+      for (const node of nodes) {
+        const beside = other('c', 53, node.priority)
+        expect(await node.reload([unicast(node, '10.77.0.50'), beside])).toMatch(/^c: added\n.*1 router unchanged$/m)
+      }
+      await first.becomes('c', 'Active', 'its arrival')
+      // Only who has joined the group hears who is Active.
+      await eventually(
+        'r2 to follow r1 in "c"',
+        async () => (await second.router('c'))?.holder.address === first.host.address,
+        () => second.router('c'),
+        { within: WITHIN },
+      )
+      await sleep(2 * INTERVAL)
+      expect((await second.router('c'))?.state).toBe('Backup')
+      expect(nodes.map((node) => node.rawSockets())).toEqual(sockets)
+      // The TTL alone, as the LAN sees it.
+      const capture = await Capture.start(network, 'ttl', 'ip proto 112', first.host)
+      const near = unicast(first, '10.77.0.50')
+      const before = (await first.snapshot()).config.reloads.ok
+      const far = { ...near, transport: { unicast: { ...near.transport.unicast, ttl: 64 } } }
+      first.write([far, other('c', 53, first.priority)])
+      const dry = await first.command('reload', '--dry-run')
+      expect([dry.status, dry.stdout]).toEqual([
+        0,
+        expect.stringMatching(/^vip: changed \(transport\.unicast\.ttl 255 → 64\)\n.*: would be reloaded \(/),
+      ])
+      expect((await first.snapshot()).config.reloads.ok).toBe(before)
+      expect(await first.reload([far, other('c', 53, first.priority)])).toMatch(
+        /^vip: changed \(transport\.unicast\.ttl 255 → 64\)$/m,
+      )
+      const reloadedAt = Date.now() / 1000
+      await sleep(2.5 * INTERVAL)
+      const ttls = (await capture.stop()).filter(({ vrid, at }) => vrid === '51' && Number(at) > reloadedAt)
+      expect(ttls.length, 'advertisements after the reload').toBeGreaterThan(1)
+      expect(new Set(ttls.map(({ ttl }) => ttl))).toEqual(new Set(['64']))
+      expect(first.rawSockets(), 'one more sender, for that TTL').toEqual(expect.arrayContaining(sockets[0] ?? []))
+      const { lost, sent } = await prober.stop()
+      expect(lost, `probes lost of ${sent}`).toBe(0)
+      expect(monitor.lines.filter(({ text }) => isRemoval(text) && text.includes(`${LAB_VIP}/`))).toEqual([])
+      monitor.killFamily()
+    },
+  )
+
+  turns.test(
+    'a pipe in place of the file: the reload fails at once, and the daemon can still be reloaded and ended',
+    async (context) => {
+      const { first } = await settled(context, 1)
+      rmSync(first.file)
+      execFileSync('mkfifo', [first.file])
+      const { status, stderr } = await first.command('reload')
+      expect(status).toBe(78)
+      expect(stderr).toContain(`${first.file}: Cannot read the configuration: a regular file wanted\n`)
+      rmSync(first.file)
+      expect(await first.reload([steady(200), other('b', 52, 100)])).toMatch(/^b: added$/m)
+      expect((await first.router('vip'))?.state).toBe('Active')
+      first.daemon.terminate()
+      expect((await first.daemon.exited).code).toBe(0)
+    },
+  )
+
+  turns.test(
+    'removed from one node: another one answers, nothing is left; added again it comes back',
+    async (context) => {
+      const { lab: network, nodes, first } = await settled(context)
+      const [, second] = nodes
+      const prober = new Prober(network, network.client, LAB_VIP)
+      await eventually(
+        'the client to be answered',
+        () => prober.owner === 'r1',
+        () => prober.owner,
+        { within: WITHIN },
+      )
+      const sockets = first.rawSockets()
+      expect(await first.reload([other('b', 52, 200)])).toMatch(/vip: removed\nb: added\n/)
+      await second?.becomes('vip', 'Active', 'its removal on r1')
+      await eventually(
+        'r1 to have forgotten it',
+        async () => (await first.router('vip')) === undefined && network.holders(LAB_VIP).join() === 'r2',
+        async () => [network.holders(LAB_VIP), (await first.snapshot()).routers.map(({ name }) => name)],
+        { within: WITHIN },
+      )
+      expect(first.rawSockets(), 'the socket is shared with "b"').toEqual(sockets)
+      expect(await first.reload([steady(200), other('b', 52, 200)])).toMatch(/vip: added\n/)
+      await first.becomes('vip', 'Active', 'its return')
+      await eventually(
+        'r1 alone to hold it',
+        () => network.holders(LAB_VIP).join() === 'r1' && prober.owner === 'r1',
+        () => [network.holders(LAB_VIP), prober.owner],
+        { within: WITHIN },
+      )
+      const { lost, sent } = await prober.stop()
+      expect(lost, `probes lost of ${sent} over a planned move there and back`).toBeLessThan(HANDED_OVER)
+    },
+  )
+
+  turns.test('yield: another one answers, and for that long it stays so; stop: nothing is left', async (context) => {
+    const { lab: network, nodes, first } = await settled(context, 2)
     const [, second] = nodes
     if (second === undefined) throw new Error('no second node')
-    const addresses = network.routers.map(({ address }) => address)
-    const unicast = ({ host, priority }: Node, ...more: readonly string[]) => ({
-      ...steady(priority),
-      transport: { unicast: { source: host.address, peers: [...addresses, ...more] } },
-    })
-    for (const node of [second, first])
-      expect(node.reload([unicast(node)])).toMatch(/^vip: recreated \(transport multicast → unicast\)$/m)
-    await first.becomes('vip', 'Active', 'its change to unicast')
-    await second.becomes('vip', 'Backup', 'its change to unicast')
-    await eventually(
-      'the socket that had joined the group to be gone',
-      () => nodes.every((node) => node.rawSockets().length > 1),
-      () => nodes.map((node) => node.rawSockets()),
-      { within: WITHIN },
-    )
-    const prober = new Prober(network, network.client, LAB_VIP)
-    const monitor = new LoggedProcess(network, first.host, ['ip', 'monitor', 'address'])
-    await eventually(
-      'the client to be answered',
-      () => prober.owner === 'r1',
-      () => prober.owner,
-      { within: WITHIN },
-    )
-    const sockets = nodes.map((node) => node.rawSockets())
-    for (const node of nodes)
-      expect(node.reload([unicast(node, '10.77.0.50')])).toMatch(/^vip: changed \(transport\.unicast\.peers .+\)$/m)
-    for (const node of nodes) {
-      const beside = other('c', 53, node.priority)
-      expect(node.reload([unicast(node, '10.77.0.50'), beside])).toMatch(/^c: added\n.*1 router unchanged$/m)
-    }
-    await first.becomes('c', 'Active', 'its arrival')
-    // Only who has joined the group hears who is Active.
-    await eventually(
-      'r2 to follow r1 in "c"',
-      async () => (await second.router('c'))?.holder.address === first.host.address,
-      () => second.router('c'),
-      { within: WITHIN },
-    )
-    await sleep(2 * INTERVAL)
-    expect((await second.router('c'))?.state).toBe('Backup')
-    expect(nodes.map((node) => node.rawSockets())).toEqual(sockets)
-    // The TTL alone, as the LAN sees it.
-    const capture = await Capture.start(network, 'ttl', 'ip proto 112', first.host)
-    const near = unicast(first, '10.77.0.50')
-    const before = (await first.snapshot()).config.reloads.ok
-    const far = { ...near, transport: { unicast: { ...near.transport.unicast, ttl: 64 } } }
-    first.write([far, other('c', 53, first.priority)])
-    const dry = first.command('reload', '--dry-run')
-    expect([dry.status, dry.stdout]).toEqual([
-      0,
-      expect.stringMatching(/^vip: changed \(transport\.unicast\.ttl 255 → 64\)\n.*: would be reloaded \(/),
-    ])
-    expect((await first.snapshot()).config.reloads.ok).toBe(before)
-    expect(first.reload([far, other('c', 53, first.priority)])).toMatch(
-      /^vip: changed \(transport\.unicast\.ttl 255 → 64\)$/m,
-    )
-    const reloadedAt = Date.now() / 1000
-    await sleep(2.5 * INTERVAL)
-    const ttls = (await capture.stop()).filter(({ vrid, at }) => vrid === '51' && Number(at) > reloadedAt)
-    expect(ttls.length, 'advertisements after the reload').toBeGreaterThan(1)
-    expect(new Set(ttls.map(({ ttl }) => ttl))).toEqual(new Set(['64']))
-    expect(first.rawSockets(), 'one more sender, for that TTL').toEqual(expect.arrayContaining(sockets[0] ?? []))
-    const { lost, sent } = await prober.stop()
-    expect(lost, `probes lost of ${sent}`).toBe(0)
-    expect(monitor.lines.filter(({ text }) => isRemoval(text) && text.includes(`${LAB_VIP}/`))).toEqual([])
-    monitor.killFamily()
-  })
-
-  test('a pipe in place of the file: the reload fails at once, and the daemon can still be reloaded and ended', async () => {
-    const { first } = await settled(1)
-    rmSync(first.file)
-    execFileSync('mkfifo', [first.file])
-    const { status, stderr } = first.command('reload')
-    expect(status).toBe(78)
-    expect(stderr).toContain(`${first.file}: Cannot read the configuration: a regular file wanted\n`)
-    rmSync(first.file)
-    expect(first.reload([steady(200), other('b', 52, 100)])).toMatch(/^b: added$/m)
-    expect((await first.router('vip'))?.state).toBe('Active')
-    first.daemon.terminate()
-    expect((await first.daemon.exited).code).toBe(0)
-  })
-
-  test('removed from one node: another one answers, nothing is left; added again it comes back', async () => {
-    const { lab: network, nodes, first } = await settled()
-    const [, second] = nodes
-    const prober = new Prober(network, network.client, LAB_VIP)
-    await eventually(
-      'the client to be answered',
-      () => prober.owner === 'r1',
-      () => prober.owner,
-      { within: WITHIN },
-    )
-    const sockets = first.rawSockets()
-    expect(first.reload([other('b', 52, 200)])).toMatch(/vip: removed\nb: added\n/)
-    await second?.becomes('vip', 'Active', 'its removal on r1')
-    await eventually(
-      'r1 to have forgotten it',
-      async () => (await first.router('vip')) === undefined && network.holders(LAB_VIP).join() === 'r2',
-      async () => [network.holders(LAB_VIP), (await first.snapshot()).routers.map(({ name }) => name)],
-      { within: WITHIN },
-    )
-    expect(first.rawSockets(), 'the socket is shared with "b"').toEqual(sockets)
-    expect(first.reload([steady(200), other('b', 52, 200)])).toMatch(/vip: added\n/)
-    await first.becomes('vip', 'Active', 'its return')
-    await eventually(
-      'r1 alone to hold it',
-      () => network.holders(LAB_VIP).join() === 'r1' && prober.owner === 'r1',
-      () => [network.holders(LAB_VIP), prober.owner],
-      { within: WITHIN },
-    )
-    const { lost, sent } = await prober.stop()
-    expect(lost, `probes lost of ${sent} over a planned move there and back`).toBeLessThan(HANDED_OVER)
-  })
-
-  test('yield: another one answers, and for that long it stays so; stop: nothing is left', async () => {
-    const { lab: network, nodes, first } = await settled(2)
-    const [, second] = nodes
-    if (second === undefined) throw new Error('no second node')
-    const unknown = first.command('yield', 'web')
+    const unknown = await first.command('yield', 'web')
     expect([unknown.status, unknown.stderr]).toEqual([
       1,
       'holdfast: no virtual router or sync group is called "web": known names: vip\n',
     ])
-    expect(first.command('yield', 'vip', '--for', '60').status).toBe(64)
-    const backup = second.command('yield', 'vip')
+    expect((await first.command('yield', 'vip', '--for', '60')).status).toBe(64)
+    const backup = await second.command('yield', 'vip')
     expect([backup.status, backup.stderr]).toEqual([
       1,
       `holdfast: vip is Backup here; run yield on the Active, ${first.host.address}\n`,
     ])
 
-    const done = first.command('yield', 'vip', '--for', '8s')
+    const done = await first.command('yield', 'vip', '--for', '8s')
     expect([done.status, done.stdout, done.stderr]).toEqual([
       0,
       `vip yields for 8s: ${second.host.address} is Active now\n`,
@@ -479,25 +493,27 @@ describeNetns('reload', () => {
     expect(network.holders(LAB_VIP)).toEqual(['r2'])
     expect((await first.router('vip'))?.priority).toEqual({ base: 200, effective: 1 })
     await first.becomes('vip', 'Active', 'the end of its yield')
-    expect(first.command('yield', '--all', '--for', '10m').stdout).toContain(`: ${second.host.address} is Active now`)
-    expect(first.command('yield', '--all')).toMatchObject({
+    expect((await first.command('yield', '--all', '--for', '10m')).stdout).toContain(
+      `: ${second.host.address} is Active now`,
+    )
+    expect(await first.command('yield', '--all')).toMatchObject({
       status: 1,
       stderr: 'holdfast: no virtual router is Active here\n',
     })
-    expect(first.command('yield', '--cancel').stdout).toBe('vip: yield period ended\n')
+    expect((await first.command('yield', '--cancel')).stdout).toBe('vip: yield period ended\n')
     await first.becomes('vip', 'Active', 'holdfast yield --cancel')
 
     const at = performance.now()
-    const stopped = first.command('stop')
+    const stopped = await first.command('stop')
     expect([stopped.status, stopped.stdout]).toEqual([0, 'holdfast has left\n'])
     expect(performance.now() - at, 'ms').toBeLessThan(WITHIN)
     expect((await first.daemon.exited).code).toBe(0)
     expect(network.holders(LAB_VIP)).toEqual(['r2'])
-    expect(first.command('stop').status, 'nobody is there').toBe(69)
+    expect((await first.command('stop')).status, 'nobody is there').toBe(69)
 
     // Alone there is nobody to yield to.
     await second.becomes('vip', 'Active', 'the end of r1')
-    const alone = second.command('yield', 'vip')
+    const alone = await second.command('yield', 'vip')
     expect([alone.status, alone.stderr]).toEqual([1, 'holdfast: No other node took over: vip is Active again\n'])
   })
 })

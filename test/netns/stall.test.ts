@@ -3,16 +3,18 @@
  * than its Active_Down_Interval, finds its timer expired and the advertisements that forbid it in the socket. The same
  * stalls with the drain switched off show that the test can fail.
  */
-import { execFileSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { promisify } from 'node:util'
+import { expect, type TestContext } from 'vitest'
 import { activeDownIntervalMs } from '../../src/lab/daemons/daemon.ts'
 import { Holdfast, holdfastConfig } from '../../src/lab/daemons/holdfast.ts'
-import { createLab, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
+import { createLab, LAB_VIP } from '../../src/lab/lab.ts'
 import { eventually } from '../../src/lab/wait.ts'
 import { CannotBeJudged } from '../judge/time.ts'
 import { describeNetns, describeRawSocket } from '../support/require.ts'
+import { Turns } from '../support/turns.ts'
 
 const STALLS = 10
 const STALL_MS = 200
@@ -30,35 +32,32 @@ type Stall = {
 }
 
 describeNetns('a stalled Backup', () => {
-  let lab: Lab
-  let active: Holdfast
+  const turns = new Turns(3)
 
-  beforeAll(async () => {
-    lab = createLab({ routers: 2 })
-    const plan = { host: lab.router(1), priority: 200, intervalMs: INTERVAL_MS, address: LAB_VIP }
-    active = new Holdfast(lab, plan, {}, ['--realtime'])
+  /** Each on a LAN of its own, so that a false takeover misleads no other Backup. */
+  async function stallBackup(
+    { onTestFinished }: TestContext,
+    mode: 'drain' | 'no-drain',
+    io = 'addon',
+  ): Promise<Stall[]> {
+    const lab = createLab({ routers: 2 })
+    onTestFinished(() => lab.destroy())
+    const plan = { intervalMs: INTERVAL_MS, address: LAB_VIP }
+    const active = new Holdfast(lab, { ...plan, host: lab.router(1), priority: 200 }, {}, ['--realtime'])
     await active.ready()
     await eventually(
       'r1 to be Active',
       async () => (await active.state()) === 'Active',
       () => active.lines.slice(-3),
-      {
-        within: 5_000,
-      },
+      { within: 5_000 },
     )
-  })
-  afterAll(() => lab.destroy())
-
-  function stallBackup(mode: 'drain' | 'no-drain', io = 'addon'): Stall[] {
     const host = lab.router(2)
-    const plan = { host, priority: 100, intervalMs: INTERVAL_MS, address: LAB_VIP }
-    const directory = join(lab.directory, 'stalled')
-    const file = join(lab.directory, `stalled-${mode}-${io}.yaml`)
-    writeFileSync(file, holdfastConfig(plan, directory, {}, { io }))
+    const file = join(lab.directory, 'stalled.yaml')
+    writeFileSync(file, holdfastConfig({ ...plan, host, priority: 100 }, join(lab.directory, 'stalled'), {}, { io }))
     const script = join(import.meta.dirname, '..', 'support', 'stalled-backup.mjs')
     const [command = '', ...argv] = lab.commandOn(host, ['node', script, file, mode, `${STALLS}`, `${STALL_MS}`])
-    const output = execFileSync(command, argv, { encoding: 'utf8', timeout: 45_000 })
-    return output
+    const { stdout } = await promisify(execFile)(command, argv, { timeout: 45_000 })
+    return stdout
       .trim()
       .split('\n')
       .map((line): Stall => JSON.parse(line))
@@ -67,8 +66,8 @@ describeNetns('a stalled Backup', () => {
   /** The machine may be slower than the protocol: an Active that was silent for as long as that is rightly replaced. */
   const activeWasLate = (stall: Stall) => stall.longestGapMs >= activeDownIntervalMs(100, INTERVAL_MS)
 
-  function neverTakesOver(io: 'addon' | 'raw-socket'): void {
-    const stalls = stallBackup('drain', io)
+  async function neverTakesOver(context: TestContext, io: 'addon' | 'raw-socket'): Promise<void> {
+    const stalls = await stallBackup(context, 'drain', io)
     expect(stalls).toHaveLength(STALLS)
     const inTime = stalls.filter((stall) => !activeWasLate(stall))
     const wrong = inTime.filter((stall) => stall.takeovers.length > 0)
@@ -77,14 +76,14 @@ describeNetns('a stalled Backup', () => {
       throw new CannotBeJudged(`the Active was in time in ${inTime.length} of ${STALLS} stalls, ${JUDGED} wanted`)
   }
 
-  test('never takes over from a living Active', () => neverTakesOver('addon'))
+  turns.test('never takes over from a living Active', (context) => neverTakesOver(context, 'addon'))
 
   describeRawSocket('through raw-socket', () => {
-    test('never takes over from a living Active either', () => neverTakesOver('raw-socket'))
+    turns.test('never takes over from a living Active either', (context) => neverTakesOver(context, 'raw-socket'))
   })
 
-  test('would take over falsely if its timer decided alone', () => {
-    const stalls = stallBackup('no-drain')
+  turns.test('would take over falsely if its timer decided alone', async (context) => {
+    const stalls = await stallBackup(context, 'no-drain')
     const misled = stalls.filter((stall) => stall.takeovers.length > 0).length
     expect(
       misled,
