@@ -1,0 +1,60 @@
+/**
+ * The rows of docs/security.md in which an attacker sends as fast as its machine can: alone, because both CPUs are full
+ * then. All other attacks on a multicast group are security.test.ts.
+ */
+import { expect, test } from 'vitest'
+import { sleep } from '../../src/lab/wait.ts'
+import { judgeTime } from '../judge/time.ts'
+import { advertisementFrame } from '../support/forged-frame.ts'
+import { describeNetns } from '../support/require.ts'
+import { residentKilobytes } from './resident-memory.ts'
+import { downMs, INVENTED, Siege } from './siege.ts'
+
+/** As many as the machine lets the attacker send of 100 000 a second, for so long. */
+const FLOOD_MS = 2_000
+
+describeNetns('as many forged packets as the machine can send', () => {
+  test.each([
+    [
+      'S-18 rivals with invented sources',
+      'advertisements_refused_total',
+      'lower-priority',
+      (source: string) => advertisementFrame({ source, priority: 50 }),
+    ],
+    [
+      'S-19 packets with another TTL',
+      'advertisements_discarded_total',
+      'ttl',
+      (source: string) => advertisementFrame({ source, priority: 255, ttl: 1 }),
+    ],
+  ] as const)('%s: counted or counted as lost, bounded, and over when they are', async (_, metric, reason, frame) => {
+    const siege = await Siege.laid()
+    const flood = async () => {
+      const attack = siege.attacker.keepSending(INVENTED.map(frame), 100_000)
+      await sleep(FLOOD_MS)
+      const onslaught = await attack.stop()
+      // The queue holds some ten thousand.
+      await sleep(500)
+      return onslaught
+    }
+    try {
+      // What a first burst allocates for good is no leak.
+      await flood()
+      const before = await siege.accounts()
+      const memory = residentKilobytes(siege.daemon(1))
+      const { at, sent } = await flood()
+      await siege.calm('a flood')
+      const after = await siege.accounts()
+      for (const name of ['r1', 'r2'] as const) {
+        const counted = after[name].since(before[name], metric, { reason })
+        const lost = after[name].since(before[name], 'receive_overflow_total')
+        expect(counted + lost, `of ${sent} packets counted by ${name}`).toBeGreaterThan(0.95 * sent)
+        expect(after[name].lines - before[name].lines, `log lines of ${name}`).toBeLessThan(600)
+      }
+      expect(residentKilobytes(siege.daemon(1)) - memory, 'growth of r1 in kB').toBeLessThan(24_000)
+      judgeTime('ms without an answer', siege.client(at).longestGap, downMs(2), 'docs/security.md')
+    } finally {
+      siege.lift()
+    }
+  })
+})
