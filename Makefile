@@ -17,7 +17,7 @@ demo: ## three nodes in network namespaces, two failovers, measured (root)
 CONTAINER_FILES := $(filter test/container/%,$(FILES))
 OTHER_FILES := $(filter-out test/container/%,$(FILES))
 # What `make test` runs, without the long forms and the containers.
-SHORT := --project unit --project computing --project waiting --project paired --project alone
+SHORT := --project unit --project computing --project waiting --project matrix --project paired --project alone
 
 unit: ## what needs no root, no network and no wait: under a minute
 	@scripts/setup.sh runtime
@@ -58,7 +58,7 @@ check: ## format, lint, types, architecture
 docs: ## write the parts of docs/ and of bin/holdfast that are made from the code
 	@scripts/setup.sh runtime
 	@node scripts/launcher-flags.mjs
-	@UPDATE_DOCS=1 npx --no-install vitest run test/unit/explain/explain.test.ts test/unit/judge/judge.test.ts test/unit/metrics/metrics.test.ts test/unit/daemon/log-fields.test.ts test/unit/http/published-schemas.test.ts test/references.test.ts
+	@UPDATE_DOCS=1 npx --no-install vitest run test/unit/explain/explain.test.ts test/unit/judge/judge.test.ts test/unit/metrics/metrics.test.ts test/unit/daemon/log-fields.test.ts test/unit/http/published-schemas.test.ts test/unit/support/testing-document.test.ts test/references.test.ts
 
 build: ## leaves bin/holdfast ready to run
 	@scripts/setup.sh runtime

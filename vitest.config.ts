@@ -1,11 +1,11 @@
 /**
- * The order of the test files, and which of them run beside each other. A file of test/netns runs alone unless it is named here, so
+ * Which test files run beside each other, in what order. A file of test/netns runs alone unless it is named here, so
  * that a new one does not find neighbours that its bounds never met. Forks, not threads: the native addon and network namespaces
  * belong to a process. docs/testing.md says which projects `make test` and `make test-all` run.
  */
 import { existsSync } from 'node:fs'
 import { configDefaults, defineConfig } from 'vitest/config'
-import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { LongestFirst } from './test/support/longest-first.ts'
 
 /** No root, no program, no thread, no socket, no wait (test/support/unit-rules.ts): seconds for all of them (docs/testing.md). */
 const UNIT = [
@@ -27,86 +27,87 @@ const COMPUTING = [
 
 /**
  * Daemons on LANs of their own, programs and threads, which wait for timers most of the time. A file that measures milliseconds, takes a CPU
- * or has an interval of 10 ms is not among them. The longest come first, so that none runs on at the end when all the others are through.
+ * or has an interval of 10 ms is not among them.
  */
 const WAITING = [
+  'test/integration/**/*.test.ts',
+  'test/interop/file-matrix.test.ts',
+  'test/interop/haproxy.test.ts',
+  'test/interop/heal-order.test.ts',
+  'test/interop/keepalived-beside.test.ts',
+  'test/interop/keepalived-files.test.ts',
+  'test/interop/keepalived-values.test.ts',
+  'test/interop/rolling-replacement.test.ts',
+  'test/interop/samples.test.ts',
+  'test/interop/strangers.test.ts',
+  'test/interop/unreached-peer.test.ts',
+  'test/netns/address-news.test.ts',
+  'test/netns/agent.test.ts',
+  'test/netns/agent-duties.test.ts',
+  'test/netns/agent-keepalived.test.ts',
+  'test/netns/agent-outage.test.ts',
+  'test/netns/agent-print.test.ts',
+  'test/netns/agent-real-keepalived.test.ts',
+  'test/netns/agent-relocation.test.ts',
+  'test/netns/agent-sentinel.test.ts',
+  'test/netns/agent-status.test.ts',
+  'test/netns/api.test.ts',
+  'test/netns/bad-input.test.ts',
+  'test/netns/capture.test.ts',
+  'test/netns/cli.test.ts',
+  'test/netns/cluster-bootstrap.test.ts',
+  'test/netns/cluster-five.test.ts',
+  'test/netns/cluster-migration.test.ts',
+  'test/netns/code-cache.test.ts',
+  'test/netns/crash-steady.test.ts',
   'test/netns/explain.test.ts',
   'test/netns/explain-chaos.test.ts',
-  'test/netns/reload.test.ts',
-  'test/interop/keepalived-v3.test.ts',
-  'test/netns/radar.test.ts',
-  'test/netns/recording.test.ts',
-  'test/interop/rolling-replacement.test.ts',
-  'test/netns/prometheus.test.ts',
-  'test/netns/cluster-five.test.ts',
-  'test/interop/frr.test.ts',
-  'test/interop/keepalived-v2.test.ts',
-  'test/netns/release.test.ts',
-  'test/netns/agent.test.ts',
-  'test/netns/ingress-off.test.ts',
-  'test/interop/file-matrix.test.ts',
-  'test/netns/bad-input.test.ts',
-  'test/netns/agent-status.test.ts',
-  'test/netns/ipv6.test.ts',
-  'test/netns/cluster-migration.test.ts',
-  'test/interop/heal-order.test.ts',
-  'test/netns/privileges.test.ts',
-  'test/netns/journal.test.ts',
-  'test/netns/moving-network.test.ts',
-  'test/netns/api.test.ts',
-  'test/netns/cli.test.ts',
-  'test/netns/agent-outage.test.ts',
-  'test/interop/unreached-peer.test.ts',
-  'test/netns/agent-relocation.test.ts',
-  'test/netns/cluster-bootstrap.test.ts',
-  'test/interop/keepalived-values.test.ts',
-  'test/netns/agent-real-keepalived.test.ts',
-  'test/netns/managed.test.ts',
-  'test/netns/healthcheck.test.ts',
-  'test/page/status-page.test.ts',
-  'test/interop/strangers.test.ts',
-  'test/netns/keepalived-profile.test.ts',
-  'test/netns/agent-duties.test.ts',
-  'test/netns/node-ip.test.ts',
-  'test/netns/shared-backend.test.ts',
-  'test/netns/crash-steady.test.ts',
-  'test/netns/vips-elsewhere.test.ts',
-  'test/netns/installing-owner.test.ts',
-  'test/interop/samples.test.ts',
-  'test/netns/pod-contract.test.ts',
-  'test/netns/service-manager.test.ts',
-  'test/netns/raw-socket.test.ts',
-  'test/netns/notify.test.ts',
-  'test/netns/linux-sockets.test.ts',
-  'test/interop/haproxy.test.ts',
-  'test/netns/linux-network.test.ts',
   'test/netns/explain-third.test.ts',
-  'test/netns/owner-status.test.ts',
-  'test/netns/keepalived-reload.test.ts',
-  'test/netns/log.test.ts',
-  'test/netns/open-connections.test.ts',
-  'test/netns/quiet-lan.test.ts',
+  'test/netns/healthcheck.test.ts',
+  'test/netns/ingress-off.test.ts',
+  'test/netns/installing-owner.test.ts',
+  'test/netns/ipv6.test.ts',
+  'test/netns/journal.test.ts',
   'test/netns/journald.test.ts',
-  'test/netns/presets.test.ts',
-  'test/netns/native-addon.test.ts',
-  'test/netns/address-news.test.ts',
+  'test/netns/keepalived-profile.test.ts',
+  'test/netns/keepalived-reload.test.ts',
+  'test/netns/lab.test.ts',
   'test/netns/linux-frames.test.ts',
-  'test/netns/agent-print.test.ts',
-  'test/netns/optional-packages.test.ts',
-  'test/netns/capture.test.ts',
-  'test/netns/troubleshooting.test.ts',
-  'test/netns/code-cache.test.ts',
-  'test/netns/native-bin.test.ts',
   'test/netns/linux-guardian.test.ts',
-  'test/interop/keepalived-beside.test.ts',
-  'test/netns/node-versions.test.ts',
-  'test/netns/webhook.test.ts',
-  'test/netns/agent-keepalived.test.ts',
   'test/netns/linux-neighbors.test.ts',
-  'test/netns/agent-sentinel.test.ts',
-  'test/interop/keepalived-files.test.ts',
-  'test/integration/**/*.test.ts',
+  'test/netns/linux-network.test.ts',
+  'test/netns/linux-sockets.test.ts',
+  'test/netns/log.test.ts',
+  'test/netns/managed.test.ts',
+  'test/netns/moving-network.test.ts',
+  'test/netns/native-addon.test.ts',
+  'test/netns/native-bin.test.ts',
+  'test/netns/node-ip.test.ts',
+  'test/netns/node-versions.test.ts',
+  'test/netns/notify.test.ts',
+  'test/netns/open-connections.test.ts',
+  'test/netns/optional-packages.test.ts',
+  'test/netns/owner-status.test.ts',
+  'test/netns/pod-contract.test.ts',
+  'test/netns/presets.test.ts',
+  'test/netns/privileges.test.ts',
+  'test/netns/prometheus.test.ts',
+  'test/netns/quiet-lan.test.ts',
+  'test/netns/radar.test.ts',
+  'test/netns/raw-socket.test.ts',
+  'test/netns/recording.test.ts',
+  'test/netns/release.test.ts',
+  'test/netns/reload.test.ts',
+  'test/netns/service-manager.test.ts',
+  'test/netns/shared-backend.test.ts',
+  'test/netns/troubleshooting.test.ts',
+  'test/netns/vips-elsewhere.test.ts',
+  'test/netns/webhook.test.ts',
+  'test/page/status-page.test.ts',
 ]
+
+/** Four pairs of daemons at work in each file, whose bounds tell mechanisms apart by fractions of a second: three beside each other. */
+const MATRIX = ['test/interop/frr.test.ts', 'test/interop/keepalived-v2.test.ts', 'test/interop/keepalived-v3.test.ts']
 
 /** Bounds of milliseconds at intervals of 100 ms and more: two beside each other leave each a CPU. */
 const PAIRED = [
@@ -115,43 +116,37 @@ const PAIRED = [
   'test/netns/failover.test.ts',
   'test/netns/guardian.test.ts',
   'test/netns/native-probe.test.ts',
+  'test/netns/port.test.ts',
   'test/netns/relocation.test.ts',
+  'test/netns/safety-nets.test.ts',
   'test/netns/security-claims.test.ts',
   'test/netns/security-modes.test.ts',
+  'test/netns/security.test.ts',
 ]
 
-/** Long forms, which `make test-all` adds: a model held against the real keepalived, and scenarios that unit tests play as well. */
-const LONG = ['test/interop/keepalived-model.test.ts', 'test/netns/shared-scenarios.test.ts']
-
-/** Long forms that need the machine for themselves: random faults, soak, every accident of the matrix, 255 routers. */
-const LONG_ALONE = [
+/**
+ * Long forms, which `make test-all` adds: a model held against the real keepalived, scenarios that unit tests play as well, random faults
+ * and the soak at intervals of 100 ms.
+ */
+const LONG = [
   'test/chaos/**/*.test.ts',
-  'test/netns/crash-matrix.test.ts',
-  'test/netns/many-routers.test.ts',
+  'test/interop/keepalived-model.test.ts',
+  'test/netns/shared-scenarios.test.ts',
   'test/soak/**/*.test.ts',
 ]
 
-/** Files of `waiting` that run together on two cores. On average one takes a fifth of a CPU, but those of test/interop play several pairs at once. */
-const WAIT_TOGETHER = 4
+/** Long forms that need the machine for themselves: every accident of the matrix at 10 ms, 255 routers. */
+const LONG_ALONE = ['test/netns/crash-matrix.test.ts', 'test/netns/many-routers.test.ts']
+
+/** Files of `waiting` that run together on two cores: on average one takes a seventh of a CPU. */
+const WAIT_TOGETHER = 7
 
 /** With a Docker engine, which changes the firewall and forwarding of the machine: after all others (scripts/container-tests.sh). */
 const CONTAINER = ['test/container/**/*.test.ts']
 
-for (const file of [...WAITING, ...PAIRED, ...LONG, ...LONG_ALONE])
+for (const file of [...WAITING, ...MATRIX, ...PAIRED, ...LONG, ...LONG_ALONE])
   if (!file.includes('*') && !existsSync(new URL(file, import.meta.url)))
-    throw new Error(`Cannot order test files: there is no ${file}`)
-
-/** Within a project as listed above, whatever an earlier run on this machine took. */
-class AsListed extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const place = ({ moduleId }: TestSpecification) => {
-      const at = WAITING.findIndex((file) => moduleId.endsWith(`/${file}`))
-      return at < 0 ? WAITING.length : at
-    }
-    const sorted = await super.sort(files)
-    return sorted.sort((one, other) => (one.project === other.project ? place(one) - place(other) : 0))
-  }
-}
+    throw new Error(`Cannot sort test files into projects: there is no ${file}`)
 
 /** Groups come one after the other; of each, so many files are beside each other. */
 const group = (
@@ -182,7 +177,7 @@ export default defineConfig({
     reporters: ['default'],
     // The first line of a failure has to say what was seen, not "[ Array(1) ]": often it is all that is kept.
     chaiConfig: { truncateThreshold: 1_000 },
-    sequence: { sequencer: AsListed },
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         extends: true as const,
@@ -198,17 +193,18 @@ export default defineConfig({
       },
       group(1, 'computing', 2, COMPUTING),
       group(2, 'waiting', WAIT_TOGETHER, WAITING),
-      group(3, 'paired', 2, PAIRED),
+      group(3, 'matrix', 3, MATRIX),
+      group(4, 'paired', 2, PAIRED),
       group(
-        4,
+        5,
         'alone',
         1,
         ['test/**/*.test.ts'],
-        [...UNIT, ...COMPUTING, ...WAITING, ...PAIRED, ...LONG, ...LONG_ALONE, ...CONTAINER],
+        [...UNIT, ...COMPUTING, ...WAITING, ...MATRIX, ...PAIRED, ...LONG, ...LONG_ALONE, ...CONTAINER],
       ),
-      group(5, 'long', 3, LONG),
-      group(6, 'long-alone', 1, LONG_ALONE),
-      group(7, 'container', 1, CONTAINER, [], ['test/container/build-image.ts']),
+      group(6, 'long', 2, LONG),
+      group(7, 'long-alone', 1, LONG_ALONE),
+      group(8, 'container', 2, CONTAINER, [], ['test/container/build-image.ts']),
     ],
   },
 })

@@ -1,0 +1,26 @@
+/**
+ * Orders the files of a project by what they cost in the run that docs/testing.md shows, the longest first, so that none
+ * runs on at the end when all the others are through. A file without a row took less than two seconds, or is new: it comes last.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
+
+const PAGE = join(import.meta.dirname, '..', '..', 'docs', 'testing.md')
+/** `| FILE | PROJECT | TESTS | WALL | …` */
+const ROW = /^\| (\S+\.test\.ts) \| \S+ \| \d+ \| ([\d.]+) \|/gm
+
+/** Returns the wall time in seconds of each file in the table of costs, by its path below test/. */
+export function wallTimes(page: string): ReadonlyMap<string, number> {
+  return new Map([...page.matchAll(ROW)].map(([, file = '', wall]) => [file, Number(wall)]))
+}
+
+export class LongestFirst extends BaseSequencer {
+  readonly #walls = wallTimes(readFileSync(PAGE, 'utf8'))
+
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const wall = ({ moduleId }: TestSpecification) => this.#walls.get(moduleId.split('/test/').at(-1) ?? '') ?? 0
+    const sorted = await super.sort(files)
+    return sorted.sort((one, other) => (one.project === other.project ? wall(other) - wall(one) : 0))
+  }
+}

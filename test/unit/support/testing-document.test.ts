@@ -1,0 +1,24 @@
+/** The parts of docs/testing.md that programs read and write: the example is a test that runs, and the table of costs orders the files. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { expectPart } from '../../support/generated-document.ts'
+import { wallTimes } from '../../support/longest-first.ts'
+
+const ROOT = join(import.meta.dirname, '..', '..', '..')
+
+test('the example of the lab is test/netns/lab.test.ts', () => {
+  const [, ...lines] = readFileSync(join(ROOT, 'test', 'netns', 'lab.test.ts'), 'utf8').split('\n')
+  expectPart('testing.md', 'example', `\`\`\`ts\n${lines.join('\n')}\`\`\`\n`)
+})
+
+test('a row of the table of costs gives the wall time of its file', () => {
+  const page = '| project | files |\n|---|---|\n| waiting | 137 |\n| netns/a.test.ts | waiting | 3 | 272.0 | 0.9 |\n'
+  expect([...wallTimes(page)]).toEqual([['netns/a.test.ts', 272]])
+})
+
+test('the table of costs has the files of several projects', () => {
+  const files = [...wallTimes(readFileSync(join(ROOT, 'docs', 'testing.md'), 'utf8')).keys()]
+  expect(files.length).toBeGreaterThan(50)
+  expect(files).toContain('netns/release.test.ts')
+})
