@@ -4,12 +4,11 @@
  * know what a configuration means, nor whether it is read at start, for a check or for a reload (docs/adr/0010).
  */
 
-import { createHash } from 'node:crypto'
+import { createHash, type Hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { messageOf } from '../base/message-of.ts'
 import type { ParsedConfig } from '../config/configuration.ts'
 import type { Problem } from '../config/problem.ts'
-import { parseConfig } from '../config/text/yaml.ts'
 
 const WORDS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
@@ -20,23 +19,27 @@ const WORDS: Readonly<Record<string, string>> = {
 }
 
 /** 48 bits: a metric's value is a double, and must say the same as the digits of the status. */
-export const HASH_DIGITS = 12
+const HASH_DIGITS = 12
 
 /** `hash` is '' when there is no text. */
 export type LoadedConfig = ParsedConfig & { readonly hash: string }
 
-export function loadConfig(file: string, read: (file: string) => string = readText): LoadedConfig {
-  let text: string
+/** Returns the contents of the file, or the problem that keeps it from being read. */
+export function contentsOf(file: string, read: (file: string) => string = readText): string | Problem {
   try {
-    text = read(file)
+    return read(file)
   } catch (error) {
-    return { hash: '', problems: [problemOfReading(file, error)] }
+    return problemOfReading(file, error)
   }
-  const hash = createHash('sha256').update(text).digest('hex').slice(0, HASH_DIGITS)
-  return { hash, ...parseConfig(text, file) }
 }
 
-export function problemOfReading(file: string, error: unknown): Problem {
+/** Starts the digest of a configuration with its text. */
+export const digestOf = (text: string): Hash => createHash('sha256').update(text)
+
+/** Returns the digits that name a configuration. */
+export const hashOf = (digest: Hash): string => digest.digest('hex').slice(0, HASH_DIGITS)
+
+function problemOfReading(file: string, error: unknown): Problem {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const reason = WORDS[code] ?? messageOf(error)
   const message = `Cannot read the configuration: ${reason}${code === '' ? '' : ` (${code})`}`

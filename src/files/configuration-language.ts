@@ -4,7 +4,8 @@
  * (docs/adr/0030), but a reload that does not find it changes nothing. Refuses to know what either language says.
  */
 import type { ApiOverride } from '../config/api-options.ts'
-import { type LoadedConfig, loadConfig, readText } from './configuration-file.ts'
+import { parseConfig } from '../config/text/yaml.ts'
+import { contentsOf, digestOf, hashOf, type LoadedConfig, readText } from './configuration-file.ts'
 import { loadKeepalivedConfig } from './keepalived-file.ts'
 import { surroundingsHere } from './keepalived-source.ts'
 
@@ -53,15 +54,14 @@ function withApi(loaded: LoadedConfig, api: ApiOverride | undefined): LoadedConf
 }
 
 function loadYaml(file: string, read: (file: string) => string): LoadedConfig {
-  let text = ''
-  const loaded = loadConfig(file, (path) => {
-    text = read(path)
-    return text
-  })
-  if (!('problems' in loaded) || !looksLikeKeepalived(text)) return loaded
+  const text = contentsOf(file, read)
+  if (typeof text !== 'string') return { hash: '', problems: [text] }
+  const hash = hashOf(digestOf(text))
+  const parsed = parseConfig(text, file)
+  if (!('problems' in parsed) || !looksLikeKeepalived(text)) return { hash, ...parsed }
   const message =
     "This is keepalived's configuration, not YAML: holdfast run -f runs it, holdfast convert translates it"
-  return { hash: loaded.hash, problems: [{ file, line: 1, column: 1, path: '', message, severity: 'error' }] }
+  return { hash, problems: [{ file, line: 1, column: 1, path: '', message, severity: 'error' }] }
 }
 
 const isMissing = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT'

@@ -6,7 +6,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { checkCommand, checkFiles } from '../../../src/cli/check.ts'
 import { schemaCommand } from '../../../src/cli/schema.ts'
 import { isError } from '../../../src/config/problem.ts'
-import { loadConfig } from '../../../src/files/configuration-file.ts'
 import { loadAny } from '../../../src/files/configuration-language.ts'
 import { freshConfig } from '../../../src/files/fresh-configuration.ts'
 import { address } from '../../../src/wire/address.ts'
@@ -279,7 +278,7 @@ test('a reload with a script that others can write is refused as well, with its 
     'reload.yaml',
     `${checks}${GOOD.replace('stagger: false', 'stagger: false, track: [{ healthcheck: s }]')}`,
   )
-  const parsed = loadConfig(file)
+  const parsed = loadAny(file, undefined)
   if ('problems' in parsed) throw new Error(JSON.stringify(parsed.problems))
   const order = { file, node: { interfaces: [] }, inForce: parsed.config }
   expect(await freshConfig(order)).toMatchObject({ ok: true, diff: { checksChanged: [], unchanged: ['a'] } })
