@@ -126,7 +126,11 @@ export async function start(order: StartOrder): Promise<Start | Refusal> {
   return { file, parsed, isStopped, memory, workers, raw, ...claim, clock, config, network, routers, warnings }
 }
 
-function readConfiguration({ file, options: { keepalived, managed } }: StartOrder): Read | Refusal {
+/** Reads the configuration and judges its text alone. */
+export function readConfiguration({
+  file,
+  options: { keepalived, managed },
+}: Pick<StartOrder, 'file' | 'options'>): Read | Refusal {
   const memory = managed && new Memory(file, managed)
   const parsed = memory?.read() ?? loadAny(file, keepalived?.reading)
   if ('problems' in parsed) return refuse(parsed.problems)

@@ -19,13 +19,11 @@ export type FaultyRouter = {
 export class RouterFaults {
   readonly #present = new Set<Fault>()
   readonly #router: FaultyRouter
-  readonly #post: (event: Event, now: Millis) => void
   readonly #recorder: Recorder
   readonly #bucket = new TokenBucket(RATES.fault)
 
-  constructor(router: FaultyRouter, post: (event: Event, now: Millis) => void, recorder: Recorder) {
+  constructor(router: FaultyRouter, recorder: Recorder) {
     this.#router = router
-    this.#post = post
     this.#recorder = recorder
   }
 
@@ -33,17 +31,22 @@ export class RouterFaults {
     return this.#present
   }
 
-  /** Raises or clears a fault. `canSend`: what the router sends may still arrive. */
-  set(fault: Fault, present: boolean, canSend: boolean, now: Millis): void {
-    if (this.#present.has(fault) === present) return
+  /**
+   * Raises or clears a fault. `canSend`: what the router sends may still arrive. Returns the event to post, and `undefined` if
+   * nothing changed. Call log() when the event is posted.
+   */
+  set(fault: Fault, present: boolean, canSend: boolean, now: Millis): Event | undefined {
+    if (this.#present.has(fault) === present) return undefined
     if (present) this.#present.add(fault)
     else this.#present.delete(fault)
-    const router = this.#router
     this.#record(fault, present, now)
-    const before = router.state.name
-    this.#post(present ? { kind: 'faultRaised', fault, canSend } : { kind: 'faultCleared', fault }, now)
+    return present ? { kind: 'faultRaised', fault, canSend } : { kind: 'faultCleared', fault }
+  }
+
+  /** Logs a fault that was raised or cleared when the router was in the state `before`. */
+  log(fault: Fault, present: boolean, before: StateName): void {
     // The line of the transition names the fault, but not the operator's text of `configured`.
-    if (router.state.name === before || fault === 'configured') this.#log(fault, present)
+    if (this.#router.state.name === before || fault === 'configured') this.#log(fault, present)
   }
 
   /** Before what the fault leads to. */

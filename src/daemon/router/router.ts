@@ -88,7 +88,7 @@ export class Router {
     this.#group = group
     this.#runner = runner
     const post = (event: Event, at: Millis) => postEvent(this, event, at)
-    this.#faults = new RouterFaults(this, post, recorder)
+    this.#faults = new RouterFaults(this, recorder)
     this.priority = new EffectivePriority(parameters.priority)
     this.history = new TransitionHistory(recorder, now)
     this.keeper = new AddressKeeper(spec.name, recorder)
@@ -321,7 +321,11 @@ export class Router {
 
   /** Raises or clears a fault. `canSend`: what the router sends may still arrive. */
   setFault(fault: Fault, present: boolean, canSend: boolean, now: Millis): void {
-    this.#faults.set(fault, present, canSend, now)
+    const event = this.#faults.set(fault, present, canSend, now)
+    if (event === undefined) return
+    const before = this.#state.name
+    postEvent(this, event, now)
+    this.#faults.log(fault, present, before)
   }
 
   /** Does what is due besides the deadline of the state: repairs, ends of faults and of a yield, lines that were left out. */

@@ -188,6 +188,8 @@ export class FakeWorld {
   onAnnounce: (() => void) | undefined
   /** Before the kernel carries out a batch. */
   onApply: (() => void) | undefined
+  /** Before the kernel removes addresses of a batch. */
+  onRemove: (() => void) | undefined
   /** Before it takes an advertisement. */
   onSend: (() => void) | undefined
   readonly links = new Map<number, Link>()
@@ -641,6 +643,7 @@ export class FakeWorld {
       apply: (steps) => {
         this.batches.push(`apply ${steps.length}`)
         if (steps.some(({ action }) => action === 'add')) this.onApply?.()
+        if (steps.some(({ action }) => action === 'remove')) this.onRemove?.()
         return steps.map((step) => this.#apply(step))
       },
       watch: (deliver) => {

@@ -2,11 +2,14 @@
  * The ways of docs/architecture.md, "Ways through the code", beside the calls of an engine behind fake ports: each list names
  * files and functions that exist, is as short as promised, and is what really happens between cause and effect.
  */
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join, relative } from 'node:path'
 import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { readConfiguration } from '../../../src/app/start.ts'
+import { configSchema } from '../../../src/config/config.ts'
 import { Router } from '../../../src/daemon/router/router.ts'
-import { FakeWorld, ROUTER } from './fake-world.ts'
+import { FakeWorld, link, ROUTER } from './fake-world.ts'
 
 const ROOT = join(import.meta.dirname, '../../..')
 const PAGE = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8')
@@ -25,13 +28,21 @@ function listsUnder(heading: string): readonly Hop[] {
 const PACKET = listsUnder('From a packet to a state')
 const DEADLINE = listsUnder('From a deadline to an address and an announcement')
 const HEALTH = listsUnder('From a health result to the priority on the wire')
+const CABLE = listsUnder('From a lost cable to the end of an address')
+const CONFIGURATION = listsUnder('From a line of configuration to a running router')
 /** Both branches of the deadline's way begin with the number after those that they share. */
 const [FIRST_BRANCH, SECOND_BRANCH] = DEADLINE.flatMap(({ number }, i) => (number === 5 ? [i] : []))
 const DECISION = DEADLINE.slice(0, FIRST_BRANCH)
 const ADDRESS = DEADLINE.slice(FIRST_BRANCH, SECOND_BRANCH)
 const ANNOUNCEMENT = DEADLINE.slice(SECOND_BRANCH)
 
-const WAYS = { 'packet to state': PACKET, 'deadline to address and announcement': DEADLINE, 'health result': HEALTH }
+const WAYS = {
+  'packet to state': PACKET,
+  'deadline to address and announcement': DEADLINE,
+  'health result': HEALTH,
+  'lost cable': CABLE,
+  'line of configuration': CONFIGURATION,
+}
 
 test.each(Object.entries(WAYS))('every hop of %s names a file and a function that is in it', (_, hops) => {
   expect(hops.length).toBeGreaterThan(0)
@@ -49,13 +60,15 @@ test('the ways are as short as promised', () => {
   expect(last(PACKET)).toBeLessThanOrEqual(10)
   expect([last(ADDRESS), last(ANNOUNCEMENT)].filter((hops) => !(hops <= 15))).toEqual([])
   expect(last(HEALTH)).toBeLessThanOrEqual(12)
+  expect(last(CABLE)).toBeLessThanOrEqual(13)
+  expect(last(CONFIGURATION)).toBeLessThanOrEqual(10)
 })
 
-/** Files of the engine on the call stack, the first caller first; a file that calls itself is one. */
-function stackOfFiles(): readonly string[] {
+/** Files of src/ on the call stack, the first caller first; a file that calls itself is one. */
+function stackOfFiles(isMeant = (file: string) => file.startsWith('src/daemon/')): readonly string[] {
   const lines = (new Error().stack ?? '').split('\n')
-  const files = lines.flatMap((line) => /[/(](src\/daemon\/[\w/-]+\.ts):/.exec(line)?.[1] ?? []).reverse()
-  return files.filter((file, i) => file !== files[i - 1])
+  const files = lines.flatMap((line) => /[/(](src\/[\w/-]+\.ts):/.exec(line)?.[1] ?? []).reverse()
+  return files.filter((file, i) => isMeant(file) && file !== files[i - 1])
 }
 
 /** Files of the engine in a list; those behind a port are fake here. */
@@ -123,4 +136,52 @@ test('a health result takes the way of the page to the priority on the wire', ()
   const turn = HEALTH.findIndex(({ file }) => file === TURN_LOOP)
   expect(decisions[0]).toEqual(engineFiles(HEALTH.slice(0, turn)))
   expect(sent[0]).toEqual([HEALTH[5]?.file, ...engineFiles(HEALTH.slice(turn))])
+})
+
+test('a lost cable takes the way of the page to the end of an address', () => {
+  const world = new FakeWorld([ROUTER]).start()
+  world.advance(4_000)
+  const decisions = watchApply()
+  const removed: (readonly string[])[] = []
+  world.onRemove = () => void removed.push(stackOfFiles())
+  world.setLink(link(2, 'eth0', { running: false }))
+  const turn = CABLE.findIndex(({ file }) => file === TURN_LOOP)
+  expect(decisions[0]).toEqual(engineFiles(CABLE.slice(0, turn)))
+  expect(removed[0]).toEqual([CABLE[1]?.file, ...engineFiles(CABLE.slice(turn))])
+})
+
+test('a configuration takes the way of the page to a running router', () => {
+  const decisions = watchApply()
+  new FakeWorld([ROUTER]).start()
+  expect(decisions[0]).toEqual(engineFiles(CONFIGURATION))
+})
+
+test('a line of configuration takes the way of the page to the schema', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'hf-ways-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  const file = join(folder, 'holdfast.yaml')
+  writeFileSync(file, 'virtualRouters: []\n')
+  const judged: (readonly string[])[] = []
+  const safeParse = configSchema.safeParse
+  vi.spyOn(configSchema, 'safeParse').mockImplementation((value, options) => {
+    judged.push(stackOfFiles(() => true))
+    return safeParse(value, options)
+  })
+  onTestFinished(() => void vi.restoreAllMocks())
+  readConfiguration({ file, options: { force: false, core: false } })
+  const [first, second, third] = CONFIGURATION.filter(({ file: hop }) => !hop.startsWith('src/daemon/')).slice(2)
+  const reading = [first, second, third].map((hop) => hop?.file)
+  expect(judged[0]).toEqual([...reading, 'src/config/configuration.ts'])
+})
+
+test('the command, the stages and the reader of a configuration are one behind the other', () => {
+  const [command, stages, reader] = CONFIGURATION.map(({ file }) => ({
+    file,
+    text: readFileSync(join(ROOT, file), 'utf8'),
+  }))
+  expect(command?.text).toMatch(/\brunCommand\(/)
+  expect(command?.text).toContain(`import('../../${relative(join(ROOT, 'src'), join(ROOT, stages?.file ?? ''))}')`)
+  expect(stages?.text).toMatch(/^async function stages[^}]*\bawait start\(order\)/m)
+  expect(stages?.text).toContain(`from './${basename(reader?.file ?? '')}'`)
+  expect(stages?.text).toMatch(/\borders\.start\(\)/)
 })
