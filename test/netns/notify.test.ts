@@ -4,7 +4,7 @@
  * undefined in keepalived. A third node has a program that hangs: it holds nobody up, and nothing of it is left. Then the
  * priority in the notifications while both track one file of weights.
  */
-import { chmodSync, closeSync, existsSync, openSync, readFileSync, writeFileSync, writeSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { LONGEST_LAST_WORD } from '../../src/daemon/telemetry/notices.ts'
@@ -228,14 +228,6 @@ describeNetns('a file of weights that keepalived tracks as well', () => {
         : [],
     )
 
-  /** In place and in one write: a daemon that reads between truncation and write would find an empty file. */
-  function overwrite(file: string, text: string): void {
-    const descriptor = openSync(file, 'r+')
-    writeSync(descriptor, text, 0)
-    closeSync(descriptor)
-  }
-  const padded = (content: number) => `${String(content).padStart(5)}\n`
-
   test('at -254 or less: FAULT with the priority that was in force before, of both', async () => {
     const steps: readonly (readonly [number, readonly string[]])[] = [
       [5, []],
@@ -244,13 +236,13 @@ describeNetns('a file of weights that keepalived tracks as well', () => {
       [-300, ['FAULT 95']],
       [0, ['BACKUP 100', 'MASTER 100']],
     ]
-    writeFileSync(at('load'), padded(0))
+    writeFileSync(at('load'), '0\n')
     startBoth()
     const expected = ['BACKUP 100', 'MASTER 100']
     const isThere = () => seen().every((lines) => lines.length >= expected.length)
     await eventually('start and takeover of both', isThere, seen, { within: WITHIN })
     for (const [content, lines] of steps) {
-      overwrite(at('load'), padded(content))
+      writeFileSync(at('load'), `${content}\n`)
       expected.push(...lines)
       await eventually(`lines for ${content}: ${lines.join(', ')}`, isThere, seen, { within: WITHIN })
       await sleep(QUIET)

@@ -1,14 +1,15 @@
 /**
  * Asks a file: that it is there, or which integer it holds. The kernel reports changes of its folder (inotify), which
  * covers a file that is renamed over the old one and the `..data` link of a Kubernetes volume. Decided here: an empty
- * or missing file of weights is 0 (VR-TRK-09), and one that holds no integer says nothing, because it may be half
- * written. Refuses to know what a value adds.
+ * or missing file of weights is 0 (VR-TRK-09), one that holds no integer says nothing, and one that may be half written is
+ * read twice. Refuses to know what a value adds.
  */
 import { constants, type FSWatcher, watch } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
 import { millis } from '../../wire/units.ts'
 import type { FileSpec } from '../check.ts'
+import type { Cutoff } from '../cutoff.ts'
 import { type DiskQueue, disks } from '../disk-queue.ts'
 import { codeOf } from '../failed-probe.ts'
 import { type EventSource, monotonicNow, type Probe } from '../probe.ts'
@@ -17,17 +18,36 @@ import type { ProbeResult } from '../probe-result.ts'
 /** An integer needs no more; whoever names another file is not waited for. */
 const MOST_READ = 64
 
-type Found = Pick<ProbeResult, 'outcome' | 'reason' | 'detail'> & { readonly value?: number }
+/**
+ * Milliseconds between truncation and write that no reader notices. keepalived waits for the end of the write, which the
+ * kernel does not report to Node.
+ */
+const SETTLED_AFTER = 100
 
-export function fileProbe({ path, content }: FileSpec, queue: DiskQueue = disks): Probe {
-  async function look(): Promise<ProbeResult> {
+type Found = Pick<ProbeResult, 'outcome' | 'reason' | 'detail'> & {
+  readonly value?: number
+  /** A writer may not be done: it has been here a moment ago, and there is no end of a line. */
+  readonly isFresh?: boolean
+}
+
+export function fileProbe({ path, content }: FileSpec, queue: Pick<DiskQueue, 'ask'> = disks): Probe {
+  async function look(): Promise<ProbeResult & Found> {
     const startedAt = monotonicNow()
     const found = content === 'present' ? await presence(path) : await weightIn(path)
     return { ...found, latency: millis(monotonicNow() - startedAt) }
   }
+  /** The second look decides: a file may stay empty, or without the end of a line. */
+  async function answer(signal: Cutoff): Promise<ProbeResult> {
+    const { isFresh, ...first } = await queue.ask(path, look, signal)
+    if (isFresh !== true) return first
+    await pause(SETTLED_AFTER, signal)
+    if (signal.aborted) return unsettled(path)
+    const { isFresh: _, ...second } = await queue.ask(path, look, signal)
+    return second
+  }
   return {
     start(signal) {
-      const answered = queue.ask(path, look, signal).catch(
+      const answered = answer(signal).catch(
         (error: unknown): ProbeResult => ({
           outcome: 'fail',
           reason: 'timeout',
@@ -52,6 +72,28 @@ const notInTime = (path: string): ProbeResult => ({
   latency: millis(0),
 })
 
+const unsettled = (path: string): ProbeResult => ({
+  outcome: 'unknown',
+  reason: 'notANumber',
+  detail: `${path} is being written`,
+  latency: millis(0),
+})
+
+/** Resolves after so many milliseconds, or as soon as nobody wants the result any more. */
+function pause(forMs: number, signal: Cutoff): Promise<void> {
+  return new Promise((resolve) => {
+    const over = () => {
+      clearTimeout(timer)
+      resolve()
+    }
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', over)
+      resolve()
+    }, forMs)
+    signal.addEventListener('abort', over, { once: true })
+  })
+}
+
 const gone = (error: unknown): boolean => ['ENOENT', 'ENOTDIR'].includes(codeOf(error))
 
 async function presence(path: string): Promise<Found> {
@@ -65,27 +107,31 @@ async function presence(path: string): Promise<Found> {
 }
 
 async function weightIn(path: string): Promise<Found> {
-  let text: string
+  let written: { readonly text: string; readonly isFresh: boolean }
   try {
-    text = (await firstOf(path)).trim()
+    written = await firstOf(path)
   } catch (error) {
     if (gone(error)) return { outcome: 'ok', reason: 'ok', detail: `${path} is not there, which is 0`, value: 0 }
     return { outcome: 'unknown', reason: 'unreadable', detail: `Cannot read ${path}: ${codeOf(error)}` }
   }
-  if (text === '') return { outcome: 'ok', reason: 'ok', detail: `${path} is empty, which is 0`, value: 0 }
+  const { isFresh } = written
+  const text = written.text.trim()
+  if (text === '') return { outcome: 'ok', reason: 'ok', detail: `${path} is empty, which is 0`, value: 0, isFresh }
   // What it holds instead is nobody's business: the result is for everybody who may ask for the status.
   if (!/^[+-]?\d{1,9}$/.test(text)) {
-    return { outcome: 'unknown', reason: 'notANumber', detail: `There is no integer in ${path}` }
+    return { outcome: 'unknown', reason: 'notANumber', detail: `There is no integer in ${path}`, isFresh }
   }
-  return { outcome: 'ok', reason: 'ok', detail: `${path} holds ${Number(text)}`, value: Number(text) }
+  return { outcome: 'ok', reason: 'ok', detail: `${path} holds ${Number(text)}`, value: Number(text), isFresh }
 }
 
-async function firstOf(path: string): Promise<string> {
+async function firstOf(path: string): Promise<{ readonly text: string; readonly isFresh: boolean }> {
   // A FIFO without a writer would hold a thread of the whole process.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
     const { bytesRead, buffer } = await file.read(Buffer.alloc(MOST_READ), 0, MOST_READ, 0)
-    return buffer.toString('utf8', 0, bytesRead)
+    const text = buffer.toString('utf8', 0, bytesRead)
+    const isFresh = !text.endsWith('\n') && Date.now() - (await file.stat()).mtimeMs < SETTLED_AFTER
+    return { text, isFresh }
   } finally {
     await file.close()
   }
@@ -95,14 +141,14 @@ async function firstOf(path: string): Promise<string> {
 class FolderWatch implements EventSource {
   readonly #folder: string
   readonly #names: ReadonlySet<string>
-  readonly #queue: DiskQueue
+  readonly #queue: Pick<DiskQueue, 'ask'>
   readonly #onEvent: () => void
   #watcher: FSWatcher | undefined
   /** A folder that was replaced has another one, and the old watch hears nothing any more. */
   #identity: string | undefined
   #checking = false
 
-  constructor(path: string, queue: DiskQueue, onEvent: () => void) {
+  constructor(path: string, queue: Pick<DiskQueue, 'ask'>, onEvent: () => void) {
     this.#queue = queue
     this.#folder = dirname(path)
     this.#names = new Set([basename(path), '..data', basename(dirname(path))])

@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, unlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { DiskQueue } from '../../../src/healthcheck/disk-queue.ts'
 import type { EventSource } from '../../../src/healthcheck/probe.ts'
 import { fileProbe } from '../../../src/healthcheck/probes/file.ts'
 import { eventually, sleep } from '../../../src/lab/wait.ts'
@@ -42,6 +43,48 @@ describe('what a file says', () => {
     writeFileSync(path, text)
     const result = await ask(fileProbe({ kind: 'file', path, content: 'weight' }))
     expect({ outcome: result.outcome, value: result.value }).toEqual({ outcome, value })
+  })
+
+  /** One run, and how often it looks. */
+  async function weigh() {
+    let looks = 0
+    const queue = new DiskQueue()
+    const counting: Pick<DiskQueue, 'ask'> = {
+      ask: (...question) => {
+        looks++
+        return queue.ask(...question)
+      },
+    }
+    const { outcome, value } = await ask(fileProbe({ kind: 'file', path, content: 'weight' }, counting))
+    return { outcome, value, looks }
+  }
+
+  test.each([
+    ['truncated a moment ago', ''],
+    ['half written', '1'],
+  ])('a file that is %s has the value that is written then', async (_, before) => {
+    writeFileSync(path, before)
+    setTimeout(() => writeFileSync(path, '120\n'), 30)
+    expect(await weigh()).toEqual({ outcome: 'ok', value: 120, looks: 2 })
+  })
+
+  test('a file that stays empty is 0, and is waited for once', async () => {
+    writeFileSync(path, '')
+    expect(await weigh()).toEqual({ outcome: 'ok', value: 0, looks: 2 })
+    const past = Date.now() / 1000 - 60
+    utimesSync(path, past, past)
+    expect(await weigh()).toEqual({ outcome: 'ok', value: 0, looks: 1 })
+  })
+
+  test('a whole line counts immediately, however new it is', async () => {
+    writeFileSync(path, '7\n')
+    expect(await weigh()).toEqual({ outcome: 'ok', value: 7, looks: 1 })
+  })
+
+  test('a file that is being written at the deadline says nothing', async () => {
+    writeFileSync(path, '')
+    const { outcome, value } = await ask(fileProbe({ kind: 'file', path, content: 'weight' }), 30)
+    expect([outcome, value]).toEqual(['unknown', undefined])
   })
 
   test('a FIFO that nobody writes to is not waited for', async () => {
