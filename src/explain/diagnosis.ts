@@ -78,17 +78,28 @@ function since(chain: readonly Told[], evidence: readonly Told[]): readonly Told
 type From = (cause: Cause, ...evidence: readonly Told[]) => Diagnosis
 
 function ofSilence(timeline: Timeline, before: Node | undefined, takeover: Takeover, from: From): Diagnosis {
-  const { heard, router } = takeover.event
-  const discarded = takeover.node.told.find(
+  const { heard } = takeover.event
+  const discarded = discardedBefore(takeover)
+  const isOurs = discarded === undefined ? undefined : from('discarded', discarded)
+  if (heard === undefined) return isOurs ?? from(hadJustStarted(takeover) ? 'started' : 'silent')
+  const found = before === undefined ? from('silent') : ofPeer(timeline, before, takeover, from, 'nodeDied')
+  return isOurs !== undefined && ONLY_SILENT.has(found.cause) ? isOurs : found
+}
+
+/** The other node tells no reason of its own; a link that it lost, or its end, counts more than what arrived before. */
+const ONLY_SILENT: ReadonlySet<Cause> = new Set(['silent', 'cut', 'lossy'])
+
+/** An advertisement that was accepted later shows that the discarding had ended. */
+function discardedBefore({ at, event: { heard, router }, node }: Takeover): Told | undefined {
+  const since = heard === undefined ? Number.NEGATIVE_INFINITY : at - heard.agoMs - UNSURE_MS
+  return node.told.find(
     (told) =>
       isKind(told, 'packetsDiscarded') &&
       told.event.router === router &&
       (heard === undefined || told.event.source === heard.peer) &&
-      Math.abs(told.at - takeover.at) <= BURST_MS,
+      told.at >= since &&
+      Math.abs(told.at - at) <= BURST_MS,
   )
-  if (discarded !== undefined) return from('discarded', discarded)
-  if (heard === undefined) return from(hadJustStarted(takeover) ? 'started' : 'silent')
-  return before === undefined ? from('silent') : ofPeer(timeline, before, takeover, from, 'nodeDied')
 }
 
 /** It has done nothing else since then. */

@@ -225,6 +225,22 @@ describeNetns('holdfast explain names the fault', () => {
         await settlesOn('r1')
       },
     },
+    // Soon before the link is lost, which it must not explain.
+    {
+      fault: 'two that are configured differently',
+      cause: 'discarded',
+      headline: /came to .*: .* discards the advertisements of another router \(version\)/,
+      inflict: async () => {
+        // Version 2 knows whole seconds.
+        first.reload({ ...first.plan, version: 2, intervalMs: 1_000 })
+        const isAlone = async () => (await first.state()) === 'Active' && (await first.router()).version === 2
+        await eventually('r1 to be Active in version 2', isAlone, sight, { within: WITHIN })
+      },
+      undo: async () => {
+        first.reload(first.plan)
+        await settlesOn('r1')
+      },
+    },
     {
       fault: 'carrier lost',
       cause: 'carrierLost',
@@ -295,22 +311,6 @@ describeNetns('holdfast explain names the fault', () => {
         await answeredBy('r2')
       },
       undo: again,
-    },
-    // Last, because a takeover soon after it is explained by it.
-    {
-      fault: 'two that are configured differently',
-      cause: 'discarded',
-      headline: /came to .*: .* discards the advertisements of another router \(version\)/,
-      inflict: async () => {
-        // Version 2 knows whole seconds.
-        first.reload({ ...first.plan, version: 2, intervalMs: 1_000 })
-        const isAlone = async () => (await first.state()) === 'Active' && (await first.router()).version === 2
-        await eventually('r1 to be Active in version 2', isAlone, sight, { within: WITHIN })
-      },
-      undo: async () => {
-        first.reload(first.plan)
-        await settlesOn('r1')
-      },
     },
   ]
 
