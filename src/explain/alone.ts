@@ -6,6 +6,7 @@ import type { EventOf } from '../events/event.ts'
 import { type Cause, ofFault } from './cause.ts'
 import type { Incident } from './incident.ts'
 import { isExplainedBySender, SLACK_MS } from './missed.ts'
+import { causeOfMissingSource, followsMissingSource } from './not-ready.ts'
 import { chainOf, isKind, nodeAt, type Timeline, type Told } from './timeline.ts'
 
 /** What an Active hears so soon after it has become one is what the one before it had still sent. */
@@ -50,7 +51,7 @@ function causeOf(timeline: Timeline, told: Told): Cause | undefined {
         ? 'died'
         : undefined
     case 'faultChanged':
-      return event.present ? ofFault(event.fault) : undefined
+      return ofChangedFault(told)
     case 'checkChanged':
       return event.to === 'down' ? 'checkFailed' : undefined
     case 'packetsLost':
@@ -59,6 +60,12 @@ function causeOf(timeline: Timeline, told: Told): Cause | undefined {
     default:
       return undefined
   }
+}
+
+function ofChangedFault(told: Told): Cause | undefined {
+  if (!isKind(told, 'faultChanged') || !told.event.present) return undefined
+  if (told.event.fault === 'sourceAddressMissing') return causeOfMissingSource(told)
+  return followsMissingSource(told) ? 'addressNotReady' : ofFault(told.event.fault)
 }
 
 /** Other groups on the LAN, and what the kernel gives back to us. */

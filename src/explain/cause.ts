@@ -18,6 +18,7 @@ export const CAUSES = [
   'carrierLost',
   'interfaceGone',
   'networkMoved',
+  'addressNotReady',
   'checkFailed',
   'checkPassed',
   'interfaceTracked',
@@ -77,6 +78,8 @@ export const PREVENTION: Readonly<Record<Cause, string | undefined>> = {
     'keep the interface: it was deleted, or moved to another namespace. With `interface: auto` the router follows its network.',
   networkMoved:
     'run `holdfast yield` before such a change. With `interface: auto` the router follows its network to the new interface.',
+  addressNotReady:
+    'give the interface an address of its own: `ip address show` lists it. For IPv6 that is a link-local one; `tentative` means that the kernel still looks for a duplicate, `dadfailed` that it found one.',
   checkFailed:
     'fix the service; failover worked as configured. A check is down after `fall` failures; a greater `fall` ignores short failures.',
   checkPassed: 'use `preempt: false`, `preemptDelay` or a smaller weight, if the VIP should stay where it was.',

@@ -4,6 +4,7 @@
 import type { EventKind, JournalEvent } from '../events/event.ts'
 import type { Cause } from './cause.ts'
 import type { Incident } from './incident.ts'
+import { readyAfter } from './not-ready.ts'
 import type { Told } from './timeline.ts'
 import { type NameOf, time, wordsOf } from './words.ts'
 
@@ -107,12 +108,18 @@ const ENDINGS: Readonly<Partial<Record<Cause, (incident: Incident, about: Told, 
   rival: (_, { event }, nameOf) =>
     event.kind === 'peerHeard' ? `; the journal of ${nameOf(event.peer)} is not here` : '',
   died: (_, told) => heldThen(told),
+  addressNotReady: (_, told) => untilReady(readyAfter(told)),
   twoActives: ({ steps }) => overAfter(steps.at(-1)),
 }
 
 /** Empty while it lasts. */
 const overAfter = (last: Told | undefined): string =>
   last?.event.kind === 'twoActives' && !last.event.present ? `; for ${time(last.event.forMs)}` : ''
+
+const untilReady = (after: number | undefined): string =>
+  after === undefined
+    ? ': no address to send from is ready'
+    : `: an address to send from was ready after ${time(after)}`
 
 /** Names the addresses that a run which crashed had until then. */
 function heldThen({ event, node }: Told): string {
@@ -178,6 +185,7 @@ const WHY: Readonly<Record<Cause, (moved: Moved) => string>> = {
   interfaceGone: ({ from }) => `the interface of ${from} was removed`,
   networkMoved: ({ from, event }) =>
     `the interface of ${from} lost its own address, or became the port of a bridge or bond${event?.kind === 'faultChanged' ? ` (${event.fault})` : ''}`,
+  addressNotReady: ({ from }) => `${from} had no address of its own to send from yet`,
   forged: ({ from }) => `a forged release (priority 0) was sent in the name of ${from}, which had not sent it`,
   checkFailed: ({ from, event, at }) =>
     event?.kind === 'checkChanged' ? `health check ${event.check} failed on ${at}` : `a health check failed on ${from}`,

@@ -8,6 +8,7 @@ import { clockSteps } from './dating.ts'
 import { incidentsOf } from './find-incidents.ts'
 import { headline, type Naming } from './headline.ts'
 import type { Incident } from './incident.ts'
+import { cameSoon } from './not-ready.ts'
 import { presentOf } from './present.ts'
 import {
   type ListedPeers,
@@ -133,7 +134,15 @@ const MOST_STEPS = 10
 /** Of these the second is no news when it comes so soon; each check and each host that has an address is. */
 const REPEATED: ReadonlySet<Cause> = new Set([
   ...(['engineAway', 'lossy', 'rejected', 'rival', 'outranked', 'healed', 'foreignChange'] as const),
-  ...(['reloaded', 'reloadFailed', 'carrierLost', 'interfaceGone', 'networkMoved', 'fault'] as const),
+  ...([
+    'reloaded',
+    'reloadFailed',
+    'carrierLost',
+    'interfaceGone',
+    'networkMoved',
+    'addressNotReady',
+    'fault',
+  ] as const),
 ])
 
 function together(incidents: readonly Incident[]): readonly Group[] {
@@ -184,6 +193,8 @@ function belongs(incident: Incident, { incident: first, routers, until }: Group)
 function preventionOf(timeline: Timeline, { about, cause, move }: Incident): string | null {
   // A reload that moved nothing asks for nothing.
   if (cause === 'reloaded' && move === undefined) return null
+  // Nor does an address for which the kernel had to look for a duplicate.
+  if (cause === 'addressNotReady' && cameSoon(about)) return null
   const event = about?.event
   if (event?.kind === 'duplicateHolder' || event?.kind === 'peerHeard') {
     const peer = event.kind === 'peerHeard' ? event.peer : peerWith(timeline, event)
