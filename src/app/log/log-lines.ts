@@ -6,6 +6,7 @@ import { fstatSync } from 'node:fs'
 import { isatty } from 'node:tty'
 import { pino } from 'pino'
 import type { LogFormat } from '../../config/config.ts'
+import { journalJson } from './journal-limit.ts'
 import { journaldLine, type LogLine, painted, safeJson, textLine } from './log-format.ts'
 
 type Output = { write(line: string): void }
@@ -36,7 +37,8 @@ export class LogLines {
   constructor(name: string, output: Output, descriptor: number, environment: Environment = process.env) {
     this.#found = formatOf(descriptor, environment)
     const base = { name, pid: process.pid }
-    const safe = { write: (line: string) => output.write(safeJson(line)) }
+    const bounded = this.#found === 'journald' ? journalJson : (line: string) => line
+    const safe = { write: (line: string) => output.write(bounded(safeJson(line))) }
     const logger = pino({ level: 'debug', base, timestamp: false }, safe)
     const paint = wantsColor(descriptor, environment) ? painted : undefined
     this.#json = ({ time, level, message, fields }) => logger[level]({ time, ...fields }, message)

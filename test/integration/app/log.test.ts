@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { attachLog, type LogSettings } from '../../../src/app/log/log.ts'
-import { formatOf } from '../../../src/app/log/log-lines.ts'
+import { formatOf, LogLines } from '../../../src/app/log/log-lines.ts'
 import { LogOutput } from '../../../src/app/log/log-output.ts'
 import { Recorder } from '../../../src/daemon/telemetry/recorder.ts'
 
@@ -193,4 +193,32 @@ describe('the format where none is configured', () => {
       expect(formatOf(descriptor, { JOURNAL_STREAM: other }), other).toBe('json')
     closeSync(descriptor)
   })
+})
+
+test('a record of more than 48 KiB is one JSON document in the journal, and whole everywhere else', () => {
+  const descriptor = openSync(join(directory, 'log'), 'w')
+  const { dev, ino } = fstatSync(descriptor)
+  const written = (environment: Record<string, string>): string => {
+    let text = ''
+    const output = {
+      write(line: string) {
+        text += line
+      },
+    }
+    const lines = new LogLines('holdfast', output, descriptor, environment)
+    lines.setFormat('json')
+    lines.write({
+      time: 0,
+      level: 'warn',
+      message: 'api: down',
+      fields: { router: 'api', reason: 'x'.repeat(100_000) },
+    })
+    return text
+  }
+  const journal = written({ JOURNAL_STREAM: `${dev}:${ino}` })
+  expect(Buffer.byteLength(journal)).toBeLessThan(48 * 1024)
+  expect(JSON.parse(journal)).toMatchObject({ level: 40, router: 'api', shortened: ['reason'], msg: 'api: down' })
+  const whole = JSON.parse(written({}))
+  expect([whole.reason.length, whole.shortened]).toEqual([100_000, undefined])
+  closeSync(descriptor)
 })

@@ -1,5 +1,6 @@
 /** Log records as lines: their parts in order, and that no value becomes anything but a value. */
 import { describe, expect, test } from 'vitest'
+import { journalJson } from '../../../src/app/log/journal-limit.ts'
 import {
   journaldLine,
   LEVELS,
@@ -164,4 +165,56 @@ test('a line that is longer than the journal takes is cut, so that its rest is n
   expect(line).toMatch(/… \(\d+ characters more\)\n$/)
   const wide = said('x', { said: '€'.repeat(60_000) })
   expect(Buffer.byteLength(wide)).toBeLessThan(48 * 1024)
+})
+
+describe('a line of JSON for the journal', () => {
+  const common = { level: 40, time: AT, pid: 1, name: 'holdfast' }
+  const lineOf = (fields: object) => safeJson(`${JSON.stringify({ ...common, ...fields })}\n`)
+  const LONGEST = 48 * 1024 - 1
+
+  test('is unchanged up to 48 KiB', () => {
+    const most = 'x'.repeat(LONGEST - lineOf({ reason: '', msg: 'm' }).length)
+    const line = lineOf({ reason: most, msg: 'm' })
+    expect(Buffer.byteLength(line)).toBe(LONGEST)
+    expect(journalJson(line)).toBe(line)
+  })
+
+  test.each<[string, object]>([
+    ['one long text', { reason: '<0>'.repeat(20_000), router: 'api', msg: 'm' }],
+    [
+      'one octet too many',
+      {
+        reason: 'x'.repeat(LONGEST + 1 - lineOf({ reason: '', router: 'api', msg: 'm' }).length),
+        router: 'api',
+        msg: 'm',
+      },
+    ],
+    ['a long message', { router: 'api', msg: '€'.repeat(20_000) }],
+    ['a large object', { router: 'api', snapshot: { addresses: Array.from({ length: 5_000 }, String) }, msg: 'm' }],
+    ['a long list', { router: 'api', faults: Array.from({ length: 9_000 }, (_, i) => `fault${i}`), msg: 'm' }],
+    ['characters that steer', { router: 'api', reason: '\u202e'.repeat(9_000), msg: '\u{e0041}'.repeat(9_000) }],
+    ['a hundred texts', Object.fromEntries(Array.from({ length: 100 }, (_, i) => [`f${i}`, '\u0085'.repeat(1_500)]))],
+  ])('is one whole document: %s', (_, fields) => {
+    const before = lineOf(fields)
+    expect(Buffer.byteLength(before), 'octets before').toBeGreaterThan(LONGEST)
+    const line = journalJson(before)
+    expect(Buffer.byteLength(line), 'octets').toBeLessThanOrEqual(LONGEST)
+    expect(line.split('\n'), 'lines').toHaveLength(2)
+    expect(STEERS.exec(line.slice(0, -1))).toBeNull()
+    const record = JSON.parse(line)
+    expect(record).toMatchObject(common)
+    expect(record.shortened).not.toEqual([])
+    // What is not named is as it was, and a list or an object is never another one.
+    for (const [key, value] of Object.entries(fields))
+      if (!record.shortened.includes(key)) expect(record[key], key).toEqual(value)
+      else if (typeof value !== 'string') expect(record[key], key).toBeUndefined()
+  })
+
+  test('keeps the beginning of a text, and says how much is missing', () => {
+    const { reason, router, shortened } = JSON.parse(
+      journalJson(lineOf({ router: 'api', reason: 'a'.repeat(60_000), msg: 'm' })),
+    )
+    expect([router, shortened]).toEqual(['api', ['reason']])
+    expect(reason).toMatch(/^a{1500}… \(58500 characters more\)$/)
+  })
 })

@@ -22,7 +22,9 @@ test('the fields of the page are those of the code', () => {
 })
 
 test('no field has the name of a key that every JSON record has', () => {
-  expect(Object.keys(LOG_FIELDS).filter((name) => ['level', 'time', 'name', 'msg'].includes(name))).toEqual([])
+  expect(
+    Object.keys(LOG_FIELDS).filter((name) => ['level', 'time', 'name', 'msg', 'shortened'].includes(name)),
+  ).toEqual([])
 })
 
 test.each(Object.entries(LEVELS))('the level %s is on the page with its numbers', (level, { pino, syslog }) => {
