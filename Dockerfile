@@ -45,7 +45,7 @@ COPY --from=build /image /image
 RUN strip /image/runtime/node && rm -f /image/native/prebuilds/SOURCES.sha256
 
 FROM base AS runtime
-ARG VERSION=0.1.0
+ARG VERSION=0.2.0
 ARG REVISION=
 ARG CREATED=
 ARG BASE_IMAGE

@@ -74,7 +74,8 @@ describeContainer('the image', () => {
 
     test('a bill of materials that names every part, Debian packages as well, and the licences of all', () => {
       const bill = JSON.parse(shell('cat /opt/holdfast/dist/sbom.cdx.json'))
-      expect(bill).toMatchObject({ bomFormat: 'CycloneDX', metadata: { component: { name: 'holdfast' } } })
+      const component = { name: 'holdfast', version: manifest.version }
+      expect(bill).toMatchObject({ bomFormat: 'CycloneDX', metadata: { component } })
       const parts = new Set(bill.components.map(({ name, version }: Record<string, string>) => `${name} ${version}`))
       const node = shell('/opt/holdfast/runtime/node --version').trim().slice(1)
       expect(parts).toContain(`node ${node}`)
