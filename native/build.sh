@@ -81,7 +81,7 @@ $cc $flags -fPIC -shared -fvisibility=hidden -Wno-missing-prototypes -isystem "$
   -o "$fresh/holdfast.glibc.node" addon/*.c
 # musl-gcc leaves out /usr/include: the kernel's headers come last, so that musl's own win.
 kernel="-idirafter /usr/include -idirafter /usr/include/$("$cc" -print-multiarch)"
-# The addon runs in every glibc since 2.17; the programs are static, because the image may have another libc or none.
+# The addon runs with every glibc since 2.17. The programs are static, because the image may have another libc or none.
 static_program() { # static_program NAME SOURCE...
   name=$1
   shift

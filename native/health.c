@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * holdfast-healthcheck: what a container's probe runs. It asks the engine over the control socket whether the engine
- * turns (live) or takes part in every election (ready). A program of its own, because a Node every ten seconds would
- * cost a pod more CPU than the daemon does, and more memory than its limit leaves. Decided here: how long an answer may
- * take, and that every status but 200 means no. Refuses to know: what live and ready mean. The engine decides that, and
- * its text is printed.
+ * holdfast-healthcheck: the program that a container's probe runs. It asks the engine over the control socket whether
+ * the engine turns (live) or takes part in every election (ready). It is a program of its own, because a Node every ten
+ * seconds would cost a pod more CPU time than the daemon does, and more memory than its limit leaves. Decided here: how
+ * long an answer may take, and that every status but 200 means no. Does not know the meaning of live and ready. The
+ * engine decides that, and its text is printed.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -20,7 +20,7 @@
 #include <unistd.h>
 
 #define SOCKET "/run/holdfast/holdfast.sock"
-#define PATIENCE_MS 2000 /* less than the 3 s after which the image's probe is killed, without a reason */
+#define PATIENCE_MS 2000 /* less than the 3 s after which the image's probe is killed without a reason */
 #define ANSWER_SIZE 16384
 #define EXIT_USAGE 64
 
@@ -35,7 +35,7 @@ static long now_ms(void) {
   return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Returns NULL, or why there is no answer. The peer closes the connection after its answer. */
+/* Returns NULL, or the reason for no answer. The peer closes the connection after its answer. */
 static const char *ask_engine(const struct sockaddr_un *to, const char *request, char *answer) {
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return strerror(errno);

@@ -53,7 +53,7 @@ void pause_handle(struct handle *h) {
   if (h->wrapper != NULL) (void)napi_reference_unref(h->env, h->wrapper, NULL);
 }
 
-/* The descriptor is closed immediately: libuv allows that after uv_poll_stop(). */
+/* The descriptor is closed immediately, which libuv allows after uv_poll_stop(). */
 void shut_handle(struct handle *h) {
   pause_handle(h);
   if (h->has_uv_handles) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A descriptor that the event loop watches. One structure for sockets, and for what is only watched: the pidfd of a
- * process, the channel to the guardian, and a timerfd.
+ * A descriptor that the event loop watches. One structure serves sockets, and descriptors that are only watched: the
+ * pidfd of a process, the channel to the guardian, and a timerfd.
  *
  * Lifetime: the JavaScript object owns a handle, and after start() its libuv handles own it as well. libuv closes those
  * asynchronously, so an async cleanup hook keeps the environment (and, in a worker, this library) loaded until they are
@@ -33,7 +33,7 @@ struct handle {
   struct iovec *vectors;
   struct sockaddr_storage *names;
   unsigned char *control;
-  unsigned used; /* headers that the last recvmmsg wrote, and the next one must find reset */
+  unsigned used; /* headers that the last recvmmsg wrote, which must be reset before the next one */
   bool watching; /* between start() and stop() */
   bool has_uv_handles; /* poll and timer are initialised and not being closed */
   bool is_timer; /* a timerfd: the watcher itself reads what makes it readable */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The addon: what Linux has and Node does not offer. Decided here: the names by which JavaScript finds it
+ * The addon: functions of Linux that Node does not offer. Decided here: the names by which JavaScript finds them
  * (src/linux/native.ts has their types). Each job has its own files:
  *
- *   handle, watch      a descriptor that the event loop watches    words     memory shared with the guardian
- *   socket, send, receive, metadata   NativeSocket                 rights    privileges, peer credentials
- *   timer              NativeTimer                                 system    clocks, interfaces, descriptors
- *   node               errors and arguments
+ *   handle, watch a descriptor that the event loop watches words memory shared with the guardian
+ *   socket, send, receive, metadata NativeSocket rights privileges, peer credentials
+ *   timer NativeTimer system clocks, interfaces, descriptors
+ *   node errors and arguments
  */
 #include "handle.h"
 #include "node.h"
@@ -32,7 +32,7 @@ static const napi_property_descriptor socket_methods[] = {
     METHOD("close", handle_close),
 };
 
-/* Of a descriptor that is only watched: a process, or a channel that other code reads and writes. */
+/* Methods of a descriptor that is only watched: a process, or a channel that other code reads and writes. */
 static const napi_property_descriptor watch_methods[] = {
     METHOD("start", handle_start),
     METHOD("close", handle_close),

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Node-API as this addon uses it: errors and arguments. A function that returns bool or NULL has thrown when it returns
- * false or NULL.
+ * Node-API as this addon uses it: errors and arguments. A function that returns false or NULL has thrown.
  */
 #ifndef ADDON_NODE_H
 #define ADDON_NODE_H
@@ -12,7 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* For Node-API calls that fail only if this addon is wrong, or if the environment ends. Throws if it can. */
+/*
+ * Checks the result of a Node-API call that fails only if this addon is wrong, or if the environment ends. Throws if it
+ * can.
+ */
 bool ok(napi_env env, napi_status status);
 
 void throw_type(napi_env env, const char *message);
@@ -25,7 +27,10 @@ bool read_arguments(napi_env env, napi_callback_info info, size_t wanted, napi_v
 bool read_int(napi_env env, napi_value value, int *out);
 bool require_function(napi_env env, napi_value value);
 
-/* The bytes stay valid while the value is alive and no JavaScript runs (which could detach its buffer). */
+/*
+ * Reads the bytes of a value. They stay valid while the value is alive and no JavaScript runs (which could detach its
+ * buffer).
+ */
 bool read_bytes(napi_env env, napi_value value, unsigned char **bytes, size_t *length);
 
 /* Return NULL after they have thrown. */

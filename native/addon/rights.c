@@ -31,14 +31,14 @@ static bool has_capability(const struct __user_cap_data_struct *sets) {
 }
 
 /*
- * dropPrivileges(): takes every capability from the calling thread, for good. Raw system calls, because the kernel
- * keeps credentials by thread and a C library's wrapper may change all threads. Every set is read afterwards: the
- * function returns only if nothing is left.
+ * dropPrivileges(): takes every capability from the calling thread, for good. Uses raw system calls, because the kernel
+ * keeps credentials by thread and a C library's wrapper may change all threads. Reads every set afterwards, and returns
+ * only if nothing is left.
  */
 napi_value drop_privileges(napi_env env, napi_callback_info info) {
   (void)info;
   if (syscall(SYS_gettid) == getpid()) {
-    /* The engine's own thread could open no further socket. */
+    /* The engine's own thread could open no more sockets. */
     throw_errno(env, "capset", EINVAL);
     return NULL;
   }
@@ -83,7 +83,7 @@ napi_value read_peer(napi_env env, napi_callback_info info) {
     throw_errno(env, "getsockopt", errno);
     return NULL;
   }
-  /* Every other socket answers as well, with a pid of 0. */
+  /* Every other socket returns a peer as well, with a pid of 0. */
   if (length != sizeof peer || peer.pid < 0 || peer.uid == (uid_t)-1) {
     throw_errno(env, "getsockopt", ENOTCONN);
     return NULL;

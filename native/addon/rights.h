@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a thread or the process may do, and which process is at the other end of a socket (docs/adr/0019). */
+/* Privileges of a thread or the process, and identity of the process at the other end of a socket (docs/adr/0019). */
 #ifndef ADDON_RIGHTS_H
 #define ADDON_RIGHTS_H
 

@@ -10,13 +10,13 @@
 #include "socket.h"
 
 #define MAX_MESSAGES (1u << 16)
-#define FEW_MESSAGES 4u /* an advertisement or an ARP request: no memory is allocated for so many */
+#define FEW_MESSAGES 4u /* an advertisement or an ARP request: no memory is allocated for up to this number */
 
 struct outgoing {
   struct mmsghdr *messages;
   struct iovec *vectors;
   struct sockaddr_storage *names; /* NULL: the messages have no addresses */
-  napi_value *values; /* messages, then addresses: read before any pointer is taken, because a getter may run code */
+  napi_value *values; /* messages, then addresses: read before any pointer is taken, as a getter may run code */
   int32_t *results;
 };
 
@@ -82,7 +82,10 @@ static bool fill_messages(napi_env env, struct outgoing *out, uint32_t count, na
   return true;
 }
 
-/* Writes one result per message. sendmmsg() stops at the first that fails: its errno is noted, the rest is sent. */
+/*
+ * Writes one result per message. sendmmsg() stops at the first message that fails. Its errno is stored, and the rest is
+ * sent.
+ */
 static void transmit(int fd, struct mmsghdr *messages, uint32_t count, int32_t *results) {
   uint32_t done = 0;
   while (done < count) {
@@ -97,7 +100,10 @@ static void transmit(int fd, struct mmsghdr *messages, uint32_t count, int32_t *
   }
 }
 
-/* Returns undefined if all were sent whole, the usual case, which needs no array; if not, one result per message. */
+/*
+ * Returns undefined if all were sent whole, which is the usual case and needs no array. Otherwise returns one result
+ * per message.
+ */
 static napi_value to_results(napi_env env, const struct outgoing *out, uint32_t count) {
   bool whole = true;
   for (uint32_t i = 0; i < count && whole; i++)

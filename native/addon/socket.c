@@ -16,7 +16,7 @@
 #define MAX_DATA (256u << 20)
 #define MAX_OPTION 4096u
 
-/* A Uint8Array of the addon's, kept alive by `reference` and visible as a read-only property. */
+/* Attaches a Uint8Array that `reference` keeps alive, visible as a read-only property. */
 static bool attach_array(napi_env env, napi_value self, const char *name, size_t length, napi_ref *reference) {
   napi_value buffer, array;
   void *data = NULL;
@@ -97,7 +97,7 @@ napi_value socket_bind(napi_env env, napi_callback_info info) {
   return NULL;
 }
 
-/* Returns 0 or a negative errno, -EINPROGRESS among them: the network's answer is a result, not an exception. */
+/* Returns 0 or a negative errno, including -EINPROGRESS: the network's answer is a result, not an exception. */
 napi_value socket_connect(napi_env env, napi_callback_info info) {
   struct sockaddr_storage address;
   size_t length;

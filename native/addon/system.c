@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LAST_DESCRIPTOR 1024u /* the soft limit of every usual shell */
+#define LAST_DESCRIPTOR 1024u /* the usual soft limit of a shell */
 
 /* clocks(out): writes CLOCK_MONOTONIC, CLOCK_REALTIME and CLOCK_BOOTTIME in ms into a Float64Array. */
 napi_value read_clocks(napi_env env, napi_callback_info info) {
@@ -51,12 +51,15 @@ napi_value find_interface(napi_env env, napi_callback_info info) {
     throw_type(env, "expected a string");
     return NULL;
   }
-  /* A name that is too long or contains a NUL names no interface, and must not match the interface of its beginning. */
+  /*
+   * A name that is too long or contains a NUL names no interface. It must not match an interface with the same
+   * beginning.
+   */
   const bool possible = length > 0 && length < IF_NAMESIZE && strlen(name) == length;
   return to_uint(env, possible ? if_nametoindex(name) : 0);
 }
 
-/* streamPair(): returns both ends of a stream, close-on-exec: one for this process, one to pass on to a child. */
+/* streamPair(): returns both ends of a stream, close-on-exec: one for this process, one for a child. */
 napi_value open_stream_pair(napi_env env, napi_callback_info info) {
   napi_value result, number;
   int ends[2];
@@ -75,9 +78,9 @@ napi_value open_stream_pair(napi_env env, napi_callback_info info) {
 }
 
 /*
- * keepLast(fd): makes an inherited descriptor close-on-exec and, if it can, the last of this process's descriptors.
- * Returns its number. The kernel closes the files of a process that has died from the last to the first, and needs some
- * 10 ms for each packet socket: the guardian must not wait for those.
+ * keepLast(fd): makes an inherited descriptor close-on-exec and, if possible, the last of this process's descriptors.
+ * Returns its number. The kernel closes the files of a dead process from the last to the first, and needs some 10 ms
+ * for each packet socket. The guardian must not wait for those.
  */
 napi_value keep_descriptor_last(napi_env env, napi_callback_info info) {
   napi_value values[1];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of the system that belong to no object: clocks, interfaces, descriptors. */
+/* System functions that belong to no object: clocks, interfaces, descriptors. */
 #ifndef ADDON_SYSTEM_H
 #define ADDON_SYSTEM_H
 

@@ -28,7 +28,7 @@ napi_value timer_set(napi_env env, napi_callback_info info) {
     throw_type(env, "expected a moment in ms");
     return NULL;
   }
-  /* Half a microsecond later: a time that was rounded down on its way here must not fire early. */
+  /* Adds half a microsecond: a time that was rounded down on its way here must not fire early. */
   const int64_t ns = at > 0 ? (int64_t)(at * 1e6) + 500 : 0;
   const struct itimerspec moment = {.it_value = {ns / 1000000000, ns % 1000000000}};
   if (timerfd_settime(h->fd, TFD_TIMER_ABSTIME, &moment, NULL) != 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Watches a handle's descriptor in the event loop. Decided here: a poll error never ends or stalls the process. It is
- * read and reported, and the watcher goes on.
+ * read and reported, and the watcher continues.
  */
 #define _GNU_SOURCE
 #include "watch.h"
@@ -17,7 +17,7 @@
 
 static void on_poll(uv_poll_t *poll, int status, int events);
 
-/* Calls a JavaScript function from the event loop. An exception of it becomes an 'uncaughtException'. */
+/* Calls a JavaScript function from the event loop. An exception of that function becomes an 'uncaughtException'. */
 static void call_back(struct handle *h, napi_ref callback, bool with_number, int number) {
   napi_env env = h->env;
   napi_handle_scope scope;
@@ -35,8 +35,8 @@ static void call_back(struct handle *h, napi_ref callback, bool with_number, int
 }
 
 /*
- * Returns the error that poll reported; 0 if there is none any more (receive() was faster). Empties the error queue,
- * which would otherwise report for ever.
+ * Returns the error that poll reported; 0 if receive() has already read it. Empties the error queue, which would
+ * otherwise report for ever.
  */
 static int read_error(int fd) {
   int error = 0;
@@ -74,7 +74,7 @@ static void on_retry(uv_timer_t *timer) {
 }
 
 static void report_writable(struct handle *h) {
-  /* Taken from the handle first: the callback may close the handle, or start it again. */
+  /* The reference is taken from the handle first, because the callback may close the handle or start it again. */
   napi_ref once = h->on_writable;
   h->on_writable = NULL;
   resume(h);
@@ -90,7 +90,10 @@ static void report_readable(struct handle *h) {
   call_back(h, h->on_readable, false, 0);
 }
 
-/* libuv has stopped the watcher. It resumes before the report, because the callback may close the handle. */
+/*
+ * Reports an error. libuv has stopped the watcher, which resumes before the report, because the callback may close the
+ * handle.
+ */
 static void report_error(struct handle *h) {
   const int error = read_error(h->fd);
   h->quiet_errors = error != 0 ? 0 : h->quiet_errors + 1;
@@ -117,7 +120,7 @@ void keep_loop_alive(struct handle *h, bool keep) {
     uv_unref((uv_handle_t *)&h->poll);
 }
 
-/* The environment ends. If the libuv handles are closing already, their callback removes the hook. */
+/* Runs when the environment ends. If the libuv handles are closing already, their callback removes the hook. */
 static void on_environment_end(napi_async_cleanup_hook_handle hook, void *argument) {
   (void)hook;
   shut_handle(argument);
@@ -149,7 +152,7 @@ static bool make_uv_handles(napi_env env, struct handle *h) {
   return true;
 }
 
-/* on_writable is optional: NULL. */
+/* Stores the callbacks. on_writable is optional: NULL. */
 static bool keep_callbacks(napi_env env, struct handle *h, napi_value on_readable, napi_value on_error,
                            napi_value on_writable) {
   if (!ok(env, napi_create_reference(env, on_readable, 1, &h->on_readable))) return false;
@@ -186,7 +189,7 @@ napi_value handle_start(napi_env env, napi_callback_info info) {
     pause_handle(h);
     throw_errno(env, "epoll_ctl", -status);
   }
-  /* A timer waits for nothing until set(). */
+  /* A timer keeps the loop alive only after set(). */
   if (h->is_timer) keep_loop_alive(h, false);
   return NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What makes a handle report events: see handle_start() in handle.h. Only the timer needs to know more. */
+/* Reports events of a handle: see handle_start() in handle.h. Only the timer uses more of this file. */
 #ifndef ADDON_WATCH_H
 #define ADDON_WATCH_H
 

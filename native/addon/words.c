@@ -21,7 +21,7 @@ static const napi_type_tag words_tag = {0x2c9be1704d5a4c86ull, 0x8e13f7a6905b42d
 
 /* ---- creation ---- */
 
-/* Unmaps with the object. Several objects may map the same memory. */
+/* Unmaps the memory when the object is collected. Several objects may map the same memory. */
 static void on_words_collected(napi_env env, void *pointer, void *hint) {
   (void)env;
   (void)hint;
@@ -36,7 +36,7 @@ static struct guardian_words *map_words(napi_env env, int fd) {
     throw_errno(env, "fstat", errno);
     return NULL;
   }
-  /* Smaller memory would end the process at the first touch behind its end. */
+  /* Smaller memory would end the process at the first access beyond its end. */
   if (file.st_size != (off_t)sizeof(struct guardian_words)) {
     throw_errno(env, "mmap", EINVAL);
     return NULL;
@@ -107,8 +107,8 @@ static uint32_t load_word(const struct guardian_unit *unit) {
 }
 
 /*
- * The guardian keeps a word busy for as long as a few netlink requests take. A guardian that is stopped at that moment
- * must not stop the engine: after `ms` the function returns the word as it is, busy.
+ * Waits until the word is not busy. The guardian keeps a word busy for a few netlink requests. A guardian that is
+ * stopped at that moment must not stop the engine, so after `ms` the function returns the busy word.
  */
 static uint32_t await_not_busy(const struct guardian_unit *unit, double ms) {
   const struct timespec pause = {0, 100000};
@@ -148,13 +148,14 @@ napi_value words_arm(napi_env env, napi_callback_info info) {
 }
 
 /*
- * withdraw(unit, ms): returns the word afterwards. EXECUTED: the guardian was faster. BUSY: it did not finish in time.
+ * withdraw(unit, ms): returns the word afterwards. EXECUTED: the guardian executed the plan first. BUSY: it did not
+ * finish in time.
  */
 napi_value words_withdraw(napi_env env, napi_callback_info info) {
   double ms = 0;
   struct guardian_unit *const unit = read_unit(env, info, &ms);
   if (unit == NULL) return NULL;
-  /* First disarm, then wait: a guardian that begins now finds the unit disarmed. */
+  /* Disarms first and waits second: a guardian that begins now finds the unit disarmed. */
   (void)__atomic_and_fetch(&unit->word, ~WORD_ARMED, __ATOMIC_SEQ_CST);
   return to_uint(env, await_not_busy(unit, ms));
 }
@@ -206,8 +207,8 @@ napi_value words_beat(napi_env env, napi_callback_info info) {
 }
 
 /*
- * hungUp(fd): returns whether the other end of the channel is closed. Node could only read from the channel, and makes
- * an exception of each read that finds nothing.
+ * hungUp(fd): returns whether the other end of the channel is closed. Node could only read from the channel, and throws
+ * an exception for each read that finds nothing.
  */
 napi_value words_hung_up(napi_env env, napi_callback_info info) {
   napi_value values[1], self, result;

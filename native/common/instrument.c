@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See instrument.h. Decided here: receive times are the kernel's, so that a program that was not scheduled does not
- * report an outage that never was. If the clock is stepped, only their precision suffers.
+ * report an outage that did not happen. If the clock is stepped, only their precision suffers.
  */
 #define _GNU_SOURCE
 #include "instrument.h"
@@ -89,7 +89,7 @@ int open_end_signals(void) {
   return fd;
 }
 
-/* The plain system call, because musl's function refuses. */
+/* Uses the plain system call, because musl's function refuses. */
 bool set_fifo(int priority) {
   const struct sched_param parameter = {.sched_priority = priority};
   return syscall(SYS_sched_setscheduler, 0, SCHED_FIFO, &parameter) == 0;
@@ -102,7 +102,7 @@ void enable_option(int fd, int level, int option, const char *action) {
   if (setsockopt(fd, level, option, &on, sizeof on) != 0) fail(action);
 }
 
-/* The queue holds the answers of a second: a reader that is descheduled for that long loses none. */
+/* The queue holds the answers of one second, so a reader that is not scheduled for that long loses none. */
 void enlarge_queue(int fd) {
   const int size = 4 << 20;
   if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &size, sizeof size) == 0) return;
@@ -179,7 +179,7 @@ bool receive_packet(int fd, struct packet *packet) {
       int64_t stamp[2];
       memcpy(stamp, CMSG_DATA(c), sizeof stamp);
       const nanos at = stamp[0] * SECOND + stamp[1] - wall_offset();
-      /* After a step of the clock the stamp is wrong: then the time of reading is the best that is known. */
+      /* If the clock was stepped, the stamp is wrong, and the time of reading is the best estimate. */
       if (at <= packet->read_at && packet->read_at - at < BELIEVABLE_NS) packet->at = at;
     }
     return true;

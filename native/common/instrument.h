@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the programs share that observe a LAN (native/probe, and the benchmark's gauge in bench/native): one clock,
- * ticks at absolute times, sockets with kernel receive times, and a service that answers from the address that was
- * asked. The daemon never runs any of it. Refuses to know: what is measured.
+ * Parts that the observers of a LAN share (native/probe, and the benchmark's gauge in bench/native): one clock, ticks
+ * at absolute times, sockets with kernel receive times, and a service that answers from the address that was asked. The
+ * daemon never runs them. Does not know what is measured.
  */
 #ifndef INSTRUMENT_H
 #define INSTRUMENT_H
@@ -27,7 +27,7 @@ struct packet {
   nanos read_at;
 };
 
-/* A datagram, with what an answer from the address that it was sent to needs. */
+/* A datagram, with the data for an answer from the address that it was sent to. */
 struct request {
   unsigned char bytes[PACKET_MAX];
   size_t length;
@@ -41,19 +41,19 @@ struct request {
 
 /* Prints the program's name, the action and errno, and ends the program. */
 void fail(const char *action) __attribute__((noreturn));
-/* Each program has its own. */
+/* Prints the usage and ends the program. Each program defines its own. */
 void wrong_usage(void) __attribute__((noreturn));
 /* Ends the program if the text is no number from `low` to `high`. */
 long read_number(const char *text, long low, long high);
 
 nanos now(void);
-/* Returns a timer. A tick that is read late does not move the next. */
+/* Returns a timer with ticks at absolute times. A tick that is read late does not delay the next. */
 int open_ticks(nanos first, nanos interval);
 /* Returns how many ticks have come since the last call. */
 uint64_t read_ticks(int timer);
 /* Returns a signalfd for SIGTERM and SIGINT. */
 int open_end_signals(void);
-/* Returns false with errno if SCHED_FIFO is not permitted. */
+/* Sets SCHED_FIFO. Returns false with errno if that is not permitted. */
 bool set_fifo(int priority);
 
 void enable_option(int fd, int level, int option, const char *action);

@@ -14,7 +14,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* Asks the solicited-node group (RFC 4291 §2.7.1), from our link-local address, which the kernel chooses. */
+/*
+ * Sends a solicitation to the solicited-node group (RFC 4291 §2.7.1), from our link-local address, which the kernel
+ * chooses.
+ */
 static void open_nd(struct question *q, const char *interface, const struct in6_addr *target,
                     const unsigned char *mac) {
   struct sockaddr_in6 group;
@@ -112,7 +115,7 @@ static enum statement read_arp(const struct question *q, const struct packet *pa
   return arp.arp_op == htons(ARPOP_REPLY) ? STATEMENT_ANSWER : STATEMENT_NONE;
 }
 
-/* Without a target link-layer option no cache follows the advertisement: so it states nothing. */
+/* Without a target link-layer option no cache changes, so the advertisement states nothing. */
 static enum statement read_nd(const struct question *q, const struct packet *packet, const unsigned char **mac) {
   struct nd_neighbor_advert advert;
   const unsigned char *const bytes = packet->bytes;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Asks all hosts of a LAN which of them has an address: broadcast ARP, or a neighbour solicitation to the
- * solicited-node group. Decides what counts as an answer. A kernel that has the address answers, whatever its daemon
- * assumes. Refuses to know: which MAC belongs to which host.
+ * Asks all hosts of a LAN which of them has an address: broadcast ARP, or a Neighbor Solicitation to the solicited-node
+ * group. Decides what counts as an answer. A kernel that has the address answers, whatever its daemon assumes. Does not
+ * know which MAC belongs to which host.
  */
 #ifndef WHO_HAS_H
 #define WHO_HAS_H
@@ -39,7 +39,7 @@ enum statement {
 };
 
 void open_question(struct question *question, const char *interface, const char *address);
-/* Returns false with errno. */
+/* Sends the question to all hosts. Returns false with errno. */
 bool ask_all_hosts(const struct question *question);
 /* Returns what a packet of the question's socket states about the address. `mac` then points into the packet. */
 enum statement read_statement(const struct question *question, const struct packet *packet, const unsigned char **mac);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The record that the addon writes for each packet, under libFuzzer and AddressSanitizer: any control messages, any source,
- * any flags. The lengths are those that a kernel would write (CMSG_NXTHDR relies on them); kinds, sizes and contents come
- * from the fuzzer. No part of Node is linked.
+ * Fuzzes the record that the addon writes for each packet, with libFuzzer and AddressSanitizer: any control messages,
+ * any source, any flags. The lengths are those that a kernel would write (CMSG_NXTHDR relies on them). Kinds, sizes and
+ * contents come from the fuzzer. No part of Node is linked.
  */
 #define _GNU_SOURCE
 #include <linux/if_packet.h>
@@ -31,7 +31,10 @@ static const struct {
              {SOL_SOCKET, SO_RXQ_OVFL},      {SOL_SOCKET, SCM_RIGHTS},        {SOL_PACKET, PACKET_AUXDATA},
              {0, 0}};
 
-/* An input: length of the source, flags, source; then per control message its kind, its length and its bytes. */
+/*
+ * An input has the length of the source, flags and source. Then each control message has its kind, its length and its
+ * bytes.
+ */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (size < 2) return 0;
   size_t source = data[0], at = 2;
@@ -40,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (source > sizeof(struct sockaddr_storage)) source = sizeof(struct sockaddr_storage);
   struct sockaddr_storage *const name = calloc(1, sizeof *name);
   unsigned char *const record = malloc(META_SIZE);
-  /* Exactly as long as the messages. */
+  /* The buffer is exactly as long as the messages. */
   size_t room = 0;
   for (size_t i = at + source; size - i >= 2 && i < size;) {
     const size_t length = data[i + 1] < size - i - 2 ? data[i + 1] : size - i - 2;

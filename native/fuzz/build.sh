@@ -20,7 +20,7 @@ cc="$cc -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined"
 # Prints what a target is built of, beside its harness.
 parts_of() {
   case $1 in
-    # The harness has a main of its own, and functions in place of poll() and socket(): nothing waits, nothing is opened.
+    # The harness has a main of its own, and replaces poll() and socket(): nothing waits, and nothing is opened.
     guardian) echo '-Dpoll=fuzz_poll -Dsocket=fuzz_socket'; ls "$root"/native/guardian/*.c | grep -v '/main\.c$' ;;
     addon) echo "$root/native/addon/metadata.c" ;;
     who-has) echo "$root/native/common/who-has.c" ;;

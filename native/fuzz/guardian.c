@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The guardian's readers under libFuzzer and AddressSanitizer: messages of an engine that sends any bytes, and ACKs of a
- * kernel that does. Stored plans are also renewed and executed, into sockets that are not there: only so is every length
- * of a plan used. Each message lies in memory of exactly its size, so that reading one byte too many is noticed.
+ * Fuzzes the guardian's readers with libFuzzer and AddressSanitizer: messages of an engine that sends any bytes, and
+ * ACKs of a kernel that does. Stored plans are also renewed and executed, into sockets that do not exist, because only
+ * that uses every length of a plan. Each message lies in memory of exactly its size, so that reading one byte too many
+ * is noticed.
  *
- * An input: byte 0 even: messages, each behind two bytes of its length (little endian), whose top bit says that the word of
- * the plan is armed. Byte 0 odd: one datagram of ACKs, behind a count and a first sequence number.
+ * An input: if byte 0 is even, messages follow. Each stands after two bytes of its length (little endian), whose top
+ * bit says that the word of the plan is armed. If byte 0 is odd, one datagram of ACKs follows, after a count and a
+ * first sequence number.
  */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -25,7 +27,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* In place of poll() and socket() (fuzz/build.sh): nothing is ever ready, so no line is written and nothing waits. */
+/*
+ * Replaces poll() and socket() (fuzz/build.sh): no descriptor is ever ready, so no line is written and nothing waits.
+ */
 int fuzz_poll(struct pollfd *fds, nfds_t count, int limit) {
   (void)fds, (void)count, (void)limit;
   return 0;
@@ -46,7 +50,7 @@ static unsigned char *copy_of(const uint8_t *data, size_t size) {
   return copy;
 }
 
-/* The list and the table agree, and every plan is as it was checked. */
+/* Checks that list and table agree, and that every plan is still as it was checked. */
 static void check_plans(void) {
   size_t count = 0;
   const struct plan *before = NULL;

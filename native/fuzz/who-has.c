@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What holdfast-probe reads in packets that any host of the LAN may send (ARP and Neighbor Discovery), under libFuzzer and
- * AddressSanitizer. An input: which of the two protocols, then the packet.
+ * Fuzzes what holdfast-probe reads in packets that any host of the LAN may send (ARP and Neighbor Discovery), with
+ * libFuzzer and AddressSanitizer. An input has the number of the protocol, then the packet.
  */
 #include <netpacket/packet.h>
 #include <sanitizer/asan_interface.h>

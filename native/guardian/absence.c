@@ -25,7 +25,10 @@ static bool is_any_overdue(uint64_t now) {
   return false;
 }
 
-/* If a deadline moves further away while the guardian sleeps, that costs one wake-up. */
+/*
+ * Returns the time of the next duty. If a deadline moves further away while the guardian sleeps, the guardian wakes
+ * once for nothing.
+ */
 uint64_t next_duty_at(uint64_t now) {
   uint64_t at = now + BEAT_MS * NS_PER_MS;
   for (const struct plan *plan = plans.first; plan != NULL; plan = plan->next) {
@@ -37,7 +40,10 @@ uint64_t next_duty_at(uint64_t now) {
   return at;
 }
 
-/* A unit whose engine had stepped down already announced that it leaves: no second announcement. */
+/*
+ * A unit that is not armed belongs to an engine that stepped down and sent priority 0 itself. The guardian sends no
+ * second one.
+ */
 static void choose_all_plans(void) {
   for (struct plan *plan = plans.first; plan != NULL; plan = plan->next)
     plan->part = !plan->guarded || mark_executed(plan) ? EVERYTHING : ADDRESSES_ONLY;
@@ -58,7 +64,8 @@ void handle_engine_gone(struct engine *engine) {
 }
 
 /*
- * After the channel was read, the deadlines are read again. mark_executed() asks only whether the plan is still armed.
+ * Reads the channel first and the deadlines again afterwards. mark_executed() only verifies that the plan is still
+ * armed.
  */
 void enforce_deadlines(struct engine *engine) {
   if (engine->gone || !is_any_overdue(now_ns())) return;

@@ -77,7 +77,7 @@ void go_to_background(void) {
   report_fd = report[1];
   (void)setsid();
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-  if (null < 0) return log_message(LOG_WARN, "cannot close its standard input, going on with it", "open", errno);
+  if (null < 0) return log_message(LOG_WARN, "cannot replace standard input, continuing with it", "open", errno);
   (void)dup2(null, STDIN_FILENO);
   (void)close(null);
 }

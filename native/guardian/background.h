@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * --background. A service manager that waits for the process that it started (Type=forking) sees it end as soon as the
- * engine is ready, or with the engine's status if it does not. Standard error stays where it was: the log has no other
- * place.
+ * Background mode (--background). A service manager that waits for the end of the process that it started
+ * (Type=forking) sees that end when the engine is ready, or with the engine's status if it does not start. Standard
+ * error stays unchanged, because the log has no other destination.
  */
 #ifndef GUARDIAN_BACKGROUND_H
 #define GUARDIAN_BACKGROUND_H

@@ -17,7 +17,7 @@
 
 static unsigned char message[MESSAGE_MAX + 1];
 
-/* A message that is nothing but its header. KIND_LOOK has served its purpose: the guardian is awake. */
+/* Handles a message that consists of its header. KIND_LOOK needs no action: the guardian is awake. */
 static const char *handle_short_message(struct engine *engine, const unsigned char *bytes, size_t size) {
   if (size != HEADER_SIZE || u32_at(bytes + 4) != 0 || u32_at(bytes + 8) != 0) return "bytes follow where none belong";
   if (bytes[1] == KIND_LOG && u16_at(bytes + 2) >= LOG_FORMATS) return "its log format is unknown";
@@ -64,7 +64,7 @@ static void log_ignored_message(const char *fault, size_t size) {
   end_line(&line);
 }
 
-/* A message of no bytes and the end of the channel both read as 0; only a message brings its sender's credentials. */
+/* A message of no bytes and the end of the channel both read as 0. Only a message carries its sender's credentials. */
 enum reading read_channel(struct engine *engine, int limit) {
   for (int i = 0; i < limit; i++) {
     union {

@@ -18,8 +18,8 @@ enum reading read_channel(struct engine *engine, int limit);
 const char *handle_message(struct engine *engine, const unsigned char *bytes, size_t size);
 
 /*
- * The engine reads its clocks, and publishes a heartbeat. A full channel holds wake-ups that the engine has yet to
- * read.
+ * Wakes the engine, which then reads its clocks and publishes a heartbeat. If the channel is full, unread wake-ups wait
+ * in it already.
  */
 void wake_engine(const struct engine *engine);
 

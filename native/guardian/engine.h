@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The guardian's knowledge of its engine. */
+/* What the guardian knows of its engine. */
 #ifndef GUARDIAN_ENGINE_H
 #define GUARDIAN_ENGINE_H
 
@@ -13,8 +13,8 @@ struct engine {
   int channel; /* -1 once it was closed */
   int status; /* of waitpid(), valid when pid is 0 */
   bool gone; /* dead, or its end of the channel closed: the plans have been executed */
-  bool ready; /* its signal handlers are in place (KIND_READY) */
-  uint64_t held; /* signals that wait until it is ready, one bit each */
+  bool ready; /* signal handlers are in place (KIND_READY) */
+  uint64_t held; /* signals that wait until the engine is ready, one bit each */
   uint64_t hold_until; /* ns; 0 = nothing is held */
 };
 

@@ -19,7 +19,7 @@ void open_sockets(void) {
   open_raw_sockets();
 }
 
-/* Long after the deadline another node has taken over: an announcement that this node leaves would mislead the LAN. */
+/* Long after the deadline another node has taken over. A late priority 0 of this node would mislead the LAN. */
 static bool is_past_grace(const struct plan *plan, uint64_t now) {
   if (!plan->guarded || plan->grace == 0) return false;
   const uint64_t deadline = deadline_of(plan);
@@ -53,16 +53,16 @@ static void send_all_packets(struct outcome *outcome) {
 static void log_execution(const struct outcome *outcome, const char *why, unsigned silent, double removed_ms,
                           double total_ms) {
   struct line line;
-  char text[160], told[64] = "";
+  char text[160], sent[64] = "";
   const bool clean = outcome->failed == 0 && outcome->sent == outcome->packets;
   const unsigned removed = outcome->done + outcome->absent;
   if (outcome->packets > 0)
-    (void)snprintf(told, sizeof told, ", %s the other nodes (priority 0)",
-                   outcome->sent == outcome->packets ? "told" : "could not tell all of");
+    (void)snprintf(sent, sizeof sent, ", %s",
+                   outcome->sent == outcome->packets ? "sent priority 0" : "could not send every priority 0");
   if (outcome->failed == 0)
-    (void)snprintf(text, sizeof text, "%s: removed %u VIP%s%s", why, removed, removed == 1 ? "" : "s", told);
+    (void)snprintf(text, sizeof text, "%s: removed %u VIP%s%s", why, removed, removed == 1 ? "" : "s", sent);
   else
-    (void)snprintf(text, sizeof text, "%s: removed %u of %u VIPs%s", why, removed, outcome->requests, told);
+    (void)snprintf(text, sizeof text, "%s: removed %u of %u VIPs%s", why, removed, outcome->requests, sent);
   begin_line(&line, clean ? LOG_WARN : LOG_ERROR, text);
   append(&line, ",\"plans\":%u,\"silent\":%u,\"requests\":%u,\"removed\":%u,\"absent\":%u,\"failed\":%u",
          outcome->plans, silent, outcome->requests, outcome->done, outcome->absent, outcome->failed);
@@ -72,7 +72,7 @@ static void log_execution(const struct outcome *outcome, const char *why, unsign
   end_line(&line);
 }
 
-/* The successor must not act while this node still answers for an address: so packets come last. */
+/* The successor must not act while this node still answers for an address, so packets are sent last. */
 void execute_plans(double noticed_at, const char *why) {
   static struct outcome outcome;
   begin_outcome(&outcome, ACK_LIMIT_MS);

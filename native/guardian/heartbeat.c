@@ -7,8 +7,8 @@
 #include "log.h"
 #include "words.h"
 
-#define SILENCE_MS 2000 /* of the engine, until it is logged */
-#define SUSPEND_MS 10 /* less is the time between the readings of two clocks */
+#define SILENCE_MS 2000 /* of silence of the engine before it is logged */
+#define SUSPEND_MS 10 /* a smaller difference is the time between the readings of two clocks */
 
 uint64_t engine_beat(void) {
   return __atomic_load_n(&words->engine_beat, __ATOMIC_SEQ_CST);
@@ -28,12 +28,11 @@ void publish_beat(uint64_t now) {
 }
 
 /*
- * A suspended machine continues where it was: an engine whose next alarm is far away would keep addresses that another
- * node has taken over meanwhile. The guardian wakes anyway, and a needless wake-up costs the engine only a look at its
- * clocks.
+ * Wakes the engine after a suspension of the machine. An engine whose next alarm is far away would keep addresses that
+ * another node has taken over meanwhile. A needless wake-up costs the engine only a look at its clocks.
  */
 void wake_engine_after_suspend(const struct engine *engine) {
-  static double suspended = -1; /* ms since boot; -1 = not known yet */
+  static double suspended = -1; /* ms of suspension since boot; -1 = not known yet */
   const double monotonic = clock_ms(CLOCK_MONOTONIC), before = suspended;
   suspended = clock_ms(CLOCK_BOOTTIME) - monotonic;
   if (before >= 0 && suspended - before >= SUSPEND_MS) wake_engine(engine);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The heartbeats in shared memory, and the wake-up after the machine was suspended. All of it requires shared memory. */
+/*
+ * Heartbeats in shared memory, and the engine's wake-up after the machine was suspended. All functions require shared
+ * memory.
+ */
 #ifndef GUARDIAN_HEARTBEAT_H
 #define GUARDIAN_HEARTBEAT_H
 
@@ -9,7 +12,7 @@
 
 #define BEAT_MS 250
 
-/* Publishes the guardian's heartbeat. Logs once that the engine's has stopped, and once that it has come back. */
+/* Publishes the guardian's heartbeat. Logs once when the engine's has stopped, and once when it has resumed. */
 void publish_beat(uint64_t now);
 
 /* Returns the time of the engine's last heartbeat; 0 = none yet. */

@@ -39,7 +39,7 @@ static void put_time(struct text *text) {
   put_string(text, time);
 }
 
-/* Returns the end of the JSON value at `at`: behind its quote, behind its bracket, or at the next comma. */
+/* Returns the end of the JSON value at `at`: after its quote, after its bracket, or at the next comma. */
 static const char *end_of_value(const char *at, const char *end) {
   const bool is_list = *at == '[';
   bool quoted = false;
@@ -66,7 +66,7 @@ static bool is_bare(const char *from, const char *to) {
   return from < to;
 }
 
-/* Without its quotes and backslashes. */
+/* Appends the message without its quotes and backslashes. */
 static void put_message(struct text *text, const char *from, const char *to) {
   for (const char *at = from; at < to; at++) {
     if (*at == '\\' && at + 1 < to) at++;
@@ -76,7 +76,7 @@ static void put_message(struct text *text, const char *from, const char *to) {
 
 static void put_fields(struct text *text, const char *at, const char *end) {
   while (at < end) {
-    const char *const name = at + 2; /* behind the comma and the quote */
+    const char *const name = at + 2; /* after the comma and the quote */
     const char *const name_end = memchr(name, '"', (size_t)(end - name));
     if (name_end == NULL) return;
     const char *from = name_end + 2, *to = end_of_value(from, end);

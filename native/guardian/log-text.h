@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A line of the log as a line for people, as src/app/log/log-format.ts makes the engine's: time, level, message, then
- * the fields as key=value. Decided here: how a value of JSON looks there. Pure but for the clock.
+ * Turns a line of the log into text for people, in the format of src/app/log/log-format.ts: time, level, message, then
+ * the fields as key=value. Decided here: how a JSON value appears there. Pure, except for the clock.
  */
 #ifndef GUARDIAN_LOG_TEXT_H
 #define GUARDIAN_LOG_TEXT_H
@@ -11,8 +11,8 @@
 #include "log.h"
 
 /*
- * Replaces the JSON of `line`, which has no end yet, by a whole line. `for_journal`: begins with the priority in the
- * form of sd-daemon(3) and leaves out the time, which the journal has.
+ * Replaces the JSON of `line`, which has no end yet, by a whole line. With `for_journal` it begins with the priority in
+ * the form of sd-daemon(3) and has no time, because the journal adds one.
  */
 void make_text(struct line *line, bool for_journal);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The guardian's log on standard error, in the format of the engine's log. Each line is made as one JSON object with pino's
- * fields; log-text.c makes a line for people of it. Decided here: a reader that has stopped costs lines, never time.
+ * The guardian's log on standard error, in the format of the engine's log. Each line is made as one JSON object with
+ * pino's fields. log-text.c turns it into text for people. Decided here: a reader that has stopped costs lines, never
+ * time.
  */
 #ifndef GUARDIAN_LOG_H
 #define GUARDIAN_LOG_H
@@ -21,13 +22,13 @@ struct line {
   size_t fields;  /* where the fields begin, each with a comma in front */
 };
 
-/* As message.h numbers them. LOG_AS_FOUND: the one that fits standard error. */
+/* Log formats, numbered as in message.h. LOG_AS_FOUND: the one that fits standard error. */
 enum log_format { LOG_AS_FOUND, LOG_JSON, LOG_TEXT, LOG_JOURNALD, LOG_FORMATS };
 
 /* Call once, before the first line. Without the call, lines are JSON and go to the inherited standard error. */
 void open_log(void);
 
-/* Takes effect with the next line. */
+/* Sets the format from the next line on. */
 void set_log_format(enum log_format format);
 
 void begin_line(struct line *line, int level, const char *text);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The guardian: parent of the engine, PID 1 of a container. It executes the engine's cleanup plans, and it alone renews
- * the lifetime of the engine's addresses. Decided here: the order of the start, and what the guardian waits for. Each
- * job has its own files:
+ * The guardian: parent of the engine, and PID 1 of a container. It executes the engine's cleanup plans, and only the
+ * guardian renews the lifetime of the engine's addresses. Decided here: the order of the start, and which events the
+ * guardian waits for. Each job has its own files:
  *
- *   message.h   format of the engine's messages        process, background, options   start and end of the engine
- *   channel     reads them                             signals     forwards or holds them
- *   plan        keeps the cleanup plans                manager     READY=1 and WATCHDOG=1 (sd_notify(3))
- *   words       memory shared with the engine          heartbeat   signs of life of both sides
- *   absence     decides when plans are executed        log, log-text, clock
- *   execute, netlink, packet   execute them            renew       renews lifetimes
+ *   message.h format of the engine's messages process, background, options start and end of the engine
+ *   channel reads them signals forwards or holds them
+ *   plan keeps the cleanup plans manager READY=1 and WATCHDOG=1 (sd_notify(3))
+ *   words memory shared with the engine heartbeat signs of life of both sides
+ *   absence decides when plans are executed log, log-text, clock
+ *   execute, netlink, packet execute them renew renews lifetimes
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -33,13 +33,13 @@
 #include "signals.h"
 #include "words.h"
 
-/* Returns when something is due without an event; UINT64_MAX = never. */
+/* Returns the time of the next duty that no event announces; UINT64_MAX = never. */
 static uint64_t wake_up_at(const struct engine *engine, uint64_t now) {
   const uint64_t duty = words != NULL && !engine->gone ? next_duty_at(now) : UINT64_MAX;
   return engine->held != 0 && engine->hold_until < duty ? engine->hold_until : duty;
 }
 
-/* Deadlines, renewals and heartbeats. */
+/* Does what is due: deadlines, renewals and heartbeats. */
 static void do_duties(struct engine *engine) {
   enforce_deadlines(engine);
   const uint64_t now = now_ns();
@@ -49,7 +49,7 @@ static void do_duties(struct engine *engine) {
   wake_engine_after_suspend(engine);
 }
 
-/* For an engine that is gone, the exit status is reported instead. */
+/* Reports that the engine is ready. If the engine is gone, its exit status is reported instead. */
 static void report_ready(const struct engine *engine) {
   if (!engine->ready || engine->gone) return;
   report_start(EXIT_SUCCESS);
@@ -82,14 +82,14 @@ static bool turn(struct engine *engine, int signals) {
 }
 
 /*
- * The guardian's priority is one above the engine's: the engine must not be able to keep the guardian from the CPU, and
- * no process that delays the engine may delay the guardian. There must be no pause between the removal of addresses and
- * priority 0, and an engine whose guardian seems silent leaves.
+ * Sets the guardian's priority to one above the engine's. The engine must not keep the guardian from the CPU, and no
+ * process that delays the engine may delay the guardian. Priority 0 must follow the removal of addresses without a
+ * pause, and an engine whose guardian seems silent leaves.
  */
 static void raise_priority(const struct options *options) {
   if (options->realtime == 0) return;
   set_realtime(options->realtime < REALTIME_MAX ? options->realtime + 1 : REALTIME_MAX,
-               "no real-time priority for the guardian, going on without");
+               "no real-time priority for the guardian, continuing without it");
 }
 
 /* Opens everything that the guardian needs later. Returns the signalfd, or -1 after it has logged why. */

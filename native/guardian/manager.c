@@ -81,8 +81,8 @@ void notify_ready(void) {
 
 /*
  * Sends two messages in the time that the manager allows, but none if the engine's main thread has not turned since the
- * last one. The manager then does what the unit says, even if other threads of the daemon still run. An idle engine
- * need not have turned: the guardian wakes it once, a heartbeat before the message is due.
+ * last one. The manager then acts as the unit file says, even if other threads of the daemon still run. An idle engine
+ * need not have turned, so the guardian wakes it one heartbeat before the message is due.
  */
 void feed_watchdog(const struct engine *engine, uint64_t now) {
   static const char text[] = "WATCHDOG=1";

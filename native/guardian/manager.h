@@ -18,7 +18,7 @@
 /* Takes the socket's name and the watchdog's time from the environment. Call before the engine starts. */
 void open_manager(void);
 
-/* Returns true if a service manager waits to hear that the engine runs. */
+/* Returns true if a service manager waits for the message that the engine runs. */
 bool manager_wants_ready(void);
 /* Returns true if a service manager wants watchdog messages (WatchdogSec=). */
 bool manager_has_watchdog(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The messages that the engine sends to its guardian. Decided here: every offset of them.
- * src/linux/guardian/will-message.ts writes the same format.
+ * src/linux/guardian/plan-message.ts writes the same format.
  *
  * Channel: socketpair(AF_UNIX, SOCK_SEQPACKET), non-blocking at both ends. The engine finds its descriptor's number in
  * HOLDFAST_GUARDIAN_FD. Whatever the guardian writes is a wake-up: the machine was suspended, and the engine has to

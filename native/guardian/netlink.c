@@ -26,7 +26,10 @@ static int netlink_fd = -1;
 static uint32_t sequence;
 static double patience; /* ms that the remaining ACKs of one execution or renewal may take together */
 
-/* Each option has a working default, or its absence shows in an error of the send. None is a reason not to start. */
+/*
+ * Sets a socket option. Each option has a working default, or its absence shows as an error of a later send. A failure
+ * is no reason not to start.
+ */
 void set_option(int fd, int level, int name, int value) {
   (void)setsockopt(fd, level, name, &value, sizeof value);
 }
@@ -64,7 +67,7 @@ static void record_answer(struct outcome *outcome, const struct batch *batch, in
   if (number == 0) {
     outcome->done++;
   } else if (number == EADDRNOTAVAIL || number == ENODEV) {
-    outcome->absent++; /* the address or its interface is gone, which is what the plan wants */
+    outcome->absent++; /* the address or its interface is gone, as the plan wants */
   } else {
     outcome->failed++;
     note_error(outcome, "request", batch->asked[i].unit, batch->asked[i].index, number);
@@ -117,7 +120,7 @@ static void await_acks(struct outcome *outcome, struct batch *batch) {
       open -= taken;
       continue;
     }
-    if (errno == EINTR || errno == ENOBUFS) continue; /* an overrun loses some ACKs, the others still come */
+    if (errno == EINTR || errno == ENOBUFS) continue; /* an overrun loses some ACKs; the others still come */
     if (errno != EAGAIN && errno != EWOULDBLOCK) {
       number = errno;
       break;
@@ -158,7 +161,7 @@ void flush_batch(struct outcome *outcome, struct batch *batch) {
   batch->size = 0;
 }
 
-/* Sets what only the sender knows: the sequence number, and that an ACK is wanted. */
+/* Sets the sequence number, and that an ACK is wanted. Only the sender knows these. */
 static void prepare_request(unsigned char *request) {
   struct nlmsghdr header;
   memcpy(&header, request, sizeof header);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Sends the rtnetlink requests of cleanup plans in batches, and reads their ACKs. Decided here: a request that fails
- * stops no other, and all ACKs of one execution together have a time limit. Refuses to know what a request asks for.
+ * stops no other, and all ACKs of one execution together have a time limit. Does not know what a request asks for.
  */
 #ifndef GUARDIAN_NETLINK_H
 #define GUARDIAN_NETLINK_H
@@ -15,7 +15,7 @@
 
 #define BATCH_REQUESTS 64
 
-/* What an execution or a renewal has done so far. */
+/* Results of an execution or a renewal so far. */
 struct outcome {
   unsigned plans, requests, done, absent, failed, packets, sent;
   char errors[2048]; /* JSON strings, separated by commas */
@@ -40,13 +40,13 @@ void open_netlink(void);
 
 void set_option(int fd, int level, int name, int value);
 
-/* Empties `outcome`. The ACKs of what follows may take `ack_limit_ms` together. */
+/* Empties `outcome`. The ACKs of later requests may take `ack_limit_ms` together. */
 void begin_outcome(struct outcome *outcome, double ack_limit_ms);
 /* Adds an error to the list. An error that does not fit is left out. */
 void note_error(struct outcome *outcome, const char *kind, uint16_t unit, uint32_t index, int number);
 
 /*
- * Sends the requests `from` to `to` - 1, counted from the plan's first. Those that fill no batch wait for
+ * Sends the requests `from` to `to` - 1, counted from the plan's first. Requests that do not fill a batch wait for
  * flush_batch().
  */
 void send_requests(struct plan *plan, uint32_t from, uint32_t to, struct outcome *outcome, struct batch *batch);

@@ -28,7 +28,7 @@ static void reject_usage(void) {
   exit(EXIT_USAGE);
 }
 
-/* Returns the priority of --realtime=PRIORITY; 0 for any other word. */
+/* Returns the priority of --realtime=PRIORITY; 0 for any other argument. */
 static int read_priority(const char *word) {
   static const char prefix[] = "--realtime=";
   const size_t length = sizeof prefix - 1;

@@ -15,12 +15,12 @@
 #define PROTOCOL 112
 #define TRAFFIC_CLASS 0xc0
 #define HOPS 255
-#define SEND_TRIES 4 /* after ENOBUFS (a full device queue) it tries again a millisecond later */
+#define SEND_TRIES 4 /* tries if the device queue is full (ENOBUFS), a millisecond apart */
 
 static int raw4_fd = -1, raw6_fd = -1;
 
 static int raw_socket(int family) {
-  /* Only for sending: a filter that accepts nothing keeps the receive queue empty. */
+  /* The socket only sends. A filter that accepts nothing keeps its receive queue empty. */
   struct sock_filter nothing = {BPF_RET | BPF_K, 0, 0, 0};
   const struct sock_fprog program = {1, &nothing};
   const int fd = socket(family, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, PROTOCOL);
@@ -105,7 +105,7 @@ static int send_packet(const unsigned char *record) {
     address_ipv4(&out, record, index);
   else
     address_ipv6(&out, record, index);
-  /* 0: the hops of the socket. */
+  /* 0: the hop limit of the socket applies. */
   if (hops != 0) add_control(&out, v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_TTL : IPV6_HOPLIMIT, &hops, sizeof hops);
   for (int tries = 1;; tries++) {
     if (sendmsg(v4 ? raw4_fd : raw6_fd, &out.header, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) return 0;

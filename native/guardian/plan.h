@@ -20,12 +20,12 @@ struct plan {
   uint32_t requests;
   uint32_t packets;
   uint32_t renewals;
-  bool guarded; /* a word belongs to it; if not, the fields below are 0 */
+  bool guarded; /* a word belongs to the plan; if not, the fields below are 0 */
   uint32_t generation;
   uint64_t grace; /* ns, as every time below */
   uint64_t period;
   uint64_t renew_at; /* 0 = no renewal is due */
-  enum { SKIP, ADDRESSES_ONLY, EVERYTHING } part; /* what of it is being executed */
+  enum { SKIP, ADDRESSES_ONLY, EVERYTHING } part; /* the part that is being executed */
   size_t body; /* offset of the first request */
   size_t size;
   unsigned char bytes[]; /* the message as received, checked */
@@ -39,7 +39,7 @@ struct plans {
 
 extern struct plans plans;
 
-/* Stores the plan of a message of at least HEADER_SIZE bytes. Returns NULL, or what is wrong with the message. */
+/* Stores the plan of a message of at least HEADER_SIZE bytes. Returns NULL, or the defect of the message. */
 const char *store_plan(const unsigned char *bytes, size_t size);
 
 void remove_plan(uint16_t unit);
@@ -47,7 +47,7 @@ void remove_plan(uint16_t unit);
 /* Frees nothing: the process is about to end. */
 void forget_plans(void);
 
-/* Returns NULL, or what is wrong with the requests and packets that begin at `at`. */
+/* Returns NULL, or the defect of the requests and packets that begin at `at`. */
 const char *check_plan(const unsigned char *bytes, size_t size, size_t at, uint64_t requests, uint32_t packets);
 
 /* Returns the offset of what follows the request at `at`. */

@@ -30,7 +30,7 @@
 #define SCHED_RESET_ON_FORK 0x40000000
 #endif
 
-#define NAME_SIZE 16 /* of a process, with its end (prctl(2)) */
+#define NAME_SIZE 16 /* of a process name, with its end (prctl(2)) */
 
 bool fill_standard_descriptors(void) {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
@@ -39,9 +39,10 @@ bool fill_standard_descriptors(void) {
 }
 
 /*
- * A user other than root has capabilities by the guardian's file alone (setcap …+p): they are in the permitted set, and
- * would end with exec. The engine gets them as ambient ones, which leave its environment trusted: a Node that has them
- * by its own file ignores NODE_OPTIONS. The engine itself names a capability that is missing.
+ * Passes capabilities on to the engine as ambient ones. A user other than root has them by the guardian's file alone
+ * (setcap …+p): they are in the permitted set, and would end with exec. Ambient ones leave the engine's environment
+ * trusted, while a Node with capabilities by its own file ignores NODE_OPTIONS. The engine itself names a capability
+ * that is missing.
  */
 void use_file_capabilities(void) {
   if (geteuid() == 0) return;
@@ -59,7 +60,8 @@ void use_file_capabilities(void) {
       return log_message(LOG_WARN, "cannot pass its capabilities on to the engine", "prctl", errno);
   }
   /*
-   * Capabilities by file make a process opaque, but the engine has to read its descriptors: whose raw sockets are they?
+   * Capabilities by file make a process opaque, but the engine must read the guardian's descriptors to know whose raw
+   * sockets they are.
    */
   (void)prctl(PR_SET_DUMPABLE, 1);
 }
@@ -74,7 +76,7 @@ void set_process_name(const char *name, char *first_argument) {
   memcpy(first_argument, own, strlen(own));
 }
 
-/* The plain system call, because musl's function refuses. */
+/* Uses the plain system call, because musl's function refuses. */
 void set_realtime(int priority, const char *complaint) {
   const struct sched_param parameter = {.sched_priority = priority};
   if (syscall(SYS_sched_setscheduler, 0, SCHED_RR | SCHED_RESET_ON_FORK, &parameter) != 0)
@@ -90,8 +92,8 @@ static bool pass_descriptor(int fd, const char *variable) {
 }
 
 /*
- * PR_SET_DUMPABLE would not survive exec. A limit of one byte does: the kernel then writes no file and starts no
- * core_pattern pipe either, which a limit of zero would not stop.
+ * Sets a core limit of one byte, because PR_SET_DUMPABLE would not survive exec. With this limit the kernel writes no
+ * file and starts no core_pattern pipe either. A limit of zero would not stop the pipe.
  */
 static void forbid_core_dump(void) {
   struct rlimit limit;
@@ -105,14 +107,15 @@ static const char *become_engine(const struct options *options, const sigset_t *
   if (!pass_descriptor(channel, CHANNEL_VARIABLE)) return "setup";
   if (words_fd >= 0 && !pass_descriptor(words_fd, WORDS_VARIABLE)) return "setup";
   if (!options->core) forbid_core_dump();
-  if (options->realtime > 0) set_realtime(options->realtime, "no real-time priority for the engine, going on without");
+  if (options->realtime > 0)
+    set_realtime(options->realtime, "no real-time priority for the engine, continuing without it");
   (void)signal(SIGPIPE, SIG_DFL);
   if (sigprocmask(SIG_SETMASK, mask, NULL) != 0) return "setup";
   (void)execvp(options->program[0], options->program);
   return "execve";
 }
 
-/* Returns false. */
+/* Logs why the engine did not start. Returns false. */
 static bool log_not_started(const struct options *options, const char *syscall_name, int number) {
   struct line line;
   begin_line(&line, LOG_ERROR, "cannot start the engine");
@@ -123,7 +126,7 @@ static bool log_not_started(const struct options *options, const char *syscall_n
   return false;
 }
 
-/* What the child writes if it does not become the engine. */
+/* What the child writes if it cannot become the engine. */
 struct failure {
   int number;
   bool executing;
@@ -211,7 +214,7 @@ static const char *signal_name(int number) {
   return NULL;
 }
 
-/* An engine that exits has logged why itself. Only a signal needs a line here. */
+/* Returns the exit status. An engine that exits has logged the reason itself, so only a signal needs a line here. */
 int exit_status(const struct engine *engine) {
   if (WIFEXITED(engine->status)) return WEXITSTATUS(engine->status);
   const int number = WTERMSIG(engine->status);

@@ -14,19 +14,25 @@
 
 #define EXIT_NOT_STARTED 127
 
-/* A descriptor that is opened later must not become one of the standard three: the log would go into the channel. */
+/*
+ * Opens /dev/null for missing standard descriptors. Otherwise a descriptor that is opened later could become one of the
+ * three, and the log would go into the channel.
+ */
 bool fill_standard_descriptors(void);
 
 /* Makes the capabilities of the guardian's file usable here, and passes them on to the engine. */
 void use_file_capabilities(void);
 
-/* `first_argument` is overwritten in place: pidof(8) reads it, pgrep(1) and killall(1) read the name of the process. */
+/*
+ * Sets the name of the process. `first_argument` is overwritten in place: pidof(8) reads it, while pgrep(1) and
+ * killall(1) read the name.
+ */
 void set_process_name(const char *name, char *first_argument);
 
 /* Sets SCHED_RR for this process. Threads and children stay SCHED_OTHER. */
 void set_realtime(int priority, const char *complaint);
 
-/* `mask` is the engine's signal mask. Returns false after it has logged why the engine did not start. */
+/* Starts the engine with the signal mask `mask`. Returns false after it has logged why the engine did not start. */
 bool start_engine(const struct options *options, const sigset_t *mask, struct engine *engine);
 
 /* Reaps every child, because PID 1 inherits orphans. Executes the plans before it reaps the engine. */

@@ -12,7 +12,7 @@
 #include "words.h"
 
 #define RENEWAL_ACK_LIMIT_MS 20 /* short: a renewal keeps the unit's word busy, and is repeated */
-#define CHUNK_REQUESTS 16u /* take some 0.2 ms; an engine waits up to 5 ms for a busy word */
+#define CHUNK_REQUESTS 16u /* requests that take some 0.2 ms; an engine waits up to 5 ms for a busy word */
 
 /* Units whose words are busy until their requests have been answered. */
 struct chunk {
@@ -23,9 +23,9 @@ struct chunk {
 };
 
 /*
- * An engine that has waited in vain for a busy word has removed its addresses, and the renewal may have brought them
- * back. Only a word that is still disarmed says so: with a newer plan the engine may want the addresses, and sees what
- * came.
+ * Removes addresses that a late renewal may have brought back after the engine waited in vain for a busy word and
+ * removed them. Only a word that is still disarmed shows this case. With a newer plan the engine may want the
+ * addresses, and sees what was added.
  */
 static void undo_late_renewals(struct chunk *chunk, unsigned late, struct outcome *outcome) {
   for (unsigned i = 0; i < late; i++) {
@@ -36,7 +36,10 @@ static void undo_late_renewals(struct chunk *chunk, unsigned late, struct outcom
   }
 }
 
-/* Also counts a renewal whose address the kernel had just removed: REPLACE installs it again, as its engine wants. */
+/*
+ * Ends a chunk. A renewal counts even if the kernel had just removed the address: REPLACE installs it again, as the
+ * engine wants.
+ */
 static void finish_chunk(struct chunk *chunk, struct outcome *outcome) {
   flush_batch(outcome, &chunk->batch);
   unsigned late = 0;
@@ -53,9 +56,9 @@ static void finish_chunk(struct chunk *chunk, struct outcome *outcome) {
 }
 
 /*
- * Many small units share one system call. Each word is busy from before its own request leaves until the answer, so
- * nothing is renewed after the engine has stepped down. The engine waits for the whole chunk, not for its own unit:
- * hence the bound of the chunk. A large unit is a chunk by itself.
+ * Adds a renewal to the chunk: many small units share one system call. Each word is busy from before its own request
+ * leaves until the answer, so nothing is renewed after the engine has stepped down. The engine waits for the whole
+ * chunk, not for its own unit, so the size of a chunk has a bound. A large unit is a chunk by itself.
  */
 static void add_renewal(struct plan *plan, uint64_t now, struct chunk *chunk, struct outcome *outcome) {
   if (chunk->count == CHUNK_REQUESTS || (chunk->count > 0 && chunk->requests + plan->renewals > CHUNK_REQUESTS))
@@ -85,8 +88,9 @@ static void log_failures(const struct outcome *outcome, uint64_t now) {
 }
 
 /*
- * The kernel looks for expired addresses at most once a second. Of two addresses that expire less than a second apart,
- * the second stays for that second. Renewed in the same wake-up, their expiries are whole seconds apart.
+ * Renews all plans in the same wake-up, so that their expiries are whole seconds apart. The kernel looks for expired
+ * addresses at most once a second. Of two addresses that expire less than a second apart, the second stays for that
+ * second.
  */
 void renew_addresses(uint64_t now) {
   static struct outcome outcome;

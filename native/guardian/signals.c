@@ -44,7 +44,7 @@ void release_held_signals(struct engine *engine) {
 static void handle_signal(const struct signalfd_siginfo *info, struct engine *engine) {
   const int number = (int)info->ssi_signo;
   if (number == SIGCHLD) return reap_children(engine);
-  /* The terminal's Ctrl-C goes to the whole foreground group: the engine has it already. */
+  /* Ctrl-C on a terminal goes to the whole foreground group, so the engine has received it already. */
   if (number == SIGINT && info->ssi_code == SI_KERNEL) return;
   /* Tools send real-time signals as questions to other daemons. A question must not end this one. */
   if (number >= SIGRTMIN) return log_message(LOG_WARN, "ignored a real-time signal", NULL, 0);

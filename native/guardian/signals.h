@@ -12,12 +12,12 @@
 #include "engine.h"
 
 /*
- * Blocks the signals that the guardian takes, and stores the mask of before. Called first of all: a signal that comes
- * before the engine runs waits for it.
+ * Blocks the signals that the guardian handles, and stores the former mask. Call it first: a signal that comes before
+ * the engine runs then waits for it.
  */
 bool block_signals(sigset_t *blocked, sigset_t *before);
 
-/* Reads all signals that wait at the signalfd, and forwards or holds them. */
+/* Reads all signals that wait at the signalfd, and forwards or holds each. */
 void handle_signals(int fd, struct engine *engine);
 
 /* Forwards the held signals once the engine is ready, or after HOLD_MS. */

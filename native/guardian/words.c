@@ -27,7 +27,7 @@ static void *map_words(const char **failed) {
 }
 
 void share_words(void) {
-  static const char complaint[] = "no deadlines for the engine, going on without";
+  static const char complaint[] = "no shared memory with the engine, continuing without deadlines";
   (void)unsetenv(WORDS_VARIABLE);
   words_fd = (int)syscall(SYS_memfd_create, "holdfast-words", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (words_fd < 0) return log_message(LOG_WARN, complaint, "memfd_create", errno);

@@ -12,12 +12,12 @@
 #include "../common/guardian-words.h"
 #include "plan.h"
 
-/* NULL if the kernel gave no memory: then only the death of the engine executes a plan. */
+/* Shared memory; NULL if the kernel gave none, and then only the death of the engine executes a plan. */
 extern struct guardian_words *words;
 /* Descriptor of the memory, for the engine; -1 without it. */
 extern int words_fd;
 
-/* Makes the memory. The environment names it only if it is there. */
+/* Makes the memory and names it in the environment. Without the memory the environment does not name it. */
 void share_words(void);
 
 /* The functions below require a guarded plan, except is_armed(). */
@@ -29,8 +29,8 @@ uint64_t deadline_of(const struct plan *plan);
 /* Sets BUSY. Returns false if the engine has disarmed the plan or armed a newer one. */
 bool mark_busy(const struct plan *plan);
 /*
- * Replaces ARMED by EXECUTED and BUSY: from now on the engine reads in the word that it holds nothing. Returns false as
- * mark_busy() does.
+ * Replaces ARMED by EXECUTED and BUSY: from now on the engine reads in the word that it holds nothing. Returns false
+ * like mark_busy().
  */
 bool mark_executed(const struct plan *plan);
 void clear_busy(const struct plan *plan);

@@ -71,7 +71,7 @@ static void handle_order(unsigned char order) {
     case 'k':
       (void)kill_run();
       break;
-    default: /* of a newer version */
+    default: /* An order of a newer version is ignored. */
       break;
   }
 }

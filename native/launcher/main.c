@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Runs the programs of one health check, or of one virtual router's notifications, one at a time, as one user. Decided
- * here: what the launcher gives up before the first run (every privilege, unless --keep, ADR 0026), and that its
- * command line alone names programs: an order of the daemon chooses one of them, and a number to append. Refuses to
- * know: when a run is due, how long it may take, and what its result means.
+ * here: which privileges the launcher drops before the first run (all, unless --keep, ADR 0026). Only its command line
+ * names programs: an order of the daemon chooses one of them, and a number to append. Does not know when a run is due,
+ * how long it may take, and what its result means.
  *
  *   holdfast-launcher [--user UID:GID] [--spare] [--keep] {--program | --numbered} COUNT PROGRAM [ARGUMENT]... ...
  *
- * COUNT is the number of words that follow, with the program's path. The last argument of a --numbered program is the
- * number that was set last. --keep holds for the user that the launcher is already and for root; a launcher that
- * becomes another user keeps nothing. After a run of --spare has left a survivor, the launcher takes no more orders, so
- * that it does not kill the survivor later: the daemon starts another launcher. A program gets the launcher's
- * environment, /dev/null as input and a session of its own.
+ * COUNT is the number of arguments that follow, with the program's path. The last argument of a --numbered program is
+ * the number that was set last. --keep applies to the launcher's own user and to root; a launcher that becomes another
+ * user keeps nothing. After a run of --spare has left a survivor, the launcher takes no more orders, so that it does
+ * not kill the survivor later: the daemon starts another launcher. A program gets the launcher's environment, /dev/null
+ * as input and a session of its own.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -42,7 +42,7 @@ struct options {
   bool keeps_privileges;
 };
 
-/* Returns false for wrong usage. */
+/* Reads the options. Returns false for wrong usage. */
 static bool read_options(int count, char **arguments, struct options *options) {
   int at = 1;
   if (at + 1 < count && strcmp(arguments[at], "--user") == 0) {
@@ -61,8 +61,8 @@ static bool read_options(int count, char **arguments, struct options *options) {
 }
 
 /*
- * Returns a signalfd, or -1 with errno. The signals that a service manager sends to every process of the service are
- * meant for the engine: they must not end the launcher, which would orphan what it runs.
+ * Returns a signalfd, or -1 with errno. Signals that a service manager sends to every process of the service are meant
+ * for the engine. They must not end the launcher, which would orphan its programs.
  */
 static int open_signals(void) {
   static const int numbers[] = {SIGCHLD, SIGTERM, SIGHUP, SIGINT, SIGUSR1, SIGUSR2};
@@ -82,7 +82,7 @@ static void read_signals(int signals) {
 static void serve(int signals) {
   while (!leaving || run.is_under_way) {
     struct pollfd watched[3] = {{signals, POLLIN, 0}, {run.output, POLLIN, 0}, {leaving ? -1 : CHANNEL, POLLIN, 0}};
-    /* While leaving it kills again and again: a fork may have been faster than the list of children. */
+    /* While leaving, the launcher kills repeatedly, because a fork may have been faster than the list of children. */
     if (poll(watched, 3, leaving ? LEAVING_LOOK_MS : -1) < 0 && errno != EINTR) return;
     read_signals(signals);
     if (watched[1].revents != 0 && run.output >= 0) read_output();

@@ -27,7 +27,10 @@ static bool read_user(const char *text, uid_t *uid, gid_t *gid) {
   return true;
 }
 
-/* A process that is that user already needs no capability, and keeps the groups that the daemon was given. */
+/*
+ * Becomes the user. A process that is that user already needs no capability, and keeps the groups that the daemon was
+ * given.
+ */
 static int become_user(uid_t uid, gid_t gid) {
   if (getuid() == uid && geteuid() == uid && getgid() == gid && getegid() == gid) return 0;
   return setgroups(0, NULL) != 0 || setresgid(gid, gid, gid) != 0 || setresuid(uid, uid, uid) != 0 ? errno : 0;
@@ -46,7 +49,10 @@ static int empty_capability_sets(void) {
   return left != 0 ? EPERM : 0;
 }
 
-/* Drops everything for good, and with it what a program that is set-user-ID or has capabilities would bring back. */
+/*
+ * Drops all privileges for good, and also the ways by which a set-user-ID program or one with capabilities would regain
+ * them.
+ */
 static int drop_privileges(uid_t uid, gid_t gid) {
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return errno;
   /* Both need CAP_SETPCAP. Without it, no_new_privs keeps a program of uid 0 from getting capabilities back. */

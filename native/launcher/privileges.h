@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the launcher gives up before its first run. */
+/* Drops privileges before the launcher's first run. */
 #ifndef LAUNCHER_PRIVILEGES_H
 #define LAUNCHER_PRIVILEGES_H
 

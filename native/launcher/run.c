@@ -42,11 +42,11 @@ static void become_program(char **words, int out, int failed) {
   _exit(EXIT_NOT_STARTED);
 }
 
-/* Returns 0 or errno. */
+/* Opens both pipes. Returns 0 or errno. */
 static int open_pipes(int out[2], int failed[2]) {
   if (pipe2(out, O_CLOEXEC) != 0) return errno;
   if (pipe2(failed, O_CLOEXEC | O_NONBLOCK) == 0) {
-    /* Only the launcher's end: at the program's end a full pipe must make it wait, not fail. */
+    /* Only the launcher's end is non-blocking: a full pipe must make the program wait, not fail. */
     (void)fcntl(out[0], F_SETFL, O_NONBLOCK);
     return 0;
   }
@@ -105,7 +105,7 @@ static bool kill_children(void) {
 
 bool kill_run(void) {
   run.was_ordered_to_end = true;
-  /* Until the leader is reaped, no other process gets its number. */
+  /* Until the leader is reaped, no other process can get its number. */
   if (run.leader > 0) (void)kill(-run.leader, SIGKILL);
   return !run.is_under_way || kill_children();
 }
@@ -135,7 +135,7 @@ void read_output(void) {
     if (room > 0) memcpy(run.kept + run.written, text, more < room ? more : room);
     run.written = run.written > OUTPUT_LIMIT ? run.written : run.written + more;
     if (run.written > OUTPUT_LIMIT) {
-      /* A program that writes without pause would keep the launcher here. */
+      /* Otherwise a program that writes without pause would keep the launcher here. */
       (void)kill_run();
       return;
     }
@@ -148,7 +148,7 @@ static void finish_run(void) {
   (void)close(run.failure);
   run.failure = -1;
   if (run.output >= 0) read_output();
-  /* Writing to a pipe without a reader kills: so the pipe of survivors stays open. */
+  /* Writing to a pipe without a reader kills a process, so the pipe of survivors stays open. */
   if (run.output >= 0 && !run.has_survivor) close_output();
   run.is_under_way = false;
   if (!started)
@@ -174,7 +174,7 @@ static bool handle_rest(void) {
 
 static void reap_child(pid_t pid) {
   const bool is_leader = pid == run.leader;
-  /* Before it is reaped: afterwards another process group may have its number. */
+  /* Kill before the leader is reaped: afterwards another process group may have its number. */
   if (is_leader && (!run.spares_survivors || run.was_ordered_to_end)) (void)kill_run();
   int ended = 0;
   if (waitpid(pid, &ended, WNOHANG) == pid && is_leader) {

@@ -32,7 +32,7 @@ struct run {
 
 extern struct run run;
 
-/* Answers NOT_STARTED if it cannot. */
+/* Starts a run. Answers NOT_STARTED if it cannot. */
 void start_run(const struct program *program);
 
 /* Sends SIGTERM to the program's group. */

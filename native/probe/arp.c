@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * holdfast-probe arp: asks once a tick who has an address, and prints each change in the set of MACs that answer.
- * Decided here: two MACs that answer one question are two holders at the same time. common/who-has.c decides what an
- * answer is.
+ * holdfast-probe arp: asks once a tick which hosts have an address, and prints each change in the set of MACs that
+ * answer. Decided here: two MACs that answer one question are two holders at the same time. common/who-has.c decides
+ * what an answer is.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -38,7 +38,7 @@ struct observer {
   nanos overlap;
 };
 
-/* Returns -1 if the MAC is not among them. */
+/* Returns the MAC's index; -1 if it is not in the set. */
 static int find_mac(const struct macs *macs, const unsigned char *mac) {
   for (int i = 0; i < macs->count; i++)
     if (memcmp(macs->macs[i].bytes, mac, ETH_ALEN) == 0) return i;
@@ -60,8 +60,8 @@ static const char *mac_text(const unsigned char *mac, char text[18]) {
 }
 
 /*
- * Prints a change of the set. Its time is that of the first new answer; without a new answer, that of the question that
- * a MAC left unanswered.
+ * Prints a change of the set. Its time is that of the first new answer. Without a new answer, it is that of the
+ * question that a MAC did not answer.
  */
 static void report_change(struct observer *o) {
   char text[18];

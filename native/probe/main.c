@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * holdfast-probe: what a client on the LAN sees. A UDP responder, a UDP prober and an observer of ARP and Neighbor
- * Discovery, for the demo and the tests; the daemon never runs it. Decided here: the command line. What counts as lost,
- * as a gap or as two holders is decided in prober.c and arp.c. Refuses to know: VRRP, and which node should have the
+ * holdfast-probe: shows what a client on the LAN sees. It has a UDP responder, a UDP prober and an observer of ARP and
+ * Neighbor Discovery, for the demo and the tests; the daemon never runs it. Decided here: the command line. prober.c
+ * and arp.c decide what counts as lost, as a gap or as two holders. Does not know VRRP, nor which node should have the
  * address.
  */
 #define _GNU_SOURCE
@@ -22,7 +22,7 @@ static const char usage_text[] =
     "         JSON lines: start, owner (the answering NAME changed), gap, stall (the prober itself was late), duplicate\n"
     "         (two names answered one probe), summary. --fifo: SCHED_FIFO, where it is permitted\n"
     "       holdfast-probe arp INTERFACE ADDRESS [--interval-ms 10] [--duration-ms N] [--fifo]\n"
-    "         asks who has the ADDRESS, IPv4 (ARP) or IPv6 (Neighbor Discovery). JSON lines: start, claim (the set of MACs\n"
+    "         asks which hosts have the ADDRESS, by ARP or Neighbor Discovery. JSON lines: start, claim (the set of MACs\n"
     "         that answered one question changed), announce (a gratuitous ARP, an unsolicited advertisement), summary\n"
     "Times are CLOCK_MONOTONIC in milliseconds. Exit status: 0, 1 for a failure, 64 for wrong usage.\n";
 
@@ -44,7 +44,7 @@ void print_line(const char *format, ...) {
 }
 
 void request_fifo(void) {
-  if (!set_fifo(10)) fprintf(stderr, "holdfast-probe: no SCHED_FIFO (%s), going on without\n", strerror(errno));
+  if (!set_fifo(10)) fprintf(stderr, "holdfast-probe: no SCHED_FIFO (%s), continuing without it\n", strerror(errno));
 }
 
 bool is_plain_name(const char *name, size_t length) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the commands of holdfast-probe share: their options, and their JSON lines. */
+/* Parts that the commands of holdfast-probe share: their options, and their JSON lines. */
 #ifndef PROBE_PROBE_H
 #define PROBE_PROBE_H
 
@@ -19,7 +19,7 @@ struct options {
   bool fifo;
 };
 
-/* One command each. Returns the exit status. */
+/* Run one command each. Return the exit status. */
 int run_respond(const struct options *options);
 int run_probe(const struct options *options);
 int run_arp(const struct options *options);
@@ -29,7 +29,7 @@ double to_ms(nanos time);
 /* Ends the line of standard output. A closed output ends the program. */
 void print_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Asks for SCHED_FIFO. Without permission the program goes on, after a line on standard error. */
+/* Asks for SCHED_FIFO. Without permission it prints a line to standard error, and the program continues. */
 void request_fifo(void);
 
 /* Returns true for a name that another program may put into its JSON. */

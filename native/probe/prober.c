@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * holdfast-probe probe: one UDP datagram a tick to an address, and which name answered. Decided here: a probe is lost
- * after one second without an answer. A gap is a time of more than three intervals without an answer, while probes were
- * sent. Two names that answer one probe are a duplicate.
+ * holdfast-probe probe: sends one UDP datagram a tick to an address, and reports which name answered. Decided here: a
+ * probe is lost after one second without an answer. A gap is a time of more than three intervals without an answer,
+ * while probes were sent. Two names that answer one probe are a duplicate.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -15,7 +15,7 @@
 
 #define NAMES_MAX 16
 #define ANSWER_LIMIT_NS 1000000000ll
-#define LAST_ANSWERS_NS 200000000ll /* how long the end waits for probes that are under way */
+#define LAST_ANSWERS_NS 200000000ll /* wait for probes that are under way at the end */
 #define GAP_INTERVALS 3
 #define DUPLICATE_LINES_PER_S 10
 
@@ -86,7 +86,7 @@ static void send_probe(struct prober *p) {
     sent = sendto(p->fd, text, (size_t)length, MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)&p->target,
                   p->target_length);
   } while (sent < 0 && errno == EINTR);
-  if (sent < 0) p->send_errors++; /* unreachable, for instance: that probe is lost, which is what a client sees */
+  if (sent < 0) p->send_errors++; /* unreachable, for instance: the probe is lost, as a client would see it */
 }
 
 /* Counts the unanswered probes between two answers. A probe that has left the ring counts as unanswered. */

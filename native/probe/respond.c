@@ -31,7 +31,7 @@ int run_respond(const struct options *options) {
     if (fd >= 0) watched[count++] = (struct pollfd){.fd = fd, .events = POLLIN, .revents = 0};
   }
   if (count == 0) fail("bind to that address");
-  /* A service that is not scheduled for milliseconds would answer late, from an address that has moved. */
+  /* A service that is not scheduled for milliseconds would answer late, for an address that has moved. */
   if (options->fifo) request_fifo();
   print_line("{\"t\":%.3f,\"event\":\"start\",\"name\":\"%s\"}", to_ms(now()), options->words[1]);
   for (;;) {

@@ -1,6 +1,6 @@
 /**
- * Addresses on and off interfaces. Decided here: which answers of the kernel mean that things are as asked, so that
- * every step can be repeated (ground rule 6). Refused here: which steps are due (daemon/addresses/reconcile.ts).
+ * Adds addresses to interfaces and removes them. Decided here: which answers of the kernel mean success, so that every
+ * step can be repeated (ground rule 6). Not decided here: which steps are due (daemon/addresses/reconcile.ts).
  */
 import type { AddressOutcome, AddressStep, NameOf } from '../daemon/ports.ts'
 import { address } from '../wire/address.ts'
@@ -10,7 +10,10 @@ import type { RequestSocket } from './netlink/socket.ts'
 
 const NOBODY = address('::')
 
-/** Adding finds it there; removing finds it gone, or gone with its interface. */
+/**
+ * Errors that mean success: the address that is to be added exists, or the address that is to be removed is gone,
+ * perhaps with its interface.
+ */
 const DONE: Record<AddressStep['action'], readonly number[]> = {
   add: [0, ERRNO.EEXIST],
   remove: [0, ERRNO.EADDRNOTAVAIL, ERRNO.ENODEV],
@@ -37,8 +40,8 @@ export function applySteps(
 }
 
 /**
- * Asks for the removal of an address that no interface can have. The kernel refuses, but only once it holds the lock under
- * which its work queue completes IPv6 addresses (route and solicited-node group, around its notification).
+ * Asks for the removal of an address that no interface can have, and waits for the refusal. The kernel refuses under
+ * the lock of its work queue. So the queue has then completed earlier IPv6 addresses (route and solicited-node group).
  */
 export function waitForKernel(requests: RequestSocket, interfaceIndex: number): void {
   requests.ask([(sequence) => removeAddressRequest({ interfaceIndex, address: NOBODY, prefixLength: 128 }, sequence)])

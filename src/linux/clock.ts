@@ -1,7 +1,7 @@
 /**
- * The engine's clock: CLOCK_MONOTONIC, shared by all network namespaces and stopped while the machine is suspended.
- * Date.now() and performance.now() are not used: the first is stepped, the second starts at the process's own zero.
- * CLOCK_BOOTTIME is the one that goes on meanwhile: the difference says how long that was.
+ * The engine's clock: CLOCK_MONOTONIC, which all network namespaces share and which stops while the machine is
+ * suspended. Date.now() can be stepped, and performance.now() starts at the process's own zero, so neither is used.
+ * CLOCK_BOOTTIME continues during a suspension: the difference tells how long the machine was suspended.
  */
 import type { Clock } from '../daemon/ports.ts'
 import { millis } from '../wire/units.ts'
@@ -9,11 +9,11 @@ import type { NativeAddon } from './native.ts'
 import type { ClockPair } from './sockets/receive-time.ts'
 
 export type KernelClock = Clock & {
-  /** Both clocks in one call, for the kernel's receive stamps. */
+  /** Returns both clocks from one call, to convert the kernel's receive times. */
   pair(): ClockPair
 }
 
-/** Two clocks are read one after the other, and this process may be interrupted in between; a millisecond is no sleep. */
+/** Milliseconds. A smaller difference between two clocks is the time between two readings, not a suspension. */
 const NO_SLEEP = 1
 
 export function openClock(native: Pick<NativeAddon, 'clocks'>): KernelClock {

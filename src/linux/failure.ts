@@ -1,7 +1,7 @@
 /**
- * What an errno means to holdfast: a Failure with a stable code, a sentence for people and the one answer to "is it
- * worth trying again". Decided here and nowhere else: retry or fatal, and which capability is missing.
- * Refused here: who tries again, and when.
+ * What an errno means to holdfast: a Failure with a stable code, a sentence for people, and whether a retry may help.
+ * Decided here and nowhere else: retry or fatal, and which capability is missing. Not decided here: which part retries,
+ * and when.
  */
 import { constants } from 'node:os'
 import { getSystemErrorMap } from 'node:util'
@@ -10,18 +10,20 @@ import type { Failure } from '../daemon/ports.ts'
 export const ERRNO = constants.errno
 
 const CODES = new Map(Object.entries(ERRNO).map(([code, number]) => [number, code]))
-// Two names for one number: the documented one wins.
+// If two names have one number, the documented one is used.
 CODES.set(ERRNO.EAGAIN, 'EAGAIN')
 CODES.set(ERRNO.EOPNOTSUPP, 'EOPNOTSUPP')
 
-/** `action` continues "Cannot …" and names its object; `syscall` is the call, or the rtnetlink request (RTM_…). */
+/**
+ * `action` continues "Cannot …" and names its object. `syscall` is the system call, or the rtnetlink request (RTM_…).
+ */
 export type Attempt = { readonly action: string; readonly syscall: string }
 
 const isRequest = (syscall: string): boolean => syscall.startsWith('RTM_')
 const isSend = (syscall: string): boolean => syscall === 'sendmmsg' || syscall === 'sendto'
 
 function reasonOf(code: string, errno: number, syscall: string): string {
-  // A packet filter that refuses our packet says EPERM as well: that is no missing capability.
+  // A packet filter that refuses our packet also causes EPERM. No capability is missing then.
   if (code === 'EPERM' && isSend(syscall)) return 'refused by a packet filter'
   if (code === 'EPERM' || (code === 'EACCES' && syscall === 'socket')) {
     return `${isRequest(syscall) ? 'CAP_NET_ADMIN' : 'CAP_NET_RAW'} is missing`
@@ -36,7 +38,9 @@ function reasonOf(code: string, errno: number, syscall: string): string {
   return getSystemErrorMap().get(-errno)?.[1] ?? code
 }
 
-/** Asking again changes nothing about these: privilege, our own arguments, what the kernel was built without. */
+/**
+ * Errors that a retry does not change: a missing privilege, a wrong argument of ours, a feature that the kernel lacks.
+ */
 const FATAL = new Set([
   'EPERM',
   'EACCES',
@@ -59,7 +63,10 @@ function isRetryable(code: string, syscall: string): boolean {
   return !FATAL.has(code)
 }
 
-/** `errno` with either sign: Node's errors carry it negative, the kernel's messages positive. */
+/**
+ * Returns the failure for an errno of either sign: Node's errors have negative numbers, the kernel's messages positive
+ * ones.
+ */
 export function failureOf(errno: number, { action, syscall }: Attempt): Failure {
   const number = Math.abs(errno)
   const code = CODES.get(number) ?? `E${number}`
@@ -67,7 +74,10 @@ export function failureOf(errno: number, { action, syscall }: Attempt): Failure 
   return { code, syscall, message, retryable: isRetryable(code, syscall) }
 }
 
-/** From what a set-up call of the addon threw. Anything but a failed syscall is our bug and goes on. */
+/**
+ * Returns the failure for an error that a set-up call of the addon threw. Any other error is a defect of holdfast and
+ * is thrown again.
+ */
 export function failureFrom(error: unknown, action: string): Failure {
   if (!(error instanceof Error) || !('errno' in error) || !('syscall' in error)) throw error
   const { errno, syscall } = error

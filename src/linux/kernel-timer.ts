@@ -1,12 +1,12 @@
 /**
- * What wakes the engine: a timer of the kernel's own (timerfd). Decided here: that it is not one of Node's, whose grain is a
- * millisecond, whose early ticks have to be waited for a second time, and which goes on ticking for deadlines that have been
- * put off (docs/adr/0040). Refuses to know what is due.
+ * Wakes the engine by a timer of the kernel (timerfd). Decided here: it is not a timer of Node. Node's timers have a
+ * grain of a millisecond, so an early tick has to be waited for again. They also tick for deadlines that have moved
+ * (docs/adr/0040). Does not know what is due.
  */
 import type { MakeWakeUp } from '../daemon/ports.ts'
 import type { NativeAddon } from './native.ts'
 
-/** Undefined where there is none to be had: out of descriptors. Node's timers do, then. */
+/** Returns `undefined` if no descriptor is left. The engine then uses Node's timers. */
 export function openKernelTimer(native: Pick<NativeAddon, 'NativeTimer'>): MakeWakeUp | undefined {
   try {
     const timer = new native.NativeTimer()

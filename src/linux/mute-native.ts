@@ -1,6 +1,6 @@
 /**
- * An addon without a kernel: its sockets take everything, send nothing and hear nothing. For the rehearsal
- * (daemon/rehearsal.ts), so that the code of this folder is played through as well and no descriptor is ever opened.
+ * An addon without a kernel: its sockets accept everything, send nothing and receive nothing. The rehearsal
+ * (daemon/rehearsal.ts) uses it to run the code of this folder without opening a descriptor.
  */
 import { type GuardianWords, META_SIZE, type NativeAddon, type NativeSocket } from './native.ts'
 

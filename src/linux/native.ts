@@ -1,7 +1,7 @@
 /**
- * The C addon as types, and how its binary is found. Decided here: the layout of the metadata record (native/addon/metadata.h
- * writes the same offsets) and what is said when there is no binary for this machine.
- * Refuses to know: socket options, addresses and protocols; the files beside this one do.
+ * The types of the C addon, and the search for its binary. Decided here: the layout of the metadata record
+ * (native/addon/metadata.h has the same offsets), and the error if this machine has no binary. Does not know: socket
+ * options, addresses and protocols, which other files of this folder have.
  */
 import { existsSync, readdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -14,102 +14,116 @@ export const META_SIZE = 128
 export const META = {
   /** u32: bytes in `data`. */
   length: 0,
-  /** u32: see FLAG. */
+  /** u32: bits of FLAG. */
   flags: 4,
-  /** i32: TTL or hop limit, -1 unknown. */
+  /** i32: TTL or hop limit; -1 = unknown. */
   ttl: 8,
-  /** u32: from the packet info control message or the sockaddr_ll, 0 unknown. */
+  /** u32: interface index from the packet info control message or the sockaddr_ll; 0 = unknown. */
   interfaceIndex: 12,
-  /** f64: CLOCK_REALTIME in ms when the kernel received it (SO_TIMESTAMPNS), 0 unknown. */
+  /** f64: CLOCK_REALTIME in ms when the kernel received the packet (SO_TIMESTAMPNS); 0 = unknown. */
   realtime: 16,
-  /** u32: packets dropped so far (SO_RXQ_OVFL); the kernel leaves it out, so 0, until the first drop. */
+  /** u32: packets dropped so far (SO_RXQ_OVFL). The kernel omits it until the first drop, so it is 0 until then. */
   overflow: 24,
-  /** 16 bytes, network order, IPv4 in the first 4, all zero unknown. */
+  /** 16 bytes: destination in network order, IPv4 in the first 4; all zero = unknown. */
   destination: 32,
-  /** u32: bytes of `source` that are valid (28 at most). */
+  /** u32: number of valid bytes of `source`, 28 at most. */
   sourceLength: 48,
   /** sockaddr of the sender. */
   source: 52,
   /** u8: sll_pkttype of an AF_PACKET socket (4 = sent by this host). */
   packetType: 80,
-  /** u32: VLAN tag that the kernel took off the frame (PACKET_AUXDATA), TPID in the high half; 0 none. */
+  /** u32: VLAN tag that the kernel took off the frame (PACKET_AUXDATA), with the TPID in the high half; 0 = none. */
   vlan: 84,
 } as const
 
 export const FLAG = { truncated: 1, controlTruncated: 2 } as const
 
 /**
- * One non-blocking socket. What the network or the kernel does afterwards is a number (negative errno); an exception is
- * a failed set-up call (`Error` with `code` 'EPERM', negative `errno` and `syscall`, as Node's own) or a wrong argument.
+ * One non-blocking socket. An error of the network or the kernel is a number (negative errno). Only a failed set-up
+ * call or a wrong argument throws: an `Error` with `code` 'EPERM', negative `errno` and `syscall`, as Node's own.
  */
 export type NativeSocket = {
-  /** batch × META_SIZE bytes, written by receive(). */
+  /** Metadata records, batch × META_SIZE bytes, written by receive(). */
   readonly meta: Uint8Array
-  /** batch × size bytes, written by receive(): packet i begins at i × size. */
+  /** Packets, batch × size bytes, written by receive(). Packet i begins at i × size. */
   readonly data: Uint8Array
   setOption(level: number, name: number, value: Uint8Array): void
   bind(sockaddr: Uint8Array): void
-  /** 0, or -errno: -EINPROGRESS means that `onWritable` of start() or its `onError` will tell. */
+  /** Returns 0 or -errno. After -EINPROGRESS, start() calls `onWritable` or `onError` later. */
   connect(sockaddr: Uint8Array): number
-  /** An array of struct sock_filter (8 bytes each). */
+  /** Sets a filter: an array of struct sock_filter (8 bytes each). */
   attachFilter(program: Uint8Array): void
   /**
-   * Watches the socket and keeps the event loop alive. `onReadable` comes once per loop turn while something is queued;
-   * `onError` gets a positive errno (ENETDOWN after link down, ENOBUFS after a netlink overrun) and watching goes on.
-   * `onWritable` comes once, as soon as something can be sent (a stream is connected).
-   * What they throw arrives at 'uncaughtException'. A second start() replaces the callbacks.
+   * Watches the socket and keeps the event loop alive. Calls `onReadable` once per loop turn while something is queued.
+   * Calls `onError` with a positive errno (ENETDOWN after link down, ENOBUFS after a netlink overrun) and goes on
+   * watching. Calls `onWritable` once, as soon as something can be sent (a stream is connected). An error that a
+   * callback throws arrives at 'uncaughtException'. A second start() replaces the callbacks.
    */
   start(onReadable: () => void, onError: (errno: number) => void, onWritable?: () => void): void
   stop(): void
-  /** One recvmmsg: packets written to meta and data, 0 = the queue is empty, negative = -errno. */
+  /**
+   * Calls recvmmsg() once and writes packets to `meta` and `data`. Returns their number, 0 for an empty queue, or
+   * -errno.
+   */
   receive(): number
   /**
-   * Undefined: all were sent whole. Otherwise one result per message: bytes sent, or -errno. Without `sockaddrs` the
-   * kernel takes the connected or default peer. A message that fails does not stop the ones behind it. At most 65 536
-   * messages.
+   * Sends at most 65 536 messages. Returns `undefined` if all were sent whole, otherwise one result for each: bytes
+   * sent, or -errno. Without `sockaddrs` the kernel uses the connected or default peer. A message that fails does not
+   * stop the next ones.
    */
   send(messages: readonly Uint8Array[], sockaddrs?: readonly Uint8Array[]): Int32Array | undefined
-  /** Idempotent. Afterwards receive() gives -EBADF, and so does each message of send(). */
+  /** Closes the socket. Idempotent. Afterwards receive() returns -EBADF, and so does each message of send(). */
   close(): void
 }
 
-/** One timer of the kernel (timerfd), by CLOCK_MONOTONIC and without a coarser grain than the clock's. */
+/** A timer of the kernel (timerfd) by CLOCK_MONOTONIC, with the grain of the clock. */
 export type NativeTimer = Pick<NativeSocket, 'start' | 'close'> & {
-  /** Calls `onReadable` once, when it is so late, in ms; 0 = never. The last one counts. Keeps the event loop alive. */
+  /**
+   * Calls `onReadable` once, at this time in ms; 0 = never. A later call replaces the time. Keeps the event loop alive.
+   */
   set(at: number): void
 }
 
-/** Bits of a word, as native/common/guardian-words.h has them; above them the generation of the will. */
+/** Bits of a word, as native/common/guardian-words.h has them. The higher bits are the generation of the plan. */
 export const WORD = { armed: 1, busy: 2, executed: 4 } as const
 
 /**
- * The memory that the guardian shares with us; see native/common/guardian-words.h for who may write what. Moments are
- * CLOCK_MONOTONIC in ms, 0 = none. `patience` is how many ms (blocking) a busy word is waited for.
+ * The memory that the guardian shares with the engine. native/common/guardian-words.h says which side writes which
+ * field. Times are CLOCK_MONOTONIC in ms, 0 = none. `patience` is the longest time in ms that a call waits (blocking)
+ * for a busy word.
  */
 export type GuardianWords = {
   word(unit: number): number
-  /** The generation that the will must carry which is sent next; 0 = the last one was executed: nothing is armed. */
+  /**
+   * Arms the unit. Returns the generation for the plan that is sent next. Returns 0, and arms nothing, if the guardian
+   * executed the last plan.
+   */
   arm(unit: number, patience: number): number
-  /** Never renewed from here on. The word afterwards. */
+  /** Disarms the unit, so that it is no longer renewed. Returns the word afterwards. */
   withdraw(unit: number, patience: number): number
-  /** Clears `executed` unless the word stays busy. The word afterwards. */
+  /** Clears `executed` unless the word stays busy. Returns the word afterwards. */
   acknowledge(unit: number, patience: number): number
-  /** Sets the deadline; returns the one before. */
+  /** Sets the deadline. Returns the one before. */
   deadline(unit: number, at: number): number
-  /** Sets our beat; returns the guardian's. */
+  /** Publishes the engine's beat. Returns the guardian's. */
   beat(at: number): number
-  /** How many words the guardian has claimed so far. */
+  /** Returns how many plans the guardian has begun to execute. */
   executions(): number
-  /** Nobody holds the other end of this channel any more. */
+  /** Returns true if the other end of this channel is closed. */
   hungUp(descriptor: number): boolean
 }
 
 export type NativeAddon = {
-  /** Maps the memory behind the descriptor, which may be closed then. EINVAL, EPROTO: it is not what we know. */
+  /**
+   * Maps the memory behind the descriptor, which may be closed afterwards. Throws EINVAL or EPROTO for another layout.
+   */
   readonly GuardianWords: new (
     descriptor: number,
   ) => GuardianWords
-  /** socket(2) with SOCK_CLOEXEC and SOCK_NONBLOCK; `batch` packets (at most 1 024) of `size` bytes per receive(). */
+  /**
+   * Opens a socket with SOCK_CLOEXEC and SOCK_NONBLOCK. One receive() reads at most `batch` packets (1 024) of `size`
+   * bytes.
+   */
   readonly NativeSocket: new (
     family: number,
     type: number,
@@ -117,43 +131,46 @@ export type NativeAddon = {
     batch: number,
     size: number,
   ) => NativeSocket
-  /** pidfd_open(2) with what a socket does when it is readable, which a pidfd is from the end of its process on. */
+  /** Watches a pidfd, which becomes readable when its process ends. Throws as pidfd_open(2) fails. */
   readonly ProcessEnd: new (
     pid: number,
   ) => Pick<NativeSocket, 'start' | 'close'>
-  /** The same for a descriptor of ours that is neither; it is the object's from now on, which closes it. Throws EBADF. */
+  /** Watches an open descriptor of this process. The object owns it and closes it. Throws EBADF. */
   readonly ChannelEnd: new (
     descriptor: number,
   ) => Pick<NativeSocket, 'start' | 'close'>
-  /** Throws EMFILE and the like. */
+  /** Throws EMFILE and similar errors if no timer can be had. */
   readonly NativeTimer: new () => NativeTimer
-  /** Milliseconds with fractions: [0] CLOCK_MONOTONIC, [1] CLOCK_REALTIME, [2] CLOCK_BOOTTIME. */
+  /** Writes CLOCK_MONOTONIC, CLOCK_REALTIME and CLOCK_BOOTTIME to [0], [1] and [2], in milliseconds with fractions. */
   clocks(out: Float64Array): void
-  /** 0 when there is no interface of that name in this network namespace. */
+  /** Returns 0 if this network namespace has no interface of that name. */
   interfaceIndex(name: string): number
   /**
-   * An inherited descriptor that our children must not inherit, moved to the end of ours: the kernel closes a dead process's
-   * files from there, and each packet socket takes it some 10 ms. Returns its new number. Throws EBADF.
+   * Makes an inherited descriptor close-on-exec and moves it to the end of ours. Returns its new number. The kernel
+   * closes the files of a dead process from the end, and needs some 10 ms for each packet socket. Throws EBADF.
    */
   keepLast(descriptor: number): number
 }
 
-/** Channels to children. */
+/** Opens channels to child processes. */
 export type Channels = {
-  /** Two ends of a stream, that no child inherits unasked. Throws as socketpair(2) fails. */
+  /** Returns two ends of a stream that no child inherits by accident. Throws as socketpair(2) fails. */
   streamPair(): [ours: number, theirs: number]
 }
 
-/** What a thread, the process and its peers may do (docs/adr/0019). */
+/** Privileges of a thread and of the process, and identity of a peer (docs/adr/0019). */
 export type Credentials = {
   /**
-   * Takes every capability from the calling thread and sets no_new_privs, for it and its future children and for good.
-   * Throws EINVAL on the main thread, and when something is left afterwards.
+   * Removes every capability from the calling thread for good and sets no_new_privs, for its future children too.
+   * Throws EINVAL on the main thread, and if a capability is left.
    */
   dropPrivileges(): void
-  /** PR_SET_DUMPABLE 0 for the whole process. */
+  /** Sets PR_SET_DUMPABLE 0 for the whole process. */
   forbidDumps(): void
-  /** SO_PEERCRED: who connected to this end of a unix socket, or listens at the other one. */
+  /**
+   * Returns pid and uid of the process that connected to this unix socket, or that listens at its other end
+   * (SO_PEERCRED).
+   */
   peerOf(descriptor: number): { readonly pid: number; readonly uid: number }
 }
 
@@ -167,7 +184,7 @@ function available(): string {
   return names.length > 0 ? names.join(', ') : 'none'
 }
 
-/** Loads the binary for this platform. Throws Error with code 'ERR_NATIVE_ADDON' when there is none that loads. */
+/** Loads the binary for this platform. Throws an Error with code 'ERR_NATIVE_ADDON' if none can be loaded. */
 export function loadNative(): NativeAddon & Credentials & Channels {
   try {
     const require = createRequire(import.meta.url)

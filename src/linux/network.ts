@@ -1,7 +1,7 @@
 /**
- * Links and addresses, assembled: what is there, what to change, and what changed. Decided here: the order of events
- * (also when a delivery asks for more of them) and what happens when the kernel gives no complete list. Refused here:
- * which interface or address matters.
+ * Links and addresses of the node: a list, changes, and notifications. Decided here: the order of events (also when a
+ * delivery asks for more of them), and the handling of an incomplete list. Not decided here: which interface or address
+ * matters.
  */
 import type {
   AddressOutcome,
@@ -36,13 +36,13 @@ function eventOf(message: NetlinkMessage): NetworkEvent | undefined {
   }
 }
 
-/** Throws the addon's Error when rtnetlink cannot be opened at all; afterwards nothing throws. */
+/** Throws the addon's Error if rtnetlink cannot be opened. Later calls never throw. */
 export function openNetwork(
   native: NativeAddon,
   clock: KernelClock,
   onProblem: (message: string) => void = () => {},
 ): NetworkPort {
-  // First the monitor: every change from now on is either in a list or in its queue.
+  // The monitor opens first: every later change is either in a list or in its queue.
   const monitor = openMonitorSocket(native)
   return new KernelNetwork(monitor, openRequestSocket(native, clock), onProblem)
 }
@@ -85,7 +85,7 @@ class KernelNetwork implements NetworkPort {
     this.#monitor.start(() => this.drain())
   }
 
-  /** A delivery may drain again: what it brings comes behind what is still waiting. */
+  /** Delivers queued events. A delivery may call this again; its events come after those that still wait. */
   drain(): void {
     if (this.#deliver === undefined) return
     const { messages, lost } = this.#monitor.take()
@@ -105,7 +105,7 @@ class KernelNetwork implements NetworkPort {
     this.#requests.close()
   }
 
-  /** The table kept changing under every dump: another look soon. */
+  /** The table changed during every dump. The lists are read again soon. */
   #lookAgainUnless<T>(list: T | undefined): T | undefined {
     if (list === undefined) {
       this.#lookAgain ??= setTimeout(() => {

@@ -1,8 +1,9 @@
 /**
- * One daemon per node. Decided here: "node" is the network namespace, because that is where addresses live, and the
- * lock is a name in its abstract unix namespace: the kernel takes it in one step and gives it back with the process,
- * however that ends. The sockets are bound and never listen: no other process can connect to the engine's thread. Any
- * local user may take such a name, so that who has it is part of the answer. Refused here: what a second daemon is told.
+ * One daemon per node. Decided here: a node is a network namespace, because addresses belong to it. The lock is a name
+ * in its abstract unix namespace. The kernel gives such a name in one step and takes it back with the process, however
+ * that ends. The sockets are bound and never listen, so no other process can occupy the engine's thread with
+ * connections. Any local user may take such a name, so a refusal names the holder. Not decided here: what a second
+ * daemon reports.
  */
 import { readFileSync } from 'node:fs'
 import type { NativeAddon } from './native.ts'
@@ -12,18 +13,18 @@ import { AF, unixSockaddr } from './sockets/sockaddr.ts'
 
 /** Shown as @holdfast by ss(8). */
 const NAME = 'holdfast'
-/** sizeof(sun_path): libuv before 1.48 (Node 20) fills all of it with NULs, which makes another name. */
+/** sizeof(sun_path). libuv before 1.48 (Node 20) pads the name with NULs to this size, which makes another name. */
 const SUN_PATH = 108
 const SOCK_STREAM = 1
 
 export type NodeLock =
   | { readonly taken: true; release(): void }
-  /** `by` is undefined when it cannot be seen from here. */
+  /** `by`: process that holds the lock; `undefined` if it cannot be seen. */
   | { readonly taken: false; readonly by: Peer | undefined }
 
 /**
- * Takes the name as it is, and padded as holdfast 0.1 took it under Node 20: daemons of both kinds exclude each other.
- * Throws as socket(2) and bind(2) fail.
+ * Takes the exact name, and the padded one that holdfast 0.1 took under Node 20. So daemons of both kinds exclude each
+ * other. Throws as socket(2) and bind(2) fail.
  */
 export function takeNodeLock(native: Pick<NativeAddon, 'NativeSocket'>, name = NAME): NodeLock {
   const exact = `\0${name}`
@@ -46,7 +47,7 @@ export function takeNodeLock(native: Pick<NativeAddon, 'NativeSocket'>, name = N
   return { taken: true, release }
 }
 
-/** Returns the sockets of both names in this network namespace; the kernel writes NUL as @. */
+/** Returns the sockets of both names in this network namespace. The kernel writes NUL as @. */
 function inodesOf(name: string): ReadonlySet<string> {
   const inodes = new Set<string>()
   for (const line of readFileSync('/proc/self/net/unix', 'utf8').split('\n').slice(1)) {

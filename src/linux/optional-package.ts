@@ -1,14 +1,17 @@
 /**
- * What to tell an operator whose installation lacks a package that holdfast can do without (raw-socket). It is
- * C++ that npm has to build: not installed, not built and built for another Node.js are three different errands.
- * Refused here: what the package is for, and what happens without it.
+ * Explains why an optional package (raw-socket) cannot be used. npm builds it from C++, so three cases need different
+ * advice: not installed, not built, and built for another Node. Not decided here: the purpose of the package, and what
+ * happens without it.
  */
 import { messageOf } from '../base/message-of.ts'
 
 const codeOf = (error: unknown): unknown =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 
-/** `needs`: what building it takes besides Node.js. The sentence continues "Cannot …: ". */
+/**
+ * Returns the reason and the advice, to continue "Cannot …: ". `needs`: what building the package requires besides
+ * Node.
+ */
 export function whyUnavailable(name: string, needs: string, error: unknown): string {
   const text = messageOf(error).split('\n', 1)[0] ?? ''
   const missing = codeOf(error) === 'MODULE_NOT_FOUND'

@@ -1,8 +1,8 @@
 /**
- * Keeps the node's own addresses when a VIP with a written prefix leaves. Without `promote_secondaries` Linux removes every
- * secondary IPv4 address of a network together with the primary one, and a VIP that came first is the primary one.
- * Sets the value over rtnetlink: /proc/sys is read-only under the systemd unit and in a container.
- * This file does not decide which addresses are installed.
+ * Keeps the node's own addresses when a VIP with a written prefix is removed. Without `promote_secondaries`, Linux
+ * removes every secondary IPv4 address of a network with the primary one, and a VIP that came first is the primary one.
+ * Sets the value over rtnetlink, because /proc/sys is read-only under the systemd unit and in a container. Not decided
+ * here: which addresses are installed.
  */
 import { readFileSync } from 'node:fs'
 import type { AddressStep, NameOf } from '../daemon/ports.ts'
@@ -16,7 +16,7 @@ const AF_INET = 2
 const IFLA_INET_CONF = 1
 const IPV4_DEVCONF_PROMOTE_SECONDARIES = 20
 
-/** Returns the request that `ip link set` has no word for: one IPv4 setting of one interface. */
+/** Returns the request that sets one IPv4 setting of one interface, which `ip link set` cannot do. */
 export function promoteRequest(interfaceIndex: number, value: 0 | 1, sequence: number): Uint8Array {
   const inside = (type: number, length: number) => length | (type << 16)
   // IFLA_AF_SPEC { AF_INET { IFLA_INET_CONF { setting: value } } }
@@ -33,21 +33,24 @@ export function promoteRequest(interfaceIndex: number, value: 0 | 1, sequence: n
 
 export type PromotePorts = {
   ask(requests: readonly MakeRequest[]): readonly number[]
-  /** `undefined`: the value cannot be read. */
+  /** Returns `undefined` if the value cannot be read. */
   read(interfaceName: string): string | undefined
   onProblem(message: string): void
 }
 
 export class PromoteSecondaries {
   readonly #ports: PromotePorts
-  /** By index: true where the value was 0 before and is 1 now. */
+  /** Interfaces by index; true if the value was 0 before and is 1 now. */
   readonly #seen = new Map<number, boolean>()
 
   constructor(ports: PromotePorts) {
     this.#ports = ports
   }
 
-  /** Call it before the step, also before a removal: the address may be from a run that could not set the value. */
+  /**
+   * Sets the value before a step. Call it before a removal too: an earlier run may have added the address without
+   * setting the value.
+   */
   prepare({ address, interfaceIndex, prefixLength }: AddressStep, nameOf: NameOf): void {
     if (prefixLength === 32 || familyOf(address) !== 'ipv4' || this.#seen.has(interfaceIndex)) return
     const name = nameOf(interfaceIndex)
@@ -65,11 +68,11 @@ export class PromoteSecondaries {
       )
   }
 
-  /** Puts the values back that this run has changed. Call it after the last VIP has left. */
+  /** Restores the values that this run has changed. Call it after the last VIP is removed. */
   restore(): void {
     const changed = [...this.#seen].filter(([, was]) => was)
     this.#seen.clear()
-    // An interface that is gone took its setting with it.
+    // A deleted interface has no setting any more.
     if (changed.length > 0)
       this.#ports.ask(
         changed.map(

@@ -1,7 +1,7 @@
 /**
- * Would this node take in an IPv4 packet of that source, on that interface? The kernel itself is asked (RTM_GETROUTE with an
- * incoming interface, as `ip route get … from … iif …`), so that every table and rule of policy routing counts, as it does
- * for the packet. Decided here: which answers mean no. Refuses to know why, and who wants to know.
+ * Asks the kernel whether this node would accept an IPv4 packet of a source on an interface (RTM_GETROUTE with an
+ * incoming interface, as `ip route get … from … iif …`). So every table and rule of policy routing counts, as it does
+ * for the packet. Decided here: which answers mean no. Does not know the reason, nor the purpose.
  */
 import { type Address, addressBytes } from '../wire/address.ts'
 import type { KernelClock } from './clock.ts'
@@ -15,7 +15,9 @@ const AF_INET = 2
 const RTA_DST = 1
 const RTA_SRC = 2
 const RTA_IIF = 3
-/** What the reverse path filter says; Linux 6.13 and later say EINVAL of everything that they would not take in. */
+/**
+ * Answers of the reverse path filter. Linux 6.13 and later answer EINVAL for every packet that they would not accept.
+ */
 const REFUSALS = new Set([ERRNO.EXDEV, ERRNO.EINVAL])
 
 export type IncomingPacket = {
@@ -26,7 +28,7 @@ export type IncomingPacket = {
 }
 
 export type ReversePath = {
-  /** Undefined: the kernel did not say. */
+  /** Returns `undefined` if the kernel gave no answer. */
   refuses(packet: IncomingPacket): boolean | undefined
   close(): void
 }

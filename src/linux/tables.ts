@@ -17,7 +17,7 @@ export function readAddresses(requests: RequestSocket): readonly PresentAddress[
   return requests.dump(addressesRequest)?.flatMap((message) => (message.kind === 'address' ? [message.present] : []))
 }
 
-/** Both families. */
+/** Returns the routes of both families. */
 export function readRoutes(requests: RequestSocket): readonly PresentRoute[] | undefined {
   return requests.dump(routesRequest)?.flatMap((message) => (message.kind === 'routes' ? message.routes : []))
 }

@@ -284,7 +284,7 @@ describeNetns('a guardian with deadlines', () => {
     expect(silent.guardian).toBe('silent')
     expect(Number(silent.now) - stoppedAt, 'ms until it noticed').toBeLessThan(3000)
     one.talker.signal('SIGKILL')
-    await one.talker.line('the fault', ({ fault }) => String(fault).startsWith('The guardian is gone'))
+    await one.talker.line('the fault', ({ fault }) => String(fault).startsWith('Guardian died'))
     signal(one.pid, 'SIGKILL')
   })
 

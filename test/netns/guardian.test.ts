@@ -337,7 +337,7 @@ describeNetns('the guardian in network namespaces', () => {
       expect(packet.bytes).toMatch(/^45c0.*3133000100640000c63364c8$/)
       expect(await talker.ended).toEqual({ code, signal: null })
       expect(executed(talker)).toMatchObject({ plans: 1, requests: 1, removed: 1, failed: 0, packets: 1, sent: 1 })
-      expect(executed(talker)?.msg).toBe('engine died: removed 1 VIP, told the other nodes (priority 0)')
+      expect(executed(talker)?.msg).toBe('engine died: removed 1 VIP, sent priority 0')
       const msg = `engine killed by signal ${code - 128} (${signal})`
       expect(logOf(talker).at(-1)).toMatchObject({ level: 50, msg, signal: code - 128, core: false })
       listener.tell('end')
@@ -504,7 +504,7 @@ describeNetns('the guardian in network namespaces', () => {
       json,
       `<4>${ignored('its kind is unknown')}`,
       json,
-      'TIME ERROR guardian: engine died: removed 1 VIP, could not tell all of the other nodes (priority 0) plans=1 silent=0 ' +
+      'TIME ERROR guardian: engine died: removed 1 VIP, could not send every priority 0 plans=1 silent=0 ' +
         'requests=1 removed=0 absent=1 failed=0 packets=1 sent=0 removedMs=N ms=N errors=["unit 1 packet 0: ENODEV"]',
       'TIME ERROR guardian: engine killed by signal 9 (SIGKILL) signal=9 core=false',
     ])

@@ -103,7 +103,7 @@ describeNetns('the log in the systemd journal', () => {
 
   test("the guardian's lines have their priority, also those after the engine's death", async () => {
     run('pkill -KILL -x node')
-    await shows(/^WARN {2}guardian: engine died: removed 1 VIP, told the other nodes \(priority 0\) /, '-p', 'warning')
+    await shows(/^WARN {2}guardian: engine died: removed 1 VIP, sent priority 0 /, '-p', 'warning')
     await shows(/^ERROR guardian: engine killed by signal 9 \(SIGKILL\) signal=9 core=false$/, '-p', 'err')
     await holds(true)
   })

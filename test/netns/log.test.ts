@@ -34,7 +34,7 @@ describeNetns('the log of a daemon', () => {
     const daemon = new Holdfast(lab, plan(1), {}, [], log, ['env', `TZ=${ZONE}`])
     await daemon.process.line(/INFO {2}vip: Backup → Active: activeSilent vrid=51 interface=eth0 /, WITHIN)
     daemon.killEngine()
-    await daemon.process.line(/ WARN {2}guardian: engine died: removed 1 VIP, told .* plans=1 silent=0 /, WITHIN)
+    await daemon.process.line(/ WARN {2}guardian: engine died: removed 1 VIP, sent .* plans=1 silent=0 /, WITHIN)
     await daemon.process.line(/ ERROR guardian: engine killed by signal 9 \(SIGKILL\) signal=9 core=false$/, WITHIN)
     await daemon.exited
     for (const { text } of daemon.lines) {

@@ -1,6 +1,7 @@
 /**
- * How the memory shared with the guardian is found (native/common/guardian-words.h). Decided here: that an engine without it
- * still runs, guarded against its death alone, and says so. Refused here: what the words mean for a router.
+ * Opens the memory that the engine shares with the guardian (native/common/guardian-words.h). Decided here: an engine
+ * without this memory runs, is guarded against its death alone, and reports that. Not decided here: what the words mean
+ * for a router.
  */
 
 import { closeSync } from 'node:fs'
@@ -8,7 +9,10 @@ import { messageOf } from '../../base/message-of.ts'
 import type { GuardianWords, NativeAddon } from '../native.ts'
 import type { GuardianFault } from './guardian-channel.ts'
 
-/** Undefined, after a fault where there should be one: started without a guardian, or by one that is older. */
+/**
+ * Returns `undefined` without a guardian, or with an older one. Reports a fault if the memory should be there and is
+ * not.
+ */
 export function openGuardianWords(
   native: Pick<NativeAddon, 'GuardianWords'>,
   descriptor: string | undefined = process.env.HOLDFAST_GUARDIAN_WORDS,
@@ -18,7 +22,7 @@ export function openGuardianWords(
   const fd = Number(descriptor)
   try {
     const words = new native.GuardianWords(fd)
-    // The mapping stays; a health check must not inherit the descriptor.
+    // The mapping stays. A health check must not inherit the descriptor.
     closeSync(fd)
     return words
   } catch (error) {

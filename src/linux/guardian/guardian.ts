@@ -1,7 +1,7 @@
 /**
- * The guardian as the engine uses it: words in shared memory, messages over the channel. Decided here: what counts as armed,
- * and in which order word and message go. A plan is made in daemon/guard, encoded in will-message.ts, sent by
- * guardian-channel.ts.
+ * The guardian as the engine uses it: words in shared memory, and messages over the channel. Decided here: what counts
+ * as armed, and in which order word and message are written. daemon/guard makes a plan, plan-message.ts encodes it,
+ * guardian-channel.ts sends it.
  */
 import type { CleanupPlan, GuardianPort, PlanState } from '../../daemon/ports.ts'
 import { type Millis, millis } from '../../wire/units.ts'
@@ -12,36 +12,42 @@ import {
   type GuardianLogFormat,
   logMessage,
   lookMessage,
+  managerMessage,
   readyMessage,
-  tellMessage,
   withdrawMessage,
-} from './will-message.ts'
+} from './plan-message.ts'
 
-/** Milliseconds between two looks at the channel where no beat looks at it. */
-const LOOK_AGAIN = 1_000
+/** Milliseconds between two looks at the channel while no beat looks at it. */
+const LOOK_MS = 1_000
 
-/** Milliseconds for which a renewal or an execution that is under way may keep us (docs/architecture.md). */
-const PATIENCE = 5
+/** Longest time in milliseconds that the engine waits for a renewal or an execution (docs/architecture.md). */
+const BUSY_LIMIT_MS = 5
 
-/** Two beats of the guardian, in milliseconds: with less it is not worth a look at its words. */
-const SILENT = 500
+/** Two beats of the guardian, in milliseconds. After a shorter silence the engine does not look at the guardian. */
+const SILENCE_MS = 500
 
 export type Guardian = GuardianPort & {
-  /** Words for the service manager (sd_notify(3)), in their order; those of a channel that stays full are lost. */
-  tell(words: string): void
-  /** Reports that the signal handlers are in place. Until then the guardian holds signals that would end this process. */
+  /** Sends text to the service manager (sd_notify(3)), in order. Text is lost if the channel stays full. */
+  tell(text: string): void
+  /**
+   * Reports that the signal handlers are in place. Until then the guardian holds signals that would end this process.
+   */
   ready(): void
-  /** Sets the format of the guardian's log lines; `undefined`: the one that fits its standard error. */
+  /**
+   * Sets the format of the guardian's log lines. With `undefined`, the guardian chooses the one that fits its standard
+   * error.
+   */
   setLogFormat(format: GuardianLogFormat | undefined): void
-  /** Closes our end, upon which the guardian executes what is armed, now. Idempotent. */
+  /** Closes the engine's end. The guardian then executes every armed plan immediately. Idempotent. */
   release(): void
 }
 
 const has = (word: number | undefined, bit: number): boolean => ((word ?? 0) & bit) !== 0
 
 /**
- * No number: started without a guardian, plans go nowhere. Without `words` (openGuardianWords) only the death of this process
- * executes a plan; without `native` no call of the guardian is noticed. Each fault is reported to `onFault` once.
+ * Without a descriptor there is no guardian, and plans have no effect. Without `words` (openGuardianWords) only the
+ * death of this process executes a plan. Without `native` no wake-up of the guardian is noticed. Reports each fault to
+ * `onFault` once.
  */
 export function openGuardian(
   descriptor: string | undefined = process.env.HOLDFAST_GUARDIAN_FD,
@@ -67,20 +73,20 @@ class GuardianEnd implements Guardian {
     let watch: NodeJS.Timeout | undefined
     this.#channel = new GuardianChannel(descriptor, onFault, () => clearInterval(watch), native)
     if (this.#channel.descriptor !== undefined && words === undefined)
-      watch = setInterval(() => this.#look(), LOOK_AGAIN).unref()
+      watch = setInterval(() => this.#look(), LOOK_MS).unref()
   }
 
   /**
-   * The word first, then the plan: the guardian acts for a word only by the plan of the same generation, so that between
-   * the two it renews nothing that the new plan may leave out, and the message finds a word to look at.
+   * Writes the word first and sends the plan second. The guardian acts on a word only by the plan of the same
+   * generation. So in between it renews nothing that the new plan may leave out.
    */
   arm(plan: CleanupPlan): boolean {
     const words = this.#words
     const generation = plan.guard === undefined ? 0 : words?.arm(plan.unit, this.#patience)
     if (generation === 0 && plan.guard !== undefined) return false
-    // A guarded plan that this one replaces would go on being renewed.
+    // Otherwise the guardian would go on renewing the guarded plan that this one replaces.
     if (generation === 0) words?.withdraw(plan.unit, this.#patience)
-    // Before the message: its reader sees both, and needs no second one.
+    // Set before the message, so that the guardian reads both and needs no second message.
     const { absentAt } = plan.guard ?? {}
     if (generation !== undefined && absentAt !== undefined) words?.deadline(plan.unit, absentAt)
     this.#held.add(plan.unit)
@@ -88,7 +94,10 @@ class GuardianEnd implements Guardian {
     return true
   }
 
-  /** A router that steps down holds nothing soon, and knows it: an execution is acknowledged with it. */
+  /**
+   * Disarms the plan of a router that steps down. An execution is acknowledged too, because the router will hold
+   * nothing and knows it.
+   */
   stepDown(unit: number): { readonly executed: boolean; readonly late: boolean } {
     const word = this.#words?.withdraw(unit, this.#patience)
     const executed = has(word, WORD.executed)
@@ -102,11 +111,11 @@ class GuardianEnd implements Guardian {
     this.#channel.post(unit, withdrawMessage(unit))
   }
 
-  /** Wakes the guardian if the deadline is nearer than before, or the first: it may sleep past it. */
+  /** Wakes the guardian if the deadline is the first or nearer than before, because the guardian may sleep past it. */
   sent(unit: number, at: Millis): void {
     const before = this.#words?.deadline(unit, at)
     if (before === undefined || (before !== 0 && before <= at) || this.#channel.hasWaiting(unit)) return
-    this.#channel.call(lookMessage(unit))
+    this.#channel.wake(lookMessage(unit))
   }
 
   state(unit: number): PlanState {
@@ -114,7 +123,7 @@ class GuardianEnd implements Guardian {
     return this.#held.has(unit) ? 'armed' : 'withdrawn'
   }
 
-  /** Does not wait for a guardian that is stopped just now: a caller that has to hold nothing asks again. */
+  /** Acknowledges without waiting for a stopped guardian. The caller holds no address and retries. */
   acknowledge(unit: number): boolean {
     this.#held.delete(unit)
     return !has(this.#words?.acknowledge(unit, 0), WORD.executed)
@@ -133,7 +142,7 @@ class GuardianEnd implements Guardian {
     this.#look()
     if (heard === undefined || this.#channel.descriptor === undefined) return undefined
     const silent = millis(Math.max(0, now - heard))
-    return { silent, isChanging: silent > SILENT && this.#isChanging() }
+    return { silent, isChanging: silent > SILENCE_MS && this.#isChanging() }
   }
 
   get guarded(): boolean {
@@ -144,25 +153,25 @@ class GuardianEnd implements Guardian {
     return this.#channel.isAccepted
   }
 
-  tell(words: string): void {
-    this.#channel.say(tellMessage(words))
+  tell(text: string): void {
+    this.#channel.send(managerMessage(text))
   }
 
   ready(): void {
-    this.#channel.say(readyMessage())
+    this.#channel.send(readyMessage())
   }
 
   setLogFormat(format: GuardianLogFormat | undefined): void {
-    this.#channel.say(logMessage(format))
+    this.#channel.send(logMessage(format))
   }
 
   release(): void {
     this.#channel.close()
   }
 
-  /** A word that a dead guardian left busy stays so. */
+  /** A word that a dead guardian left busy stays busy. */
   get #patience(): number {
-    return this.#channel.descriptor === undefined ? 0 : PATIENCE
+    return this.#channel.descriptor === undefined ? 0 : BUSY_LIMIT_MS
   }
 
   #isChanging(): boolean {
@@ -172,7 +181,7 @@ class GuardianEnd implements Guardian {
   #look(): void {
     const fd = this.#channel.descriptor
     if (fd === undefined) return
-    if (this.#words === undefined) this.#channel.hear()
-    else if (this.#words.hungUp(fd)) this.#channel.lose()
+    if (this.#words === undefined) this.#channel.readCalls()
+    else if (this.#words.hungUp(fd)) this.#channel.handleEnd()
   }
 }

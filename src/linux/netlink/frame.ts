@@ -1,6 +1,6 @@
 /**
- * How every rtnetlink message is laid out: a header, a fixed part, attributes. Native endian; x64 and arm64 are little
- * endian. Refuses to know what any of them says.
+ * Layout of every rtnetlink message: a header, a fixed part, attributes. Native byte order; x64 and arm64 are little
+ * endian. Does not know the meaning of any attribute.
  */
 export const HEADER = 16
 const NLM_F_REQUEST = 0x001
@@ -43,7 +43,9 @@ export function words(...values: number[]): Uint8Array {
   return bytes
 }
 
-/** Attributes of a kind that come twice: the last one holds. Undefined when a length lies. */
+/**
+ * Returns the attributes by kind. If a kind occurs twice, the last one counts. Returns `undefined` for a wrong length.
+ */
 export function attributesOf(bytes: Uint8Array): Map<number, Uint8Array> | undefined {
   const found = new Map<number, Uint8Array>()
   const input = view(bytes)
@@ -51,13 +53,13 @@ export function attributesOf(bytes: Uint8Array): Map<number, Uint8Array> | undef
   while (at + 4 <= bytes.length) {
     const length = input.getUint16(at, true)
     if (length < 4 || at + length > bytes.length) return undefined
-    // The two top bits say "nested" and "network order"; neither changes which attribute it is.
+    // The two top bits mean "nested" and "network order". Neither changes the kind of an attribute.
     found.set(input.getUint16(at + 2, true) & 0x3fff, bytes.subarray(at + 4, at + length))
     at += align(length)
   }
   return found
 }
 
-/** Undefined for an attribute that is not there, or too short to hold one. */
+/** Returns `undefined` if the attribute is missing or too short for a number. */
 export const number = (bytes: Uint8Array | undefined): number | undefined =>
   bytes !== undefined && bytes.length >= 4 ? view(bytes).getUint32(0, true) : undefined

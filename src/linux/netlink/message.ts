@@ -1,8 +1,8 @@
 /**
- * rtnetlink as bytes: the few requests that put VIPs on and off interfaces, and the messages that tell of links,
- * addresses, routes and neighbors. Decided here: what a VIP looks like to the kernel (no prefix route, no DAD, never a source address).
- * Refused here: sockets, sequence bookkeeping and the meaning of an errno. No input throws: what is cut or hostile
- * becomes `malformed` and ends the datagram. How a message is laid out is frame.ts's.
+ * Encodes the rtnetlink requests that add and remove VIPs, and decodes messages about links, addresses, routes and
+ * neighbours. Decided here: what a VIP looks like to the kernel (no prefix route, no duplicate address detection, never
+ * a source address). Not decided here: sockets, sequence numbers and the meaning of an errno. No input throws: a cut or
+ * hostile message becomes `malformed` and ends the datagram. frame.ts has the layout.
  */
 import type {
   AddressStep,
@@ -48,7 +48,7 @@ const RTEXT_FILTER_SKIP_STATS = 8
 const IFF_UP = 0x01
 const IFF_RUNNING = 0x40
 
-/** Not vrf: its members hear for themselves. */
+/** Kinds of interfaces that receive for their ports. A vrf is none: its members receive for themselves. */
 const TAKES_ALL = new Set(['bridge', 'openvswitch', 'bond', 'team'])
 
 const IFA_ADDRESS = 1
@@ -65,7 +65,7 @@ const IFA_F_NOPREFIXROUTE = 0x200
 const NDA_DST = 1
 /** NUD_REACHABLE, STALE, NOARP, PERMANENT. */
 const NUD_RESOLVED = 0x02 | 0x04 | 0x40 | 0x80
-/** NUD_DELAY, PROBE: resolved before, and not given up. */
+/** NUD_DELAY, PROBE: the entry was resolved before, and the kernel has not given it up. */
 const NUD_PROBED = 0x08 | 0x10
 
 /** Seconds: the kernel's INFINITY_LIFE_TIME. */
@@ -82,18 +82,21 @@ export type NetlinkMessage =
       readonly address: Address
       readonly resolution: NeighborResolution
     }
-  /** One of each way to its destination. */
+  /** The routes to one destination, one for each next hop. */
   | { readonly kind: 'routes'; readonly routes: readonly PresentRoute[] }
-  /** The answer to a request; errno 0 = done as asked. */
+  /** The answer to a request; errno 0 = success. */
   | { readonly kind: 'ack'; readonly errno: number }
   /** The end of a dump. */
   | { readonly kind: 'done'; readonly errno: number }
   | { readonly kind: 'overrun' }
-  /** A type or family that nobody here asks about. */
+  /** A type or family that no caller uses. */
   | { readonly kind: 'other'; readonly type: number }
   | { readonly kind: 'malformed' }
 
-/** `interrupted`: the table changed during the dump, ask again (NLM_F_DUMP_INTR). */
+/**
+ * A message with its sequence number. `interrupted`: the table changed during the dump, so the dump has to be repeated
+ * (NLM_F_DUMP_INTR).
+ */
 export type Envelope = { readonly sequence: number; readonly interrupted: boolean; readonly message: NetlinkMessage }
 
 function ifaddrmsg({ address, prefixLength, interfaceIndex }: WantedAddress): Uint8Array {
@@ -103,14 +106,16 @@ function ifaddrmsg({ address, prefixLength, interfaceIndex }: WantedAddress): Ui
 }
 
 /**
- * An IPv6 VIP is usable at once (no DAD: it moves between nodes) and never chosen as a source (preferred 0, docs/architecture.md, Protocol decisions).
- * An IPv4 one is preferred as long as it is valid: the kernel refuses more, and less would only look odd.
+ * An IPv6 VIP is usable immediately, without duplicate address detection, because it moves between nodes. It is never
+ * chosen as a source (preferred lifetime 0, docs/architecture.md, Protocol decisions). An IPv4 VIP is preferred as long
+ * as it is valid: the kernel refuses more, and less would only look odd.
  */
 function newAddressRequest(flags: number, wanted: WantedAddress, sequence: number, lifetime?: number): Uint8Array {
   const value = addressBytes(wanted.address)
   const v6 = value.length === 16
   const valid = lifetime ?? FOREVER
-  // With a shorter prefix than a host's somebody wants its network as well (docs/architecture.md, Addresses).
+  // A prefix that is shorter than a host's means that the operator wants the route of its network as well
+  // (docs/architecture.md, Addresses).
   const alone = wanted.prefixLength === 8 * value.length ? IFA_F_NOPREFIXROUTE : 0
   const label =
     wanted.label === undefined || v6 ? [] : [Uint8Array.from([...wanted.label, '\0'], (char) => char.charCodeAt(0))]
@@ -124,13 +129,16 @@ function newAddressRequest(flags: number, wanted: WantedAddress, sequence: numbe
   ])
 }
 
-/** EXCL, not REPLACE: whoever else manages this address notices that it is taken, and EEXIST is success to us. */
+/**
+ * EXCL, not REPLACE: another program that manages this address notices the conflict. For holdfast EEXIST is success.
+ */
 export const addAddressRequest = (wanted: WantedAddress, sequence: number, lifetime?: number): Uint8Array =>
   newAddressRequest(NLM_F_EXCL, wanted, sequence, lifetime)
 
 /**
- * Starts the lifetime anew, in place: nobody sees the address go. Creates what is not there, so only the guardian sends
- * it, and never for a unit that was withdrawn; and whoever changes a lifetime, with `undefined` to end it.
+ * Restarts the lifetime of an address without removing it; `undefined` ends the lifetime. The request creates a missing
+ * address. So only the guardian sends it, never for a withdrawn unit, and the engine sends it only to change a
+ * lifetime.
  */
 export const renewAddressRequest = (wanted: WantedAddress, sequence: number, lifetime?: number): Uint8Array =>
   newAddressRequest(NLM_F_REPLACE, wanted, sequence, lifetime ?? FOREVER)
@@ -146,7 +154,7 @@ export function removeAddressRequest(present: WantedAddress, sequence: number): 
 export const stepRequest = (step: AddressStep, sequence: number): Uint8Array =>
   step.action === 'add' ? addAddressRequest(step, sequence, step.lifetime) : removeAddressRequest(step, sequence)
 
-/** One link, or without an index all of them. */
+/** Asks for one link, or without an index for all links. */
 export function linkRequest(sequence: number, index?: number): Uint8Array {
   const fixed = words(AF_UNSPEC, index ?? 0, 0, 0)
   return request(RTM_GETLINK, index === undefined ? NLM_F_DUMP : 0, sequence, fixed, [
@@ -154,7 +162,7 @@ export function linkRequest(sequence: number, index?: number): Uint8Array {
   ])
 }
 
-/** All addresses of both families; the kernel has no question for a single IPv4 one. */
+/** Asks for all addresses of both families. The kernel cannot be asked for a single IPv4 address. */
 export const addressesRequest = (sequence: number): Uint8Array =>
   request(RTM_GETADDR, NLM_F_DUMP, sequence, new Uint8Array(8), [])
 
@@ -163,12 +171,14 @@ function text(bytes: Uint8Array): string {
   return String.fromCharCode(...(end === -1 ? bytes : bytes.subarray(0, end)).subarray(0, 255))
 }
 
-/** Tunnels have addresses of other lengths and loopback none: they get zeros, nothing is announced there. */
+/**
+ * Tunnels have addresses of another length and loopback has none. They get zeros, because nothing is announced there.
+ */
 const macOf = (bytes: Uint8Array | undefined): Mac => macFromBytes(bytes?.length === 6 ? bytes : new Uint8Array(6))
 
 function parseLink(type: number, body: Uint8Array): NetlinkMessage {
   if (body.length < 16) return { kind: 'malformed' }
-  // A port that leaves a bridge is told as DELLINK of family AF_BRIDGE: that interface is still there.
+  // The kernel reports a port that leaves a bridge as DELLINK of family AF_BRIDGE. The interface still exists.
   if (body[0] !== AF_UNSPEC) return { kind: 'other', type }
   const attributes = attributesOf(body.subarray(16))
   if (attributes === undefined) return { kind: 'malformed' }
@@ -196,7 +206,7 @@ function parsePresent(type: number, body: Uint8Array): NetlinkMessage {
   const size = body[0] === AF_INET ? 4 : body[0] === AF_INET6 ? 16 : 0
   if (size === 0) return { kind: 'other', type }
   const attributes = attributesOf(body.subarray(8))
-  // IFA_ADDRESS is the other end of a point-to-point link where there is an IFA_LOCAL.
+  // If IFA_LOCAL exists, IFA_ADDRESS is the other end of a point-to-point link.
   const own = attributes?.get(IFA_LOCAL) ?? attributes?.get(IFA_ADDRESS)
   if (own === undefined || own.length !== size) return { kind: 'malformed' }
   const flags = number(attributes?.get(IFA_FLAGS)) ?? body[2] ?? 0
@@ -214,7 +224,7 @@ function parsePresent(type: number, body: Uint8Array): NetlinkMessage {
   return { kind: type === RTM_NEWADDR ? 'address' : 'addressGone', present }
 }
 
-/** An entry that is removed has no state worth reading; FDB entries (AF_BRIDGE) are of another kind. */
+/** A removed entry has no useful state. FDB entries (AF_BRIDGE) are of another kind. */
 function parseNeighbor(type: number, body: Uint8Array): NetlinkMessage {
   if (body.length < 12) return { kind: 'malformed' }
   const size = body[0] === AF_INET ? 4 : body[0] === AF_INET6 ? 16 : 0
@@ -240,13 +250,13 @@ function parseBody(type: number, body: Uint8Array): NetlinkMessage {
   }
   if (type === NLMSG_OVERRUN) return { kind: 'overrun' }
   if (type !== NLMSG_ERROR && type !== NLMSG_DONE) return { kind: 'other', type }
-  // Old kernels end a dump without a status; an error without one is none.
+  // Old kernels end a dump without a status. An error message without a status is malformed.
   if (body.length < 4) return type === NLMSG_DONE ? { kind: 'done', errno: 0 } : { kind: 'malformed' }
   const errno = Math.abs(view(body).getInt32(0, true))
   return { kind: type === NLMSG_DONE ? 'done' : 'ack', errno }
 }
 
-/** Everything in one datagram, in order. */
+/** Returns all messages of one datagram, in order. */
 export function parseMessages(bytes: Uint8Array): readonly Envelope[] {
   const envelopes: Envelope[] = []
   const input = view(bytes)
@@ -262,7 +272,7 @@ export function parseMessages(bytes: Uint8Array): readonly Envelope[] {
       interrupted: (input.getUint16(at + 6, true) & NLM_F_DUMP_INTR) !== 0,
       message: parseBody(input.getUint16(at + 4, true), bytes.subarray(at + HEADER, at + length)),
     })
-    // Not the 32-bit align(): a hostile length must not turn negative.
+    // Not the 32-bit align(): a hostile length must not become negative.
     at += Math.ceil(length / 4) * 4
   }
   return envelopes

@@ -1,7 +1,7 @@
 /**
- * What the kernel says of its neighbor table for one interface and family (RTNLGRP_NEIGH). Decided here: that nothing
- * else wakes the engine (a filter in the kernel: a node with thousands of neighbors elsewhere), and that an overrun is
- * told as such. Refused here: which neighbor matters, and what it means that one is reached again.
+ * Reports the kernel's changes to its neighbour table for one interface and family (RTNLGRP_NEIGH). Decided here: a
+ * filter in the kernel drops all others, because a node may have thousands of neighbours elsewhere; and an overrun is
+ * reported as one. Not decided here: which neighbour matters, and what a reachable one means.
  */
 import type { Failure, NeighborWatch, NeighborWatchOptions } from '../../daemon/ports.ts'
 import { ERRNO, failureFrom, failureOf } from '../failure.ts'
@@ -13,12 +13,12 @@ import { openSocket } from './socket.ts'
 /** RTMGRP_NEIGH. */
 const GROUP = 0x004
 const BATCH = 16
-/** A message has about 100 octets, and no notification comes with another one in its datagram. */
+/** Octets for one message. A message has about 100, and each notification is a datagram of its own. */
 const SIZE = 1024
-/** Per wake-up: what is left wakes the loop again, behind the advertisements. */
+/** Batches per wake-up. The rest wakes the event loop again, after the advertisements. */
 const MAX_BATCHES = 4
 
-/** struct nlmsghdr: type at 4; struct ndmsg behind it: family at 16, interface index at 20. All in host order. */
+/** Offsets in host order. struct nlmsghdr: type at 4. struct ndmsg after it: family at 16, interface index at 20. */
 function onlyOf({ family, interfaceIndex }: NeighborWatchOptions): Uint8Array {
   const index = new DataView(new ArrayBuffer(4))
   index.setUint32(0, interfaceIndex, true)
@@ -49,7 +49,7 @@ export function openNeighborWatch(native: NativeAddon, options: NeighborWatchOpt
     }
     socket.attachFilter(onlyOf(options))
     socket.bind(netlinkSockaddr(GROUP))
-    // News may be the reason to close this very socket.
+    // A callback may close this socket.
     const drain = (): void => {
       for (let batch = 0; batch < MAX_BATCHES && open; batch++) {
         const { count, envelopes } = receive()

@@ -1,6 +1,6 @@
 /**
- * Routes in rtnetlink's bytes: which way the node reaches what. Decided here: that only the main table's ways to somebody
- * count, and that a route with several next hops is several ways. No input throws.
+ * Decodes routes from rtnetlink. Decided here: only routes of the main table to other hosts count, and a route with
+ * several next hops is several routes. No input throws.
  */
 import type { PresentRoute } from '../../daemon/ports.ts'
 import { addressFromBytes, type Family } from '../../wire/address.ts'
@@ -22,18 +22,18 @@ const RTA_GATEWAY = 5
 const RTA_PRIORITY = 6
 const RTA_MULTIPATH = 9
 const RTA_TABLE = 15
-/** An IPv4 route by way of an IPv6 gateway: struct rtvia, the family in two octets before the address. */
+/** An IPv4 route through an IPv6 gateway: struct rtvia, with the family in two octets before the address. */
 const RTA_VIA = 18
 
-/** struct rtmsg, rtnexthop. */
+/** Sizes of struct rtmsg and rtnexthop. */
 const FIXED = 12
 const NEXT_HOP = 8
 
-/** All routes of both families. */
+/** Asks for all routes of both families. */
 export const routesRequest = (sequence: number): Uint8Array =>
   request(RTM_GETROUTE, NLM_F_DUMP, sequence, new Uint8Array(FIXED), [])
 
-/** Empty for a route that is not of the main table, or leads to nobody; undefined when a length lies. */
+/** Returns an empty list for a route of another table or to no other host, and `undefined` for a wrong length. */
 export function parseRoute(body: Uint8Array): readonly PresentRoute[] | undefined {
   if (body.length < FIXED) return undefined
   const [family, size] = familyIn(body[0])
@@ -65,7 +65,7 @@ function familyIn(code: number | undefined): [Family, number] | [undefined, numb
 
 type Hop = Pick<PresentRoute, 'interfaceIndex' | 'gateway'>
 
-/** By way of a next hop object (RTA_NH_ID) the kernel tells interface and gateway all the same. */
+/** For a next hop object (RTA_NH_ID) the kernel also reports interface and gateway. */
 function oneHop(attributes: ReadonlyMap<number, Uint8Array>): readonly Hop[] {
   const interfaceIndex = number(attributes.get(RTA_OIF))
   return interfaceIndex === undefined ? [] : [{ interfaceIndex, gateway: gatewayIn(attributes) }]

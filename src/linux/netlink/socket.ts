@@ -1,8 +1,8 @@
 /**
- * Two kinds of rtnetlink socket. Requests: a question and its answer in one call; the kernel works while send() runs, so
- * the answer is queued when it returns. Monitor: what changed, by whomever. Apart, because on a socket that joined groups
- * its own notifications arrive between a request and its ACK. Decided here: how long an answer is waited for, and what
- * an overrun means. Refused here: what links and addresses are for.
+ * Two kinds of rtnetlink sockets. A request socket asks and reads the answer in one call: the kernel works during
+ * send(), so the answer is queued when it returns. A monitor socket receives changes by any program. They are separate,
+ * because a socket in groups would receive its own notifications between request and ACK. Decided here: how long an
+ * answer is waited for, and what an overrun means. Not decided here: what links and addresses are used for.
  */
 import type { KernelClock } from '../clock.ts'
 import { ERRNO } from '../failure.ts'
@@ -22,24 +22,26 @@ const REQUEST_BATCH = 8
 const MONITOR_SIZE = 16 * 1024
 const MONITOR_BATCH = 32
 const RECEIVE_BUFFER = 4 * 1024 * 1024
-/** Requests in flight: their ACKs must fit where neither buffer size may be raised (208 KiB hold about 256). */
+/**
+ * Number of requests in flight. Their ACKs must fit where neither buffer size may be raised (208 KiB hold about 256).
+ */
 const IN_FLIGHT = 128
 const ANSWER_LIMIT_MS = 100
 const DUMP_ATTEMPTS = 5
-/** Per wake-up, so that a storm of changes leaves the advertisements their turn. */
+/** Batches per wake-up, so that a storm of changes does not delay advertisements. */
 const MAX_BATCHES = 64
 
 export type MakeRequest = (sequence: number) => Uint8Array
 
 export type RequestSocket = {
-  /** One errno per request, in order; 0 = done, ETIMEDOUT = no answer. */
+  /** Returns one errno for each request, in order: 0 = success, ETIMEDOUT = no answer. */
   ask(requests: readonly MakeRequest[]): readonly number[]
-  /** All messages of a dump, or undefined when no attempt gave a complete one. */
+  /** Returns all messages of a dump; `undefined` if no attempt was complete. */
   dump(request: MakeRequest): readonly NetlinkMessage[] | undefined
   close(): void
 }
 
-/** What was received, or undefined for what cannot be trusted: not from the kernel, or cut. */
+/** What one receive brought. The messages are `undefined` if they are not from the kernel or were cut. */
 type Received = { readonly count: number; envelopes(packet: number): readonly Envelope[] | undefined }
 
 export function openSocket(native: NativeAddon, batch: number, size: number) {
@@ -49,7 +51,7 @@ export function openSocket(native: NativeAddon, batch: number, size: number) {
   const receive = (): Received => ({
     count: socket.receive(),
     envelopes: (packet) => {
-      // Any process with privilege can send to a netlink socket; port 0 is the kernel.
+      // Any privileged process can send to a netlink socket. Port 0 is the kernel.
       if (netlinkPort(meta.source(packet)) !== 0) return []
       return meta.truncated(packet) ? undefined : parseMessages(meta.bytes(packet))
     },
@@ -62,10 +64,10 @@ const pause = (): void => {
   Atomics.wait(sleeper, 0, 0, 1)
 }
 
-/** Throws the addon's Error (EPERM, EMFILE …): without rtnetlink there is nothing to do. */
+/** Throws the addon's Error (EPERM, EMFILE …): without rtnetlink the engine cannot work. */
 export function openRequestSocket(native: NativeAddon, clock: KernelClock): RequestSocket {
   const { socket, receive } = openSocket(native, REQUEST_BATCH, REQUEST_SIZE)
-  // An error then comes without our request behind it, and its ACK stays small.
+  // The ACK of a failed request then does not contain the request and stays small.
   setNumber(socket, OPTION.netlinkCapAck, 1)
   return new Requests(socket, receive, clock)
 }
@@ -107,7 +109,7 @@ class Requests implements RequestSocket {
     return this.#sequence
   }
 
-  /** Receives until `take` returns that it has all it wants. Returns false if nothing came for ANSWER_LIMIT_MS. */
+  /** Receives until `take` returns true. Returns false if nothing came for ANSWER_LIMIT_MS. */
   #collect(take: (envelopes: readonly Envelope[] | undefined) => boolean): boolean {
     let limit = this.#clock.now() + ANSWER_LIMIT_MS
     while (this.#clock.now() < limit) {
@@ -171,14 +173,14 @@ class Requests implements RequestSocket {
 }
 
 export type MonitorSocket = {
-  /** Wakes `onReadable` whenever something is queued. */
+  /** Calls `onReadable` whenever something is queued. */
   start(onReadable: () => void): void
-  /** Takes what is queued. `lost`: the kernel dropped notifications, and the queue was empty afterwards. */
+  /** Returns what is queued. `lost`: the kernel dropped notifications, and the queue was empty afterwards. */
   take(): { readonly messages: readonly NetlinkMessage[]; readonly lost: boolean }
   close(): void
 }
 
-/** Joined from the first moment: what changes between a dump and start() is queued, not missed. */
+/** The socket joins its groups immediately, so a change between a dump and start() is queued and not lost. */
 export function openMonitorSocket(native: NativeAddon): MonitorSocket {
   const { socket, receive } = openSocket(native, MONITOR_BATCH, MONITOR_SIZE)
   socket.bind(netlinkSockaddr(GROUPS))
@@ -188,7 +190,7 @@ export function openMonitorSocket(native: NativeAddon): MonitorSocket {
     for (let batch = 0; batch < MAX_BATCHES; batch++) {
       const { count, envelopes } = receive()
       if (count === -ERRNO.EBADF) return false
-      // ENOBUFS: reading on is all it takes; the error came instead of a message.
+      // ENOBUFS came instead of a message. Reading on is enough.
       if (count < 0) overrun = true
       for (let i = 0; i < count; i++) {
         const parsed = envelopes(i)
@@ -213,7 +215,8 @@ export function openMonitorSocket(native: NativeAddon): MonitorSocket {
     take() {
       const messages: NetlinkMessage[] = []
       const empty = takeQueued(messages)
-      // Until the queue was empty the kernel drops on without saying so again: looking earlier would miss changes.
+      // Until the queue is empty, the kernel drops notifications without another error. An earlier dump could miss
+      // changes.
       const lost = overrun && empty
       if (lost) overrun = false
       return { messages, lost }

@@ -1,7 +1,7 @@
 /**
- * Starts native/launcher for the programs of one check or of one router's notifications: the only place where the
- * engine makes a process. Decided here: where the binary lies and what it inherits, which is one end of a channel and the
- * environment that was asked for. Refuses to know what the programs are run for, and what is said over the channel.
+ * Starts native/launcher for the programs of one check or of one router's notifications. Only here does the engine
+ * create a process. Decided here: the path of the binary and what it inherits: one end of a channel, and the requested
+ * environment. Does not know the purpose of the programs, nor the messages on the channel.
  */
 import { spawn } from 'node:child_process'
 import { closeSync } from 'node:fs'
@@ -9,32 +9,35 @@ import { join } from 'node:path'
 import { NATIVE } from '../native.ts'
 
 export type LaunchedPrograms = {
-  /** `numbered`: a number that is told before each run is its last argument. */
+  /** `numbered`: the last argument of the program is a number, which is set before each run. */
   readonly programs: readonly { readonly argv: readonly string[]; readonly numbered: boolean }[]
   readonly environment: Readonly<Record<string, string>>
-  /** undefined: as this process. */
+  /** User of the programs; `undefined` = the user of this process. */
   readonly user: { readonly uid: number; readonly gid: number } | undefined
-  /** What a program leaves behind when it ends by itself stays. */
+  /** True if processes that a program leaves behind stay when it ends by itself. */
   readonly spare: boolean
-  /** `keep`: those that this process has, unless `user` is another one than its own and root. undefined: none. */
+  /**
+   * `keep`: the launcher keeps the capabilities of this process, unless `user` is another user than this process's or
+   * root. `undefined`: it has none.
+   */
   readonly capabilities?: 'keep' | undefined
 }
 
 export type Launcher = {
-  /** It kills what it has started, and ends. */
+  /** Ends the launcher, which kills everything that it has started. */
   end(): void
 }
 
 const BINARY = join(NATIVE, 'prebuilds', `linux-${process.arch}`, 'holdfast-launcher')
 
-/** One end of a channel that nobody is to have, or that its launcher has. */
+/** Closes one end of a channel: an unused one, or the one that the launcher has inherited. */
 export function closeChannel(channel: number): void {
   closeSync(channel)
 }
 
 /**
- * The launcher gets `channel` as its descriptor 3; the caller's own is to be closed afterwards. Throws Error with the
- * `code` of what failed. That it lacks a privilege it says over the channel.
+ * Starts the launcher with `channel` as its descriptor 3. The caller closes its own copy afterwards. Throws an Error
+ * with the `code` of the failed call. The launcher reports a missing privilege over the channel.
  */
 export function startLauncher(wanted: LaunchedPrograms, channel: number, onEnd: () => void): Launcher {
   const { capabilities, environment, programs, spare, user } = wanted
@@ -55,7 +58,7 @@ export function startLauncher(wanted: LaunchedPrograms, channel: number, onEnd: 
     if (!ended) onEnd()
     ended = true
   }
-  // ENOENT and the like come this way; the channel, of which nobody has the other end then, tells the asker.
+  // An error such as ENOENT is reported here. The channel then has no other end, which the requester notices.
   child.once('error', end)
   child.once('exit', end)
   child.unref()

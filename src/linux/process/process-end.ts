@@ -1,6 +1,6 @@
 /**
- * Hears of the end of a process that is not ours, by its pidfd. Decided here: what cannot be watched is undefined, whatever
- * the reason. Refuses to know whose process it is.
+ * Reports the end of a process that is not a child, by its pidfd. Decided here: if the process cannot be watched, the
+ * result is `undefined`, whatever the reason. Does not know the purpose of the process.
  */
 import type { NativeAddon } from '../native.ts'
 
@@ -13,7 +13,7 @@ export function watchProcessEnd(
   try {
     const opened = new native.ProcessEnd(pid)
     watch = opened
-    // It stays readable: once is enough.
+    // A pidfd stays readable, so one call is enough.
     const ended = () => {
       opened.close()
       onEnd()
@@ -21,7 +21,7 @@ export function watchProcessEnd(
     opened.start(ended, ended)
     return { close: () => opened.close() }
   } catch {
-    // It has ended (ESRCH), the kernel is older than 5.3, or we have run out of descriptors.
+    // The process has ended (ESRCH), the kernel is older than 5.3, or no descriptor is left.
     watch?.close()
     return undefined
   }

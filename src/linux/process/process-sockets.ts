@@ -1,11 +1,8 @@
-/**
- * The sockets of other processes, out of /proc. Returns what may be seen: a process of another user or PID namespace
- * may be hidden.
- */
+/** The sockets of other processes, from /proc. A process of another user or PID namespace may be hidden. */
 import { readdirSync, readlinkSync, statSync } from 'node:fs'
 import type { Peer } from './socket-peer.ts'
 
-/** Returns the inodes of the sockets in `/proc/PID/fd`; undefined when we may not look, or the process is gone. */
+/** Returns the inodes of the sockets in `/proc/PID/fd`; `undefined` if they may not be read or the process is gone. */
 export function socketsOf(folder: string): string[] | undefined {
   try {
     return readdirSync(folder).flatMap((descriptor) => {
@@ -31,7 +28,7 @@ function targetOf(path: string): string {
   try {
     return readlinkSync(path)
   } catch (error) {
-    // Closed in between.
+    // The process closed the descriptor meanwhile.
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return ''
     throw error
   }

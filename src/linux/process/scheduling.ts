@@ -1,12 +1,12 @@
 /**
- * How the kernel schedules a process, out of /proc/PID/stat: what was got, not what was asked for. Decided here: the names.
- * Refused here: what anybody makes of it.
+ * How the kernel schedules a process, from /proc/PID/stat: the actual policy, not the requested one. Decided here: the
+ * names. Not decided here: what follows from them.
  */
 import { readFileSync } from 'node:fs'
 
 export type Scheduling = {
   readonly policy: string
-  /** 1 to 99 of a real-time policy, 0 otherwise. */
+  /** 1 to 99 for a real-time policy, otherwise 0. */
   readonly priority: number
 }
 
@@ -19,13 +19,15 @@ const POLICIES: Readonly<Record<number, string>> = {
   6: 'SCHED_DEADLINE',
   7: 'SCHED_EXT',
 }
-/** Fields 40 and 41 (proc_pid_stat(5)), counted from behind the name, which is the second and may hold anything. */
+/**
+ * Fields 40 and 41 (proc_pid_stat(5)), counted after the process name, which is field 2 and may contain any character.
+ */
 const PRIORITY = 37
 const POLICY = 38
 
 export const isRealtime = ({ policy }: Scheduling): boolean => policy === 'SCHED_RR' || policy === 'SCHED_FIFO'
 
-/** Of its main thread. Undefined: there is no such process, or no /proc. */
+/** Returns the scheduling of the process's main thread; `undefined` without that process, or without /proc. */
 export function schedulingOf(pid: number | 'self', read: (path: string) => string = readText): Scheduling | undefined {
   const text = read(`/proc/${pid}/stat`)
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')

@@ -1,14 +1,16 @@
 /**
- * Who is at the other end of a unix socket (SO_PEERCRED). Decided here: how the descriptor of a socket of Node is found,
- * which Node tells nobody; where it cannot be found there is no peer, and whoever asks must take that for a stranger.
- * Refuses to know who may do what.
+ * Identifies the process at the other end of a unix socket (SO_PEERCRED). Decided here: how to find the descriptor of a
+ * socket of Node, which Node does not document. If it cannot be found, there is no peer, and the caller must treat the
+ * client as unknown. Does not know what a user may do.
  */
 import type { Socket } from 'node:net'
 import type { Credentials } from '../native.ts'
 
 export type Peer = { readonly pid: number; readonly uid: number }
 
-/** Undefined: it is gone, it is no unix socket, or a Node that keeps its descriptors elsewhere. */
+/**
+ * Returns `undefined` if the peer is gone, if the socket is no unix socket, or if this Node has no known descriptor.
+ */
 export function socketPeer(native: Pick<Credentials, 'peerOf'>, socket: Socket): Peer | undefined {
   const descriptor = descriptorOf(socket)
   if (descriptor === undefined) return undefined

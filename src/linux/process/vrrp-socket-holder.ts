@@ -1,8 +1,8 @@
 /**
- * Who else speaks VRRP in this network namespace, before we do: the kernel's list of raw sockets of protocol 112 against
- * the descriptors of the processes that can be seen. Decided here: what counts as evidence (docs/adr/0019); a process
- * that hides (another PID namespace, hidepid) is never named, only its socket is counted. Refuses to know what follows
- * from it, and VRRP.
+ * Finds other programs that speak VRRP in this network namespace: compares the kernel's list of raw sockets of protocol
+ * 112 with the descriptors of the visible processes. Decided here: what counts as evidence (docs/adr/0019). A hidden
+ * process (another PID namespace, hidepid) is never named; only its socket counts. Does not know VRRP, nor what
+ * follows.
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { basename } from 'node:path'
@@ -13,27 +13,29 @@ export type VrrpSocketHolder = { readonly pid: number; readonly name: string }
 export type VrrpSocketHolders = {
   /** Processes that certainly have such a socket. */
   readonly holders: readonly VrrpSocketHolder[]
-  /** Called keepalived and of this network namespace, but we may not look at their descriptors. */
+  /** Processes called keepalived in this network namespace whose descriptors may not be read. */
   readonly closed: readonly VrrpSocketHolder[]
-  /** Sockets that belong to nobody whom we could look at. */
+  /** Number of sockets without a visible process. */
   readonly unseen: number
 }
 
 const NOBODY: VrrpSocketHolders = { holders: [], closed: [], unseen: 0 }
-/** The protocol stands where TCP has its port. */
+/** Field of the list that has the protocol for raw sockets, and the port for TCP. */
 const VRRP_PORT = '0070'
 const INODE = 9
 const KEEPALIVED = 'keepalived'
 const GUARDIAN = 'holdfast-guardian'
 
-/** Its processes may have names of their own (`process_names`): keepalived_vrrp. */
+/** keepalived's processes may have names of their own (`process_names`), such as keepalived_vrrp. */
 export const isKeepalived = ({ name }: VrrpSocketHolder): boolean => name.startsWith(KEEPALIVED)
 
-/** `own` are left out: this process, and the guardian that opened its sockets before us. */
+/**
+ * Returns the holders of VRRP sockets without `own`: this process, and the guardian that opened its sockets earlier.
+ */
 export function vrrpSocketHolders(own: readonly number[], proc = '/proc'): VrrpSocketHolders {
   const inodes = vrrpInodes(`${proc}/self/net`)
   for (const pid of own) for (const inode of socketsOf(`${proc}/${pid}/fd`) ?? []) inodes.delete(inode)
-  // As a rule: then a node with thousands of processes costs a start no time.
+  // The usual case. A start then costs no time on a node with thousands of processes.
   if (inodes.size === 0) return NOBODY
   const holders: VrrpSocketHolder[] = []
   const closed: VrrpSocketHolder[] = []
@@ -52,7 +54,7 @@ export function vrrpSocketHolders(own: readonly number[], proc = '/proc'): VrrpS
   return { holders, closed, unseen: [...inodes].filter((inode) => !seen.has(inode)).length }
 }
 
-/** The list is the namespace's own: what stands in it was opened here, wherever its process is now. */
+/** The list belongs to the namespace. Its sockets were opened here, wherever their processes are now. */
 function vrrpInodes(net: string): Set<string> {
   const inodes = new Set<string>()
   for (const list of ['raw', 'raw6']) {
@@ -65,14 +67,14 @@ function vrrpInodes(net: string): Set<string> {
   return inodes
 }
 
-/** Who sees the same sockets lives in the same namespace; unlike `ns/net` this may be asked about any process. */
+/** A process that sees the same sockets is in the same namespace. Unlike `ns/net`, this may be read for any process. */
 function isHere(net: string, inodes: ReadonlySet<string>): boolean {
   return [...vrrpInodes(net)].some((inode) => inodes.has(inode))
 }
 
 /**
- * By its binary where that can be seen: keepalived lets the operator choose the names of its processes, and a guardian
- * in keepalived's place has its name.
+ * Returns the name of the binary if it can be seen. In keepalived the operator chooses the names of the processes, and
+ * a guardian in the place of keepalived has its name.
  */
 function nameOf(folder: string): string {
   const binary = basename(linkOf(`${folder}/exe`))

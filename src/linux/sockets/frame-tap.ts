@@ -1,7 +1,8 @@
 /**
- * Reads frames of an interface as they are on the wire, received and sent (AF_PACKET): in front of this node's packet filter on
- * the way in, behind it on the way out. Decided here: which frames. The kernel filters them, or all traffic would wake the process.
- * A tap takes no packet away, joins no group and answers nothing. Refused here: the meaning of a frame.
+ * Reads frames of an interface as they are on the wire, received and sent (AF_PACKET): before this node's packet filter
+ * on the way in, after it on the way out. Decided here: which frames. The kernel filters them, because all traffic
+ * would wake the process. A tap takes no packet away, joins no group and answers nothing. Not decided here: the meaning
+ * of a frame.
  */
 
 import type { Failure } from '../../daemon/ports.ts'
@@ -81,7 +82,7 @@ const VRRP_AND_NEIGHBORS = socketFilter(
 export type FrameTapOptions = {
   readonly interfaceIndex: number
   readonly interfaceName: string
-  /** The frame is whole, and valid during the call only. `at`: CLOCK_REALTIME in ms, 0 = unknown. */
+  /** Receives each frame. It is whole, and valid during the call only. `at`: CLOCK_REALTIME in ms, 0 = unknown. */
   readonly onFrame: (frame: Uint8Array, outgoing: boolean, at: number) => void
   /** ENETDOWN: the interface went down or was deleted. */
   readonly onFailure: (failure: Failure) => void
@@ -95,7 +96,7 @@ type Kind = {
   /** Octets of the longest frame. */
   readonly size: number
   prepare(socket: NativeSocket): void
-  /** Frames between other hosts, which only a promiscuous interface takes. */
+  /** True for frames between other hosts, which only a promiscuous interface accepts. */
   readonly ofOthers: boolean
 }
 
@@ -138,7 +139,8 @@ function openTap(
     onFailure(failureOf(errno, { action: `listen on "${interfaceName}"`, syscall }))
   let tap: NativeSocket | undefined
   try {
-    // Protocol 0 and the filter first: an unbound packet socket reads every interface from the moment it exists.
+    // Protocol 0, and the filter before bind(): an unbound packet socket receives from every interface as soon as it
+    // exists.
     const socket = new native.NativeSocket(AF.packet, SOCK_RAW, 0, batch, size)
     tap = socket
     socket.attachFilter(filter)

@@ -1,6 +1,7 @@
 /**
- * UDP to a multicast group on one interface, and what comes from it. Decided here: the interface is chosen by index both ways,
- * several processes may listen at once, nothing is routed (TTL 1) and nothing of ours comes back. Refused here: what is said.
+ * Sends UDP to a multicast group on one interface, and receives from it. Decided here: the index chooses the interface
+ * in both directions, several processes may listen together, nothing is routed (TTL 1), and our own datagrams do not
+ * come back. Not decided here: the content.
  */
 import type { Failure } from '../../daemon/ports.ts'
 import { type Address, type Family, familyOf } from '../../wire/address.ts'
@@ -13,7 +14,7 @@ import { bindToDevice, joinGroup, OPTION, setMulticastInterface, setNumber } fro
 const SOCK_DGRAM = 2
 const BATCH = 32
 const SIZE = 1_500
-/** Of sockaddr_in and sockaddr_in6, in network order. */
+/** Offset of the port in sockaddr_in and sockaddr_in6, in network order. */
 const PORT = 2
 
 export type GroupSocketOptions = {
@@ -21,7 +22,7 @@ export type GroupSocketOptions = {
   readonly interfaceName: string
   readonly group: Address
   readonly port: number
-  /** Valid during the call only. */
+  /** Receives each datagram, valid during the call only. */
   readonly onDatagram: (bytes: Uint8Array, from: Address) => void
 }
 export type GroupSocket = { send(bytes: Uint8Array): Failure | undefined; close(): void }

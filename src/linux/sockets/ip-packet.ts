@@ -1,6 +1,6 @@
 /**
- * A message with its IP header in front, for sockets that take whole packets (IP_HDRINCL, IPV6_HDRINCL). PURE. Decided
- * here: what the header says of an advertisement (RFC 9568 §5.1). Refused here: what the message is.
+ * Puts an IP header in front of a message, for sockets that take whole packets (IP_HDRINCL, IPV6_HDRINCL). Pure.
+ * Decided here: the header of an advertisement (RFC 9568 §5.1). Not decided here: the message.
  */
 import { type Address, addressBytes, familyOf } from '../../wire/address.ts'
 import { concatBytes, uint16 } from '../../wire/bytes.ts'
@@ -15,11 +15,11 @@ export type IpPacket = {
   readonly destination: Address
   readonly protocol: number
   readonly message: Uint8Array
-  /** Absent: 255. */
+  /** TTL or hop limit; 255 if absent. */
   readonly ttl?: number | undefined
 }
 
-/** IPv4: identification and header checksum are left to the kernel, which fills in both. */
+/** Returns the packet. In IPv4 the kernel fills in identification and header checksum. */
 export function ipPacket({ source, destination, protocol, message, ttl = TTL }: IpPacket): Uint8Array {
   const addresses = [addressBytes(source), addressBytes(destination)]
   if (familyOf(destination) === 'ipv4') {

@@ -1,24 +1,27 @@
 /**
- * Reads what the addon wrote beside each packet: one view per socket, one offset table (native.ts). Nothing is copied;
- * what is returned as bytes is valid until the next receive().
+ * Reads the metadata that the addon wrote beside each packet: one view per socket, one table of offsets (native.ts).
+ * Nothing is copied. Returned bytes are valid until the next receive().
  */
 import { type Address, addressFromBytes, type Family } from '../../wire/address.ts'
 import { FLAG, META, META_SIZE, type NativeSocket } from '../native.ts'
 
 export type MetaReader = {
-  /** The packet itself; cut to the socket's size where it was longer. */
+  /** Returns the packet, cut to the socket's size if it was longer. */
   bytes(packet: number): Uint8Array
   truncated(packet: number): boolean
   ttl(packet: number): number | undefined
   interfaceIndex(packet: number): number
-  /** CLOCK_REALTIME milliseconds, 0 = none. */
+  /** Returns CLOCK_REALTIME milliseconds; 0 = none. */
   realtime(packet: number): number
-  /** Packets dropped so far, 0 = the kernel did not say. */
+  /** Returns the number of packets dropped so far; 0 = not reported. */
   overflow(packet: number): number
   destination(packet: number, family: Family): Address | undefined
   source(packet: number): Uint8Array
   packetType(packet: number): number
-  /** VLAN tag that the kernel took off the frame: TPID in the high half. 0 = none, or PACKET_AUXDATA is off. */
+  /**
+   * Returns the VLAN tag that the kernel took off the frame, with the TPID in the high half. 0 = none, or
+   * PACKET_AUXDATA is off.
+   */
   vlan(packet: number): number
 }
 

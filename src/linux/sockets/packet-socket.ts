@@ -1,7 +1,7 @@
 /**
- * ARP or Neighbor Discovery as Ethernet frames (AF_PACKET). Decided here: which frames may wake the engine (ARP, or
- * Neighbor Advertisements, of others), by a tap bound to their type: one for everything would cost a look at each
- * packet of a busy node, and at each of its own. Refused here: what a frame claims.
+ * Sends and receives ARP or Neighbor Discovery as Ethernet frames (AF_PACKET). Decided here: which frames may wake the
+ * engine: ARP, or Neighbor Advertisements, of other hosts. A tap bound to their type selects them. One tap for all
+ * types would cost a look at each packet of a busy node. Not decided here: the meaning of a frame.
  */
 import type { Failure, FrameSocket, FrameSocketOptions, Hears, SendOutcome } from '../../daemon/ports.ts'
 import type { Family } from '../../wire/address.ts'
@@ -19,9 +19,9 @@ const ETH_P_ARP = 0x0806
 const ETH_P_IPV6 = 0x86dd
 const PACKET_OUTGOING = 4
 const BATCH = 64
-/** An ARP frame has at most 60 octets, a Neighbor Advertisement with its options fits as well. */
+/** Octets for one frame. An ARP frame has at most 60, and a Neighbor Advertisement with its options fits as well. */
 const SIZE = 256
-/** Per wake-up: an ARP storm must not starve the advertisements. */
+/** Batches per wake-up: an ARP storm must not delay the advertisements. */
 const MAX_BATCHES = 4
 
 /** Ethernet 14 + IPv6 40: next header 58 (ICMPv6), type 136 (RFC 4861 §4.4; no extension headers are in use there). */
@@ -34,7 +34,7 @@ const NEIGHBOR_ADVERTISEMENT = socketFilter(
   [RETURN, 0, 0, 0],
 )
 
-/** The same, and S: it answers somebody's question. */
+/** The same with the flag S: the answer to a solicitation. */
 const NEIGHBOR_ANSWER = socketFilter(
   [LOAD_BYTE, 0, 0, 14 + 6],
   [JUMP_IF_EQUAL, 0, 5, 58],
@@ -62,7 +62,10 @@ const FILTERS: Readonly<Record<Family, Readonly<Record<Hears, Uint8Array>>>> = {
   ipv6: { nothing: NOTHING, answers: NEIGHBOR_ANSWER, claims: NEIGHBOR_ADVERTISEMENT },
 }
 
-/** Protocol 0 and the filter first: an unbound packet socket hears every interface from the moment it exists. */
+/**
+ * Protocol 0, and the filter before bind(): an unbound packet socket receives from every interface as soon as it
+ * exists.
+ */
 function openTap(
   native: NativeAddon,
   { family, hears, interfaceIndex }: Pick<FrameSocketOptions, 'family' | 'hears' | 'interfaceIndex'>,
@@ -71,7 +74,7 @@ function openTap(
   try {
     socket.attachFilter(FILTERS[family][hears])
     setNumber(socket, OPTION.timestampNs, 1)
-    // Bound to protocol 0 it sends and hears nothing.
+    // A socket bound to protocol 0 sends and receives nothing.
     const etherType = family === 'ipv6' ? ETH_P_IPV6 : ETH_P_ARP
     socket.bind(packetSockaddr(hears === 'nothing' ? 0 : etherType, interfaceIndex))
     return socket
@@ -94,7 +97,7 @@ function listen(
     onFailure(failureOf(errno, { action: `receive frames on "${interfaceName}"`, syscall }))
 
   function drain(): void {
-    // A frame may be the reason to close this very socket.
+    // A callback may close this socket.
     for (let batch = 0; batch < MAX_BATCHES && isOpen(); batch++) {
       const clocks = clock.pair()
       const count = tap.receive()
@@ -135,7 +138,8 @@ export function openFrameSocket(
     if (hears !== 'nothing') listen(tap, clock, options, () => open)
     return {
       send(frames) {
-        // The type is said again beside the frame: queues and filters on the way out look at it, not at the octets.
+        // The type is also given beside the frame, because queues and filters on the way out read that and not the
+        // octets.
         const addresses = frames.map((frame) => addressed(etherTypeOf(frame)))
         const results = sender.send(frames, addresses)
         if (results === undefined) return frames.map(() => SENT)

@@ -1,7 +1,7 @@
 /**
- * Advertisements through the package `raw-socket` (io: raw-socket), behind the same port as the addon's. Decided here:
- * one socket each way around, whole IP packets out, and what this way of reading cannot tell (LIMITS, printed at
- * start). Refused here: VRRP, except that its checksum covers the pseudo-header, which is the only witness of an IPv6
+ * Advertisements over the package `raw-socket` (io: raw-socket), behind the same port as the addon's. Decided here: one
+ * socket for each direction, whole IP packets out, and the list of what this socket does not report (LIMITS, logged at
+ * start). Does not know VRRP, except that its checksum covers the pseudo-header: in IPv6 only the checksum shows a
  * packet's destination.
  */
 import type {
@@ -30,7 +30,9 @@ import {
   setReceiveBuffer,
 } from './socket-option.ts'
 
-/** What the daemon has to do without. The operator is told at every start: it was a choice, and it can be undone. */
+/**
+ * What the daemon lacks with this socket. It is logged at every start, because the operator chose it and can undo it.
+ */
 export const LIMITS: readonly string[] = [
   'no kernel receive time: after a stall a deadline starts when the packet is read, so a takeover may come later by the stall',
   'IPv6: the hop limit is unknown; where 255 is asked for, only packets from link-local addresses count',
@@ -42,7 +44,7 @@ export const LIMITS: readonly string[] = [
 
 /** RFC 9568 §5.1.2.2. */
 const VRRP_GROUP = address('ff02::12')
-/** The package's names: 1 is IPv4, 2 is IPv6. */
+/** Numbers of the package: 1 is IPv4, 2 is IPv6. */
 const ADDRESS_FAMILY: Record<Family, number> = { ipv4: 1, ipv6: 2 }
 
 export function openRawAdvertisementSocket(
@@ -71,7 +73,8 @@ function prepare(
 ): void {
   progress(`bind a raw socket to "${interfaceName}"`)
   bindToDevice(socket, interfaceName)
-  // Queued between socket() and SO_BINDTODEVICE, from any interface; later nothing says where a packet came in.
+  // Drops packets that came between socket() and SO_BINDTODEVICE, from any interface. Later no field shows where a
+  // packet arrived.
   const buffer = new Uint8Array(1)
   while (socket.receive(buffer) >= 0);
   progress(`prepare a raw socket on "${interfaceName}"`)
@@ -194,14 +197,15 @@ class PackageAdvertisementSocket implements AdvertisementSocket {
   }
 
   /**
-   * Returns the address for which the checksum holds. If it holds for none, the packet is broken, and its judge says so for
-   * the address that is the likely one.
+   * Returns the address for which the checksum holds. If it holds for none, the packet is broken, and the receive
+   * checks report that for the likely address.
    */
   #vouchedFor(message: Uint8Array, source: Address): Address {
     const { source: own } = this.#options
     const sum = wordSum(message)
     const likely = this.#group ?? own
-    // An IPv6 raw socket hears every group that any program on this node has joined, whatever IPV6_MULTICAST_ALL says.
+    // An IPv6 raw socket receives every group that any program of this node has joined, whatever IPV6_MULTICAST_ALL
+    // says.
     const holds = (to: Address) => checksumHolds(sum + pseudoHeaderSum(source, to, IPPROTO_VRRP, message.length))
     return [likely, own, VRRP_GROUP].find(holds) ?? likely
   }

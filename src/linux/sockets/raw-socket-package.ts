@@ -1,15 +1,15 @@
 /**
- * The package `raw-socket` (1.8) as far as holdfast uses it: one socket that is read and written at once. Decided here:
- * that its queue and its callbacks are not used. Its own send waits for a turn of the loop, and its receive hands over
- * one packet a turn; the binding inside does both when it is asked (ground rule 2 needs that). Its errors are
- * strerror(3) texts, so the numbers behind them are looked up here. Refused here: IP and VRRP.
+ * The part of the package `raw-socket` (1.8) that holdfast uses: one socket that is read and written immediately.
+ * Decided here: its queue and its callbacks are not used. Its own send waits for a turn of the event loop, and its
+ * receive delivers one packet a turn. The binding inside does both immediately, as ground rule 2 needs. Its errors are
+ * texts of strerror(3), so this file looks up their numbers. Does not know IP and VRRP.
  */
 import { createRequire } from 'node:module'
 import { ERRNO } from '../failure.ts'
 import type { NativeSocket } from '../native.ts'
 import { whyUnavailable } from '../optional-package.ts'
 
-/** The C++ object. After close() recv and send would open a socket anew, so nobody may call them. */
+/** The C++ object. After close(), recv and send would open another socket, so no caller may use them. */
 type Binding = {
   setOption(level: number, name: number, value: Uint8Array, length: number): void
   getOption(level: number, name: number, value: Uint8Array, length: number): number
@@ -25,7 +25,7 @@ export type RawSocketPackage = {
   createSocket(options: { protocol: number; addressFamily: number; bufferSize: number }): { readonly wrap: Binding }
 }
 
-/** Throws Error with code 'ERR_RAW_SOCKET'. */
+/** Throws an Error with code 'ERR_RAW_SOCKET'. */
 export function loadRawSocketPackage(): RawSocketPackage {
   try {
     const require = createRequire(import.meta.url)
@@ -39,7 +39,8 @@ export function loadRawSocketPackage(): RawSocketPackage {
 }
 
 /**
- * strerror(3) of glibc, and of musl where it differs. Only what these calls can answer; an unknown text counts as EIO.
+ * Texts of strerror(3) in glibc, and in musl if they differ, for the errors of these calls. An unknown text counts as
+ * EIO.
  */
 const ERRNO_OF_TEXT: Readonly<Record<string, number>> = {
   'Resource temporarily unavailable': ERRNO.EAGAIN,
@@ -74,13 +75,19 @@ const ERRNO_OF_TEXT: Readonly<Record<string, number>> = {
 const NAMES = new Map(Object.entries(ERRNO).map(([code, number]) => [number, code]))
 NAMES.set(ERRNO.EAGAIN, 'EAGAIN')
 
-/** Positive. A wrong argument is a TypeError of the binding, so our bug, and goes on; strerror's texts are plain Errors. */
+/**
+ * Returns the positive errno of a plain Error with a text of strerror(3). A TypeError means a wrong argument: it is a
+ * defect of holdfast and is thrown again.
+ */
 function errnoOf(thrown: unknown): number {
   if (!(thrown instanceof Error) || thrown.constructor !== Error) throw thrown
   return ERRNO_OF_TEXT[thrown.message] ?? ERRNO.EIO
 }
 
-/** Shaped as Node's own: negative `errno`, `code` and `syscall`. What is no system error is our bug and comes back. */
+/**
+ * Returns an error with negative `errno`, `code` and `syscall`, as Node's own. Throws the error again if it is no
+ * system error.
+ */
 export function systemError(thrown: unknown, syscall: string): Error {
   const errno = errnoOf(thrown)
   const text = thrown instanceof Error ? thrown.message : ''
@@ -99,17 +106,20 @@ function attempt<T>(syscall: string, action: () => T): T {
   }
 }
 
-/** As NativeSocket: outcomes of the network are numbers (negative errno), failed set-up calls throw. */
+/** Like NativeSocket: errors of the network are numbers (negative errno), and failed set-up calls throw. */
 export type PackageSocket = Pick<NativeSocket, 'setOption'> & {
-  /** `onReadable` once a loop turn while something is queued; `onError` with a positive errno, and watching goes on. */
+  /**
+   * Calls `onReadable` once a loop turn while something is queued. Calls `onError` with a positive errno and goes on
+   * watching.
+   */
   start(onReadable: () => void, onError: (errno: number) => void): void
-  /** One recvfrom: octets written to `buffer`, -EAGAIN when the queue is empty. */
+  /** Calls recvfrom() once. Returns the octets written to `buffer`, or -EAGAIN for an empty queue. */
   receive(buffer: Uint8Array): number
-  /** Of the packet that receive() wrote last; IPv6 without its zone. */
+  /** Source of the last received packet; IPv6 without its zone. */
   readonly source: string
-  /** Packets dropped so far because the queue was full; it wraps at 2³². */
+  /** Returns the number of packets dropped by a full queue so far. It wraps at 2³². */
   drops(): number
-  /** One sendto at once: 0 or -errno. */
+  /** Calls sendto() once. Returns 0 or -errno. */
   send(bytes: Uint8Array, destination: string): number
   close(): void
 }
@@ -121,8 +131,8 @@ const DROPS = 8 * 4
 const nothing = (): void => {}
 
 /**
- * 0, or the errno of what was thrown, negative. Every empty queue is an exception of the binding: without its stack it
- * costs a fifth, and a flood makes 20 000 of them a second.
+ * Returns 0, or the negative errno of the thrown error. Every empty queue is an exception of the binding. Without its
+ * stack the exception costs a fifth, and a flood causes 20 000 of them a second.
  */
 function outcomeOf(call: () => void): number {
   const limit = Error.stackTraceLimit
@@ -143,7 +153,7 @@ export function openPackageSocket(
   protocol: number,
 ): PackageSocket {
   const { wrap } = attempt('socket', () => createSocket({ protocol, addressFamily, bufferSize: 1 }))
-  // The package's own listener would receive into a buffer of its own.
+  // The package's own listener would receive into another buffer.
   wrap.removeAllListeners()
   return new BindingSocket(wrap)
 }
@@ -154,7 +164,7 @@ class BindingSocket implements PackageSocket {
   readonly #pending = new Uint8Array(4)
   #length = 0
   #dropped = 0
-  /** The kernel says how many packets it has dropped. */
+  /** The kernel reports the number of dropped packets. */
   #counts = true
   #source = ''
   #isTold = false
@@ -173,8 +183,8 @@ class BindingSocket implements PackageSocket {
   }
 
   /**
-   * The binding calls from outside of any callback scope of Node: promises that are settled there would wait for another
-   * event. An immediate runs in the same turn of the loop, after all sockets have been looked at.
+   * The binding calls outside of any callback scope of Node, so promises that are settled there would wait for another
+   * event. An immediate runs in the same turn of the loop, after all sockets.
    */
   start(onReadable: () => void, onError: (errno: number) => void): void {
     this.#binding.on('recvReady', () => {
@@ -188,9 +198,9 @@ class BindingSocket implements PackageSocket {
     this.#binding.on('error', () => {
       setImmediate(() => {
         if (this.#isClosed) return
-        // Reading it clears it.
+        // Reading the option clears the error.
         attempt('getsockopt', () => this.#binding.getOption(...SO_ERROR, this.#pending, this.#pending.length))
-        // libuv has stopped watching; the socket itself is as good as before.
+        // libuv has stopped watching. The socket itself still works.
         this.#binding.pause(false, true)
         onError(new DataView(this.#pending.buffer).getUint32(0, true))
       })
@@ -207,7 +217,7 @@ class BindingSocket implements PackageSocket {
     return this.#source
   }
 
-  /** Goes on with the last number where the kernel does not tell. */
+  /** Returns the last number if the kernel does not report one. */
   drops(): number {
     if (this.#isClosed || !this.#counts) return this.#dropped
     const failed = outcomeOf(() => this.#binding.getOption(...SO_MEMINFO, this.#meminfo, this.#meminfo.length))

@@ -1,7 +1,7 @@
 /**
- * Opens the two raw sockets of an interface and family. Decided here: the IP header that a VRRP packet travels in
- * (RFC 9568 §5.1: TTL or hop limit 255, source, group) and what the kernel is asked to tell of each packet received.
- * Refused here: VRRP, and what is done with the sockets.
+ * Opens the two raw sockets of an interface and family. Decided here: the IP header of a VRRP packet (RFC 9568 §5.1:
+ * TTL or hop limit 255, source, group), and which metadata the kernel reports for each received packet. Does not know
+ * VRRP, nor the use of the sockets.
  */
 import type { AdvertisementSocketOptions } from '../../daemon/ports.ts'
 import type { NativeAddon, NativeSocket } from '../native.ts'
@@ -18,21 +18,27 @@ import {
 
 const SOCK_RAW = 3
 export const IPPROTO_VRRP = 112
-/** Packets in one drain batch (daemon/ports.ts): few, because time is looked at between two (ADR 0003). */
+/**
+ * Packets in one batch of a drain (daemon/ports.ts). It is small, because the drain checks the time between two batches
+ * (ADR 0003).
+ */
 export const BATCH = 128
-/** Room for the largest message: 255 addresses with header and trailer. IPv4 comes with its IP header, IPv6 without. */
+/**
+ * Room for the largest message: 255 addresses with header and trailer. IPv4 packets include their IP header, IPv6
+ * packets do not.
+ */
 export const SIZE = { ipv4: 1500, ipv6: 4200 } as const
-/** Ground rule 2: a default buffer holds 256 advertisements, and a full one drops the newest. */
+/** Ground rule 2: a default buffer holds 256 advertisements, and a full buffer drops the newest. */
 export const RECEIVE_BUFFER = 4 * 1024 * 1024
 const TTL = 255
 /** CS6, internetwork control (VR-TX-07). */
 const TRAFFIC_CLASS = 0xc0
-/** TC_PRIO_INTERACTIVE: the first band of a default queue; more needs CAP_NET_ADMIN. */
+/** TC_PRIO_INTERACTIVE, the first band of a default queue. A higher priority needs CAP_NET_ADMIN. */
 export const VRRP_SOCKET_PRIORITY = 6
-/** BPF_RET | BPF_K, 0: nothing is ever queued. */
+/** BPF_RET | BPF_K, 0: the socket queues nothing. */
 const DROP_ALL = Uint8Array.of(0x06, 0, 0, 0, 0, 0, 0, 0)
 
-/** Set before each call that can fail, so that a failure says what was being done. */
+/** Called before each step that can fail, so that an error names the failed action. */
 export type Progress = (action: string) => void
 
 export function openReceiver(
@@ -53,7 +59,7 @@ export function openReceiver(
     setNumber(socket, OPTION.overflowCount, 1)
     setNumber(socket, v4 ? OPTION.ipPacketInfo : OPTION.ipv6ReceivePacketInfo, 1)
     setNumber(socket, v4 ? OPTION.ipReceiveTtl : OPTION.ipv6ReceiveHopLimit, 1)
-    // Only the group of this socket, not every group that some process of this node has joined.
+    // Receives only the group of this socket, not every group that some process of this node has joined.
     if (v4) setNumber(socket, OPTION.ipMulticastAll, 0)
     else setNumberIfKnown(socket, OPTION.ipv6MulticastAll, 0)
     if (group !== undefined) {
@@ -68,8 +74,9 @@ export function openReceiver(
 }
 
 /**
- * A socket of its own, because binding to the source would make the kernel compare it with the destination of what comes
- * in: multicast would be lost. IPV6_CHECKSUM stays off, the checksum is in the message (RFC 9568 §5.2.8).
+ * Opens a socket of its own for sending. If the receiving socket were bound to the source, the kernel would compare the
+ * source with the destination of received packets and drop multicast. IPV6_CHECKSUM stays off, because the message
+ * contains the checksum (RFC 9568 §5.2.8).
  */
 export function openSender(
   native: NativeAddon,
@@ -99,7 +106,7 @@ export function openSender(
       setNumber(socket, OPTION.ipv6MulticastLoop, 0)
       setNumber(socket, OPTION.ipv6MulticastInterface, interfaceIndex)
     }
-    // After IP_TOS, which sets a priority of its own.
+    // Set after IP_TOS, which sets a priority of its own.
     setNumber(socket, OPTION.priority, VRRP_SOCKET_PRIORITY)
     progress(`send from ${source} on "${interfaceName}"`)
     socket.bind(ipSockaddr(source, interfaceIndex))

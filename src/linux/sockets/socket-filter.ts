@@ -1,11 +1,11 @@
 /**
- * Classic BPF as the kernel takes it with SO_ATTACH_FILTER: struct sock_filter and the few instructions in use. Loads
- * are in network byte order, whatever the packet. Refused here: which socket drops what.
+ * Classic BPF for SO_ATTACH_FILTER: struct sock_filter and the few instructions in use. Loads are in network byte
+ * order. Not decided here: which socket drops what.
  */
 
 type Instruction = readonly [code: number, jumpIfTrue: number, jumpIfFalse: number, k: number]
 
-/** u16 code, u8 jump if true, u8 jump if false, u32 k. */
+/** Encodes each instruction: u16 code, u8 jump if true, u8 jump if false, u32 k. */
 export function socketFilter(...program: readonly Instruction[]): Uint8Array {
   const bytes = new Uint8Array(8 * program.length)
   const view = new DataView(bytes.buffer)
@@ -20,7 +20,7 @@ export function socketFilter(...program: readonly Instruction[]): Uint8Array {
 export const LOAD_WORD = 0x20
 export const LOAD_HALF = 0x28
 export const LOAD_BYTE = 0x30
-/** Offset from the index register. */
+/** Loads at an offset from the index register. */
 export const LOAD_HALF_INDEXED = 0x48
 export const LOAD_BYTE_INDEXED = 0x50
 /** Sets the index register. */

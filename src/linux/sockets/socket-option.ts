@@ -1,12 +1,12 @@
 /**
- * Socket options by name: the numbers of asm-generic/socket.h, linux/in.h, in6.h, if_packet.h and netlink.h (the same on x64 and
- * arm64), and the shapes of their values. Refused here: which socket needs which option.
+ * Socket options by name: the numbers of asm-generic/socket.h, linux/in.h, in6.h, if_packet.h and netlink.h (the same
+ * on x64 and arm64), and the layout of their values. Not decided here: which socket needs which option.
  */
 import type { Address } from '../../wire/address.ts'
 import { addressBytes } from '../../wire/address.ts'
 import type { NativeSocket } from '../native.ts'
 
-/** The addon's socket, or another that takes options as setsockopt(2) does. */
+/** The addon's socket, or another object that takes options as setsockopt(2) does. */
 type Target = Pick<NativeSocket, 'setOption'>
 
 type Option = readonly [level: number, name: number]
@@ -50,7 +50,7 @@ export function setNumber(socket: Target, [level, name]: Option, value: number):
   socket.setOption(level, name, int32(value))
 }
 
-/** For what an older kernel may lack and we can do without. */
+/** Sets an option that an older kernel may lack and that holdfast does not require. */
 export function setNumberIfKnown(socket: Target, option: Option, value: number): void {
   try {
     setNumber(socket, option, value)
@@ -59,7 +59,10 @@ export function setNumberIfKnown(socket: Target, option: Option, value: number):
   }
 }
 
-/** Without CAP_NET_ADMIN the kernel allows no more than net.core.rmem_max: then that has to do. */
+/**
+ * Sets the size of the receive buffer. Without CAP_NET_ADMIN the kernel allows net.core.rmem_max at most, which is then
+ * used.
+ */
 export function setReceiveBuffer(socket: Target, bytes: number): void {
   try {
     setNumber(socket, OPTION.receiveBufferForce, bytes)
@@ -78,7 +81,7 @@ export function bindToDevice(socket: Target, interfaceName: string): void {
   )
 }
 
-/** By interface index (ip_mreqn, ipv6_mreq): an address would pick the interface by routing table. */
+/** Joins a group by interface index (ip_mreqn, ipv6_mreq). By address, the routing table would choose the interface. */
 export function joinGroup(socket: Target, group: Address, interfaceIndex: number): void {
   const octets = addressBytes(group)
   if (octets.length === 16) {

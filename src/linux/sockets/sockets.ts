@@ -1,6 +1,6 @@
 /**
- * The sockets of the daemon, assembled: daemon/ports.ts on one side, the addon on the other. Decided here: what `io:
- * raw-socket` replaces, which is advertisements and nothing else (the package has neither AF_PACKET nor netlink).
+ * The sockets of the daemon: implements the port of daemon/ports.ts with the addon. Decided here: `io: raw-socket`
+ * replaces the advertisement sockets and nothing else, because the package has neither AF_PACKET nor netlink.
  */
 import type { SocketPort } from '../../daemon/ports.ts'
 import type { KernelClock } from '../clock.ts'
@@ -11,7 +11,7 @@ import { openRawAdvertisementSocket } from './raw-socket-backend.ts'
 import type { RawSocketPackage } from './raw-socket-package.ts'
 import { openAdvertisementSocket } from './vrrp-socket.ts'
 
-/** `raw`: where it is given, advertisements go through the package raw-socket instead of the addon. */
+/** Opens the sockets. With `raw`, advertisements use the package raw-socket instead of the addon. */
 export function openSockets(native: NativeAddon, clock: KernelClock, raw?: RawSocketPackage): SocketPort {
   return {
     openAdvertisementSocket: (options) =>

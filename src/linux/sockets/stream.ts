@@ -1,7 +1,7 @@
 /**
- * A TCP connection for one question: connect, send, receive, and nothing else. Decided here: on a loopback, where the
- * handshake is over when connect(2) returns, the question goes out in the same turn, without a wake-up in between.
- * Refuses to know what is asked.
+ * A TCP connection for one question: connect, send, receive, close. Decided here: on a loopback the handshake is over
+ * when connect(2) returns, so the question is sent in the same turn, without a wake-up in between. Does not know the
+ * question.
  */
 import { getSystemErrorName } from 'node:util'
 import { address as toAddress } from '../../wire/address.ts'
@@ -10,7 +10,10 @@ import { AF, ipSockaddr } from './sockaddr.ts'
 
 const SOCK_STREAM = 1
 const RECEIVED_AT_ONCE = 4_096
-/** The loop polls the socket again when more is waiting: timers and other sockets run between two wake-ups. */
+/**
+ * Number of reads per wake-up. The event loop polls the socket again if more is waiting, so timers and other sockets
+ * run in between.
+ */
 const MOST_READS = 32
 const EAGAIN = -11
 const EINPROGRESS = -115
@@ -20,7 +23,10 @@ type Events = {
   readonly onEnd: (error: Error | undefined) => void
 }
 
-/** Throws as socket(2) and epoll_ctl(2) fail; everything else is told later. The question fits into any send buffer. */
+/**
+ * Throws as socket(2) and epoll_ctl(2) fail, and reports every later error by callback. The question fits into any send
+ * buffer.
+ */
 export function openStream(
   native: Pick<NativeAddon, 'NativeSocket'>,
   address: string,
@@ -41,7 +47,7 @@ export function openStream(
   return stream
 }
 
-/** The same few are asked again and again. */
+/** Socket addresses by name, because the same few are used again and again. */
 const known = new Map<string, Uint8Array>()
 const MOST_KNOWN = 64
 
@@ -89,13 +95,13 @@ class QuestionStream {
     const connecting = this.#socket.connect(sockaddr)
     const sent = connecting === 0 || connecting === EINPROGRESS ? this.#send() : connecting
     if (sent < 0 && sent !== EAGAIN) {
-      // Whoever opens it does not have it yet.
+      // The caller has no stream before this constructor returns.
       queueMicrotask(() => this.#end(sent))
       return
     }
     const read = () => this.#read()
     const failed = (errno: number) => {
-      // What came before it counts; behind it the kernel says that it is the end, and no more why.
+      // Data before the error counts. After it the kernel reports the end without a reason.
       this.#read(-errno)
       this.#end(-errno)
     }
@@ -115,7 +121,7 @@ class QuestionStream {
     return sent
   }
 
-  /** `why`: what the end of it means, when that is known already. */
+  /** Reads what is queued. `why`: reason of the end, if it is known already. */
   #read(why?: number): void {
     for (let reads = 0; !this.#over && reads < MOST_READS; reads++) {
       const count = this.#socket.receive()

@@ -1,8 +1,8 @@
 /**
- * Whether this node's own rules let VRRP packets pass, tried with one that no wire sees: TTL or hop limit 0 to the group, which
- * the kernel drops behind its output rules (RFC 1112 §6.1). Decided here: that IPv6 is only tried where a copy may come back,
- * because Linux drops a hop limit of 0 only where it has made one; and that the packet holds eight zeros, which is no version
- * of VRRP, so that it is no advertisement whoever gets it. Refused here: what follows from it.
+ * Tests whether this node's own rules let VRRP packets pass, with a packet that does not leave the node. Its TTL or hop
+ * limit is 0, so the kernel drops it after its output rules (RFC 1112 §6.1). Decided here: IPv6 is tested only if a
+ * copy may come back, because otherwise Linux sends a packet with hop limit 0. The packet has eight zeros, which is no
+ * version of VRRP, so no receiver takes it for an advertisement. Not decided here: what follows from the result.
  */
 import type { Failure } from '../../daemon/ports.ts'
 import type { Address, Family } from '../../wire/address.ts'
@@ -23,11 +23,14 @@ export type UnsentOptions = {
   readonly family: Family
   readonly source: Address
   readonly group: Address
-  /** A copy comes back to every socket of this node that has joined the group: only where nobody else has one. */
+  /**
+   * True if a copy may come back. It goes to every socket of this node that has joined the group, so use it only if no
+   * other program has one.
+   */
   readonly loop: boolean
 }
 
-/** The group must have been joined on the interface. */
+/** Sends the packet. The group must have been joined on the interface. */
 export function sendUnsent(native: NativeAddon, options: UnsentOptions): 'passed' | 'not tried' | Failure {
   const { family, group, interfaceIndex, interfaceName, loop, source } = options
   if (family === 'ipv6' && !loop) return 'not tried'

@@ -1,7 +1,7 @@
 /**
- * Advertisements in and out, one socket for each interface and family as the daemon sees it. Decided here: how a queue
- * is drained, dated and counted (ground rule 2). Refused here: VRRP. Not one octet of a message is read or checked, and
- * a packet that was cut is delivered cut.
+ * Sends and receives advertisements, one socket for each interface and family. Decided here: how a queue is drained,
+ * dated and counted (ground rule 2). Does not know VRRP: no octet of a message is read or checked, and a cut packet is
+ * delivered cut.
  */
 import type {
   AdvertisementSocket,
@@ -22,7 +22,7 @@ import { clockOffset, type DrainMark, receiveTime } from './receive-time.ts'
 import { addressOfSockaddr, ipSockaddr } from './sockaddr.ts'
 import { joinGroup } from './socket-option.ts'
 
-/** What goes to the kernel. */
+/** Messages as the kernel takes them. */
 type Message = { readonly bytes: readonly Uint8Array[]; readonly addresses: readonly Uint8Array[] }
 
 const SENT: SendOutcome = { ok: true }
@@ -48,7 +48,7 @@ export function openAdvertisementSocket(
   }
 }
 
-/** The sending side: one socket, and one more for each other TTL than 255 (VR-UC-03), which few routers have. */
+/** The sending side: one socket, and one more for each TTL other than 255 (VR-UC-03), which few routers have. */
 class Senders {
   readonly #sender: NativeSocket
   readonly #interfaceIndex: number
@@ -56,7 +56,7 @@ class Senders {
   readonly #openFor: (ttl: number) => NativeSocket
   readonly #byTtl = new Map<number, NativeSocket>()
   readonly #targets = new Map<Address, Uint8Array>()
-  /** The messages of the last call: an Active sends the same list again and again. */
+  /** Messages of the last call, because an Active sends the same list again and again. */
   #before: { readonly datagrams: readonly Datagram[] } & Message = { datagrams: [], bytes: [], addresses: [] }
 
   constructor(
@@ -152,7 +152,7 @@ class KernelAdvertisementSocket implements AdvertisementSocket {
     deliver: (packet: ReceivedPacket) => void,
     until = millis(Number.POSITIVE_INFINITY),
   ): ReturnType<AdvertisementSocket['drain']> {
-    // The buffers are shared: a drain inside a delivery would overwrite the packet being delivered.
+    // The buffers are shared. A drain inside of a delivery would overwrite the packet that is being delivered.
     if (this.#isDraining) throw new Error('Cannot drain an advertisement socket while it delivers')
     const mark = this.#mark
     const meta = this.#meta
@@ -215,7 +215,7 @@ class KernelAdvertisementSocket implements AdvertisementSocket {
   #packetAt(index: number, receivedAt: ReceivedPacket['receivedAt']): ReceivedPacket | undefined {
     const { family, interfaceIndex } = this.#options
     const meta = this.#meta
-    // Queued between socket() and SO_BINDTODEVICE, from any interface.
+    // The packet may have come between socket() and SO_BINDTODEVICE, from any interface.
     const arrival = meta.interfaceIndex(index)
     if (arrival !== 0 && arrival !== interfaceIndex) return undefined
     const source = addressOfSockaddr(meta.source(index))
@@ -224,7 +224,7 @@ class KernelAdvertisementSocket implements AdvertisementSocket {
     return { family, source, destination, ttl: meta.ttl(index), bytes: meta.bytes(index), receivedAt }
   }
 
-  /** The kernel's counter wraps at 2³², and it is left out until the first drop. */
+  /** Returns the number of lost packets. The kernel's counter wraps at 2³², and is omitted until the first drop. */
   #lostUntil(index: number): number {
     const counter = this.#meta.overflow(index)
     if (counter === 0) return 0

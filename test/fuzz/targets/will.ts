@@ -8,9 +8,9 @@ import {
   armMessage,
   LARGEST_MESSAGE,
   lookMessage,
-  tellMessage,
+  managerMessage,
   withdrawMessage,
-} from '../../../src/linux/guardian/will-message.ts'
+} from '../../../src/linux/guardian/plan-message.ts'
 import { parseMessages } from '../../../src/linux/netlink/message.ts'
 import { addressFromBytes, type Family, familyOf } from '../../../src/wire/address.ts'
 import { millis } from '../../../src/wire/units.ts'
@@ -56,7 +56,7 @@ export const WILL: Target = {
     ] as const)
       must(same([...short], [1, kind, will.unit & 0xff, will.unit >> 8, ...new Uint8Array(8)]), 'It is no such order')
     const words = String.fromCharCode(...input.subarray(0, 40))
-    must(Buffer.from(tellMessage(words).subarray(12)).toString('utf8') === words, 'Other words are told')
+    must(Buffer.from(managerMessage(words).subarray(12)).toString('utf8') === words, 'Other words are told')
     return `${guarded} ${Math.min(3, will.remove.length)} ${Math.min(3, renew.length)} ${Math.min(3, wanted.length)}`
   },
 }

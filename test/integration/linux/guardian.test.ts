@@ -11,7 +11,7 @@ import type { CleanupPlan } from '../../../src/daemon/ports.ts'
 import { eventually } from '../../../src/lab/wait.ts'
 import { type Guardian, openGuardian } from '../../../src/linux/guardian/guardian.ts'
 import type { GuardianFault } from '../../../src/linux/guardian/guardian-channel.ts'
-import { armMessage, LARGEST_MESSAGE, readyMessage, withdrawMessage } from '../../../src/linux/guardian/will-message.ts'
+import { armMessage, LARGEST_MESSAGE, readyMessage, withdrawMessage } from '../../../src/linux/guardian/plan-message.ts'
 import { loadNative } from '../../../src/linux/native.ts'
 import { address } from '../../../src/wire/address.ts'
 
@@ -95,7 +95,7 @@ test('ready without a guardian, and with one that is gone, does nothing', () => 
   reader = -1
   port.ready()
   port.ready()
-  expect(faults).toEqual([{ message: expect.stringContaining('The guardian is gone') }])
+  expect(faults).toEqual([{ message: expect.stringContaining('Guardian died') }])
 })
 
 test('a guardian that is gone', () => {
@@ -105,7 +105,7 @@ test('a guardian that is gone', () => {
   port.arm(will(1))
   expect(port.armed).toBe(false)
   port.arm(will(2))
-  expect(faults).toEqual([{ message: expect.stringContaining('The guardian is gone') }])
+  expect(faults).toEqual([{ message: expect.stringContaining('Guardian died') }])
 })
 
 test('released: what was armed is left to the guardian, nothing more is told', () => {

@@ -1,13 +1,14 @@
 /**
- * The last will as bytes: what the guardian needs to finish our business without us. PURE. The format is the one at
- * native/guardian/message.h (native endian, little on x64 and arm64); the guardian knows neither VRRP nor
- * rtnetlink, so both arrive complete. Refused here: the socketpair, and when a will is due.
+ * Encodes a cleanup plan: the bytes from which the guardian removes the addresses without the engine. Pure. The format
+ * is described in native/guardian/message.h (native byte order, little endian on x64 and arm64). The guardian knows
+ * neither VRRP nor rtnetlink, so packets and requests arrive complete. Not decided here: the socketpair, and when a
+ * plan is due.
  */
 import type { CleanupPlan, PlanGuard } from '../../daemon/ports.ts'
 import { addressBytes } from '../../wire/address.ts'
 import { removeAddressRequest, renewAddressRequest } from '../netlink/message.ts'
 
-/** What the guardian keeps of one unit; 255 IPv6 addresses to 254 unicast peers are 1.1 MB. */
+/** Largest message that the guardian accepts, in octets. 255 IPv6 addresses to 254 unicast peers need 1.1 MB. */
 export const LARGEST_MESSAGE = 2 << 20
 
 const FORMAT = 1
@@ -15,7 +16,7 @@ const ARM = 1
 const WITHDRAW = 2
 const GUARD = 3
 const LOOK = 4
-const TELL = 5
+const MANAGER = 5
 const READY = 6
 const LOG = 7
 /** Numbers of native/guardian/message.h. */
@@ -29,7 +30,8 @@ const align = (length: number): number => (length + 3) & ~3
 const view = (bytes: Uint8Array): DataView => new DataView(bytes.buffer)
 
 function header(bytes: Uint8Array, kind: number, unit: number, requests: number, packets: number): Uint8Array {
-  if (!Number.isInteger(unit) || unit < 0 || unit > 0xffff) throw new RangeError(`Cannot name a will ${unit}: 0–65535`)
+  if (!Number.isInteger(unit) || unit < 0 || unit > 0xffff)
+    throw new RangeError(`unit ${unit}: an integer from 0 to 65535`)
   bytes.set([FORMAT, kind])
   view(bytes).setUint16(2, unit, true)
   view(bytes).setUint32(4, requests, true)
@@ -39,25 +41,34 @@ function header(bytes: Uint8Array, kind: number, unit: number, requests: number,
 
 export const withdrawMessage = (unit: number): Uint8Array => header(new Uint8Array(HEADER), WITHDRAW, unit, 0, 0)
 
-/** A deadline came nearer than the one that the guardian may be sleeping towards. */
+/** Returns the message that a deadline has come nearer than the one that the guardian may wait for. */
 export const lookMessage = (unit: number): Uint8Array => header(new Uint8Array(HEADER), LOOK, unit, 0, 0)
 
-/** The signal handlers are in place: from now on the guardian forwards every signal, and reports the start. */
+/**
+ * Returns the message that the signal handlers are in place. From then on the guardian forwards every signal, and
+ * reports the start.
+ */
 export const readyMessage = (): Uint8Array => header(new Uint8Array(HEADER), READY, 0, 0, 0)
 
-/** Format of the guardian's log lines from now on; `undefined`: the one that fits its standard error. */
+/**
+ * Returns the message that sets the format of the guardian's log lines. `undefined`: the one that fits its standard
+ * error.
+ */
 export const logMessage = (format: GuardianLogFormat | undefined): Uint8Array =>
   header(new Uint8Array(HEADER), LOG, format === undefined ? 0 : LOG_FORMATS[format], 0, 0)
 
-/** Words for the service manager (sd_notify(3)), passed on as they are; at most 4 KiB of them. */
-export function tellMessage(words: string): Uint8Array {
-  const text = new TextEncoder().encode(words)
-  const message = header(new Uint8Array(HEADER + text.length), TELL, 0, 0, 0)
-  message.set(text, HEADER)
+/**
+ * Returns the message with text for the service manager (sd_notify(3)), at most 4 KiB. The guardian passes it on
+ * unchanged.
+ */
+export function managerMessage(text: string): Uint8Array {
+  const encoded = new TextEncoder().encode(text)
+  const message = header(new Uint8Array(HEADER + encoded.length), MANAGER, 0, 0, 0)
+  message.set(encoded, HEADER)
   return message
 }
 
-/** Milliseconds between two renewals; 0 = one for all time. */
+/** Returns the milliseconds between two renewals; 0 means that one renewal is enough. */
 function periodOf(renew: PlanGuard['renew']): number {
   const lifetimes = renew.flatMap(({ lifetime }) => lifetime ?? [])
   return lifetimes.length === 0 ? 0 : Math.floor((Math.min(...lifetimes) * 1000) / 3)
@@ -72,23 +83,23 @@ function guardHeader(bytes: Uint8Array, { renew, grace }: PlanGuard, generation:
 }
 
 /**
- * Sequence numbers stay 0: the guardian sets its own before it sends. `generation` is that of the shared word that
- * speaks of this will; 0 = there is no word, so no guard either.
+ * Encodes a plan. Sequence numbers stay 0, because the guardian sets its own. `generation` is that of the shared word
+ * for this plan; 0 means no word, and so no deadline and no renewal.
  */
-export function armMessage(will: CleanupPlan, generation = 0): Uint8Array {
-  const guard = generation === 0 ? undefined : will.guard
+export function armMessage(plan: CleanupPlan, generation = 0): Uint8Array {
+  const guard = generation === 0 ? undefined : plan.guard
   const start = guard === undefined ? HEADER : GUARD_HEADER
   const renewals = guard?.renew ?? []
   const requests = [
-    ...will.remove.map((wanted) => removeAddressRequest(wanted, 0)),
+    ...plan.remove.map((wanted) => removeAddressRequest(wanted, 0)),
     ...renewals.map(({ lifetime, ...wanted }) => renewAddressRequest(wanted, 0, lifetime)),
   ]
-  const packets = will.packets.flatMap((group) => group.datagrams.map((datagram) => ({ ...group, ...datagram })))
+  const packets = plan.packets.flatMap((group) => group.datagrams.map((datagram) => ({ ...group, ...datagram })))
   const size =
     requests.reduce((sum, bytes) => sum + 4 + align(bytes.length), start) +
     packets.reduce((sum, { bytes }) => sum + PACKET + align(bytes.length), 0)
   const kind = guard === undefined ? ARM : GUARD
-  const message = header(new Uint8Array(size), kind, will.unit, will.remove.length, packets.length)
+  const message = header(new Uint8Array(size), kind, plan.unit, plan.remove.length, packets.length)
   if (guard !== undefined) guardHeader(message, guard, generation)
   const out = view(message)
   let at = start

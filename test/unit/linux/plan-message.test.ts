@@ -10,7 +10,7 @@ import {
   lookMessage,
   readyMessage,
   withdrawMessage,
-} from '../../../src/linux/guardian/will-message.ts'
+} from '../../../src/linux/guardian/plan-message.ts'
 import { address } from '../../../src/wire/address.ts'
 import { millis } from '../../../src/wire/units.ts'
 
