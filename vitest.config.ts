@@ -11,6 +11,7 @@ import { LongestFirst } from './test/support/longest-first.ts'
 const UNIT = [
   'test/architecture.test.ts',
   'test/references.test.ts',
+  'test/style.test.ts',
   'test/conformance/**/*.test.ts',
   'test/page/model/**/*.test.ts',
   'test/scenario/**/*.test.ts',

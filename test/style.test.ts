@@ -1,0 +1,263 @@
+/**
+ * Plain English (docs/style.md), held by counts: words that the guide replaces, and sentences of more than 30 words. A file may not have
+ * more of them than test/style-baseline.json says. `UPDATE_STYLE=1` writes lower counts down and refuses higher ones.
+ */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { type Prose, proseOf, sentencesOf, wordsIn } from './support/prose.ts'
+
+const ROOT = join(import.meta.dirname, '..')
+const BASELINE = join(ROOT, 'test/style-baseline.json')
+const TEXT = /\.(?:ts|js|mjs|cjs|c|h|sh|md|yaml|yml|service|example)$|(?:^|\/)(?:Makefile|Dockerfile)$/
+const FOLDERS = ['src', 'native', 'docs', 'test', 'bench', 'scripts', 'deploy']
+const ALONE = [
+  'README.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  'CHANGELOG.md',
+  'Makefile',
+  'Dockerfile',
+  'vitest.config.ts',
+]
+const LONGEST = 30
+
+/** Texts of others, made files, and the two files that have to name the words. */
+const LEFT_OUT = [
+  'bench/results/',
+  'docs/style.md',
+  'native/fuzz/inputs/',
+  'test/conformance/vectors/',
+  'test/fuzz/regressions/',
+  'test/samples/',
+  'test/simulator/scenarios/',
+  'test/style.test.ts',
+]
+
+/** What docs/style.md replaces in prose, by the rule that replaces it. */
+const FORMS: Readonly<Record<string, readonly string[]>> = {
+  'a subject with a name (rule 1)': [
+    'whoever',
+    'whosoever',
+    'somebody',
+    'nobody',
+    'anybody',
+    'everybody',
+    'one that',
+    'he',
+    'him',
+    'his',
+    'himself',
+  ],
+  'words of today (rule 6)': [
+    'anew',
+    'thereby',
+    'thereof',
+    'whence',
+    'henceforth',
+    'all the same',
+    'to and fro',
+    'at once',
+    'of late',
+    'any more',
+    'no more than that',
+    'told of',
+    '(?:is|are|was|were|be|been|being) told',
+    'hears? of',
+    'heard of',
+    'come[s]? to (?:the same|no|nothing|more|less|what)',
+  ],
+  'the word of the field (rule 4)': [
+    'last wills?',
+    'bequests?',
+    'bequeath\\w*',
+    'heirs?',
+    'forsaken',
+    'lapse[sd]?',
+    'radar',
+    'roll calls?',
+    'claim tap',
+    'rivals?',
+    'strangers?',
+    'outposts?',
+    'roster',
+    'verdicts?',
+    'fates?',
+    'doors?',
+    'guests?',
+    'beacons?',
+    'linger(?:s|ed|ing)?',
+  ],
+}
+/** The words of rule 4 are wrong in names as well. */
+const IN_NAMES = 'the word of the field (rule 4)'
+/** A sentence that begins so has no subject, unless it is a question. */
+const NO_SUBJECT = /^["(*_]*(?:Who|Whose|Whom|Whoever|What|Nobody|Somebody)\b[^?]*$/
+
+/** Where a word of the list is right, and why. `files` is the beginning of a path. */
+const EXCEPTIONS: readonly { readonly files: string; readonly text: RegExp; readonly why: string }[] = [
+  { files: '', text: /\bcheck all at once\b/gi, why: 'the phrase "all at once" means together' },
+  { files: '', text: /\ball at once\b/gi, why: 'means together, not immediately' },
+  {
+    files: 'docs/glossary.md',
+    text: /\*(?:last will|lingering|rival|stranger|radar|roll call|outpost)\*/g,
+    why: 'the glossary names the older word',
+  },
+  { files: '', text: /\bguest (?:addresses|cluster)\b/gi, why: 'a guest of a hypervisor' },
+]
+
+const escaped = (forms: readonly string[]) => new RegExp(`(?<![\\w-])(?:${forms.join('|')})(?![\\w-])`, 'gi')
+const ALL_FORMS = escaped(Object.values(FORMS).flat())
+const NAME_FORMS = escaped(FORMS[IN_NAMES] ?? [])
+
+interface Counts {
+  readonly words: readonly string[]
+  readonly long: readonly string[]
+}
+
+function judge(path: string, prose: Prose): Counts {
+  const excused = (text: string) =>
+    EXCEPTIONS.filter(({ files }) => path.startsWith(files)).reduce(
+      (left, { text: right }) => left.replace(right, ''),
+      text,
+    )
+  const lines = [...prose.sentences, ...prose.texts]
+  const words = [
+    ...[...lines, ...prose.headings].flatMap((line) => excused(line).match(ALL_FORMS) ?? []),
+    ...lines.filter((line) => NO_SUBJECT.test(line)).map((line) => line.slice(0, 40)),
+    ...prose.names.flatMap((name) => name.match(NAME_FORMS) ?? []),
+  ]
+  return { words: words.sort(), long: prose.sentences.filter((sentence) => wordsIn(sentence) > LONGEST) }
+}
+
+function below(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = `${folder}/${entry.name}`
+    if (entry.isDirectory()) return entry.name === 'node_modules' ? [] : below(path)
+    return [path]
+  })
+}
+
+const paths = [...FOLDERS.flatMap(below), ...ALONE]
+  .filter((path) => TEXT.test(path) && !LEFT_OUT.some((start) => path.startsWith(start)))
+  .sort()
+const found = new Map(paths.map((path) => [path, judge(path, proseOf(path, readFileSync(join(ROOT, path), 'utf8')))]))
+
+/** `src/daemon`, `docs`: text may move from file to file within an area. */
+const areaOf = (path: string): string => path.split('/').slice(0, -1).slice(0, 2).join('/')
+
+type Kind = 'words' | 'long'
+type Baseline = Readonly<Record<string, Readonly<Record<Kind, number>>>>
+const baseline: Baseline = Object.fromEntries(
+  Object.entries(JSON.parse(readFileSync(BASELINE, 'utf8')) as Record<string, [number, number]>).map(
+    ([path, [words, long]]) => [path, { words, long }],
+  ),
+)
+
+function sumByArea(counts: Iterable<readonly [path: string, count: number]>): Map<string, number> {
+  const sums = new Map<string, number>()
+  for (const [path, count] of counts) sums.set(areaOf(path), (sums.get(areaOf(path)) ?? 0) + count)
+  return sums
+}
+
+/** Returns a line for each file with more than the baseline allows, in areas that have more in all. */
+function grown(kind: Kind, now: ReadonlyMap<string, Counts>, allowed: Baseline): string[] {
+  const before = sumByArea(Object.entries(allowed).map(([path, counts]) => [path, counts[kind]]))
+  const after = sumByArea([...now].map(([path, counts]) => [path, counts[kind].length]))
+  return [...now].flatMap(([path, { [kind]: found }]) => {
+    const most = allowed[path]?.[kind] ?? 0
+    if (found.length <= most || (after.get(areaOf(path)) ?? 0) <= (before.get(areaOf(path)) ?? 0)) return []
+    return [`${path}: ${found.length} instead of ${most}: ${found.map((text) => JSON.stringify(text)).join(', ')}`]
+  })
+}
+
+function written(): string {
+  const lines = [...found]
+    .filter(([, { words, long }]) => words.length + long.length > 0)
+    .map(([path, { words, long }]) => `  ${JSON.stringify(path)}: [${words.length}, ${long.length}]`)
+  return `{\n${lines.join(',\n')}\n}\n`
+}
+
+describe('plain English', () => {
+  test('no area has more words of the list than the baseline', () => {
+    expect(grown('words', found, baseline), 'docs/style.md has the words to use instead').toEqual([])
+  })
+
+  test('no area has more sentences of over 30 words than the baseline', () => {
+    expect(grown('long', found, baseline), 'make two sentences of each').toEqual([])
+  })
+
+  test('UPDATE_STYLE=1 writes the baseline', () => {
+    if (process.env.UPDATE_STYLE !== '1') return
+    expect([...grown('words', found, baseline), ...grown('long', found, baseline)]).toEqual([])
+    writeFileSync(BASELINE, written())
+  })
+})
+
+describe('what the baseline allows', () => {
+  const counts = (words: number): Counts => ({ words: Array.from({ length: words }, () => 'nobody'), long: [] })
+  const before: Baseline = { 'area/a': { words: 2, long: 0 }, 'area/b': { words: 1, long: 0 } }
+
+  test('a file with more than before is named', () => {
+    const now = new Map([
+      ['area/a', counts(3)],
+      ['area/b', counts(1)],
+    ])
+    expect(grown('words', now, before)).toEqual(['area/a: 3 instead of 2: "nobody", "nobody", "nobody"'])
+  })
+
+  test('text may move to another file of its area', () => {
+    expect(grown('words', new Map([['area/c', counts(3)]]), before)).toEqual([])
+    expect(grown('words', new Map([['other/c', counts(3)]]), before)).toHaveLength(1)
+  })
+
+  test('fewer than before is no failure', () => {
+    expect(grown('words', new Map([['area/a', counts(0)]]), before)).toEqual([])
+  })
+})
+
+describe('how prose is read', () => {
+  const one = (path: string, text: string) => judge(path, proseOf(path, text))
+
+  test('a comment, a message and a name are judged, a copied text and a key are not', () => {
+    const source = [
+      '/** Somebody answers for `nobody`. */',
+      "const lastWill = 'the engine is told nothing'",
+      "const key = 'radar' // Says it anew.",
+      "import './stranger.ts'",
+    ].join('\n')
+    expect(one('source.ts', source).words).toEqual([
+      'Somebody',
+      'Somebody answers for X.',
+      'anew',
+      'is told',
+      'last will',
+    ])
+  })
+
+  test('in a test, the names of tests are judged and the data are not', () => {
+    const source = "test.each([1])('nobody answers', () => { expect(x).toBe('a stranger answers') })"
+    expect(one(`test/${'names'}.ts`, source).words).toEqual(['nobody'])
+  })
+
+  test('in a page, code and its blocks are left out, and a question may begin with who', () => {
+    const text = 'Who has it?\n\n```\nnobody\n```\n\n| `nobody` | rival |\n\nWho asks gets an answer. It is told.\n'
+    expect(one('page.md', text).words).toEqual(['Who asks gets an answer.', 'is told', 'rival'])
+  })
+
+  test('a sentence ends at its full stop, at an empty line and before a list item', () => {
+    expect(sentencesOf('One is\nhere. Two (see 6.4.2) is there.\n\n- three\n- four')).toEqual([
+      'One is here.',
+      'Two (see 6.4.2) is there.',
+      '- three',
+      '- four',
+    ])
+  })
+
+  test('a sentence of 31 words is too long in a comment of several lines', () => {
+    const words = Array.from({ length: 31 }, (_, at) => `w${at}`)
+    const comment = `// ${words.slice(0, 20).join(' ')}\n// ${words.slice(20).join(' ')}.`
+    expect(one('source.ts', comment).long).toHaveLength(1)
+    expect(one('source.ts', comment.replace('w30', '')).long).toHaveLength(0)
+  })
+})
