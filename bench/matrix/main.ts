@@ -1,6 +1,6 @@
 /**
  * `npm run bench:matrix`: groups of holdfast, of keepalived and of both, all with keepalived's file, through the events of
- * docs/migrating-from-keepalived.md, each cell on a LAN of its own. Decides how many cells run beside each other and what
+ * docs/mixed-groups.md, each cell on a LAN of its own. Decides how many cells run beside each other and what
  * is held against what: keepalived's figure for the same event, in the same run. Exit status 1 when that was exceeded.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'

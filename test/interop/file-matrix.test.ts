@@ -1,5 +1,5 @@
 /**
- * holdfast between two keepalived nodes, all with keepalived's file, through the events of docs/migrating-from-keepalived.md:
+ * holdfast between two keepalived nodes, all with keepalived's file, through the events of docs/mixed-groups.md:
  * the two cells in which most differs. All twelve, beside groups of one kind: npm run bench:matrix. Decides the bounds
  * (what keepalived alone shows, by its formula).
  */

@@ -48,7 +48,7 @@ export type Circumstances = {
   readonly unannounced: number
 }
 
-/** Of an address in the kernel: Active_Down_Interval rounded up to a second, 2 s at least (docs/operations.md). */
+/** Of an address in the kernel: Active_Down_Interval rounded up to a second, 2 s at least (docs/failures.md). */
 export const lifetimeOf = (downMs: number): number => Math.max(2, Math.ceil(downMs / 1_000)) * 1_000
 /** An address of a node without processes may stay so much longer: the kernel's coarse timer (docs/adr/0015). */
 export const GRACE = 200
@@ -56,13 +56,13 @@ export const GRACE = 200
 export const RELEASED = 50
 /** Between two looks of guardian and engine at each other (docs/adr/0040). */
 export const BEAT = 250
-/** An engine leaves a guardian that was silent for this, or for half the lifetime (docs/operations.md). */
+/** An engine leaves a guardian that was silent for this, or for half the lifetime (docs/failures.md). */
 export const patienceOf = (lifetime: number): number => Math.max(1_000, lifetime / 2)
 /** RFC 4861 §10 RetransTimer, and the same of Linux for ARP. */
 export const RESOLVES_AGAIN = 1_000
 /** So many advertisements in a row are not lost: 0.3 ^ 12 < 1e-6. */
 const EXCHANGES = 12
-/** An address that another program removed is put back and announced immediately (docs/operations.md): by then. */
+/** An address that another program removed is put back and announced immediately (docs/failures.md): by then. */
 const INSTALLED = 10
 
 export const limit = (length: number, after = length): Limit => ({ length, after })
@@ -111,7 +111,7 @@ const deafToVrrp = ({ healed, led, one }: Given): Derived => ({
   source: 'forced: a Backup that receives no advertisement becomes Active beside the other',
 })
 const leaves = ({ answering, quietly }: Given): Derived => {
-  return { two: answering, none: quietly, source: 'docs/operations.md: the node answers until its successor does' }
+  return { two: answering, none: quietly, source: 'docs/failures.md: the node answers until its successor does' }
 }
 
 const BOUNDS = {
@@ -128,13 +128,13 @@ const BOUNDS = {
   },
   'both die': ({ lifetime, settled }) => ({
     ...{ two: limit(lifetime + GRACE), none: limit(settled), aftermath: lifetime + GRACE },
-    source: 'RFC 9568 §6.1: Active_Down_Interval. The kernel drops the address (docs/operations.md)',
+    source: 'RFC 9568 §6.1: Active_Down_Interval. The kernel drops the address (docs/failures.md)',
   }),
   'both stop': ({ lifetime, released, settled }) => ({
     two: limit(lifetime + GRACE, RELEASED),
     // A renewal is due at a third of the lifetime, so two thirds of it are sure.
     none: limit(Math.max(released, settled - (lifetime * 2) / 3)),
-    source: 'docs/operations.md: the kernel drops the address. Back again, the guardian releases it',
+    source: 'docs/failures.md: the kernel drops the address. Back again, the guardian releases it',
   }),
   'guardian stops': ({ answering, lasted, left, lifetime, packet, settled, skew, stagger, unheard }) => {
     // The kernel drops what was renewed up to a third of the lifetime before.
@@ -142,12 +142,12 @@ const BOUNDS = {
     return {
       ...{ two: answering, none: unheard ? limit(settled) : limit(packet + Math.max(0, dropped)) },
       aftermath: Math.max(0, patienceOf(lifetime) + BEAT + left - lasted),
-      source: 'docs/operations.md: silent for 1 s, and the engine leaves as at SIGTERM',
+      source: 'docs/failures.md: silent for 1 s, and the engine leaves as at SIGTERM',
     }
   },
   'guardian dies': ({ answering, lasted, left, quietly }) => ({
     ...{ two: answering, none: quietly, aftermath: Math.max(0, BEAT - lasted) + left },
-    source: 'docs/operations.md: the engine leaves as at SIGTERM within a quarter of a second',
+    source: 'docs/failures.md: the engine leaves as at SIGTERM within a quarter of a second',
   }),
   leaves,
   'hands over': leaves,
@@ -192,7 +192,7 @@ const BOUNDS = {
     source: 'RFC 9568 §6.1: what is late by less than Active_Down_Interval moves nothing',
   }),
   'address deleted': ({ one, packet }) => {
-    return { two: one, none: limit(INSTALLED + packet), source: 'docs/operations.md: put back immediately' }
+    return { two: one, none: limit(INSTALLED + packet), source: 'docs/failures.md: put back immediately' }
   },
   'no CPU': () => ({ two: limit(RELEASED), none: limit(RELEASED), source: 'both sides of an exchange are late' }),
   outranked: ({ one, settled }) => ({

@@ -5,7 +5,7 @@
  *
  * With I the interval:
  * - a dead engine's addresses are off within 50 ms, and priority 0 moves them after Skew_Time (docs/performance.md, budgets);
- * - the deadline is 3 × I after the last advertisement, which is at most I old when the fault begins (docs/operations.md);
+ * - the deadline is 3 × I after the last advertisement, which is at most I old when the fault begins (docs/failures.md);
  * - the successor alone waits Active_Down_Interval from that advertisement (RFC 9568 §6.1);
  * - where no process of the node runs, the kernel drops the addresses, counted from a renewal that is at most a third old;
  * - a clean leave (SIGTERM, guardian lost) overlaps 10 ms at most and loses 2 probes at most (docs/performance.md, budgets).
@@ -52,7 +52,7 @@ const EXPIRY = 400
 const PATIENCE = patienceOf(2_000)
 /** Leaving: off 20 ms after the successor's first advertisement at the latest (docs/adr/0045). */
 const LEAVE = 20
-/** Returning: the addresses are asked for so long (docs/operations.md). */
+/** Returning: the addresses are asked for so long (docs/failures.md). */
 const QUESTION = 20
 
 const positive = (ms: number): number => Math.max(0, ms)

@@ -102,7 +102,7 @@ describeNetns('a flood of packets that count for nothing', () => {
     )
     const times = advertisements.map(({ at }) => 1_000 * Number(at))
     const longest = Math.max(...times.slice(1).map((at, i) => at - (times[i] ?? at)))
-    judgeTime('longest ms between two advertisements of the Active', longest, 3 * INTERVAL, 'docs/operations.md')
+    judgeTime('longest ms between two advertisements of the Active', longest, 3 * INTERVAL, 'docs/failures.md')
     expect(group.prober.owners.slice(owners), 'changes of who answers the client').toEqual([])
   })
 

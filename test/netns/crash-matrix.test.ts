@@ -1,7 +1,7 @@
 /**
  * The crash matrix: what clients see while the engine, the guardian or both of the Active die, stop or block, at 10 ms,
  * 100 ms and 1 s. One node at a time; all columns are virtual routers of one engine, which has real-time priority as
- * docs/operations.md asks for below 100 ms. The bounds are derived in test/judge/lone.ts.
+ * docs/failures.md asks for below 100 ms. The bounds are derived in test/judge/lone.ts.
  *
  * CRASH_RUNS=20 runs the rows so often, CRASH_COLUMNS=10,100 those intervals alone, CRASH_LONGEST=500 the faults that last
  * no longer than so many ms, CRASH_TABLE=FILE writes the table of

@@ -122,7 +122,7 @@ describeNetns('failover of three routers', () => {
       await group.settlesOn(1, 'its address was removed')
       await sleep(MARGIN)
       const gap = prober.longestGap(at, monotonicMs())
-      judgeTime('r1 answers after its address was removed', gap, MARGIN, 'docs/operations.md')
+      judgeTime('r1 answers after its address was removed', gap, MARGIN, 'docs/failures.md')
     }
     run([...on(2), 'add', `${LAB_VIP}/32`, 'dev', 'eth0'])
     await group.settlesOn(1, 'somebody put the address on r2')

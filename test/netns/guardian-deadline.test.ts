@@ -111,7 +111,7 @@ describeNetns('a guardian with deadlines', () => {
       console.log(`${interval} ms: gone ${took.toFixed(1)} ms after SIGSTOP, deadline at most ${3 * interval}`)
       // The last advertisement may be an interval old; before its deadline nothing may happen.
       expect(took, 'ms, not before the deadline').toBeGreaterThan(2 * interval - LOOKING)
-      judgeTime('ms, at the deadline, not at the lifetime', took, 3 * interval + NOTICED, 'docs/operations.md')
+      judgeTime('ms, at the deadline, not at the lifetime', took, 3 * interval + NOTICED, 'docs/failures.md')
       expect(await releases(listener)).toBe(1)
       expect(executions(talker)).toMatchObject([{ plans: 1, removed: 3, failed: 0, packets: 1, sent: 1 }])
       signal(pid, 'SIGCONT')
@@ -257,7 +257,7 @@ describeNetns('a guardian with deadlines', () => {
       console.log(`both frozen: gone after ${took.toFixed(0)} ms, lifetime 2000`)
       // Renewed every third, so 1.33 to 2 s are left, less where the guardian was late.
       expect(took, 'ms').toBeGreaterThan(1000)
-      judgeTime('ms', took, 2000 + KERNEL, 'docs/operations.md')
+      judgeTime('ms', took, 2000 + KERNEL, 'docs/failures.md')
     } finally {
       talker.signal('SIGCONT')
     }

@@ -187,7 +187,7 @@ describeNetns('the nets under a VIP', () => {
     )
     const took = monotonicMs() - at
     console.log(`all killed: VIP gone after ${took.toFixed(0)} ms, lifetime ${LIFETIME}`)
-    judgeTime('ms until the address is gone', took, LIFETIME + KERNEL, 'docs/operations.md')
+    judgeTime('ms until the address is gone', took, LIFETIME + KERNEL, 'docs/failures.md')
     await group.settlesOn(2, 'everything on r1 was killed')
     expect(lab.holders(LAB_VIP)).toEqual(['r2'])
   })

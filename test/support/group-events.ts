@@ -1,6 +1,6 @@
 /**
  * What happens to a group of nodes with keepalived's file, event after event, and how long nobody or more than one had the
- * address each time (docs/migrating-from-keepalived.md). Decides the events, their order and what is measured of each.
+ * address each time (docs/mixed-groups.md). Decides the events, their order and what is measured of each.
  * Refuses to know which figures are good.
  */
 

@@ -1,6 +1,6 @@
 /**
- * The keyword table of docs/migrating-from-keepalived.md is the one of the code. `UPDATE_DOCS=1 npx vitest run` with this
- * file writes it.
+ * The tables of docs/keepalived-keywords.md have every keyword of the code. `UPDATE_DOCS=1 npx vitest run` with this file writes
+ * them.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 import type { Keyword, KeywordFate } from '../../../src/config/keepalived/keywords/keyword.ts'
 import { KEYWORDS } from '../../../src/config/keepalived/keywords/keywords.ts'
 
-const DOCUMENT = join(import.meta.dirname, '../../../docs/migrating-from-keepalived.md')
+const DOCUMENT = join(import.meta.dirname, '../../../docs/keepalived-keywords.md')
 const [BEGIN, END] = ['<!-- keywords: begin -->\n', '<!-- keywords: end -->']
 const FATES: Readonly<Record<KeywordFate, string>> = {
   carried: 'carried over',
@@ -22,13 +22,20 @@ function table(): string {
   return blocks
     .map((block) => {
       const title = block === 'file' ? 'At the top of the file' : `In \`${block}\``
-      const rows = KEYWORDS.filter((keyword) => keyword.block === block).map(row)
-      return `### ${title}\n\n| keyword | fate | what it becomes, or why |\n|---|---|---|\n${rows.join('')}`
+      return `## ${title}\n\n| keyword | handling | what it becomes, or why |\n|---|---|---|\n${rowsOf(block)}`
     })
     .join('\n')
 }
 
-const row = ({ name, fate, says }: Keyword) => `| \`${name}\` | ${FATES[fate]} | ${says.replaceAll('|', '\\|')} |\n`
+/** Returns a row for each handling and reason, in the order in which the first keyword of each stands in the code. */
+function rowsOf(block: Keyword['block']): string {
+  const rows = new Map<string, string[]>()
+  for (const { name, fate, says } of KEYWORDS.filter((keyword) => keyword.block === block)) {
+    const ending = `| ${FATES[fate]} | ${says.replaceAll('|', '\\|')} |\n`
+    rows.set(ending, [...(rows.get(ending) ?? []), `\`${name}\``])
+  }
+  return [...rows].map(([ending, names]) => `| ${names.join(', ')} ${ending}`).join('')
+}
 
 test('the table of keywords is the one that the reader uses', () => {
   const text = readFileSync(DOCUMENT, 'utf8')

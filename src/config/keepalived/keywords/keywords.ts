@@ -1,6 +1,6 @@
 /**
  * Every keyword of keepalived 2.2 to 2.4 that has to do with VRRP, where it stands, and what becomes of it: the one
- * table that the import obeys and that docs/migrating-from-keepalived.md shows. This file does not know how a keyword
+ * table that the import obeys and that docs/keepalived-keywords.md shows. This file does not know how a keyword
  * is read (import-*.ts).
  */
 import type { Block, Keyword } from './keyword.ts'
