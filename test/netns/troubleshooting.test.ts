@@ -11,7 +11,9 @@ import { Stage, SYMPTOMS } from './symptoms.ts'
 
 const WITHIN = 30_000
 const BESIDE = 4
-const BLOCKS = new Map(['troubleshooting.md', 'troubleshooting-daemon.md', 'operations.md'].flatMap((page) => [...triedBlocks(page)]))
+const BLOCKS = new Map(
+  ['troubleshooting.md', 'troubleshooting-daemon.md', 'operations.md'].flatMap((page) => [...triedBlocks(page)]),
+)
 
 test('each block of the pages is tried, and nothing else', () => {
   expect([...BLOCKS.keys()].sort()).toEqual(Object.keys(SYMPTOMS).sort())
