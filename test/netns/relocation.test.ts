@@ -5,7 +5,7 @@
  */
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { expect, type TestContext } from 'vitest'
 import type { RouterSnapshot } from '../../src/daemon/telemetry/snapshot.ts'
 import { type Extra, Holdfast } from '../../src/lab/daemons/holdfast.ts'
 import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
@@ -14,6 +14,7 @@ import { Capture } from '../../src/lab/watch/capture.ts'
 import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
 import { addressesOf, batch, MAKE_BRIDGE, UPROOT } from '../support/moved-host.ts'
 import { describeNetns } from '../support/require.ts'
+import { Turns } from '../support/turns.ts'
 
 /** From the last command to the first answer. */
 const REEVALUATED = 2_000
@@ -30,11 +31,14 @@ const ELSEWHERE = '10.88.0.11/24'
 const VIP_ELSEWHERE = '10.88.0.100'
 const ALONE = { transport: { unicast: { peers: [] } } }
 
-let lab: Lab | undefined
-afterEach(() => {
-  lab?.destroy()
-  lab = undefined
-})
+/** Each test waits on a LAN of its own. */
+const turns = new Turns(3)
+
+function newLab({ onTestFinished }: TestContext, routers: number): Lab {
+  const lab = createLab({ routers })
+  onTestFinished(() => lab.destroy())
+  return lab
+}
 
 class RelocatedNode {
   readonly lab: Lab
@@ -89,13 +93,17 @@ class RelocatedNode {
 const elections = ({ counters }: RouterSnapshot) =>
   counters.transitions.filter(({ from, to }) => from !== 'Returning' && to !== 'Returning')
 
-function single(says: string | undefined, extra: Extra = {}, intervalMs = INTERVAL): RelocatedNode {
-  lab = createLab({ routers: 1 })
-  return new RelocatedNode(lab, 1, says, { ...ALONE, ...extra }, intervalMs)
+function single(
+  context: TestContext,
+  says: string | undefined,
+  extra: Extra = {},
+  intervalMs = INTERVAL,
+): RelocatedNode {
+  return new RelocatedNode(newLab(context, 1), 1, says, { ...ALONE, ...extra }, intervalMs)
 }
 
-async function settledSingle(extra: Extra = {}): Promise<RelocatedNode> {
-  const node = single(SELF, extra)
+async function settledSingle(context: TestContext, extra: Extra = {}): Promise<RelocatedNode> {
+  const node = single(context, SELF, extra)
   batch(node.host, [`address add ${PINNED} dev eth0`])
   await node.daemon.ready(STARTED)
   await node.answers(LAB_VIP, 'eth0', 'after the start')
@@ -104,10 +112,9 @@ async function settledSingle(extra: Extra = {}): Promise<RelocatedNode> {
 }
 
 describeNetns('a single node', () => {
-  test.each(['holdfast', 'keepalived', 'rfc9568'])(
-    'without peers, profile %s: Active within 5 s, nothing in multicast',
-    async (profile) => {
-      const node = single(SELF, { profile }, 1_000)
+  for (const profile of ['holdfast', 'keepalived', 'rfc9568'])
+    turns.test(`without peers, profile ${profile}: Active within 5 s, nothing in multicast`, async (context) => {
+      const node = single(context, SELF, { profile }, 1_000)
       const capture = await Capture.start(node.lab, `alone-${profile}`)
       await node.answers(LAB_VIP, 'eth0', 'after the start')
       await sleep(2_000)
@@ -120,137 +127,151 @@ describeNetns('a single node', () => {
         ({ destination, versionAndType }) => destination === '224.0.0.18' || versionAndType !== '',
       )
       expect(told, 'advertisements').toEqual([])
+    })
+
+  turns.test(
+    'whose NIC becomes a port of br-ex, without a moment without its address: the VIP goes along',
+    async (context) => {
+      const node = await settledSingle(context)
+      const before = elections(await node.daemon.router())
+      batch(node.host, [
+        ...MAKE_BRIDGE,
+        `address add ${SELF} dev br-ex`,
+        `address add ${PINNED} dev br-ex`,
+        'link set eth0 master br-ex',
+        `address del ${PINNED} dev eth0`,
+        `address del ${SELF} dev eth0`,
+      ])
+      expect(await node.answers(LAB_VIP, 'br-ex', 'after the move'), 'ms').toBeLessThan(REEVALUATED)
+      const router = await node.daemon.router()
+      expect([router.interface, router.source, router.faults]).toEqual(['br-ex', '10.77.0.11', []])
+      expect(elections(router), 'elections').toEqual(before)
+      expect(addressesOf(node.host)).toEqual([`${LAB_VIP}/32@br-ex`, `${SELF}@br-ex`, `${PINNED}@br-ex`])
+      const { msg } = node.daemon.records.find((record) => record.msg.includes('goes from')) ?? { msg: 'nothing' }
+      expect(msg).toBe('vip: goes from eth0 to br-ex, where 10.77.0.11 is')
+      node.daemon.terminate()
+      await node.daemon.exited
+      expect(addressesOf(node.host), 'after the stop').toEqual([`${SELF}@br-ex`, `${PINNED}@br-ex`])
     },
   )
 
-  test('whose NIC becomes a port of br-ex, without a moment without its address: the VIP goes along', async () => {
-    const node = await settledSingle()
-    const before = elections(await node.daemon.router())
-    batch(node.host, [
-      ...MAKE_BRIDGE,
-      `address add ${SELF} dev br-ex`,
-      `address add ${PINNED} dev br-ex`,
-      'link set eth0 master br-ex',
-      `address del ${PINNED} dev eth0`,
-      `address del ${SELF} dev eth0`,
-    ])
-    expect(await node.answers(LAB_VIP, 'br-ex', 'after the move'), 'ms').toBeLessThan(REEVALUATED)
-    const router = await node.daemon.router()
-    expect([router.interface, router.source, router.faults]).toEqual(['br-ex', '10.77.0.11', []])
-    expect(elections(router), 'elections').toEqual(before)
-    expect(addressesOf(node.host)).toEqual([`${LAB_VIP}/32@br-ex`, `${SELF}@br-ex`, `${PINNED}@br-ex`])
-    const { msg } = node.daemon.records.find((record) => record.msg.includes('goes from')) ?? { msg: 'nothing' }
-    expect(msg).toBe('vip: goes from eth0 to br-ex, where 10.77.0.11 is')
-    node.daemon.terminate()
-    await node.daemon.exited
-    expect(addressesOf(node.host), 'after the stop').toEqual([`${SELF}@br-ex`, `${PINNED}@br-ex`])
-  })
-
-  test('uprooted: another subnet, another name of the NIC, a pinned address; the file comes last', async () => {
-    const node = await settledSingle({ addresses: [LAB_VIP, VIP_ELSEWHERE] })
-    batch(node.lab.client, ['address add 10.88.0.2/24 dev eth0'])
-    batch(node.host, [
-      ...MAKE_BRIDGE,
-      ...UPROOT,
-      `address add ${PINNED} dev br-ex`,
-      `address add ${ELSEWHERE} dev br-ex`,
-      'route add default via 10.88.0.1',
-    ])
-    // Its own address is nowhere; the pinned one is not taken for it.
-    await eventually(
-      'no VIP anywhere',
-      () => node.where(LAB_VIP) === '' && node.where(VIP_ELSEWHERE) === '',
-      () => addressesOf(node.host),
-      { within: WITHIN },
-    )
-    expect((await node.daemon.router()).holding?.problem).toBe(
-      `no interface has 10.77.0.11, which ${join(node.lab.directory, 'primary-ip-r1')} says`,
-    )
-    node.say(ELSEWHERE)
-    const took = await node.answers(VIP_ELSEWHERE, 'br-ex', 'after the file')
-    expect(took, 'ms from the file to an answer').toBeLessThan(ELECTED)
-    await eventually(
-      'the other VIP there as well',
-      () => node.where(LAB_VIP) === `${LAB_VIP}/32@br-ex`,
-      async () => [addressesOf(node.host), await node.daemon.router(), node.daemon.records.slice(-5)],
-      { within: WITHIN },
-    )
-    const router = await node.daemon.router()
-    expect([router.interface, router.source]).toEqual(['br-ex', '10.88.0.11'])
-    expect([node.where('10.77.0.250'), node.where('10.88.0.11')]).toEqual([`${PINNED}@br-ex`, `${ELSEWHERE}@br-ex`])
-    expect(node.daemon.process.exit, 'the daemon').toBeUndefined()
-    node.daemon.terminate()
-    await node.daemon.exited
-    expect(addressesOf(node.host), 'after the stop').toEqual([`${PINNED}@br-ex`, `${ELSEWHERE}@br-ex`])
-  })
-
-  test('whose file is not there yet: idle and waiting; garbage and its end change nothing later', async () => {
-    const node = single(undefined)
-    await eventually(
-      'the daemon to say what it waits for',
-      async () => (await node.daemon.snapshot())?.routers[0]?.holding?.problem?.endsWith('it does not exist') === true,
-      () => node.daemon.lines.slice(-3),
-      { within: WITHIN, every: 50 },
-    )
-    expect(await node.daemon.state()).toBe('Initialize')
-    node.say(SELF)
-    expect(await node.answers(LAB_VIP, 'eth0', 'after the file'), 'ms').toBeLessThan(ELECTED)
-    for (const disturb of [() => node.say('<html>'), () => node.forget()]) {
-      const before = (await node.daemon.router()).holding?.problem
-      disturb()
+  turns.test(
+    'uprooted: another subnet, another name of the NIC, a pinned address; the file comes last',
+    async (context) => {
+      const node = await settledSingle(context, { addresses: [LAB_VIP, VIP_ELSEWHERE] })
+      batch(node.lab.client, ['address add 10.88.0.2/24 dev eth0'])
+      batch(node.host, [
+        ...MAKE_BRIDGE,
+        ...UPROOT,
+        `address add ${PINNED} dev br-ex`,
+        `address add ${ELSEWHERE} dev br-ex`,
+        'route add default via 10.88.0.1',
+      ])
+      // Its own address is nowhere; the pinned one is not taken for it.
       await eventually(
-        'the daemon to tell',
-        async () => {
-          const problem = (await node.daemon.router()).holding?.problem
-          return problem !== null && problem !== before
-        },
-        () => node.daemon.router(),
+        'no VIP anywhere',
+        () => node.where(LAB_VIP) === '' && node.where(VIP_ELSEWHERE) === '',
+        () => addressesOf(node.host),
+        { within: WITHIN },
+      )
+      expect((await node.daemon.router()).holding?.problem).toBe(
+        `no interface has 10.77.0.11, which ${join(node.lab.directory, 'primary-ip-r1')} says`,
+      )
+      node.say(ELSEWHERE)
+      const took = await node.answers(VIP_ELSEWHERE, 'br-ex', 'after the file')
+      expect(took, 'ms from the file to an answer').toBeLessThan(ELECTED)
+      await eventually(
+        'the other VIP there as well',
+        () => node.where(LAB_VIP) === `${LAB_VIP}/32@br-ex`,
+        async () => [addressesOf(node.host), await node.daemon.router(), node.daemon.records.slice(-5)],
+        { within: WITHIN },
+      )
+      const router = await node.daemon.router()
+      expect([router.interface, router.source]).toEqual(['br-ex', '10.88.0.11'])
+      expect([node.where('10.77.0.250'), node.where('10.88.0.11')]).toEqual([`${PINNED}@br-ex`, `${ELSEWHERE}@br-ex`])
+      expect(node.daemon.process.exit, 'the daemon').toBeUndefined()
+      node.daemon.terminate()
+      await node.daemon.exited
+      expect(addressesOf(node.host), 'after the stop').toEqual([`${PINNED}@br-ex`, `${ELSEWHERE}@br-ex`])
+    },
+  )
+
+  turns.test(
+    'whose file is not there yet: idle and waiting; garbage and its end change nothing later',
+    async (context) => {
+      const node = single(context, undefined)
+      await eventually(
+        'the daemon to say what it waits for',
+        async () =>
+          (await node.daemon.snapshot())?.routers[0]?.holding?.problem?.endsWith('it does not exist') === true,
+        () => node.daemon.lines.slice(-3),
         { within: WITHIN, every: 50 },
       )
-      expect(await node.daemon.state()).toBe('Active')
-      expect(node.where(LAB_VIP)).toBe(`${LAB_VIP}/32@eth0`)
-    }
-  })
+      expect(await node.daemon.state()).toBe('Initialize')
+      node.say(SELF)
+      expect(await node.answers(LAB_VIP, 'eth0', 'after the file'), 'ms').toBeLessThan(ELECTED)
+      for (const disturb of [() => node.say('<html>'), () => node.forget()]) {
+        const before = (await node.daemon.router()).holding?.problem
+        disturb()
+        await eventually(
+          'the daemon to tell',
+          async () => {
+            const problem = (await node.daemon.router()).holding?.problem
+            return problem !== null && problem !== before
+          },
+          () => node.daemon.router(),
+          { within: WITHIN, every: 50 },
+        )
+        expect(await node.daemon.state()).toBe('Active')
+        expect(node.where(LAB_VIP)).toBe(`${LAB_VIP}/32@eth0`)
+      }
+    },
+  )
 })
 
 describeNetns('a pair', () => {
-  test('the file says the second address, not the outer one: that is what the peer hears (vif-file-overrides-subnet)', async () => {
-    lab = createLab({ routers: 2 })
-    const [outer, file] = ['10.88.0.11', '10.99.0.11']
-    const node = new RelocatedNode(lab, 1, file, { transport: { unicast: { peers: ['10.99.0.12'] } } })
-    batch(node.host, ['address flush dev eth0', `address add ${outer}/24 dev eth0`, `address add ${SELF} dev eth0`])
-    batch(node.host, [`address add ${file}/24 dev eth0`])
-    const r2 = lab.router(2)
-    batch(r2, ['address add 10.99.0.12/24 dev eth0'])
-    const capture = await Capture.start(lab, 'outer', 'ip proto 112', r2)
-    await node.daemon.ready(STARTED)
-    await node.answers(LAB_VIP, 'eth0', 'after the start')
-    await sleep(5 * INTERVAL)
-    const sources = new Set((await capture.stop()).map(({ destination, source }) => `${source} to ${destination}`))
-    expect([...sources]).toEqual([`${file} to 10.99.0.12`])
-  })
+  turns.test(
+    'the file says the second address, not the outer one: that is what the peer hears (vif-file-overrides-subnet)',
+    async (context) => {
+      const lab = newLab(context, 2)
+      const [outer, file] = ['10.88.0.11', '10.99.0.11']
+      const node = new RelocatedNode(lab, 1, file, { transport: { unicast: { peers: ['10.99.0.12'] } } })
+      batch(node.host, ['address flush dev eth0', `address add ${outer}/24 dev eth0`, `address add ${SELF} dev eth0`])
+      batch(node.host, [`address add ${file}/24 dev eth0`])
+      const r2 = lab.router(2)
+      batch(r2, ['address add 10.99.0.12/24 dev eth0'])
+      const capture = await Capture.start(lab, 'outer', 'ip proto 112', r2)
+      await node.daemon.ready(STARTED)
+      await node.answers(LAB_VIP, 'eth0', 'after the start')
+      await sleep(5 * INTERVAL)
+      const sources = new Set((await capture.stop()).map(({ destination, source }) => `${source} to ${destination}`))
+      expect([...sources]).toEqual([`${file} to 10.99.0.12`])
+    },
+  )
 
-  test('of which one is rebuilt with br-ex: the other one takes over, it comes back there, nothing stays behind', async () => {
-    const both = createLab({ routers: 2 })
-    lab = both
-    const peers = ['10.77.0.11', '10.77.0.12']
-    const nodes = peers.map((own, i) => new RelocatedNode(both, i + 1, own, { transport: { unicast: { peers } } }))
-    const [r1, r2] = nodes
-    if (r1 === undefined || r2 === undefined) throw new Error('two nodes wanted')
-    await Promise.all(nodes.map(({ daemon }) => daemon.ready(STARTED)))
-    await r1.answers(LAB_VIP, 'eth0', 'after the start')
-    batch(r1.host, [...MAKE_BRIDGE, ...UPROOT])
-    await r2.answers(LAB_VIP, 'eth0', 'while r1 has no address')
-    expect(r1.where(LAB_VIP)).toBe('')
-    batch(r1.host, [`address add ${SELF} dev br-ex`])
-    await r1.answers(LAB_VIP, 'br-ex', 'when its address is back')
-    await eventually(
-      'r2 without the VIP',
-      () => r2.where(LAB_VIP) === '',
-      () => addressesOf(r2.host),
-      { within: WITHIN },
-    )
-    expect(addressesOf(r1.host)).toEqual([`${LAB_VIP}/32@br-ex`, `${SELF}@br-ex`])
-    for (const { daemon } of nodes) expect(daemon.process.exit).toBeUndefined()
-  })
+  turns.test(
+    'of which one is rebuilt with br-ex: the other one takes over, it comes back there, nothing stays behind',
+    async (context) => {
+      const both = newLab(context, 2)
+      const peers = ['10.77.0.11', '10.77.0.12']
+      const nodes = peers.map((own, i) => new RelocatedNode(both, i + 1, own, { transport: { unicast: { peers } } }))
+      const [r1, r2] = nodes
+      if (r1 === undefined || r2 === undefined) throw new Error('two nodes wanted')
+      await Promise.all(nodes.map(({ daemon }) => daemon.ready(STARTED)))
+      await r1.answers(LAB_VIP, 'eth0', 'after the start')
+      batch(r1.host, [...MAKE_BRIDGE, ...UPROOT])
+      await r2.answers(LAB_VIP, 'eth0', 'while r1 has no address')
+      expect(r1.where(LAB_VIP)).toBe('')
+      batch(r1.host, [`address add ${SELF} dev br-ex`])
+      await r1.answers(LAB_VIP, 'br-ex', 'when its address is back')
+      await eventually(
+        'r2 without the VIP',
+        () => r2.where(LAB_VIP) === '',
+        () => addressesOf(r2.host),
+        { within: WITHIN },
+      )
+      expect(addressesOf(r1.host)).toEqual([`${LAB_VIP}/32@br-ex`, `${SELF}@br-ex`])
+      for (const { daemon } of nodes) expect(daemon.process.exit).toBeUndefined()
+    },
+  )
 })

@@ -6,7 +6,7 @@
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, type TestContext, test } from 'vitest'
 import type { Holdfast } from '../../src/lab/daemons/holdfast.ts'
 import { ip, shownAddresses } from '../../src/lab/ip.ts'
 import { type Host, LAB_VIP, LAB_VIP6 } from '../../src/lab/lab.ts'
@@ -192,8 +192,11 @@ describeNetns('the nets under a VIP', () => {
     expect(lab.holders(LAB_VIP)).toEqual(['r2'])
   })
 
-  test.each([LAB_VIP, LAB_VIP6])('who watches %s sees it confirmed and never gone', async (vip) => {
-    const { group, lab, r1, host } = await settled(vip)
+  const watches = async (vip: string, { onTestFinished }: TestContext) => {
+    const group = await Trio.settled(vip)
+    const { lab } = group
+    onTestFinished(() => lab.destroy())
+    const [r1, host] = [group.daemon(1), lab.router(1)]
     const monitor = new LoggedProcess(lab, host, ['ip', 'monitor', 'address'])
     // The last announcements of the takeover.
     await sleep(2_500)
@@ -217,7 +220,9 @@ describeNetns('the nets under a VIP', () => {
     expect(group.observer.announcements.length - announced, 'announcements').toBeLessThanOrEqual(1)
     expect((await r1.router()).counters).toMatchObject({ foreignChanges: {}, cleanupPlansExecuted: 0 })
     monitor.killFamily()
-  })
+  }
+  for (const vip of [LAB_VIP, LAB_VIP6])
+    test.concurrent(`who watches ${vip} sees it confirmed and never gone`, (context) => watches(vip, context))
 
   test('lifetime: off, then auto, then off by reload: in place, and a stranger one is put right', async () => {
     const { group, lab, r1, host } = await settled(LAB_VIP, { lifetime: 'off' })
