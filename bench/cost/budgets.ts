@@ -1,5 +1,5 @@
 /**
- * The budgets of an idle daemon (docs/cost.md, The budgets) beside what was measured, keepalived's next to it. Decides which cell each
+ * The budgets of an idle daemon (docs/cost.md, Budgets) beside what was measured, keepalived's next to it. Decides which cell each
  * budget is about, and that what was not measured is neither kept nor missed. Pure.
  */
 import { spreadOf } from '../failover/statistics.ts'

@@ -19,7 +19,7 @@ import type { Fault, FaultKind } from './plan.ts'
 export const PRIORITIES: Readonly<Record<string, number>> = { r1: 200, r2: 150, r3: 100 }
 const LAST = 100
 
-/** What every exchange may take on a machine with other work (docs/reliability.md). */
+/** What every exchange may take on a machine with other work (docs/chaos.md). */
 export const HANDOVER = 25
 
 export function circumstancesOf(interval: number): Circumstances {

@@ -39,7 +39,7 @@ export function json(results: readonly ChaosResult[]): string {
   return `${JSON.stringify(told, null, 1)}\n`
 }
 
-/** docs/reliability.md has it as it is. */
+/** docs/chaos.md has it as it is. */
 export function chaosBounds(interval: number): string {
   const on = circumstancesOf(interval)
   return boundsTable(

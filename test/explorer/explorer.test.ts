@@ -1,7 +1,7 @@
 /**
  * Everything that can happen to three nodes within some steps, with the real state machine: two are never Active for
  * longer than one exchange, and from everywhere somebody is Active in time. And the explorer sees: state machines that are
- * wrong are found. `make explore` goes deeper; the counts are in docs/reliability.md.
+ * wrong are found. `make explore` goes deeper; the counts are in docs/explorer.md.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

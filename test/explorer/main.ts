@@ -1,4 +1,4 @@
-/** `make explore`: all settings, a row of figures for each, a story for what is wrong. See docs/reliability.md. */
+/** `make explore`: all settings, a row of figures for each, a story for what is wrong. See docs/explorer.md. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'

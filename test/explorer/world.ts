@@ -87,7 +87,7 @@ export type Setting = {
   readonly claims: boolean
   /** A stall ends when so many messages wait. For ever would be a world for each second. */
   readonly longestQueue: number
-  /** ms: how long two may be Active that hear each other (docs/reliability.md, "one exchange"). */
+  /** ms: how long two may be Active that hear each other (docs/explorer.md, "one exchange"). */
   readonly exchange: number
   parameters(who: Who, priority: number): Parameters
 }

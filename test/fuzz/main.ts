@@ -1,4 +1,4 @@
-/** `make fuzz`: a line for each target, and a file for each input that fails. See docs/reliability.md. */
+/** `make fuzz`: a line for each target, and a file for each input that fails. See docs/fuzzing.md. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'

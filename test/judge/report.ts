@@ -108,7 +108,7 @@ export function kindTable<F extends Named>(
   )
 }
 
-/** Returns the table of docs/reliability.md: what each fault may cost, and which promise says so. */
+/** Returns the table of docs/chaos.md: what each fault may cost, and which promise says so. */
 export function boundsTable(rows: readonly { readonly name: string; readonly bound: Bound }[]): string {
   return table(
     ['fault', 'two, ms', 'no node, ms', 'a client with an entry, if different', 'promise'],

@@ -240,7 +240,7 @@ describeNetns('from multicast to unicast', () => {
     const well = { nobody: 0, several: 0, holders: [owner] }
     expect(account, `ms without an owner, and with two, there:${told}`).toMatchObject(well)
     expect(backAgain, `and back:${told}`).toMatchObject({ nobody: 0, several: 0 })
-    judgeTime(`ms without an answer:${told}`, gap, 500, 'docs/cluster.md')
+    judgeTime(`ms without an answer:${told}`, gap, 500, 'docs/agent-decisions.md')
     expect(atRestart, `at the restart:${told}`).toMatchObject(well)
     expect([...new Set(sent.map(({ node }) => node))], 'nodes that have advertised').toEqual([owner])
     expect(backAgain.holders, `in the end:${told}`).toHaveLength(1)

@@ -5,7 +5,7 @@
  *
  * CRASH_RUNS=20 runs the rows so often, CRASH_COLUMNS=10,100 those intervals alone, CRASH_LONGEST=500 the faults that last
  * no longer than so many ms, CRASH_TABLE=FILE writes the table of
- * docs/reliability.md (and FILE.json, every cell).
+ * docs/crash-matrix.md (and FILE.json, every cell).
  */
 import { writeFileSync } from 'node:fs'
 import { beforeAll, expect, test } from 'vitest'

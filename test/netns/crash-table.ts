@@ -1,4 +1,4 @@
-/** Many runs of the crash matrix as the tables of docs/reliability.md. PURE: cells in, Markdown out. */
+/** Many runs of the crash matrix as the tables of docs/crash-matrix.md. PURE: cells in, Markdown out. */
 import { NOISE } from '../../src/lab/watch/history.ts'
 import { quantiles, table } from '../judge/report.ts'
 import { pressureOf } from '../judge/time.ts'

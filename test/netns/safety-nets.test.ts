@@ -27,7 +27,7 @@ const SILENCE = 1_000
 const LIFETIME = 2_000
 /**
  * The kernel drops an address when its own timer runs, which is not again within a second of its last run, whatever
- * address that was for (docs/reliability.md: 2.00 to 2.43 s after the last renewal).
+ * address that was for (docs/crash-matrix.md: 2.00 to 2.43 s after the last renewal).
  */
 const KERNEL = 1_250
 const FOREVER = 0xffffffff

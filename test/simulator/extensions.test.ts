@@ -1,6 +1,6 @@
 /**
  * What an extension is worth can be seen: one that is taken away is missed in a history that is made for it, and the account
- * is the same each time. The table of docs/reliability.md is `make prove ARGS='--extensions --small'`.
+ * is the same each time. The table of docs/extensions-measured.md is `make prove ARGS='--extensions --small'`.
  */
 import { expect, test } from 'vitest'
 import { compare, EXTENSIONS, newComparison, tableOf } from './extensions.ts'

@@ -1,4 +1,4 @@
-/** `make prove`: many histories, a line for each that fails, its small scenario in a file. See docs/reliability.md. */
+/** `make prove`: many histories, a line for each that fails, its small scenario in a file. See docs/simulated-histories.md. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'

@@ -1,6 +1,6 @@
 /**
  * What the simulator has found, each in a file of test/simulator/scenarios as it was made small: it must not come back. The
- * file's name says what it was, docs/reliability.md what it came from.
+ * file's name says what it was, docs/simulated-histories.md what it came from.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 /**
  * Whether a figure stays what it is: memory by medians of two windows, counts by two looks at rest. PURE: refuses to know
- * where the figures come from. The rule is written down in docs/reliability.md.
+ * where the figures come from. The rule is written down in docs/soak.md.
  */
 
 /** `at`: seconds since the beginning. */

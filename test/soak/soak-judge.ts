@@ -1,6 +1,6 @@
 /**
  * The verdict over memory, and each failover as a figure. PURE: works on what was sampled. The rule stands in
- * docs/reliability.md: medians of two windows for what is resident, what is left of the heaps when garbage is gone.
+ * docs/soak.md: medians of two windows for what is resident, what is left of the heaps when garbage is gone.
  */
 import type { Injected } from '../chaos/chaos-run.ts'
 import { longest, type Verdict } from '../judge/judge.ts'

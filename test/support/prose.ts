@@ -23,7 +23,9 @@ const NAMES_A_TEST = /^(?:test|it|describe|each|skipIf|runIf|concurrent|only|fai
 export function sentencesOf(text: string): string[] {
   return text
     .split(/\n\s*\n|\n(?=\s*(?:[-*]|\d+\.)\s)/)
-    .flatMap((paragraph) => paragraph.replace(/\s+/g, ' ').split(/(?<=[.!?]["')*_]*)\s+(?=["'(*_`[]*[A-Z`])/))
+    .flatMap((paragraph) =>
+      paragraph.replace(/\s+/g, ' ').split(/(?<=[.!?]["')*_]*)\s+(?=["'(*_`[]*(?:[A-Z\d`]|holdfast|keepalived))/),
+    )
     .map((sentence) => sentence.trim())
     .filter((sentence) => sentence !== '')
 }
@@ -45,7 +47,7 @@ const splitName = (name: string): string =>
     .toLowerCase()
 
 function page(text: string): Prose {
-  const prose = text.replace(/^( *)```[\s\S]*?^\1```/gm, '\n').replace(/<!--[\s\S]*?-->/g, '\n')
+  const prose = text.replace(/^( *)```[\s\S]*?^\1```|^ {4,}\S.*$/gm, '\n').replace(/<!--[\s\S]*?-->/g, '\n')
   const cells = [...prose.matchAll(/^\s*\|(.*)\|\s*$/gm)].flatMap(([, row = '']) => withoutCode(row).split('|'))
   const headings = [...prose.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => withoutCode(heading))
   const rest = withoutCode(prose.replace(/^\s*(?:\||#+ ).*$/gm, '\n'))

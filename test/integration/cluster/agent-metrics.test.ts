@@ -8,7 +8,7 @@ import { Account } from '../../../src/cluster/runtime/account.ts'
 import { AGENT_METRICS } from '../../../src/cluster/runtime/account-metrics.ts'
 import { serveMetrics } from '../../../src/cluster/runtime/metrics-server.ts'
 
-const DOCUMENT = readFileSync(join(import.meta.dirname, '..', '..', '..', 'docs', 'cluster.md'), 'utf8')
+const DOCUMENT = readFileSync(join(import.meta.dirname, '..', '..', '..', 'docs', 'agent.md'), 'utf8')
 const NAMES = Object.keys(AGENT_METRICS)
 const sampleIn = (text: string, sample: string) =>
   text

@@ -169,7 +169,7 @@ describe('the record', () => {
 })
 
 test('the documented bounds are the ones that are judged by', () => {
-  expectPart('reliability.md', 'bounds of the chaos suite', chaosBounds(100))
+  expectPart('chaos.md', 'bounds of the chaos suite', chaosBounds(100))
 })
 
 test.each(KINDS)('the bound of %s says which promise it is', (kind) => {
