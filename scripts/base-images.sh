@@ -1,17 +1,18 @@
 #!/bin/sh
-# The base images that the Dockerfile names: `scripts/base-images.sh`. One that is there stays, one that a registry has is
-# pulled. Where no registry answers it makes a stand-in under the official name out of Debian's packages and npm's, says so,
-# and labels the image `holdfast.stand-in`, so that nobody takes it for the official one:
+# Provides the base images that the Dockerfile names: `scripts/base-images.sh`. An existing image stays, and an image of
+# a registry is pulled. If no registry answers, the script makes a stand-in with the official name from packages of
+# Debian and npm, and reports that. The label `holdfast.stand-in` distinguishes it from the official one:
 #   docker image inspect --format '{{index .Config.Labels "holdfast.stand-in"}}' debian:bookworm-slim
-# Decided here: what a stand-in has, which is what the Dockerfile needs (no headers of Node, no yarn). Debian's mirror is that of this machine's apt, and the
-# certificates are this machine's, so that `npm install` in a build trusts whom npm trusts here.
+# Decided here: the content of a stand-in, which is what the Dockerfile needs (no headers of Node, no yarn). Debian's
+# mirror is that of this machine's apt. The certificates are this machine's, so that `npm install` in a build trusts the
+# same registries as npm here.
 set -eu
 
 say() { printf 'base-images: %s\n' "$*" >&2; }
 fail() { say "$*"; exit 69; }
 
 root=$(cd "$(dirname "$0")/.." && pwd)
-# As the Dockerfile has them: `ARG NAME=image`.
+# Prints the image of `ARG NAME=image` in the Dockerfile.
 image_of() { sed -n "s/^ARG $1=//p" "$root/Dockerfile" | head -n 1; }
 debian=$(image_of BASE_IMAGE)
 node=$(image_of NODE_IMAGE)
@@ -26,7 +27,7 @@ have() {
   return 1
 }
 
-# Debian's own, of this machine; third parties' packages have no place in a base image.
+# Uses Debian's own sources of this machine. Packages of third parties do not belong in a base image.
 make_debian() {
   release=$(printf '%s' "$debian" | sed -n 's/^debian:\([a-z]*\)-slim$/\1/p')
   [ -n "$release" ] || fail "cannot make a stand-in for $debian: expected debian:RELEASE-slim"

@@ -1,8 +1,8 @@
 /**
- * npm's CycloneDX bill on stdin → sbom.cdx.json and licences.txt in the folder named by the argument. Decided here: what
- * npm cannot know of (Node, which the tarball and the image bring, the C library in the static programs, and with --debian
- * the packages of the image's base: a line `name version architecture source` each), that no line depends on when or where
- * the bill was made, and that a package without a licence text stops the release.
+ * Reads npm's CycloneDX bill from stdin, and writes sbom.cdx.json and licences.txt to the folder of the argument.
+ * Decided here: the parts that npm does not know: Node in tarball and image, and the C library in the static programs.
+ * With --debian it adds the packages of the image's base (lines `name version architecture source`). No line depends on
+ * the time or place of the build, and a package without a licence text stops the release.
  */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -10,7 +10,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 
-/** Debian 12's, with which native/build.sh has made what is in native/prebuilds. */
+/** Version of Debian 12, with which native/build.sh made native/prebuilds. */
 const MUSL = '1.2.3'
 
 const { positionals, values } = parseArgs({ allowPositionals: true, options: { debian: { type: 'string' } } })
@@ -19,7 +19,7 @@ if (folder === undefined) throw new Error('Cannot write a bill of materials: nam
 const root = join(import.meta.dirname, '..')
 const bill = JSON.parse(readFileSync(0, 'utf8'))
 
-// What the bundle was made of, and what comes beside it. The optional packages are compiled where they are wanted.
+// The packages of the bundle and beside it. The optional packages are compiled on the machines that need them.
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const graph = new Map(bill.dependencies.map(({ ref, dependsOn = [] }) => [ref, dependsOn]))
 const shipped = new Set([
@@ -76,7 +76,7 @@ writeFileSync(join(root, folder, 'sbom.cdx.json'), `${JSON.stringify(made, null,
 const texts = components.filter(({ purl }) => purl?.startsWith('pkg:npm/')).map(licenceOf)
 writeFileSync(join(root, folder, 'licences.txt'), [...texts, notice()].join(`\n${'-'.repeat(80)}\n\n`))
 
-/** Their licences are in the image: /usr/share/doc/NAME/copyright. */
+/** Returns the packages of Debian. Their licences are in the image: /usr/share/doc/NAME/copyright. */
 function debianPackages(file) {
   const lines = readFileSync(file, 'utf8').trim().split('\n')
   return lines.map((line) => {
@@ -86,7 +86,7 @@ function debianPackages(file) {
   })
 }
 
-/** RFC 9562 version 8: of the content, so that the same parts have the same number. */
+/** Returns a UUID of version 8 (RFC 9562) made from the content, so that equal parts have equal numbers. */
 function uuidOf(text) {
   const bytes = createHash('sha256').update(text).digest().subarray(0, 16)
   bytes[6] = (bytes[6] & 0x0f) | 0x80

@@ -1,8 +1,7 @@
 /**
- * dist/ as few files: a daemon that must be in Backup within 150 ms cannot load eighty modules one by one (it halves
- * the start). dist/bundle/ lies as deep as dist/app/, so that paths to native/ and package.json hold in both. Decided here:
- * what is in one file because it is always loaded together, and that the code cache of this Node belongs to a build
- * (docs/adr/0038).
+ * Makes dist/bundle/ of few files: a daemon that must be in Backup within 150 ms cannot load eighty modules one by one,
+ * which would double its start. dist/bundle/ is as deep as dist/app/, so paths to native/ and package.json are right in
+ * both. Decided here: which modules share a file because they are always loaded together (docs/adr/0038).
  */
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -16,13 +15,13 @@ const fresh = join(dist, 'bundle.new')
 const old = join(dist, 'bundle.old')
 const ENTRIES = ['main', 'worker', 'warm-up']
 
-// What the engine is started with: V8 takes no cache that was made with other options.
+// V8's options of the engine. V8 refuses a cache that was made with other options.
 const options = /^options='(.*)'$/m.exec(readFileSync(join(root, 'bin', 'holdfast'), 'utf8'))?.[1]
 if (options === undefined) throw new Error("Cannot find the line options='…' in bin/holdfast")
 
 /**
- * node-fetch takes Node's URL and loads whatwg-url all the same, for a Node that has none: 450 KB, and the module punycode,
- * of which every Node from 21 on warns.
+ * node-fetch uses Node's URL, but loads whatwg-url as well, for a Node without it. That would be 450 KB, and the module
+ * punycode, of which every Node from 21 on warns.
  */
 const nodeUrl = {
   name: 'node-url',
@@ -37,7 +36,7 @@ const { output } = await build({
     'warm-up': join(dist, 'app', 'warm-up.js'),
   },
   platform: 'node',
-  // They look for their binaries on the disk; the last one may not be there at all.
+  // These packages look for their binaries on the disk. The last one may be missing.
   external: ['node-gyp-build', 'raw-socket'],
   plugins: [nodeUrl],
   logLevel: 'warn',
@@ -45,7 +44,7 @@ const { output } = await build({
   output: {
     format: 'cjs',
     chunkFileNames: '[name]-[hash].js',
-    // Comments and wide characters would be in the memory of every daemon. Names and lines stay, for the traces.
+    // Comments and wide characters would use memory of every daemon. Names and lines stay, for stack traces.
     comments: false,
     minify: { compress: false, mangle: false, codegen: { removeWhitespace: false, asciiOnly: true } },
   },
@@ -54,18 +53,18 @@ const chunks = new Map(output.map((chunk) => [chunk.fileName, chunk]))
 for (const { fileName, code } of output)
   if (Buffer.byteLength(code) !== code.length) throw new Error(`Cannot bundle ${fileName}: it is not ASCII`)
 
-/** `name@version` of the package that a module is from; `undefined` for holdfast's own. */
+/** Returns `name@version` of the package that a module belongs to; `undefined` for holdfast's own modules. */
 function packageOf(module) {
   const [, folder] = /^(.*\/node_modules\/(?:@[^/]+\/)?[^/]+)\//.exec(module) ?? []
   if (folder === undefined) return undefined
   const { name, version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
   return `${name}@${version}`
 }
-// For the bill of materials.
+// Packages for the bill of materials.
 const packages = new Set(output.flatMap(({ moduleIds }) => moduleIds.flatMap((each) => packageOf(each) ?? [])))
 writeFileSync(join(dist, 'packages.json'), JSON.stringify([...packages].sort()))
 
-/** The chunk and all that it loads at once. */
+/** Returns the chunk and all chunks that it loads immediately. */
 function closure(fileName, seen = new Set()) {
   if (seen.has(fileName) || !chunks.has(fileName)) return seen
   seen.add(fileName)
@@ -87,15 +86,15 @@ const dump = named(['keepalived', 'dump.js'])
 
 const engine = closures(['main.js', named(['cli', 'program.js']), run])
 const worker = closures(['worker.js', port])
-// The engine needs it at once, the worker for a reload.
+// The engine loads this at its start, the worker for a reload.
 const configuration = new Set([...closure(reader)].filter((each) => engine.has(each)))
-// The worker needs zod for its peers' answers as well, so it is the one chunk of these that has a file of its own.
+// The worker also needs zod for the answers of peers, so zod is a file of its own.
 const zod = [...configuration].filter((each) => /\/zod\//.test(chunks.get(each).moduleIds.join()))
 for (const each of zod) for (const group of [engine, configuration]) group.delete(each)
 
 /**
- * What a thread loads later must not bring a large file of the other thread, for a function in it, into this one's memory:
- * what such parts need is in both, unless they need a configuration's words anyway.
+ * A part that a thread loads later must not bring a large file of the other thread into memory for one function. What
+ * such parts need is in both files, unless they also need the reader of configurations.
  */
 const lacking = (own, parts) =>
   [...closures(parts)].filter((each) => (engine.has(each) || worker.has(each)) && !own.has(each) && !zod.includes(each))
@@ -107,7 +106,7 @@ const forEngine = lacking(engine, later(run))
 if (forWorker.some((each) => chunks.get(each).code.length > 30_000))
   throw new Error(`Cannot bundle the worker: one of ${forWorker.join(', ')} is large and would be in it twice`)
 
-/** File → chunks. What two threads need is in both: each reads only its own. */
+/** Files with their chunks. A chunk that both threads need is in both files, so each thread reads only its own. */
 const files = new Map([
   ['engine.js', new Set([...engine, ...forEngine].filter((each) => !configuration.has(each)))],
   ['configuration.js', configuration],
@@ -134,10 +133,10 @@ for (const entry of ENTRIES) copyFileSync(join(import.meta.dirname, 'loader.cjs'
 const made = spawnSync(process.execPath, [join(fresh, 'warm-up.js')], { stdio: 'inherit' })
 if (made.status !== 0) throw new Error('Cannot make the code cache')
 
-// The status page is served as it was written, from beside whoever serves it.
+// The status page is served as it was written, from beside the code that serves it.
 cpSync(join(import.meta.dirname, '..', 'src', 'http', 'page'), join(fresh, 'page'), { recursive: true })
 
-// Swapped in two steps instead of emptied and filled: a daemon that starts meanwhile finds one of the two.
+// Replaces the folder in two steps, so that a daemon that starts meanwhile finds the old or the new one.
 rmSync(old, { recursive: true, force: true })
 try {
   renameSync(bundle, old)

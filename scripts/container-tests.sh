@@ -1,12 +1,13 @@
 #!/bin/sh
-# The tests of test/container: `scripts/container-tests.sh [vitest's arguments]`. With REQUIRE_DOCKER=1 it installs and starts the
-# engine that they need, fails where that cannot be done, and stops what it started; otherwise they run where one answers
-# already, and are left out with a word where none does. No container and no network of theirs stays, however they end.
+# Runs the tests of test/container: `scripts/container-tests.sh [vitest's arguments]`. With REQUIRE_DOCKER=1 it installs
+# and starts the Docker engine that they need, fails if that is impossible, and stops the engine afterwards. Otherwise
+# they run if an engine answers, and are skipped with a message if none does. No container and no network of the tests
+# remains, however they end.
 set -eu
 cd "$(dirname "$0")/.."
 
 answers() { timeout 10 docker version >/dev/null 2>&1; }
-# As test/support/docker.ts does, for a run that was killed: whatever bears the pid of a process that is gone.
+# Removes what a killed run has left, as test/support/docker.ts does: everything with the pid of a dead process.
 sweep() {
   timeout 60 docker "$@" --filter label=holdfast.made-by --format '{{.ID}} {{.Label "holdfast.made-by"}}' |
     while read -r id pid; do [ -d "/proc/$pid" ] || printf '%s\n' "$id"; done

@@ -1,9 +1,9 @@
 #!/bin/sh
-# A Docker engine for whoever builds or tests the image: `scripts/docker-engine.sh` uses the one that answers, or starts one
-# and waits for it; `scripts/docker-engine.sh stop` stops the one that was started here, and nobody else's. Decided here:
-# that there is never a second engine in one network namespace (it would delete the bridge of the first), that it outlives
-# the shell that asked for it, and what it leaves behind: its images and networks on the disk, nothing in the kernel.
-# Exit status: 0 it answers (or is stopped), 69 it cannot be had, with the reason.
+# Provides a Docker engine to build or test the image: `scripts/docker-engine.sh` uses the one that answers, or starts
+# one and waits for it. `scripts/docker-engine.sh stop` stops only the engine that this script started. Decided here: a
+# network namespace never has a second engine, which would delete the bridge of the first. An engine outlives the shell
+# that asked for it. It leaves its images and networks on the disk, and nothing in the kernel. Exit status: 0 if it
+# answers (or is stopped), 69 if there can be none, with the reason.
 set -eu
 
 PATH=$PATH:/usr/sbin:/sbin
@@ -19,14 +19,14 @@ answers() { timeout 10 docker version --format '{{.Server.Version}}' >/dev/null 
 alive() { [ -n "${1:-}" ] && [ -d "/proc/$1" ] && ! grep -q '^State:.*Z' "/proc/$1/status" 2>/dev/null; }
 engine_of() { cat "$1" 2>/dev/null || true; }
 
-# The firewall and the switches that an engine turns for the whole network namespace.
+# Switches of the firewall and the network that an engine sets for the whole network namespace.
 switches='net.ipv4.ip_forward net.ipv6.conf.all.forwarding net.ipv6.conf.default.forwarding
   net.bridge.bridge-nf-call-iptables net.bridge.bridge-nf-call-ip6tables'
 place_of() { printf '/proc/sys/%s' "$1" | tr . /; }
 remember() {
   : >"$state/switches"
   for switch in $switches; do
-    # One that is not there yet comes with a module that the engine loads, and is 0 for whoever has no such module.
+    # A missing switch comes with a module that the engine loads, and is 0 without that module.
     printf '%s %s\n' "$switch" "$(cat "$(place_of "$switch")" 2>/dev/null || echo 0)" >>"$state/switches"
   done
   for tables in iptables ip6tables; do
@@ -45,7 +45,7 @@ restore() {
   done
 }
 
-# Rules that name the engine's chains or one of its bridges ($1, a pattern), then the chains.
+# Removes rules that name the engine's chains or one of its bridges ($1, a pattern), then the chains.
 sweep_rules() {
   for tables in iptables ip6tables; do
     for table in filter nat; do
@@ -64,12 +64,12 @@ sweep_rules() {
 start() {
   command -v docker >/dev/null 2>&1 || fail 'there is no docker command here: run scripts/setup.sh container'
   answers && return 0
-  # DOCKER_HOST names an engine elsewhere: starting one here would answer nobody.
+  # DOCKER_HOST names an engine elsewhere. One that is started here would not be used.
   [ -z "${DOCKER_HOST:-}" ] || fail "no engine answers at DOCKER_HOST ($DOCKER_HOST)"
   [ "$(id -u)" = 0 ] || fail 'no engine answers, and starting one takes root'
   command -v dockerd >/dev/null 2>&1 || fail 'there is no dockerd here: run scripts/setup.sh container'
   mkdir -p "$state"
-  # Whoever comes second waits for the first one's engine.
+  # A second caller waits for the engine of the first.
   exec 9>"$state/lock"
   flock 9
   answers && return 0

@@ -1,7 +1,7 @@
 /**
- * Writes the part of bin/holdfast that reads flags, from keepalived's table (src/keepalived/flags.ts) and from the options
- * of `holdfast run`. The launcher has to know which word is a value, and which flags decide about the guardian, before a
- * Node runs. Needs dist/ to be built (make docs).
+ * Writes the part of bin/holdfast that reads flags, from keepalived's table (src/keepalived/flags.ts) and from the
+ * options of `holdfast run`. Before a Node runs, the launcher must know which argument is a value, and which flags
+ * concern the guardian. Needs dist/ to be built (make docs).
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

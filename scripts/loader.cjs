@@ -1,8 +1,8 @@
 /**
- * dist/bundle/main.js, worker.js and warm-up.js are copies of this file: each starts the part of the bundle that has its
- * name, with V8's code cache where there is one (docs/adr/0038). Decided here: that a cache which is missing, damaged, of
- * another text or another V8's costs time and nothing else, which of Node's own modules wait until somebody uses them,
- * and where caches lie. Refuses to know what the code does; bundle.json says which file it is in.
+ * dist/bundle/main.js, worker.js and warm-up.js are copies of this file. Each starts the part of the bundle with its
+ * name, with V8's code cache if there is one (docs/adr/0038). Decided here: a cache that is missing, damaged, of
+ * another text or of another V8 costs time and nothing else; which modules of Node are loaded at their first use; and
+ * the folder of the caches. Does not know what the code does; bundle.json names its file.
  */
 'use strict'
 const { mkdirSync, readFileSync, renameSync, writeFileSync } = require('node:fs')
@@ -11,23 +11,25 @@ const { setFlagsFromString } = require('node:v8')
 const { Script } = require('node:vm')
 const { crc32 } = require('node:zlib')
 
-/** 2 to 10 ms each, and nothing needs them before the first advertisement. */
+/** Modules of 2 to 10 ms each that are not needed before the first advertisement. */
 const LATER = new Set(['node:child_process', 'node:crypto', 'node:fs/promises', 'node:worker_threads'])
 const HEADER = 8
 
-// Otherwise bytecode that was not used for a few collections is thrown away, and the next takeover is a first one. Before
-// anything is compiled: V8 takes a cache only with the options with which it was made.
+// Without this option V8 drops bytecode that a few collections found unused, and the next takeover compiles it again.
+// It is set before anything is compiled: V8 accepts a cache only with the options with which it was made.
 setFlagsFromString('--no-flush-bytecode')
 
 const bundle = JSON.parse(readFileSync(join(__dirname, 'bundle.json'), 'utf8'))
 const caches = join(__dirname, `${process.version}-${process.arch}`)
-// Others are rejected by V8, after they were read.
+// V8 would refuse the caches of a process with other options only after reading them.
 const isEngine = process.execArgv.join(' ') === bundle.options
 const scripts = new Map()
 const factories = new Map()
 const modules = new Map()
 
-/** Undefined: there is none that can be trusted. V8 does not look at what it reads: a damaged one would crash it. */
+/**
+ * Returns `undefined` without a trustworthy cache. V8 does not verify what it reads: a damaged cache would crash it.
+ */
 function cacheOf(file, text) {
   if (!isEngine) return undefined
   try {
@@ -35,12 +37,15 @@ function cacheOf(file, text) {
     const data = bytes.subarray(HEADER)
     if (bytes.readUInt32LE(0) === crc32(data) && bytes.readUInt32LE(4) === crc32(text)) return data
   } catch {
-    // Made for another Node, or not at all.
+    // The cache is for another Node, or is missing.
   }
   return undefined
 }
 
-/** A file is one expression: an object with a function for each module. ASCII, so that V8 keeps one byte a character. */
+/**
+ * Compiles a file. It is one expression: an object with a function for each module. It is ASCII, so V8 keeps one byte a
+ * character.
+ */
 function compile(file) {
   const filename = join(__dirname, file)
   const text = readFileSync(filename)
@@ -77,7 +82,9 @@ function later(name) {
   )
 }
 
-/** Beside its name and moved there: whoever starts meanwhile finds the whole of it or nothing. */
+/**
+ * Writes each cache beside its name and moves it there, so a process that starts meanwhile finds a whole cache or none.
+ */
 function saveCaches() {
   mkdirSync(caches, { recursive: true })
   for (const [file, script] of scripts) {
@@ -91,12 +98,15 @@ function saveCaches() {
   }
 }
 
-/** Node 24 calls the main thread MainThread, Node 26 node-MainThread: ps, pidof and `holdfast doctor` show that name. */
+/**
+ * Names the main thread, which is MainThread in Node 24 and node-MainThread in Node 26: ps, pidof and `holdfast doctor`
+ * show it.
+ */
 function nameProcess() {
   try {
     writeFileSync('/proc/self/comm', 'node')
   } catch {
-    // Only the name is another one.
+    // Without /proc the name stays as Node set it.
   }
 }
 
@@ -104,7 +114,7 @@ const entry = basename(__filename, '.js')
 if (entry === 'main') nameProcess()
 if (entry !== 'warm-up') load(`${entry}.js`)
 else if (!isEngine) {
-  // V8 takes a cache only with the options with which it was made.
+  // V8 accepts a cache only with the options with which it was made.
   const argv = [...bundle.options.split(' '), __filename]
   const env = { ...process.env, NODE_OPTIONS: '' }
   process.exitCode =

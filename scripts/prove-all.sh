@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Every long form that needs neither namespaces nor Docker, one after the other: all are run, whatever the ones before have
-# found. What they print is in build/prove/NAME.log; the end is a line for each and one exit status. The options are those of
-# the commands: HISTORIES=, INPUTS=, SECONDS= (of each native target), DEPTH=, FAULTS=, WORLDS=, SEED=.
+# Runs every long test that needs neither namespaces nor Docker, one after the other, and continues after a failure.
+# Their output is in build/prove/NAME.log. At the end it prints a line for each, and exits with one status. The options
+# are those of the commands: HISTORIES=, INPUTS=, SECONDS= (of each native target), DEPTH=, FAULTS=, WORLDS=, SEED=.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 logs=build/prove
@@ -24,7 +24,7 @@ proof() {
   [ "$result" = 0 ] || status=1
 }
 
-# The table of the extensions needs fewer: each history is played nine times.
+# The table of the extensions needs fewer histories, because it plays each nine times.
 compared=${HISTORIES:-400}
 [ "$compared" -le 400 ] || compared=400
 

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Makes build/release: what somebody installs who has no checkout, no compiler and no network but that to the machine.
+# Makes build/release, which can be installed without a checkout, without a compiler, and without a network.
 #   holdfast-VERSION.tgz                 npm package: npm install --global --ignore-scripts holdfast-VERSION.tgz
 #   holdfast-VERSION-linux-ARCH.tar.gz   the same with Node and what it needs of node_modules; install.sh for systemd
 #   holdfast-VERSION.cdx.json            what is in them (CycloneDX; also inside both)
 #   SHA256SUMS
-# Decided here: what goes in, and that binaries which do not belong to these sources go nowhere. The Node in the tarball is that of
+# Decided here: the content, and that binaries of other sources are never shipped. The Node in the tarball is that of
 # scripts/pinned-node.sh, whichever Node runs this script. Needs dist/ to be built (make release).
 set -eu
 
@@ -16,7 +16,7 @@ out=$root/build/release
 version=$(node -p 'require("./package.json").version')
 arch=$(node -p process.arch)
 name=holdfast-$version
-# The moment of the commit, not of the build: two tarballs of one commit differ only where a code cache does.
+# Time of the commit, not of the build, so that two tarballs of one commit are equal.
 epoch=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
 export SOURCE_DATE_EPOCH="$epoch"
 
@@ -28,18 +28,18 @@ rm -rf "$out"
 mkdir -p "$out/stage"
 trap 'rm -rf "$out/stage"' EXIT
 scripts/pinned-node.sh "$out/stage/runtime" "$arch"
-# Libraries beyond those of every glibc system would have to come along.
+# Libraries that a glibc system lacks would have to be shipped too.
 foreign=$(ldd "$out/stage/runtime/node" | awk '{ print $1 }' | grep -vE '^(linux-vdso|libdl|libstdc\+\+|libm|libgcc_s|libpthread|libc|/lib64/ld-linux-x86-64|/lib/ld-linux-aarch64)\.so' || true)
 [ -z "$foreign" ] || fail "cannot ship Node.js $(scripts/pinned-node.sh --version): it needs $(echo $foreign)"
 
-# Not --omit=dev: npm leaves out what a development tool would take as well (yaml, for one).
+# Not --omit=dev: npm would also omit packages that a development tool uses as well (yaml, for one).
 npm sbom --sbom-format=cyclonedx --sbom-type=application --package-lock-only 2>/dev/null |
   node scripts/bill-of-materials.mjs dist || fail 'cannot write the bill of materials'
 npm pack --silent --ignore-scripts --pack-destination "$out" >/dev/null || fail 'npm pack failed'
 cp dist/sbom.cdx.json "$out/$name.cdx.json"
 
 tar -C "$out/stage" -xzf "$out/$name.tgz"
-# The bundle has all packages in it but this one, which looks for the addon on the disk.
+# The bundle contains all packages but this one, which looks for the addon on the disk.
 mkdir -p "$out/stage/package/node_modules"
 cp -R node_modules/node-gyp-build "$out/stage/package/node_modules/"
 # Not with --tags: the name of a tag would hide the hash.

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Makes this checkout ready to run: `scripts/setup.sh runtime` for the demo, `scripts/setup.sh test` for the tests,
-# `scripts/setup.sh bench` for the benchmark, `scripts/setup.sh container` for the image, `scripts/setup.sh fuzz` for the
-# fuzzers of the native parts. Decides which Debian packages that takes, and when node_modules and dist are stale. Installs
-# only what is missing, says nothing when there is nothing to do, and never starts a service that a package brings along.
+# Prepares this checkout: `scripts/setup.sh runtime` for the demo, `scripts/setup.sh test` for the tests,
+# `scripts/setup.sh bench` for the benchmark, `scripts/setup.sh container` for the image, `scripts/setup.sh fuzz` for
+# the fuzzers of the native parts. Decided here: which Debian packages are needed, and when node_modules and dist are
+# stale. Installs only what is missing, prints nothing if nothing is missing, and never starts a service of a package.
 set -eu
 
 mode=${1:-runtime}
@@ -12,42 +12,43 @@ cd "$root"
 say() { printf 'setup: %s\n' "$*" >&2; }
 fail() { say "$*"; exit 1; }
 
-# What each mode needs, as `command:package`.
+# Needs of each mode, as `command:package`.
 case $mode in
   runtime) needs='ip:iproute2' ;;
   test)
     needs='ip:iproute2 sysctl:procps nft:nftables keepalived:keepalived vtysh:frr tshark:tshark dumpcap:tshark'
-    # What health checks ask, and what the benchmark's keepalived asks with.
+    # Targets of health checks, and the program of the benchmark's checks in keepalived.
     needs="$needs haproxy:haproxy curl:curl openssl:openssl"
-    # What reads deploy/prometheus, and scrapes nodes with it.
+    # Reads deploy/prometheus, and scrapes nodes with it.
     needs="$needs prometheus:prometheus promtool:prometheus"
-    # What a release is installed under.
+    # For tests of an installed release.
     needs="$needs systemctl:systemd nsenter:util-linux"
-    # What looks at the status page.
+    # For tests of the status page.
     needs="$needs chromium:chromium"
-    # What keeps a process in a system call, as a busy kernel does.
+    # Holds a process in a system call, as a busy kernel does.
     needs="$needs strace:strace"
-    # What the optional package raw-socket is built with.
+    # Builds the optional package raw-socket.
     needs="$needs g++:g++ make:make python3:python3"
     ;;
   bench)
     needs='ip:iproute2 sysctl:procps nft:nftables keepalived:keepalived vtysh:frr tshark:tshark dumpcap:tshark'
     needs="$needs haproxy:haproxy curl:curl openssl:openssl"
-    # What looks at the LAN is compiled when it starts (g++ brings gcc and its headers), the pictures are drawn as PNG, too.
+    # The observers of the LAN are compiled at their start (g++ brings gcc and its headers). Pictures are also drawn as
+    # PNG.
     needs="$needs cc:g++ rsvg-convert:librsvg2-bin"
     ;;
   container)
-    # The engine (scripts/docker-engine.sh), and what stands in for base images where no registry answers.
+    # The Docker engine (scripts/docker-engine.sh), and the tool for stand-ins of base images.
     needs='ip:iproute2 dockerd:docker.io docker:docker.io iptables:iptables mmdebstrap:mmdebstrap'
-    # The lab (make lab): Compose where version 2 is not there, and what drops protocol 112.
+    # The lab (make lab): Compose if version 2 is missing, and the tool that drops protocol 112.
     needs="$needs nft:nftables"
     docker compose version >/dev/null 2>&1 || needs="$needs docker-compose:docker-compose"
-    # What plays the manifests of static pods.
+    # Runs the manifests of static pods.
     needs="$needs nsenter:util-linux podman:podman runc:runc catatonit:catatonit"
     ;;
   fuzz)
     needs='ip:iproute2 clang:clang cc:g++ nm:binutils'
-    # libFuzzer and the sanitizers: no command.
+    # libFuzzer and the sanitizers have no command.
     ls /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a >/dev/null 2>&1 ||
       needs="$needs libclang_rt:libclang-rt-dev"
     ;;
@@ -118,8 +119,8 @@ lock=$(sha256sum package-lock.json package.json | sha256sum | cut -d' ' -f1)
 stamp=node_modules/.holdfast-lock
 if [ "$(cat "$stamp" 2>/dev/null)" != "$lock" ]; then
   say 'npm install'
-  # --no-save: another npm must not rewrite the lock file; --ignore-scripts: holdfast runs without what they build;
-  # --prefer-offline: the lock file says which versions, so what this machine knows of a package is new enough.
+  # --no-save: another npm must not rewrite the lock file. --ignore-scripts: holdfast runs without what they build.
+  # --prefer-offline: the lock file names the versions, so packages of the cache are new enough.
   npm install --no-save --prefer-offline --ignore-scripts --no-audit --no-fund --loglevel=error </dev/null >&2 || fail 'npm install failed'
   printf '%s\n' "$lock" >"$stamp"
 fi
@@ -132,7 +133,7 @@ if [ "$mode" = test ]; then
   if [ "$(cat "$addons" 2>/dev/null)" != "$built" ] ||
     [ ! -e node_modules/raw-socket/build/Release/raw.node ]; then
     say 'npm rebuild raw-socket'
-    # Node's own headers, where it was installed with them: node-gyp would download the same ones.
+    # Headers of Node beside its binary, if it was installed with them. node-gyp would download the same ones.
     prefix=$(node -p 'require("node:path").resolve(process.execPath, "..", "..")')
     if [ -z "${npm_config_nodedir:-}" ] && [ -e "$prefix/include/node/node.h" ]; then
       export npm_config_nodedir="$prefix"
@@ -142,7 +143,7 @@ if [ "$mode" = test ]; then
       printf '%s\n' "$built" >"$addons"
     else
       tail -n 15 "$log" >&2
-      # The tests that need it say so by name, and fail with REQUIRE_NETNS=1.
+      # The tests that need it name it, and fail with REQUIRE_NETNS=1.
       say 'Cannot build raw-socket (a C++ compiler, python3 and the headers of Node.js are needed)'
     fi
     rm -f "$log"

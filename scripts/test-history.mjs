@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 /**
- * Shows what test files cost, from the history that test/support/history-reporter.ts writes.
- * `node scripts/test-history.mjs`: the slowest files of the newest run, and each file that needed a second attempt in any run.
- * `node scripts/test-history.mjs --table`: writes the table of docs/testing.md from the newest run.
+ * Shows the cost of test files, from the history that test/support/history-reporter.ts writes. `node
+ * scripts/test-history.mjs` prints the slowest files of the newest run, and each file that needed a second attempt in
+ * any run. `node scripts/test-history.mjs --table` writes the table of docs/testing.md from the newest run.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

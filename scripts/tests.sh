@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs tests: `scripts/tests.sh [vitest's arguments]`. A file whose failures cannot be judged, because the machine had too
-# little CPU time for it (test/judge/time.ts), runs again by itself, at most twice; what fails in the last attempt has
-# failed. Each such attempt is told, also at the end of .ci/run, and is kept in the history.
+# Runs tests: `scripts/tests.sh [vitest's arguments]`. If a file's failures cannot be judged because the machine had too
+# little CPU time for it (test/judge/time.ts), the file runs again alone, at most twice. A failure in the last attempt
+# is a failure. Each such attempt is reported, also at the end of .ci/run, and recorded in the history.
 set -u
 cd "$(dirname "$0")/.."
 
@@ -12,7 +12,7 @@ trap 'rm -rf "$own"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# attempt NUMBER [vitest's arguments]: the files that could not be judged are in $own/unjudged afterwards.
+# attempt NUMBER [vitest's arguments]: writes the files that could not be judged to $own/unjudged.
 attempt() {
   number=$1
   shift

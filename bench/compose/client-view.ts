@@ -1,20 +1,21 @@
 /**
- * What the lab's client said (deploy/compose/client.ts, as JSON): who answers at each address, for how long nobody did, for
- * how long two had it. Decides that a fault is judged by what was said after it. Pure; refuses to know the faults.
+ * What the lab's client reports (deploy/compose/client.ts, as JSON): which node answers at each address, for how long
+ * none did, and for how long two had it. Decided here: a fault is judged by the reports after it. Pure. Does not know
+ * the faults.
  */
 export type Line = Readonly<Record<string, unknown>> & { readonly address: string; readonly event: string }
 
 export type Sight = {
-  /** The longest time between two answers, ms; 0: none of three probes or more. */
+  /** Longest time between two answers, ms; 0 if fewer than three probes were lost. */
   readonly outageMs: number
   readonly lost: number
-  /** In which two said that they have the address, ms. */
+  /** Time in which two nodes claimed the address, ms. */
   readonly overlapMs: number
-  /** Who answered, each time that it was another. */
+  /** Nodes that answered, one for each change. */
   readonly owners: readonly string[]
 }
 
-/** Undefined where it is none: somebody else may write there, too. */
+/** Returns `undefined` for another text, because other programs may write there too. */
 export function lineOf(text: string): Line | undefined {
   try {
     const value: unknown = JSON.parse(text)
@@ -35,7 +36,7 @@ export class ClientView {
     this.#lines.push(line)
   }
 
-  /** Now, for since(). */
+  /** Returns the present position, for since(). */
   get mark(): number {
     return this.#lines.length
   }
@@ -48,13 +49,13 @@ export class ClientView {
     return this.#lines.slice(mark).filter((line) => line.address === address && line.event === event)
   }
 
-  /** Who answered last. */
+  /** Returns the node that answered last. */
   owner(address: string): string | undefined {
     const last = this.#of(address, 'owner').at(-1)
     return last === undefined ? undefined : String(last.name)
   }
 
-  /** How many say that they have it. */
+  /** Returns how many nodes claim the address. */
   claimants(address: string): number {
     return claimants(this.#of(address, 'claim').at(-1))
   }

@@ -1,17 +1,17 @@
 /**
- * Commands whose end is waited for while lines of others go on being read. Decides that a terminal's Ctrl-C reaches none
- * of them (the lab ends them itself) and that one that fails says why.
+ * Runs commands while lines of other processes are read. Decided here: a terminal's Ctrl-C reaches none of them,
+ * because the lab ends them itself. A command that fails reports its reason.
  */
 import { spawn } from 'node:child_process'
 
 export type Command = {
   readonly env?: Readonly<Record<string, string>>
-  /** Its lines go to standard error as they come, too. */
+  /** True if its lines also go to standard error immediately. */
   readonly aloud?: boolean
   readonly within?: number
 }
 
-/** What it wrote on standard output; throws with what it wrote on standard error. */
+/** Returns its standard output. Throws with its standard error. */
 export function command(argv: readonly string[], { env = {}, aloud = false, within = 120_000 }: Command = {}) {
   const [file = '', ...rest] = argv
   return new Promise<string>((resolve, reject) => {
@@ -41,7 +41,7 @@ export function command(argv: readonly string[], { env = {}, aloud = false, with
   })
 }
 
-/** Whether it can be run. */
+/** Returns whether the command can be run. */
 export async function works(argv: readonly string[]): Promise<boolean> {
   return command(argv, { within: 20_000 }).then(
     () => true,

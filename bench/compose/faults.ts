@@ -1,6 +1,6 @@
 /**
- * What can happen to a node of the lab, and how it is mended. Decides that each fault is done from outside, to the
- * container or to the machine's end of its cable. Refuses to know how its consequences are measured.
+ * Faults of a node of the lab, and their repair. Decided here: each fault is done from outside, to the container or to
+ * the machine's end of its cable. Does not know how its consequences are measured.
  */
 import { spawnSync } from 'node:child_process'
 import { command } from './command.ts'
@@ -9,20 +9,22 @@ import { type Lab, ROUTERS } from './lab.ts'
 export type Fault = {
   readonly name: string
   readonly title: string
-  /** Root on the machine that the containers run on: the fault is done to its end of the cable. */
+  /**
+   * True if the fault needs root on the machine that runs the containers, because it is done to its end of the cable.
+   */
   readonly root?: true
-  /** Who has the addresses afterwards; absent: any other of the three. */
+  /** Node that has the addresses afterwards; absent: any other of the three. */
   readonly successor?: string
-  /** Makes ready what has no part in the fault. */
+  /** Prepares what is not part of the fault. */
   readonly prepare?: (lab: Lab) => Promise<unknown>
   readonly strike: (lab: Lab) => Promise<unknown>
-  /** Absent: it ends by itself. */
+  /** Absent if the fault ends by itself. */
   readonly mend?: (lab: Lab) => Promise<unknown>
-  /** Both sides go on while it lasts: nobody has the addresses alone before it is mended. */
+  /** True if both sides go on meanwhile, so that no node has the addresses alone before the repair. */
   readonly splits?: true
 }
 
-/** All at the same time. */
+/** Runs all steps at the same time. */
 const docker =
   (...words: readonly string[]) =>
   (services: readonly string[]) =>
@@ -32,10 +34,12 @@ const docker =
 const FIRST = ['r1'] as const
 const start = docker('start')
 
-/** Of processes that hold less than the engine each: the kernel ends the greatest. */
+/** Processes that use less memory than the engine each. The kernel kills the largest process. */
 const EATING = 'for i in 1 2 3 4 5 6; do (head -c 40m /dev/zero; sleep 10) | tail >/dev/null & done; wait'
 
-/** The machine's end of the container's cable, whose own end need not be eth0 any more after a disconnect. */
+/**
+ * Returns the machine's end of the container's cable. Its own end may have another name than eth0 after a disconnect.
+ */
 async function cableOf(lab: Lab): Promise<string> {
   const index = (await lab.project.exec('r1', ['sh', '-c', 'cat /sys/class/net/eth*/iflink'])).trim()
   const lines = await command(['ip', '-oneline', 'link', 'show'])
@@ -48,12 +52,12 @@ const carrier = (state: 'up' | 'down') => async (lab: Lab) =>
   command(['ip', 'link', 'set', 'dev', await cableOf(lab), state])
 
 const TABLE = ['table', 'netdev', 'holdfast_lab'] as const
-/** Also when the lab is ended in the middle; with the container only the chains would go. */
+/** Restores the traffic also if the lab is ended early. With the container only the chains would go. */
 function passAtExit(): void {
   spawnSync('nft', ['delete', ...TABLE], { stdio: 'ignore' })
 }
 
-/** Protocol 112 alone, both ways, both families: everything else still passes. */
+/** Drops protocol 112 alone, in both directions and families. Everything else still passes. */
 async function loseAdvertisements(lab: Lab): Promise<void> {
   const cable = await cableOf(lab)
   const chain = (hook: string) =>

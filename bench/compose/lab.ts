@@ -1,6 +1,6 @@
 /**
- * The lab while it runs: its project and what its client says. Decides when it is at rest: one node has both addresses, the
- * one that is expected, and has had them for a while.
+ * The running lab: its project, and the reports of its client. Decided here: the lab is at rest if one node, the
+ * expected one, has had both addresses for a while.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
@@ -11,9 +11,9 @@ import type { Project } from './project.ts'
 export const ADDRESSES = ['198.51.100.100', 'fd42:51::100'] as const
 export const ROUTERS = ['r1', 'r2', 'r3'] as const
 
-/** Longer than two scrapes, and than an announcement of IPv6 that comes 2 s later and may move a client. */
+/** Milliseconds. Longer than two scrapes, and than an IPv6 announcement that comes 2 s later and may move a client. */
 const AT_REST = 2_500
-/** Containers start on a machine that others use. */
+/** Milliseconds. Containers start slowly on a busy machine. */
 const WITHIN = 60_000
 
 export class Lab {
@@ -46,20 +46,20 @@ export class Lab {
     this.#resting = { owner: this.owner, since: monotonicMs() }
   }
 
-  /** Who has each address, as the client sees it. */
+  /** Node that has each address, as the client sees it. */
   get sight(): Readonly<Record<string, string>> {
     const of = (address: string) => `${this.client.owner(address)}, ${this.client.claimants(address)} say so`
     return Object.fromEntries(ADDRESSES.map((address) => [address, of(address)]))
   }
 
-  /** The only one who has both; undefined: there is none. */
+  /** The only node that has both; `undefined` if there is none. */
   get owner(): string | undefined {
     const [one, ...others] = ADDRESSES.map((address) => this.client.owner(address))
     const alone = ADDRESSES.every((address) => this.client.claimants(address) === 1)
     return alone && others.every((other) => other === one) ? one : undefined
   }
 
-  /** Resolves with the node that has had both addresses alone for a while: the one that is named, or any other than `not`. */
+  /** Resolves with the node that has had both addresses alone for a while: the named one, or any other than `not`. */
   async rests(who: { readonly at?: string; readonly not?: string }): Promise<string> {
     const rests = () => {
       const { owner, since } = this.#resting
@@ -73,7 +73,7 @@ export class Lab {
     })
   }
 
-  /** Two say of each address that they have it. */
+  /** Resolves when two nodes claim each address. */
   async isParted(): Promise<void> {
     const parted = () => ADDRESSES.every((address) => this.client.claimants(address) > 1)
     await eventually('two nodes to have both addresses', parted, () => this.sight, { within: WITHIN, every: 20 })

@@ -1,6 +1,7 @@
 /**
- * `make lab`: the whole story of docker-compose.yml. Up, the faults one by one, a table of outages, down in every exit path.
- * Decides the words and the order, and what is built where no registry answers.
+ * `make lab`: the whole story of docker-compose.yml. It starts the lab, makes the faults one by one, prints a table of
+ * outages, and removes the lab in every exit path. Decided here: texts and order, and which images are built if no
+ * registry answers.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -69,7 +70,7 @@ function readOptions(): Options {
   }
 }
 
-/** The official one, or what stands in for it. */
+/** Returns the official image, or its stand-in. */
 async function prometheusImage(): Promise<string> {
   const chosen = process.env.PROMETHEUS_IMAGE
   if (chosen !== undefined && chosen !== '') return chosen
@@ -101,7 +102,7 @@ try {
   const project = await Project.create({
     compose: version,
     profiles: ['interop'],
-    // A port that is free.
+    // A free port.
     env: { LAB_CLIENT_OUTPUT: 'json', PROMETHEUS_PORT: '', PROMETHEUS_IMAGE: await prometheusImage() },
   })
   const interop = faults.some(({ name }) => name === 'keepalived')
@@ -130,7 +131,7 @@ try {
     up: await prometheus.up(),
     rules: await prometheus.rules(),
     changes: changesOf(rests.map(({ owner }) => owner)),
-    // A node that Prometheus does not scrape is none of its Actives.
+    // A node that Prometheus does not scrape is not among its Actives.
     changesByPrometheus: changesOf(rests.map(({ actives }) => actives.join())),
     tookMs: monotonicMs() - startedAt,
     rows,

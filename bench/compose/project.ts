@@ -1,7 +1,7 @@
 /**
- * The lab of docker-compose.yml as a Compose project of its own. Decides which Compose speaks (version 2 where it is there),
- * that there is one lab at a time, because its subnet is fixed, and that nothing of it outlives this process, nor the next
- * one that starts. Refuses to know the faults.
+ * The lab of docker-compose.yml as a Compose project of its own. Decided here: which Compose runs (version 2 if it
+ * exists), and that there is one lab at a time, because its subnet is fixed. Nothing of it outlives this process, or at
+ * the latest the start of the next one. Does not know the faults.
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ export const PREFIX = 'hflab'
 const COMPOSES = { 2: ['docker', 'compose'], 1: ['docker-compose'] } as const
 export type ComposeVersion = keyof typeof COMPOSES
 
-/** The newer of those that are here; throws when there is none, or not the wanted one. */
+/** Returns the newest Compose of this machine. Throws if there is none, or not the wanted one. */
 export async function findCompose(wanted?: ComposeVersion): Promise<ComposeVersion> {
   for (const version of [2, 1] as const)
     if ((wanted ?? version) === version && (await works([...COMPOSES[version], 'version']))) return version
@@ -29,7 +29,7 @@ function lives(pid: number): boolean {
   }
 }
 
-/** Removes labs whose process is gone; throws when one runs. */
+/** Removes labs whose process is gone. Throws if one runs. */
 async function sweep(): Promise<void> {
   const filter = ['--filter', 'label=com.docker.compose.project', '--format', '{{.Label "com.docker.compose.project"}}']
   const found = await Promise.all([
@@ -44,11 +44,11 @@ async function sweep(): Promise<void> {
   }
 }
 
-/** Without Compose, which reads its file anew and may be gone: by its labels. */
+/** Removes a project by its labels, without Compose, whose file may be gone. */
 const removal = (project: string): readonly string[] => {
   const all = (what: string) => `docker ${what} --quiet --filter label=com.docker.compose.project=${project}`
   return [
-    // A container that is paused is removed as well.
+    // Also removes a paused container.
     `${all('ps --all')} | xargs -r docker rm --force --volumes`,
     `${all('network ls')} | xargs -r docker network rm`,
   ]
@@ -56,7 +56,7 @@ const removal = (project: string): readonly string[] => {
 
 const projects = new Set<string>()
 let hooked = false
-/** Of this process. Synchronous, because an exit handler cannot wait. */
+/** Removes the projects of this process. Synchronous, because an exit handler cannot wait. */
 export function removeProjects(): void {
   for (const project of projects) {
     projects.delete(project)
@@ -107,12 +107,12 @@ export class Project {
     hookExits()
   }
 
-  /** As Compose does it; its words are heard. */
+  /** Runs Compose, and prints its messages. */
   async compose(argv: readonly string[], aloud = true): Promise<string> {
     return command([...this.#compose, ...argv], { env: this.#env, aloud, within: 600_000 })
   }
 
-  /** The container of the service, which keeps its id while it is only stopped and started. */
+  /** Returns the container of the service. Its id stays the same when it is stopped and started. */
   async container(service: string): Promise<string> {
     const known = this.#containers.get(service)
     if (known !== undefined) return known
@@ -122,7 +122,7 @@ export class Project {
     return id
   }
 
-  /** `docker WORDS CONTAINER…` */
+  /** Runs `docker WORDS CONTAINER…`. */
   async docker(words: readonly string[], services: readonly string[]): Promise<string> {
     return command(['docker', ...words, ...(await Promise.all(services.map((one) => this.container(one))))])
   }
@@ -137,7 +137,7 @@ export class Project {
 
   async down(): Promise<void> {
     await this.compose(['down', '--volumes', '--remove-orphans', '--timeout', '15'])
-    // What Compose has left is removed as in every other exit path.
+    // Removes what Compose has left, as in every other exit path.
     removeProjects()
   }
 }

@@ -1,4 +1,4 @@
-/** The lab's Prometheus, asked from this machine. Refuses to know what ought to be there. */
+/** Asks the lab's Prometheus from this machine. Does not know the expected values. */
 import { eventually } from '../../src/lab/wait.ts'
 import type { Project } from './project.ts'
 
@@ -26,12 +26,12 @@ export class PrometheusView {
     return answer.data
   }
 
-  /** Series and values at that moment (seconds since the epoch). */
+  /** Returns series and values at that time (seconds since the epoch). */
   async query(expression: string, at = Date.now() / 1_000): Promise<readonly Sample[]> {
     return (await this.#ask('query', { query: expression, time: `${at}` })).result
   }
 
-  /** Routers whose last scrape succeeded. */
+  /** Returns the number of routers whose last scrape succeeded. */
   async up(): Promise<number> {
     return (await this.query('up == 1')).length
   }
@@ -42,13 +42,13 @@ export class PrometheusView {
     await eventually(`Prometheus to scrape ${wanted} routers`, isUp, up, { within: 60_000, every: 250 })
   }
 
-  /** Rules that were read; one that could not be evaluated is not counted. */
+  /** Returns the number of loaded rules, without those that could not be evaluated. */
   async rules(): Promise<number> {
     const { groups }: { groups: { rules: { health: string }[] }[] } = await this.#ask('rules')
     return groups.flatMap(({ rules }) => rules).filter(({ health }) => health !== 'err').length
   }
 
-  /** Routers that said Active of every family at that moment. */
+  /** Returns the routers that were Active in every family at that time. */
   async actives(at: number): Promise<readonly string[]> {
     const found = await this.query('count by (instance) (holdfast_vrrp_state{state="Active"} == 1) == 2', at)
     return found.map(({ metric }) => (metric.instance ?? '').replace(/:.*/, ''))

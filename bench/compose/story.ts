@@ -1,6 +1,7 @@
 /**
- * A fault, and what came of it as the client saw it and as Prometheus did. Decides what is looked at: a rest before,
- * the fault until another node rests with the addresses, the mending until the first one does. Refuses to know the faults.
+ * A fault and its consequences, as the client and Prometheus saw them. Decided here: what is observed: a rest before,
+ * the fault until another node rests with the addresses, and the repair until the first one does. Does not know the
+ * faults.
  */
 import { monotonicMs, sleep } from '../../src/lab/wait.ts'
 import type { Sight } from './client-view.ts'
@@ -8,21 +9,21 @@ import type { Fault } from './faults.ts'
 import { ADDRESSES, type Lab } from './lab.ts'
 import type { PrometheusView } from './prometheus-view.ts'
 
-/** By address. */
+/** Results by address. */
 export type Sights = Readonly<Record<string, Sight>>
-/** A node that was alone with both addresses, as the client saw it, and whom Prometheus had as Active then. */
+/** A node that had both addresses alone, as the client saw it, and the nodes that Prometheus had as Active then. */
 export type Rest = { readonly owner: string; readonly actives: readonly string[] }
 export type Row = {
   readonly name: string
   readonly title: string
   readonly before: Rest
-  /** Of a split: those who were Active on both its sides. */
+  /** Of a split: the nodes that were Active on its two sides. */
   readonly during: Rest | { readonly parted: readonly string[] }
   readonly after: Rest
   readonly fault: Sights
-  /** From the mending on. */
+  /** Results from the repair on. */
   readonly back: Sights
-  /** In which two said that they have an address, the longer of the two times, ms. */
+  /** Longer of the two times in which two nodes claimed an address, ms. */
   readonly overlapMs: number
   readonly tookMs: number
 }
@@ -30,21 +31,21 @@ export type Row = {
 /** The whole story, as --json writes it. */
 export type Summary = {
   readonly compose: number
-  /** Routers that Prometheus scrapes at the end. */
+  /** Number of routers that Prometheus scrapes at the end. */
   readonly up: number
-  /** Of Prometheus, without those that cannot be evaluated. */
+  /** Number of Prometheus's rules, without those that cannot be evaluated. */
   readonly rules: number
-  /** How often the addresses moved from one rest to the next. */
+  /** Number of moves of the addresses from one rest to the next. */
   readonly changes: number
   readonly changesByPrometheus: number
   readonly tookMs: number
   readonly rows: readonly Row[]
 }
 
-/** How long a split lasts: more than two Active_Down_Intervals. */
+/** Milliseconds of a split: more than two Active_Down_Intervals. */
 const SPLIT = 3_000
 
-/** Mended in every case: what follows, and the machine, must not find it. */
+/** Repairs the fault in every case, for the next steps and for the machine. */
 async function whileItLasts<T>(fault: Fault, lab: Lab, look: () => Promise<T>): Promise<T> {
   try {
     await fault.strike(lab)
@@ -83,10 +84,10 @@ export async function play(fault: Fault, lab: Lab, prometheus: PrometheusView): 
   return { name, title, before, during, after, fault: seen, back: sights(mendedAt), overlapMs, tookMs }
 }
 
-/** How often another node had the addresses than at the rest before. */
+/** Returns how often another node had the addresses than at the rest before. */
 export const changesOf = (owners: readonly string[]): number =>
   owners.filter((owner, i) => i > 0 && owner !== owners[i - 1]).length
 
-/** All rests in their order. */
+/** Returns all rests in order. */
 export const restsOf = (rows: readonly Row[]): readonly Rest[] =>
   rows.flatMap(({ before, during, after }) => [before, ...('parted' in during ? [] : [during]), after])

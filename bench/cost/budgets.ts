@@ -1,6 +1,6 @@
 /**
- * The budgets of an idle daemon (docs/cost.md, Budgets) beside what was measured, keepalived's next to it. Decides which cell each
- * budget is about, and that what was not measured is neither kept nor missed. Pure.
+ * The budgets of an idle daemon (docs/cost.md, Budgets) beside the measurements, with keepalived's. Decided here:
+ * which cell belongs to each budget, and that a budget without a measurement is neither met nor missed. Pure.
  */
 import { spreadOf } from '../failover/statistics.ts'
 import { priceOf } from './check-report.ts'
@@ -15,7 +15,7 @@ type Budget = {
   readonly figure: (result: Result, daemon: CostDaemon) => Figure | undefined
 }
 
-/** Multicast, fewest nodes: what grows with nodes is another question. */
+/** Returns the cell with multicast and the fewest nodes. Growth with the number of nodes is another question. */
 function cellOf({ cells }: Result, daemon: CostDaemon, intervalMs: number, routers: number): CellResult | undefined {
   const [fewest] = cells
     .filter((cell) => cell.daemon === daemon && cell.intervalMs === intervalMs && cell.routers === routers)
@@ -46,7 +46,7 @@ const check = (asks: string, limit: number): Budget => ({
 const largest = (values: readonly number[]): Figure | undefined =>
   values.length === 0 ? undefined : { value: Math.max(...values) }
 
-/** Memory does not depend on who else wants a CPU. */
+/** Memory does not depend on other processes that need a CPU. */
 const MEMORY: readonly Budget[] = [
   {
     ...{ of: 'RSS MiB, one router, the largest of all nodes', limit: 70, text: (value) => value.toFixed(1) },

@@ -1,7 +1,8 @@
 /**
- * What one health check costs, and how many a CPU second pays for: nodes side by side, each alone and Active, that ask nothing, one
- * thing, or many of a kind once a second. Decides that launchers and programs count with the daemon, not the service that
- * is asked; keepalived asks with a program, because it has nothing else. Refuses to judge.
+ * Measures the cost of one health check, and how many checks a CPU second pays for. Nodes run side by side, each alone
+ * and Active. They have no check, one check, or many of one kind once a second. Decided here: launchers and programs
+ * count with the daemon, and the target does not. keepalived checks with a program, because it has nothing else. Does
+ * not judge.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,7 +22,7 @@ import type { CheckCost, CostDaemon } from './result.ts'
 type Question = { readonly daemon: CostDaemon; readonly asks: string; readonly count: number }
 
 const HOLDFAST_ASKS = ['http', 'https', 'tcp', 'exec', 'process', 'file']
-/** OpenShift's own asks with curl; there is nothing cheaper than true. */
+/** OpenShift's own script uses curl. No program is cheaper than true. */
 const KEEPALIVED_ASKS: Readonly<Record<string, string>> = {
   http: '/usr/bin/curl -o /dev/null -sf http://127.0.0.1:8080/',
   https: '/usr/bin/curl -o /dev/null -ksf https://127.0.0.1:8443/',
@@ -85,7 +86,7 @@ class AskingNode {
     this.account = new ProcessAccount(this.#daemon.kind === 'holdfast' ? this.#daemon.process.pid : this.#daemon.pid)
   }
 
-  /** Ended so far; keepalived does not say: as configured. */
+  /** Number of finished runs. keepalived reports none, so the configured number counts. */
   async runs(): Promise<number> {
     const { asks, count } = this.question
     if (asks === 'nothing') return 0
@@ -114,13 +115,13 @@ async function serve(lab: Lab, authority: Authority, position: number): Promise<
   await service.line(/listening/, 20_000)
 }
 
-/** Side by side. */
+/** Measures all nodes side by side. */
 export async function checkCosts(asked: readonly Question[], { warmUp, seconds }: Span): Promise<readonly CheckCost[]> {
   const lab = createLab({ routers: asked.length, clients: [] })
   const authority = createAuthority()
   const nodes: AskingNode[] = []
   try {
-    // What the others advertise would be this one's work, too.
+    // Advertisements of the other nodes would add to this node's work.
     for (const { port } of lab.routers) ip(lab.bridge, `link set dev ${port} type bridge_slave isolated on`)
     for (const [i, question] of asked.entries()) {
       if (question.asks !== 'nothing') await serve(lab, authority, i + 1)

@@ -1,18 +1,18 @@
 /**
- * What checks cost, as Markdown. Decides that a check is what a daemon takes with it less what it takes without, in the same
- * run. Pure.
+ * The cost of checks as Markdown. Decided here: the cost of a check is the cost of a daemon with it less the cost
+ * without it, in the same run. Pure.
  */
 import type { CheckCost, Result } from './result.ts'
 import { mib, rows, seconds, weatherText } from './table.ts'
 
 export type CheckPrice = {
-  /** CPU s/min of one check at the rate at which it ran. */
+  /** CPU s/min of one check at its rate. */
   readonly each: number
-  /** Checks that one CPU second pays for. */
+  /** Number of checks that one CPU second pays for. */
   readonly perCpuSecond: number
 }
 
-/** Undefined: nothing was asked, or the difference is lost in the noise. */
+/** Returns `undefined` without checks, or if the difference is below the noise. */
 export function priceOf(cost: CheckCost, all: readonly CheckCost[]): CheckPrice | undefined {
   const without = all.find(
     ({ daemon, count, asks }) => daemon === cost.daemon && count === cost.count && asks === 'nothing',

@@ -1,7 +1,7 @@
 /**
- * How soon health checks notice, and what they do to advertisements: `node bench/cost/checks.mjs [notice|lateness]…
- * [--seconds N] [--runs N]` (root; build first: make build). Decided here: which moments count. What checks cost is
- * `npm run bench:cost -- --part checks`. Refuses to judge: the budgets are in docs/cost.md.
+ * Measures how soon health checks notice a failure, and their effect on advertisements: `node bench/cost/checks.mjs
+ * [notice|lateness]… [--seconds N] [--runs N]` (root; build first: make build). Decided here: which times count. The
+ * cost of checks is measured by `npm run bench:cost -- --part checks`. Does not judge: the budgets are in docs/cost.md.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -22,7 +22,10 @@ const quantile = (values, q) => sorted(values)[Math.min(values.length - 1, Math.
 const figures = (values) =>
   [0, 0.5, 0.95, 0.99, 1].map((q) => quantile(values, Math.min(q, 0.999999)).toFixed(2)).join(' / ')
 
-/** In the node's namespace: http on 8080, https on 8443 without tickets (every handshake is a full one), tcp on 8081. */
+/**
+ * Serves in the node's namespace: http on 8080, https on 8443 without tickets (every handshake is a full one), tcp on
+ * 8081.
+ */
 function serve(folder) {
   const options = {
     key: readFileSync(join(folder, 'key.pem')),
@@ -36,7 +39,7 @@ function serve(folder) {
   secure.listen(8443, '127.0.0.1', () => console.log('listening'))
 }
 
-/** In the peer's namespace: the kernel's receive times of advertisements, in ms, until it is told to end. */
+/** Records in the peer's namespace the kernel's receive times of advertisements, in ms, until it is ended. */
 function witness() {
   const native = createRequire(import.meta.url)('node-gyp-build')(join(ROOT, 'native'))
   const socket = new native.NativeSocket(2, 3, 112, 64, 256)
@@ -148,12 +151,12 @@ async function main() {
   if (wanted.includes('notice')) {
     for (const kind of ['http', 'https', 'tcp']) {
       let served = await server()
-      // What is noticed in a small part of this came by an event.
+      // A failure that is noticed much sooner than this interval was noticed by an event.
       const daemon = await holdfast([{ name: kind, ...kinds[kind], interval: '3s' }], '1s')
       const took = []
       for (let run = 0; run < runs; run++) {
         const at = daemon.lines.length
-        // A server that ends an idle connection sooner than 5 s after its begin is taken for one that always does.
+        // If a server ends an idle connection within 5 s of its begin, the daemon assumes that it always does.
         await sleep(6_000)
         const killedAt = Date.now()
         await end(served, 'SIGKILL')
@@ -193,6 +196,6 @@ function spawnQuietly(command, argv) {
   try {
     execFileSync(command, argv, { stdio: 'ignore' })
   } catch {
-    // It was not there.
+    // The folder did not exist.
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Checks that fail ten times a second for as long as is said, in the daemon as it is: what is left over of a run (memory,
- * descriptors, processes) must not add up. Decides which failures; refuses to judge: the figures go to docs/cost.md. HF_COLLECT=1 shows
- * what is left of the heaps when garbage is gone (thread-memory.mjs).
+ * Runs checks that fail ten times a second in a real daemon. What remains of a run (memory, descriptors, processes)
+ * must not add up. Decided here: which failures. Does not judge: the figures go to docs/cost.md. HF_COLLECT=1 shows the
+ * heaps after a garbage collection (thread-memory.mjs).
  *   node build/bench/cost/failing-checks.js [minutes, 60 by default]
  */
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -33,7 +33,7 @@ try {
     '8080',
   ])
   await service.line(/listening/, 10_000)
-  // Takes connections into its queue and never answers.
+  // Accepts connections into its queue and never answers.
   const hung = new LoggedProcess(lab, host, [
     process.execPath,
     '-e',
@@ -68,7 +68,7 @@ try {
     [...watched, `HF_THREAD_MEMORY=${memory}`],
   )
   await daemon.ready()
-  /** In use now, of each thread; garbage that V8 has not collected yet included. */
+  /** Returns the memory in use of each thread, with garbage that V8 has not collected yet. */
   const heapsMb = () => {
     const lines = readFileSync(memory, 'utf8').trim().split('\n')
     const looks = lines.map((text): { threadId: number; used: number } => JSON.parse(text))

@@ -1,6 +1,6 @@
 /**
- * How a cost grows: the straight line through what was measured (least squares), and how far the worst point is from it.
- * Decides that a cell that was not as it should be is no point. Pure.
+ * How a cost grows: the straight line through the measurements (least squares), and the distance of the worst point
+ * from it. Decided here: a cell in trouble is no point. Pure.
  */
 import { type Cell, type CellResult, cpuOf, memoryIn, type NodeCost, rssMiB } from './result.ts'
 
@@ -13,7 +13,7 @@ export type Line = {
   readonly points: number
 }
 
-/** Undefined: fewer than two different x. */
+/** Returns `undefined` for fewer than two different x. */
 export function lineThrough(points: readonly Point[]): Line | undefined {
   const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length
   const [x, y] = [mean(points.map((one) => one.x)), mean(points.map((one) => one.y))]
@@ -27,7 +27,7 @@ export function lineThrough(points: readonly Point[]): Line | undefined {
 
 export type Growth = Omit<Cell, 'routers' | 'nodes'> & {
   readonly along: 'routers' | 'nodes'
-  /** What the other one was. */
+  /** Value of the other axis. */
   readonly fixed: number
   readonly role: NodeCost['role']
   readonly cpu: Line
@@ -48,7 +48,7 @@ function growthOf(cells: readonly CellResult[], along: Growth['along'], role: No
   return [{ daemon, intervalMs, transport, along, fixed: along === 'routers' ? nodes : routers, role, cpu, rss }]
 }
 
-/** Every line that the cells allow, in their order. */
+/** Returns every line that the cells allow, in order. */
 export function growth(all: readonly CellResult[]): readonly Growth[] {
   const cells = all.filter(({ trouble }) => trouble === undefined)
   return (['routers', 'nodes'] as const).flatMap((along) => {

@@ -1,7 +1,7 @@
 /**
- * A group of equal nodes with so many virtual routers on one interface, all of them Active on the first. Decides how both
- * daemons are configured alike, each with what it has on by default, and when the group is as it should be. Refuses to
- * know what is counted.
+ * A group of equal nodes with many virtual routers on one interface, all of them Active on the first. Decided here:
+ * both daemons are configured alike, each with its defaults, and when the group is in the wanted state. Does not know
+ * what is counted.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -35,7 +35,7 @@ function holdfastTop(cell: Cell, host: Host, priority: number, peers: readonly s
     ...{ name: `v${vrid}`, vrid, interface: 'eth0', addresses: [vipOf(vrid)], priority },
     ...{ advertisementInterval: `${cell.intervalMs}ms`, ...(cell.transport === 'unicast' ? unicast : {}) },
   }))
-  // The port for /metrics is open, as it is when nobody says otherwise.
+  // The port for /metrics is open, as by default.
   return { api: { listen: '127.0.0.1:9655' }, virtualRouters }
 }
 
@@ -44,7 +44,7 @@ export class FleetNode {
   readonly role: 'Active' | 'Backup'
   readonly #daemon: Holdfast | Keepalived
 
-  /** At position 1, 2, … of the group; 1 is to be Active. */
+  /** A node at position 1, 2, … of the group. The first is to be Active. */
   constructor(lab: Lab, cell: Cell, position: number) {
     const host = lab.router(position)
     const priority = PRIORITIES[position - 1] ?? 1
@@ -64,7 +64,7 @@ export class FleetNode {
     }
   }
 
-  /** By the daemon's own account; empty where it gives none. */
+  /** States that the daemon reports; empty if it reports none. */
   async sight(): Promise<Sight> {
     if (this.#daemon.kind === 'keepalived') return sightOfLog(this.#daemon.lines.map(({ text }) => text))
     const routers = (await this.#daemon.snapshot())?.routers ?? []
@@ -86,7 +86,7 @@ export class FleetNode {
 
   async end(): Promise<void> {
     if (!this.ended) this.#daemon.terminate()
-    // One that is overwhelmed may not come to it; it ends with the lab.
+    // An overwhelmed daemon may not end in time. It ends with the lab.
     await Promise.race([this.#daemon.exited, sleep(10_000)])
   }
 }

@@ -1,6 +1,7 @@
 /**
- * What a group costs when nothing happens: started, left alone until compilers are through, then counted. Decides when a
- * cell cannot be measured: the group never was as it should be, or did not stay so. Throws nothing that a cell can say.
+ * Measures the cost of an idle group: started, left alone until the compilers are done, then counted. Decided here:
+ * when a cell cannot be measured: the group never reached its state, or did not keep it. Does not throw for an error
+ * that a cell can record.
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { createLab } from '../../src/lab/lab.ts'
@@ -17,7 +18,7 @@ const sights = (nodes: readonly FleetNode[]): Promise<readonly Sight[]> =>
   Promise.all(nodes.map((node) => node.sight()))
 
 const NOTHING: Sight = new Map()
-/** Empty: none. */
+/** Returns the trouble of a group; empty for none. */
 function troubleOf(nodes: readonly FleetNode[], { routers }: Cell, now: readonly Sight[], before = now, seconds = 0) {
   const each = nodes.map(({ role }, i) => troubleIn(role, routers, now[i] ?? NOTHING, before[i] ?? NOTHING, seconds))
   return each.filter((text) => text !== undefined).join('; ')
@@ -43,7 +44,7 @@ async function settled(nodes: readonly FleetNode[], cell: Cell): Promise<string>
   }
 }
 
-/** Counts whatever state the group is in: what an unstable one takes is a figure, too. */
+/** Counts in every state of the group, because the cost of an unstable group is a figure too. */
 async function count(nodes: readonly FleetNode[], cell: Cell, { warmUp, seconds }: Span) {
   const unsettled = await settled(nodes, cell)
   const accounts = nodes.map(({ pid }) => new ProcessAccount(pid))

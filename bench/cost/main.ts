@@ -1,6 +1,6 @@
 /**
- * `npm run bench:cost`: what a daemon costs when nothing happens, keepalived in turn beside it, because ratios count and
- * absolutes are weather. Decides the order, and that what was measured is on disk before the next begins.
+ * `npm run bench:cost`: measures the cost of an idle daemon, with keepalived in turn, because ratios count more than
+ * absolute figures. Decided here: the order, and that each measurement is on disk before the next one begins.
  */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -29,7 +29,7 @@ import {
 } from './result.ts'
 import { startTimes } from './start-time.ts'
 
-// Node reads such a file before its first line, 36 ms for a distribution's: this shell's environment is no daemon's.
+// Node reads such a file before its first line, which takes 36 ms for a distribution's. A daemon has no such variable.
 delete process.env.NODE_EXTRA_CA_CERTS
 
 const say = (text: string): void => void process.stderr.write(`${text}\n`)
@@ -64,7 +64,7 @@ function recorded(): Result {
   return JSON.parse(readFileSync(path, 'utf8'))
 }
 
-/** A line for each cell, so that a change of the file can be read. */
+/** Writes a line for each cell, so that changes of the file are readable. */
 function resultText({ cells, starts, checks, ...rest }: Result): string {
   const brief = (_: string, value: unknown) => (typeof value === 'number' ? Number(value.toFixed(5)) : value)
   const lines = (list: readonly unknown[]) => list.map((one) => `\n  ${JSON.stringify(one, brief)}`).join(',')

@@ -1,4 +1,7 @@
-/** The cost benchmark's command line. Decides what is accepted, which cells are meant by it, and how long they take. Pure. */
+/**
+ * The command line of the cost benchmark. Decided here: what is accepted, which cells it selects, and how long they
+ * take. Pure.
+ */
 import { parseArgs } from 'node:util'
 import type { Cell, CostDaemon, Transport } from './result.ts'
 
@@ -13,17 +16,17 @@ export type Options = {
   readonly warmUp: number
   readonly runs: number
   readonly checks: number
-  /** Groups that are counted at the same time. */
+  /** Number of groups that are counted at the same time. */
   readonly groups: number
-  /** What the last run into the same directory measured undisturbed is kept. */
+  /** True to keep undisturbed measurements of the last run into the same directory. */
   readonly resume: boolean
   readonly out: string
   readonly does: 'measure' | 'list' | 'render' | 'help'
 }
 
 /**
- * Advertisements a second, with who hears them, at which the groups on a machine begin to cost each other caches and turns.
- * At 2600 on two CPUs (six groups at 10 ms) pressure was 70 %, and no group stayed as it was.
+ * Received advertisements a second at which the groups of a machine begin to disturb each other. At 2600 on two CPUs
+ * (six groups at 10 ms) pressure was 70 %, and no group kept its state.
  */
 const BUSY = 800
 
@@ -78,7 +81,10 @@ type Axes = Record<'intervals' | 'routers' | 'nodes', readonly number[]> & {
   readonly transports: readonly Transport[]
 }
 
-/** A star, not a cube: routers grow at the first number of nodes, nodes at the first of routers. Daemons take turns. */
+/**
+ * Returns the cells. Routers grow at the first number of nodes, nodes at the first number of routers. Daemons take
+ * turns.
+ */
 function cellsOf({ daemons, intervals, routers, nodes, transports }: Axes): readonly Cell[] {
   const shapes = transports.flatMap((transport, place) =>
     nodes.flatMap((count, i) =>
@@ -92,10 +98,10 @@ function cellsOf({ daemons, intervals, routers, nodes, transports }: Axes): read
   )
 }
 
-/** Around what is counted: a LAN, the group's first seconds, the end of all; more where many start. */
+/** Seconds around a measurement: LAN, start and end of the group; more for many routers. */
 const aroundSeconds = ({ intervalMs, routers }: Cell): number => 4 + (4 * intervalMs) / 1000 + routers / 25
 
-/** Each part is counted at the same time: neighbours in the order, as many as go together. */
+/** Groups cells that are counted at the same time: neighbours in the order, as many as may run together. */
 export function parties({ cells, groups }: Pick<Options, 'cells' | 'groups'>): readonly (readonly Cell[])[] {
   const rate = ({ intervalMs, routers, nodes }: Cell) => (routers * nodes * 1_000) / intervalMs
   const found: Cell[][] = []
@@ -117,7 +123,7 @@ export function expectedSeconds({ parts, seconds, warmUp, runs, daemons, ...opti
   )
 }
 
-/** Throws what `isWrong` knows. */
+/** Throws the errors that `isWrong` finds. */
 export function readOptions(argv: readonly string[], out: string): Options {
   const text = (otherwise: string) => ({ type: 'string', default: otherwise }) as const
   const flag = { type: 'boolean', default: false } as const

@@ -1,7 +1,7 @@
 /**
- * What a daemon with all its processes has used: CPU time of those that are and of those that were, memory of each. Decides
- * that a cgroup counts (version 2, to the microsecond, a child that has ended included) wherever one may be made, and
- * /proc/PID/stat where not. Refuses to know what the daemon is.
+ * Resources of a daemon with all its processes: CPU time of the present and the past ones, memory of each. Decided
+ * here: a cgroup counts (version 2, to the microsecond, with ended children) if one can be made, otherwise
+ * /proc/PID/stat. Does not know the daemon.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,11 +16,11 @@ function removeQuietly(group: string): void {
   try {
     rmdirSync(group)
   } catch {
-    // Somebody is still in there, or it is gone; an empty group costs nothing.
+    // The group still has a process, or is gone. An empty group costs nothing.
   }
 }
 
-/** Of runs that were interrupted. */
+/** Removes groups of interrupted runs. */
 function sweepGroups(parent: string): void {
   for (const name of readdirSync(parent).filter((each) => each.startsWith(PREFIX))) {
     const pid = /^(\d+)x\d+$/.exec(name.slice(PREFIX.length))?.[1]
@@ -38,7 +38,7 @@ function groupHere(): string | undefined {
     mkdirSync(folder)
     return folder
   } catch {
-    // Not ours to make: a container, mostly.
+    // Groups cannot be made here, which is usual in a container.
     return undefined
   }
 }
@@ -48,7 +48,7 @@ export class ProcessAccount {
   readonly #group = groupHere()
   readonly counted: 'cgroup' | 'stat'
 
-  /** Of the process and what descends from it, now and later; CPU time counts from here. */
+  /** Counts the process and its descendants, present and future. CPU time counts from now. */
   constructor(pid: number) {
     this.#pid = pid
     this.counted = this.#group === undefined || !this.#enter(this.#group) ? 'stat' : 'cgroup'
@@ -70,7 +70,7 @@ export class ProcessAccount {
       try {
         return sum + statOf(readFileSync(`/proc/${pid}/stat`, 'utf8')).cpuSeconds
       } catch {
-        // Ended in between: its parent has it now.
+        // The process ended meanwhile, and its parent has its time now.
         return sum
       }
     }, 0)
@@ -88,7 +88,7 @@ export class ProcessAccount {
     })
   }
 
-  /** When all its processes are gone. */
+  /** Call when all its processes are gone. */
   close(): void {
     if (this.#group !== undefined) removeQuietly(this.#group)
   }

@@ -1,6 +1,6 @@
 /**
- * What the kernel writes about a process, as numbers: /proc/PID/stat, smaps_rollup, and a cgroup's cpu.stat. Decides which
- * fields count. Pure: refuses to know which processes are looked at and when.
+ * Reads what the kernel writes about a process: /proc/PID/stat, smaps_rollup, and a cgroup's cpu.stat. Decided here:
+ * which fields count. Pure. Does not know which processes are read, and when.
  */
 
 /** USER_HZ of Linux on every architecture that we build for. */
@@ -9,15 +9,15 @@ const TICKS_PER_SECOND = 100
 export type Stat = {
   readonly name: string
   readonly threads: number
-  /** Of the process and of the children that it has waited for. */
+  /** CPU time of the process and of the children that it has reaped. */
   readonly cpuSeconds: number
 }
 
-/** The name stands in parentheses and may hold anything, a parenthesis and a space too: the last one ends it. */
+/** The name stands in parentheses and may contain a parenthesis or a space. The last parenthesis ends it. */
 export function statOf(text: string): Stat {
   const [open, close] = [text.indexOf('('), text.lastIndexOf(')')]
   if (open < 0 || close < open) throw new Error(`Cannot read /proc/PID/stat: "${text.slice(0, 60)}"`)
-  // state is field 3: utime, stime, cutime, cstime are 14 to 17, num_threads is 20.
+  // state is field 3. utime, stime, cutime and cstime are fields 14 to 17, num_threads is 20.
   const fields = text
     .slice(close + 2)
     .split(' ')
@@ -28,30 +28,31 @@ export function statOf(text: string): Stat {
 
 export type Memory = { readonly rssKiB: number; readonly pssKiB: number }
 
-/** Undefined: the process has no memory of its own (it has ended). */
+/** Returns `undefined` for a process without memory of its own (it has ended). */
 export function memoryOf(rollup: string): Memory | undefined {
   const field = (name: string) => new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(rollup)?.[1]
   const [rss, pss] = [field('Rss'), field('Pss')]
   return rss === undefined || pss === undefined ? undefined : { rssKiB: Number(rss), pssKiB: Number(pss) }
 }
 
-/** Of all processes that are or were in the group. */
+/** Returns the CPU seconds of all present and past processes of the group. */
 export function groupCpuSeconds(cpuStat: string): number | undefined {
   const usage = /^usage_usec (\d+)$/m.exec(cpuStat)?.[1]
   return usage === undefined ? undefined : Number(usage) / 1e6
 }
 
-/** Where cgroup v2 is mounted, also beside version 1; undefined: nowhere. */
+/** Returns where cgroup v2 is mounted, also beside version 1; `undefined` if nowhere. */
 export function groupMount(mountinfo: string): string | undefined {
-  // "36 25 0:31 / /sys/fs/cgroup rw shared:9 - cgroup2 cgroup2 rw": after the dash is the type, the fifth is the place.
+  // "36 25 0:31 / /sys/fs/cgroup rw shared:9 - cgroup2 cgroup2 rw": the type follows the dash, and field 5 is the
+  // place.
   const line = mountinfo.split('\n').find((one) => / - cgroup2 /.test(one))
   return line?.split(' ')[4]
 }
 
-/** In version 2, of /proc/self/cgroup. */
+/** Returns the path of version 2 in /proc/self/cgroup. */
 export function groupPath(cgroup: string): string {
   return /^0::(.*)$/m.exec(cgroup)?.[1] ?? '/'
 }
 
-/** Of /proc/net/igmp, which writes addresses as the machine holds them. */
+/** Returns whether /proc/net/igmp, which has addresses in host byte order, lists VRRP's group. */
 export const hasJoined = (igmp: string): boolean => /\b(?:120000E0|E0000012)\b/.test(igmp)

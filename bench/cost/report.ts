@@ -1,6 +1,6 @@
 /**
- * The cost benchmark's result as Markdown: every figure of a daemon beside the other's, what could not be measured by name.
- * A pure function of the result. Refuses to judge: budgets.ts does; the reasons are in docs/cost.md.
+ * The result of the cost benchmark as Markdown: each figure beside the other daemon's, and each cell that could not be
+ * measured. A pure function of the result. Does not judge: budgets.ts does, and docs/cost.md has the reasons.
  */
 import { intervalText } from '../failover/report.ts'
 import { spreadOf } from '../failover/statistics.ts'
@@ -18,7 +18,7 @@ import {
 } from './result.ts'
 import { mib, rows, seconds, weatherText } from './table.ts'
 
-/** Every process by name: two of one daemon are not the same. */
+/** Returns every process by name, because the processes of one daemon differ. */
 function eachText(cell: CellResult, role: 'Active' | 'Backup'): string {
   const processes = memoryIn(cell, role)
   if (processes.length === 0) return '–'

@@ -1,6 +1,6 @@
 /**
- * Everything that the cost benchmark knows, as it is written to bench/results/cost.json. Pure: the table is made of this
- * alone. Decides what makes a cell unmeasurable. Refuses to know how anything was measured.
+ * The whole result of the cost benchmark, as written to bench/results/cost.json. Pure: the table needs nothing else.
+ * Decided here: what makes a cell unmeasurable. Does not know how it was measured.
  */
 export type CostDaemon = 'holdfast' | 'keepalived'
 export type Transport = 'multicast' | 'unicast'
@@ -26,33 +26,36 @@ export type NodeCost = {
   readonly processes: readonly ProcessMemory[]
 }
 
-/** How busy the machine was meanwhile. */
+/** Load of the machine during the measurement. */
 export type Weather = {
   /** Share of the time in which some task waited for a CPU (PSI). */
   readonly pressure: number
-  /** Of one minute, at the end. */
+  /** Load average of one minute, at the end. */
   readonly load: number
 }
 
 export type CellResult = Cell &
   Partial<Weather> & {
     readonly at: string
-    /** Absent: the group was never as it should be, or did not stay so; the figures, where there are any, are of that. */
+    /**
+     * Trouble of the group: it never reached its state, or did not keep it. Figures, if any, are of that state. Absent
+     * if none.
+     */
     readonly trouble?: string
     readonly counted?: 'cgroup' | 'stat'
-    /** Of the states of all routers on all nodes, while it was counted. */
+    /** Number of state changes of all routers on all nodes while it was counted. */
     readonly changes?: number
     readonly nodesCost: readonly NodeCost[]
   }
 
 export const START_KINDS = ['holdfast', 'engine', 'keepalived'] as const
 export type StartKind = (typeof START_KINDS)[number]
-/** From before the process is made, ms. */
+/** Times from before the process is made, ms. */
 export type Start = {
   readonly kind: StartKind
-  /** Its interface has joined 224.0.0.18, seen from outside. */
+  /** When its interface joined 224.0.0.18, seen from outside. */
   readonly joinedMs: number
-  /** By its own account. */
+  /** When it reported Backup itself. */
   readonly backupMs: number
 }
 
@@ -87,7 +90,10 @@ export type Result = {
   readonly checkWeather?: Weather
 }
 
-/** Above it, more than the benchmark's own work waited: a figure says more of the machine (bench/failover/result.ts). */
+/**
+ * Above this pressure more than the benchmark's own work waited, and a figure depends more on the machine
+ * (bench/failover/result.ts).
+ */
 export const NOISY_PRESSURE = 0.35
 
 export const isSameCell = (one: Cell, other: Cell): boolean =>
@@ -99,7 +105,10 @@ export const isSameCell = (one: Cell, other: Cell): boolean =>
 
 const isCalm = ({ pressure = 0 }: Partial<Weather>): boolean => pressure <= NOISY_PRESSURE
 
-/** What a run that goes on keeps of an earlier one: all that it is not asked for, and what was as it should be, on a machine that let it. */
+/**
+ * Returns what a resumed run keeps of an earlier one: all that was not asked for, and undisturbed cells without
+ * trouble.
+ */
 export function keptOf(earlier: Result, asked: readonly Cell[], parts: readonly string[]): Result {
   const { cells, starts, startWeather, checks, checkWeather, ...rest } = earlier
   const keeps = (part: string, weather: Weather | undefined): weather is Weather =>
@@ -113,7 +122,7 @@ export function keptOf(earlier: Result, asked: readonly Cell[], parts: readonly 
   }
 }
 
-/** In the order of those given first; others come last. */
+/** Returns the cells in the order of `first`; others come last. */
 export function inOrder(first: readonly Cell[], cells: readonly CellResult[]): readonly CellResult[] {
   const place = (cell: Cell) => {
     const found = first.findIndex((one) => isSameCell(one, cell))
@@ -122,7 +131,7 @@ export function inOrder(first: readonly Cell[], cells: readonly CellResult[]): r
   return [...cells].sort((one, other) => place(one) - place(other))
 }
 
-/** Where two runs were not of the same version, both are said. */
+/** Returns both versions if two runs had different ones. */
 export function bothVersions(
   earlier: Readonly<Record<string, string>>,
   now: Readonly<Record<string, string>>,
@@ -139,7 +148,7 @@ export function bothVersions(
   return { ...earlier, ...Object.fromEntries(said) }
 }
 
-/** Mean of the nodes of a role. */
+/** Returns the mean of the nodes of a role. */
 export function cpuOf(cell: CellResult, role: NodeCost['role']): number | undefined {
   const values = cell.nodesCost.filter((node) => node.role === role).map((node) => node.cpuPerMinute)
   return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0) / values.length
@@ -148,7 +157,7 @@ export function cpuOf(cell: CellResult, role: NodeCost['role']): number | undefi
 const MIB = 1024
 export const rssMiB = (processes: readonly ProcessMemory[]): number =>
   processes.reduce((sum, { rssKiB }) => sum + rssKiB, 0) / MIB
-/** Of the node of the role that has most. */
+/** Returns the processes of the node of the role with the most memory. */
 export function memoryIn(cell: CellResult, role: NodeCost['role']): readonly ProcessMemory[] {
   const [most = []] = cell.nodesCost
     .filter((node) => node.role === role)

@@ -1,15 +1,15 @@
 /**
- * The states of a node's virtual routers at one moment, by its own account. Decides what keepalived's log says of them, and
- * that a router which changed its state and came back has changed. Pure.
+ * The states of a node's virtual routers at one moment, as the node reports them. Decided here: how keepalived's log
+ * shows them, and that a router which changed its state and came back has changed. Pure.
  */
 
-/** Of a router: the state, how often it has changed so far, and why it last did. */
+/** State of a router, number of changes so far, and reason of the last change. */
 export type Standing = { readonly state: string; readonly changes: number; readonly why: string }
 export type Sight = ReadonlyMap<string, Standing>
 
 const STATES: Readonly<Record<string, string>> = { MASTER: 'Active', BACKUP: 'Backup' }
 
-/** keepalived's words; any other state is none that is waited for. */
+/** Returns the states in keepalived's log. Any other state is not waited for. */
 export function sightOfLog(lines: readonly string[]): Sight {
   const sight = new Map<string, Standing>()
   for (const text of lines) {
@@ -24,8 +24,9 @@ export function sightOfLog(lines: readonly string[]): Sight {
 export const changesIn = (sight: Sight): number => [...sight.values()].reduce((sum, { changes }) => sum + changes, 0)
 
 /**
- * What is wrong with a node whose routers should all be in one state; undefined: nothing. A takeover or two on a busy
- * machine cost little beside a minute; a group that has more than one for each router in ten seconds is not idle.
+ * Returns what is wrong with a node whose routers should all be in one state; `undefined` for nothing. A takeover or
+ * two on a busy machine cost little beside a minute. A group with more than one for each router in ten seconds is not
+ * idle.
  */
 export function troubleIn(
   role: string,

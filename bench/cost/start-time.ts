@@ -1,7 +1,8 @@
 /**
- * How long from nothing to a Backup that hears: from before the process is made (`ip netns exec` included) until the
- * interface has joined 224.0.0.18, which is seen from outside and alike for both, and until the daemon calls itself Backup. Decides
- * which moments count: holdfast dates its record itself, keepalived's line counts when it is here (its date has seconds).
+ * Measures the time from before the process is made (`ip netns exec` included) to a Backup that receives. One time is
+ * the interface's join of 224.0.0.18, seen from outside and alike for both daemons. The other is the daemon's own
+ * report of Backup. Decided here: which times count: holdfast dates its record itself, and keepalived's line counts
+ * when it is received, because its date has only seconds.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -30,7 +31,7 @@ function commandOf(lab: Lab, kind: StartKind): readonly string[] {
   return [process.execPath, '--max-semi-space-size=1', join(packageRoot(), 'dist', 'bundle', 'main.js'), ...run]
 }
 
-/** Undefined: the line is about something else. `clock`: what to take from the real time for the monotonic. */
+/** Returns `undefined` for another line. `clock`: realtime minus monotonic time. */
 function backupAt({ text, at }: LoggedLine, clock: number): number | undefined {
   if (/Entering BACKUP STATE/.test(text)) return at
   const time = /"time":(\d+).*"to":"Backup"/.exec(text)?.[1]
@@ -60,11 +61,11 @@ async function startOnce(lab: Lab, kind: StartKind, joined: () => boolean): Prom
   }
 }
 
-/** By turns, so that noise hits all of them. */
+/** Measures in turns, so that noise affects all alike. */
 export async function startTimes(kinds: readonly StartKind[], runs: number, took: (start: Start) => void) {
   const lab = createLab({ routers: 1, clients: [] })
   try {
-    // Holds the door open to the namespace's view of itself.
+    // Keeps the namespace's view of itself open.
     const holder = new LoggedProcess(lab, lab.router(1), ['sleep', 'infinity'])
     const joined = () => hasJoined(readFileSync(`/proc/${holder.pid}/net/igmp`, 'utf8'))
     // `ip netns exec` enters the namespace after it was started.

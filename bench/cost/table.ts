@@ -1,7 +1,7 @@
-/** Markdown tables and the figures in them. Decides how many digits mean something. Pure. */
+/** Markdown tables and their figures. Decided here: how many digits are significant. Pure. */
 import { NOISY_PRESSURE, type Weather } from './result.ts'
 
-/** CPU seconds a minute. */
+/** Returns CPU seconds a minute as text. */
 export const seconds = (value: number): string => (Math.abs(value) < 0.1 ? value.toFixed(4) : value.toFixed(2))
 export const mib = (kib: number): string => (kib / 1024).toFixed(1)
 

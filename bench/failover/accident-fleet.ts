@@ -1,7 +1,7 @@
 /**
- * 255 virtual routers on one interface, all of them on r1: how long until a client is answered at the last address by
- * another node. Decides how they are configured, alike for both daemons, and when all is ready. The last router has the
- * address that the other scenarios watch, so that one of the 255 is measured to the millisecond.
+ * 255 virtual routers on one interface, all of them on r1: the time until another node answers a client at the last
+ * address. Decided here: their configuration, alike for both daemons, and when all is ready. The last router has the
+ * address of the other scenarios, so one of the 255 is measured to the millisecond.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -70,7 +70,7 @@ function start(lab: Lab, cell: Cell, position: number): Daemon {
   return new Holdfast(lab, plan, {}, [], { virtualRouters })
 }
 
-/** The client of all 255. */
+/** The client of all 255 addresses. */
 class FleetClient {
   readonly #process: LoggedProcess
   readonly #moves: { readonly vip: number; readonly at: number; readonly name: string }[] = []
@@ -91,7 +91,7 @@ class FleetClient {
       this.#moves.push({ vip: Number(value.vip), at: Number(value.at), name: String(value.name) })
   }
 
-  /** How many are answered by whom. */
+  /** Returns how many addresses each node answers for. */
   get owners(): Readonly<Record<string, number>> {
     const names = new Map(this.#moves.map(({ vip, name }) => [vip, name]))
     const counts: Record<string, number> = {}
@@ -103,7 +103,7 @@ class FleetClient {
     return this.#moves.at(-1)?.at ?? 0
   }
 
-  /** Silences count from here. */
+  /** Silences count from now. */
   begin(): void {
     this.#process.signal('SIGUSR1')
   }
@@ -141,7 +141,7 @@ async function happen(lab: Lab, cell: Cell, turn: Turn, strike: (daemon: Daemon)
     await eventually(`r1 to answer at ${COUNT} addresses`, settled, () => client.owners, { within, every: 100 })
     await observation.answeredBy('r1')
     await turn.ready()
-    // The repeated announcements of 255 routers, a part of the start.
+    // The repeated announcements of 255 routers belong to the start.
     await sleep(6_000 + Math.random() * cell.intervalMs)
     const [daemon] = daemons
     if (daemon === undefined) throw new Error('no daemon was started')

@@ -1,13 +1,13 @@
 /**
- * Where an accident happens: a lab that is gone afterwards, in every exit path, with all that ran in it. Refuses to know
- * what happens there.
+ * The place of an accident: a lab that is removed in every exit path, with all its processes. Does not know what
+ * happens there.
  */
 
 import { createLab, type Lab } from '../../src/lab/lab.ts'
 import { namespacesStarting } from '../../src/lab/leftovers.ts'
 import { PRIORITIES } from './accident.ts'
 
-/** A daemon that outlives its run would disturb all that follow. */
+/** A daemon that outlives its run would disturb all later runs. */
 function expectGone({ bridge }: Lab): void {
   const left = namespacesStarting(bridge.replace(/br$/, ''))
   if (left.length > 0) throw new Error(`Left behind: ${left.join(', ')}`)

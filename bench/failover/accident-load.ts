@@ -1,6 +1,6 @@
 /**
- * Nothing fails, and who takes over nevertheless: under CPU load and under loss of advertisements, with and without
- * real-time priority. Decides how often a Backup took over, by what was on the wire. Refuses to know how load is made.
+ * Takeovers without a fault: under CPU load and under loss of advertisements, with and without real-time priority.
+ * Decided here: how often a Backup took over, from what was on the wire. Does not know how load is made.
  */
 
 import { frrSource } from '../../src/lab/daemons/frr.ts'
@@ -17,13 +17,13 @@ const LOOPS = [2, 4] as const
 const LOSSES = [5, 10, 20] as const
 const BACKUPS = 2
 
-/** Its bridge has a namespace of its own, in which is looked and where packets are lost. */
+/** Returns the lab whose bridge has a namespace of its own: there the wire is observed and packets are dropped. */
 function bridged({ lab }: Stage): Lab {
   if (lab instanceof Lab) return lab
   throw new Error('Cannot look at the bridge of this lab')
 }
 
-/** Where its advertisements come from. */
+/** Returns the source of the host's advertisements. */
 function sourceOf({ cell }: Stage, host: Host): string {
   if (cell.family === 4) return host.address
   if (cell.lineUp === 'frr') return frrSource(host)
@@ -87,7 +87,7 @@ export const LOAD_ACCIDENTS: readonly Accident[] = [
     disturbed(
       {
         ...{ name: `loss${percent}`, title: `false takeovers, ${percent} % of the advertisements lost` },
-        // The capture that counts them takes a CPU for a second when it starts.
+        // The capture that counts takeovers needs a CPU for a second at its start.
         company: { kind: 'losses', most: 4 },
       },
       (stage) => loseAdvertisements(bridged(stage), percent),

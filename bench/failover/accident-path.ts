@@ -1,18 +1,23 @@
 /**
- * What happens to cables: r1 or all routers are cut off and come back, with the carrier or without. Decides how long both
- * sides of a cut are alone before it is healed. Refuses to know what happens to daemons.
- * In the partition the client hears all three routers, who do not hear each other: the commonest split brain (multicast
- * that does not arrive), and the one that can mislead a client.
+ * Accidents of cables: r1 or all routers are cut off and return, with or without loss of carrier. Decided here: how
+ * long both sides of a cut are alone before it heals. Does not know accidents of daemons. In the partition the client
+ * receives all three routers, which do not receive each other. This is the most common split brain (multicast that does
+ * not arrive), and one that can mislead a client.
  */
 import { monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { type Accident, afterMove, downMs, EQUAL, nothing, only, PRIORITIES, type Stage, silence } from './accident.ts'
 
-/** A blackhole after a heal takes up to 8 s (a neighbour entry's delay and probes), and more for a client that is idle. */
+/**
+ * Milliseconds. A misled client needs up to 8 s after a heal (a neighbour entry's delay and probes), and an idle client
+ * more.
+ */
 const LED_ASTRAY = 9_000
-/** The last announcement after a takeover comes after 5 s, with either daemon, and would hide a stale entry. */
+/**
+ * Milliseconds. The last announcement of a takeover comes after 5 s, with either daemon, and would hide a stale entry.
+ */
 const ANNOUNCED = 5_500
 
-/** Both sides Active for two Active_Down_Intervals at least, the client following the second. */
+/** Both sides are Active for at least two Active_Down_Intervals, and the client follows the second. */
 async function cutForLong({ cell, lab, observation }: Stage): Promise<void> {
   await sleep(ANNOUNCED)
   const down = downMs(cell)
@@ -49,7 +54,7 @@ const healed = (shape: Pick<Accident, 'name' | 'title' | 'before' | 'prepare' | 
     title: `${shape.title}${title}`,
     group: { forward, freshNeighbour: fresh },
     theory: nothing,
-    // Four at a time lost 15 ms together, now and then, where one alone loses none.
+    // Four at a time occasionally lost 15 ms together, while one alone loses none.
     company: { kind: 'heals', most: 2 },
     windowMs: (cell) => afterMove(cell, LED_ASTRAY),
   }))
@@ -82,12 +87,12 @@ export const PATH_ACCIDENTS: readonly Accident[] = [
     name: 'equal',
     title: 'silent death among equals (priority 100, unicast)',
     group: { equal: true },
-    // Ranks are 3 ms apart: with four labs on two CPUs that is less than a CPU makes them wait.
+    // Ranks are 3 ms apart. With four labs on two CPUs a daemon may wait longer than that for a CPU.
     company: { kind: 'equals', most: 2 },
     unsupported: only(['holdfast', 'keepalived'], 'vrrpd speaks multicast only'),
     strike: ({ lab }) => lab.cut(first(lab)),
     theory: (cell) => silence(cell, EQUAL),
-    // A duel may lead the client astray until the second batch of announcements, 5 s later.
+    // A contest of two Actives may mislead the client until the second batch of announcements, 5 s later.
     windowMs: (cell) => afterMove(cell, 6_000),
   },
   ...healed({

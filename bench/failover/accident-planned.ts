@@ -1,16 +1,15 @@
 /**
- * What an operator does to the daemon of r1: ends it, hands its addresses over, starts it again, has it read its file
- * again. Refuses to know what happens by itself.
+ * What an operator does to the daemon of r1: ends it, makes it yield, restarts it, reloads it. Does not know accidents.
  */
 import { Frr } from '../../src/lab/daemons/frr.ts'
 import { monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { type Accident, afterMove, downMs, farewell, nothing, only, PRIORITIES, type Stage } from './accident.ts'
 import { first } from './accident-process.ts'
 
-/** From the start of a process to its first word, at most. */
+/** Milliseconds from the start of a process to its first output, at most. */
 const START = 2_000
 
-/** FRR's manual way, `vrrp shutdown`, is a process start away: its moment would not be known. */
+/** FRR's manual way, `vrrp shutdown`, needs a process start, so its time would be unknown. */
 function end(stage: Stage): number {
   const daemon = first(stage)
   return daemon instanceof Frr ? daemon.endAlone() : daemon.terminate()
@@ -21,13 +20,13 @@ async function goneForLong(stage: Stage): Promise<void> {
   const daemon = first(stage)
   end(stage)
   await observation.answeredBy('r2', 5_000 + 3 * downMs(cell))
-  // Of FRR its zebra is left, which the next one could not use.
+  // FRR leaves its zebra behind, which the next FRR could not use.
   if (daemon instanceof Frr) daemon.killAll()
   await daemon.exited
   await sleep(2 * downMs(cell))
 }
 
-/** Still the best. */
+/** A lower priority that is still the best. */
 const CHANGED = PRIORITIES[0] - 10
 
 export const PLANNED_ACCIDENTS: readonly Accident[] = [

@@ -1,7 +1,4 @@
-/**
- * What happens to the daemon of r1 without its consent: parts of it die or stand still. Refuses to know what happens to
- * its host and its cable.
- */
+/** Accidents of the daemon of r1: parts of it die or are stopped. Does not know accidents of its host and its cable. */
 import { monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { type Accident, afterMove, downMs, farewell, type Stage, silence } from './accident.ts'
 
@@ -11,9 +8,12 @@ export function first({ daemons }: Stage) {
   return daemon
 }
 
-/** How long the engine is stopped. */
+/** Milliseconds for which the engine is stopped. */
 const FROZEN = 5_000
-/** How long the kernel keeps an address that nobody renews (holdfast: Active_Down_Interval, 2 s at least), and a little. */
+/**
+ * Milliseconds for which the kernel keeps an address that is not renewed (holdfast: Active_Down_Interval, 2 s at
+ * least), and a little more.
+ */
 const FORGOTTEN = 2_300
 
 async function thawLater(stage: Stage, at: number): Promise<undefined> {
@@ -27,7 +27,8 @@ export const PROCESS_ACCIDENTS: readonly Accident[] = [
     title: 'engine killed, its parent lives',
     strike: (stage) => first(stage).killEngine(),
     theory: farewell,
-    // keepalived's parent respawns a killed engine, which may win before anybody else does: then nothing moves.
+    // keepalived's parent restarts a killed engine, which may win before another node takes over. Then no address
+    // moves.
     windowMs: (cell) => afterMove(cell, downMs(cell) + 1_500),
   },
   {
@@ -45,9 +46,9 @@ export const PROCESS_ACCIDENTS: readonly Accident[] = [
       return { at, meanwhile: thawLater(stage, at) }
     },
     theory: silence,
-    // When a keepalived is resumed, the probes of a lab beside it are half a second late, too.
+    // A keepalived that is resumed delays the probes of a lab beside it by half a second.
     company: { kind: 'frozen', most: 1 },
-    // Back as a Backup, and Active again because it is the better one.
+    // The router returns as a Backup, and becomes Active again because it is the better one.
     windowMs: (cell) => FROZEN + afterMove(cell),
   },
 ]

@@ -1,6 +1,6 @@
 /**
- * The budgets of the house (docs/performance.md), each judged by the runs of holdfast: met, missed, or missed where the
- * machine was too noisy to say. Decides the bounds. A pure function of the result; refuses to know why one is missed.
+ * The budgets of docs/performance.md, judged by the runs of holdfast: met, missed, or missed on a machine that was too
+ * noisy. Decided here: the bounds. A pure function of the result. Does not know why a budget is missed.
  */
 import type { Run } from './accident.ts'
 import { type CellResult, noiseOf, type Result } from './result.ts'
@@ -11,7 +11,7 @@ type Limit = {
   readonly unit: 'ms' | ''
   readonly value: (run: Run) => number | undefined
   readonly most: number
-  /** Of which of the runs: of all (`max`), of 95 in 100 (`p95`), of the half (`median`). */
+  /** Which of the runs count: all (`max`), 95 in 100 (`p95`), half (`median`). */
   readonly of: 'max' | 'p95' | 'median'
 }
 type Budget = {
@@ -27,11 +27,11 @@ export type Verdict = {
   readonly judgement: 'met' | 'missed' | 'missed in noisy runs only' | 'missed, no quiet run'
 }
 
-/** Priorities of the router that follows, and of an equal one that is well (accident.ts, checked-node.ts). */
+/** Priorities of the router that follows, and of an equal one that is up (accident.ts, checked-node.ts). */
 const SUCCESSOR = 150
 const EQUAL = 100
 const WELL = 90
-/** Between equals that know each other, of the last in rank. */
+/** Milliseconds of the last rank between equals that know each other. */
 const STAGGER = 6
 
 const skew = ({ intervalMs }: CellResult, priority: number) => ((256 - priority) * intervalMs) / 256
@@ -78,7 +78,7 @@ const BUDGETS: readonly Budget[] = [
   {
     scenarios: /^equal$/,
     event: 'takeover among equals',
-    // A probe of the observer may fall between two that hand over.
+    // A probe of the observer may fall between two nodes that hand over.
     limits: (cell) => [overlap(2, 'p95'), moved(down(cell, EQUAL) + STAGGER + 5, 'p95'), lost(down(cell, EQUAL) + 50)],
   },
   { scenarios: /^failback$/, event: 'comes back', limits: () => [lost(2)] },

@@ -1,7 +1,7 @@
 /**
- * `npm run bench:checks`: what checking costs, with children: six nodes side by side in one run, holdfast and keepalived with no
- * check, with one page every second, and with OpenShift's set, each alone and Active. Decides what is
- * counted (all processes of the daemon and everything they have waited for; not the service that is asked).
+ * `npm run bench:checks`: the cost of checks with their child processes. Six nodes run side by side, each alone and
+ * Active: holdfast and keepalived with no check, with one page every second, and with OpenShift's set. Decided here:
+ * what is counted (all processes of the daemon and all that they have reaped, not the target).
  *   node build/bench/failover/check-cost.js [seconds, 60 by default] [warm-up, 60 by default]
  */
 import { readFileSync } from 'node:fs'
@@ -24,15 +24,15 @@ const KINDS: readonly CheckedKind[] = ['holdfast', 'keepalived']
 /** USER_HZ of Linux on every architecture that we build for. */
 const TICKS_PER_SECOND = 100
 
-/** Of a process and of the children that it has waited for, seconds. */
+/** Returns the CPU seconds of a process and of the children that it has reaped. */
 function spentBy(pid: number): number {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // After the name, which may hold anything: utime, stime, cutime, cstime are fields 14 to 17.
+    // Fields after the name, which may contain any character: utime, stime, cutime, cstime are fields 14 to 17.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0) / TICKS_PER_SECOND
   } catch {
-    // Ended in between: its parent has it now.
+    // The process ended meanwhile, and its parent has its time now.
     return 0
   }
 }
@@ -48,7 +48,7 @@ try {
   const load = loadAverage()
   const started = rows.map(({ kind, questions }, i) => {
     const host = lab.router(i + 1)
-    // What the others advertise would be this one's work, too.
+    // Advertisements of the other nodes would add to this node's work.
     ip(lab.bridge, `link set dev ${host.port} type bridge_slave isolated on`)
     const node = new CheckedNode(lab, host, questions, certificate)
     return { kind, questions, host, node, address: `10.77.0.${101 + i}`, vrid: 51 + i }

@@ -1,7 +1,7 @@
 /**
- * The service behind the address fails on the node that holds it, its daemon lives: three equal nodes (priority 40), what
- * their checks add decides. Decides what an accident is and how long to look; what is measured is what the other
- * scenarios measure, and who answers the client is a responder that does not fail.
+ * The service behind the address fails on its holder, whose daemon lives. Three nodes are equal (priority 40), so their
+ * checks decide. Decided here: what the accident is and how long to observe. The measurement is that of the other
+ * scenarios, and a responder that does not fail answers the client.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,19 +18,19 @@ import { addressOf, prepareFamily, startObservation, vipOf } from './observation
 const FAILURES = { killed: 'killed', hung: 'hangs', 500: 'answers 500' } as const
 type Failure = keyof typeof FAILURES
 
-/** Between two polls, and after how long a poll that gets no answer has failed, ms; so many failures count. */
+/** Milliseconds between two polls, timeout of a poll in ms, and number of failures that count. */
 const CADENCE: Readonly<Record<Exclude<Questions, 'none'>, { interval: number; timeout: number; fall: number }>> = {
   page: { interval: 1_000, timeout: 1_000, fall: 1 },
   openshift: { interval: 2_000, timeout: 1_900, fall: 3 },
 }
 type Asked = keyof typeof CADENCE
 
-/** Daemons and services come up on a machine that others use. */
+/** Milliseconds. Daemons and services start slowly on a busy machine. */
 const START = 30_000
-/** A duel of equals may end in a client that is led astray for 5 s. */
+/** Milliseconds. A contest of equals may mislead a client for 5 s. */
 const DUEL = 6_000
 
-/** Polls alone and Active_Down_Interval: what checking as keepalived does it comes to. */
+/** Polls and Active_Down_Interval alone: the prediction for checks like keepalived's. */
 function checkTheory(questions: Asked, failure: string, intervalMs: number): Theory {
   const { interval, timeout, fall } = CADENCE[questions]
   const down = activeDownIntervalMs(SUM[questions].well, intervalMs)
@@ -41,7 +41,7 @@ function checkTheory(questions: Asked, failure: string, intervalMs: number): The
 const windowMs = (questions: Asked, failure: string, intervalMs: number): number =>
   checkTheory(questions, failure, intervalMs).to + DUEL
 
-/** OpenShift's configuration has no version: 2, with a password, where the address and the interval allow that. */
+/** OpenShift's configuration has no version: 2, with a password, if address and interval allow that. */
 const dialectOf = ({ family, intervalMs }: Cell) =>
   family === 4 && intervalMs % 1_000 === 0 ? ({ version: 2, password: 'ostest_a' } as const) : {}
 
@@ -76,14 +76,14 @@ async function happen(lab: Lab, { cell, questions, failure, turn }: Case, nodes:
   const wait = { within: START + 6 * down, every: 50 }
   const first = start(0)
   const isActive = async () => (await first.state()) === 'Active'
-  // Of equals the first to come is Active.
+  // Of equals, the first that comes is Active.
   await eventually('r1 to be Active', isActive, () => first.state(), wait)
   await Promise.all([start(1), start(2)].map((daemon) => daemon.ready(START)))
   const observation = await startObservation(lab, { family, cachedNeighbour: true })
   try {
     await observation.answeredBy('r1')
     await turn.ready()
-    // A Backup that has just come does not hurry, with either daemon; and a poll is at a random phase.
+    // A new Backup does not use fastPreempt, with either daemon. A poll is at a random phase.
     await sleep(down + 1_000 + Math.random() * CADENCE[questions].interval)
     if (!(await isActive())) throw new Error(`r1 is ${await first.state()} before anything has happened`)
     const at = await fail(nodes, questions, failure)

@@ -1,7 +1,7 @@
 /**
- * A node whose daemon asks its services: what OpenShift's own keepalived asks with curl (three scripts, priority 40), or
- * one page (priority 40 + 50, the smallest thing that does the job). Decides that both daemons ask the same questions at
- * the same times, each in its own way. Refuses to know what happens to the services.
+ * A node whose daemon checks its services. The checks are those of OpenShift's own keepalived with curl (three scripts,
+ * priority 40), or one page (priority 40 + 50, the smallest useful set). Decided here: both daemons ask the same
+ * questions at the same times, each in its own way. Does not know what happens to the services.
  */
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,15 +17,15 @@ export const QUESTIONS = ['none', 'page', 'openshift'] as const
 export type Questions = (typeof QUESTIONS)[number]
 export type CheckedKind = 'holdfast' | 'keepalived'
 
-/** Which ports the service that fails is on, and who else is asked. */
+/** Ports of the service that fails, and of the other targets. */
 const PORTS = { page: ['8080'], openshift: ['9444'], own: ['6443s'] } as const
-/** What the service answers when it should say that it is not well. */
+/** Answer of the service when it is to fail. */
 export const PAGE: Readonly<Record<Exclude<Questions, 'none'>, string>> = {
   page: '8080',
   openshift: '9444-haproxy_ready',
 }
 
-/** Priority of a node on which all is well, of one whose service fails. */
+/** Priorities of a node with working services, and of one whose service fails. */
 export const SUM: Readonly<Record<Questions, { readonly well: number; readonly failed: number }>> = {
   none: { well: 40, failed: 40 },
   page: { well: 90, failed: 40 },
@@ -62,7 +62,10 @@ const script = (folder: string, name: string, text: string): string => {
   return path
 }
 
-/** Of the machine-config-operator; `crictl` is not here, so the machine-config-server is a file for both daemons. */
+/**
+ * Scripts of the machine-config-operator. `crictl` is missing here, so the machine-config-server is a file for both
+ * daemons.
+ */
 function openshiftScripts(folder: string): readonly TrackedScript[] {
   const lb = `/usr/bin/curl -o /dev/null -kLfs http://localhost:9444/haproxy_ready && [ -e ${folder}/rules ]`
   const own = '/usr/bin/curl -o /dev/null -kLfs https://localhost:6443/readyz'
@@ -88,7 +91,7 @@ export function startHoldfast(lab: Lab, plan: RouterPlan, questions: Questions, 
     const page = { name: 'page', http: 'http://localhost:8080/', interval: '1s', redirects: true }
     return new Holdfast(lab, plan, { track: [{ healthcheck: 'page', weight: 50 }] }, [], { healthchecks: [page] })
   }
-  // The preset's own, but where the agent of this node writes its files.
+  // The preset's own checks, except for the folder in which this node's agent writes its files.
   const often = { interval: '2s', timeout: '1.9s', rise: 3, fall: 3 }
   const healthchecks = [
     { name: 'openshift-iptables', file: join(folder, 'rules'), ...often },

@@ -1,7 +1,7 @@
 /**
- * What one client saw, out of its probes and the replies: outage, loss, who answered from when on, and how punctual the
- * gauge itself was. Decides what is an outage and what is the gauge's own lateness. Pure; refuses to know where the
- * entries come from and what happened to the routers.
+ * What one client saw, from its probes and the replies: outage, loss, the answering node over time, and the punctuality
+ * of the gauge itself. Decided here: what an outage is, and what the gauge's own lateness is. Pure. Does not know where
+ * the entries come from, nor what happened to the routers.
  */
 import type { Entry } from './journal.ts'
 import { spreadOf } from './statistics.ts'
@@ -11,32 +11,32 @@ type Reply = { readonly at: number; readonly by: number; readonly sequence: numb
 
 export type OwnerNumber = { readonly at: number; readonly by: number }
 
-/** ms; all of it about the gauge, nothing about the routers. */
+/** Milliseconds, all about the gauge and not about the routers. */
 export type Punctuality = {
   readonly fifo: boolean
-  /** Between when a probe was due and when it left. */
+  /** Time between the due time of a probe and its departure. */
   readonly lateP50Ms: number
   readonly lateP99Ms: number
   readonly lateMaxMs: number
   /** p99 of the time between two probes. */
   readonly spacingP99Ms: number
-  /** Probe to reply, the kernel's time. */
+  /** Time from probe to reply, by the kernel's stamps. */
   readonly roundTripP50Ms: number
   readonly roundTripP99Ms: number
-  /** Ticks at which none left, because the gauge was not scheduled for that long. */
+  /** Number of ticks without a probe, because the gauge was not scheduled. */
   readonly missedTicks: number
 }
 
-/** An answer that takes longer is none, as for most clients. */
+/** Milliseconds. A later answer does not count, as for most clients. */
 const ANSWER_LIMIT = 1_000
-/** A silence that the gauge's own lateness explains but for this much is not the routers'. */
+/** Milliseconds. A silence that the gauge's own lateness explains, except for this much, is not the routers'. */
 const EXPLAINED = 0.5
 
 export class ClientRecord {
   #interval = 1
   #fifo = false
   readonly #probes: Probe[] = []
-  /** The first to each probe, in the order of their arrival. */
+  /** First reply to each probe, in the order of arrival. */
   readonly #replies: Reply[] = []
   readonly #answeredAt = new Map<number, number>()
   readonly #owners: OwnerNumber[] = []
@@ -65,12 +65,12 @@ export class ClientRecord {
     return this.#owners
   }
 
-  /** Probes that two services answered. */
+  /** Number of probes that two services answered. */
   get doubled(): number {
     return this.#doubled
   }
 
-  /** Who answered last before that moment. */
+  /** Returns the node that answered last before that time. */
   ownerAt(at: number): number | undefined {
     return this.#owners.findLast((owner) => owner.at <= at)?.by
   }
@@ -93,18 +93,20 @@ export class ClientRecord {
     }).length
   }
 
-  /** The longest time between two probes of those that left around this span. */
+  /** Returns the longest time between two probes around this span. */
   #longestSpacing(from: number, to: number): number {
     const around = this.#within(from - 2 * this.#interval, to)
     return around.reduce((longest, { sentAt }, i) => Math.max(longest, sentAt - (around[i - 1]?.sentAt ?? sentAt)), 0)
   }
 
-  /** The longest time between two replies that touches the window; one that lasts counts up to the window's end. */
+  /**
+   * Returns the longest time between two replies that touches the window. One that lasts counts up to the window's end.
+   */
   outage(from: number, to: number): number {
     return this.#longestSilence(from, to).ms
   }
 
-  /** When it began; undefined where there was none. */
+  /** Returns when the outage began; `undefined` without one. */
   outageAt(from: number, to: number): number | undefined {
     return this.#longestSilence(from, to).at
   }
@@ -127,17 +129,17 @@ export class ClientRecord {
     return { at: longestAt, ms: longest }
   }
 
-  /** The first reply in the window of somebody else. */
+  /** Returns the first reply in the window from another node. */
   movedFrom(before: number, from: number, to = Number.POSITIVE_INFINITY): OwnerNumber | undefined {
     return this.#replies.find(({ at, by }) => at >= from && at <= to && by !== before)
   }
 
-  /** The last reply of that one up to `to`. */
+  /** Returns the last reply of that node up to `to`. */
   lastOf(by: number, to: number): number | undefined {
     return this.#replies.findLast((reply) => reply.by === by && reply.at <= to)?.at
   }
 
-  /** When the one who answers at the end of the window began to, for good. */
+  /** Returns from when on the last node of the window answered without a change. */
   settledAt(to: number): number | undefined {
     return this.#owners.findLast((owner) => owner.at <= to)?.at
   }

@@ -1,12 +1,12 @@
 /**
- * Several labs at a time, each with an accident of its own: most of a run is waiting. Decides that nobody starts or ends
- * a daemon while an accident is looked at anywhere, that accidents are not on the same millisecond, and over which part of a run the
- * machine is judged. Refuses to know what a lab is.
+ * Runs several labs at a time, each with an accident of its own, because most of a run is waiting. Decided here: no
+ * daemon starts or ends while an accident is observed in any lab, accidents are not in the same millisecond, and over
+ * which part of a run the load of the machine counts. Does not know what a lab is.
  */
 import { sleep } from '../../src/lab/wait.ts'
 import { type Pressure, pressureNow, pressureSince } from './pressure.ts'
 
-/** Between the accidents of two labs, ms: longer than a takeover at 100 ms takes. */
+/** Milliseconds between the accidents of two labs: longer than a takeover at 100 ms. */
 const APART = 500
 
 class Meeting {
@@ -20,7 +20,7 @@ class Meeting {
     this.#missing = count
   }
 
-  /** Resolves when nobody is waited for any more. */
+  /** Resolves when all have arrived. */
   arrive(): Promise<void> {
     this.#missing -= 1
     if (this.#missing <= 0) this.#open()
@@ -28,7 +28,7 @@ class Meeting {
   }
 }
 
-/** What one run asks of the others. */
+/** What one run needs from the others. */
 export class Turn {
   readonly #meetings: Meeting[]
   readonly #waitMs: number
@@ -40,20 +40,20 @@ export class Turn {
     this.#waitMs = waitMs
   }
 
-  /** My daemons run. Resolves when those of all others do and it is my turn. */
+  /** Reports that the daemons of this run are up. Resolves when those of all others are, and it is this run's turn. */
   async ready(): Promise<void> {
     await this.#meetings.shift()?.arrive()
     await sleep(this.#waitMs)
     this.#began = pressureNow()
   }
 
-  /** My accident has been looked at. Resolves when those of all others have, and daemons may end. */
+  /** Reports that the accident of this run was observed. Resolves when all others were, and daemons may end. */
   async over(): Promise<void> {
     this.#pressure = pressureSince(this.#began)
     await this.#meetings.shift()?.arrive()
   }
 
-  /** Nobody waits for me any more, whatever came of my run. */
+  /** Takes this run out: the others no longer wait for it. */
   leave(): void {
     for (const meeting of this.#meetings.splice(0)) void meeting.arrive()
   }
@@ -64,7 +64,9 @@ export class Turn {
   }
 }
 
-/** Runs all of them at the same time, the first hurt first. Rejects with the first error, and only when all have ended. */
+/**
+ * Runs all at the same time, with their accidents in order. Rejects with the first error, and only when all have ended.
+ */
 export async function together<T>(members: readonly T[], run: (member: T, turn: Turn) => Promise<void>): Promise<void> {
   const meetings = [new Meeting(members.length), new Meeting(members.length)]
   const ended = await Promise.allSettled(

@@ -1,7 +1,7 @@
 /**
- * The lab of docker-compose.yml as the benchmark's: its routers are containers of the image, client and observer two more, and
- * the gauge looks out of their network namespaces. Decides which accidents can be done to a container from the machine
- * (root), and that its network has the addresses of the other lab. Refuses to know what happens there.
+ * The lab of docker-compose.yml for the benchmark: its routers are containers of the image, client and observer two
+ * more, and the gauge works in their network namespaces. Decided here: which accidents can be done to a container from
+ * the machine (root), and that its network has the addresses of the other lab. Does not know what happens there.
  */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -22,7 +22,7 @@ import { ROUTERS } from '../compose/lab.ts'
 import { findCompose, PREFIX, Project, removeProjects } from '../compose/project.ts'
 import { type Cell, kindsOf } from './accident.ts'
 
-/** Where the image keeps its socket and its tmpfs. */
+/** Folder of the image's socket and its tmpfs. */
 const RUN = '/run/holdfast'
 const NETWORK = { LAB_IPV4: '10.77.0', LAB_IPV6: 'fd77' }
 const SCENARIOS = [
@@ -74,7 +74,7 @@ class ContainerDaemon implements Daemon {
     }))
   }
 
-  /** In place: the container has this very file. */
+  /** Writes in place, because the container has this very file. */
   #write(plan: RouterPlan): void {
     writeFileSync(this.#file, holdfastConfig(plan, RUN))
   }
@@ -83,7 +83,7 @@ class ContainerDaemon implements Daemon {
     return `/proc/${this.#pid}/root${RUN}/holdfast.sock`
   }
 
-  /** Beside the service that answers the lab's own client. */
+  /** The engine beside the service that answers the lab's own client. */
   get #engine(): number {
     const children = familyOf(this.#pid).slice(1)
     const engine = children.find((pid) => /runtime\/node/.test(readFileSync(`/proc/${pid}/cmdline`, 'utf8')))
@@ -122,7 +122,7 @@ class ContainerDaemon implements Daemon {
 
   terminate = () => signal(this.#pid, 'SIGTERM')
   killEngine = () => signal(this.#engine, 'SIGKILL')
-  /** Its first process: the kernel ends the others, and the container's network goes. */
+  /** Kills the first process: the kernel ends the others, and removes the container's network. */
   killAll = () => signal(this.#pid, 'SIGKILL')
   freeze = () => signal(this.#engine, 'SIGSTOP')
   thaw = () => signal(this.#engine, 'SIGCONT')
@@ -133,7 +133,7 @@ export class ComposeLab implements LabView {
   readonly logs = undefined
   readonly routers: readonly Host[]
   readonly client: Host
-  /** Those whose namespace is there. */
+  /** Hosts whose namespace exists. */
   readonly hosts = new Map<string, Host>()
   readonly #prefix: string
   readonly #hosts: readonly PortHost[]
@@ -142,7 +142,7 @@ export class ComposeLab implements LabView {
 
   static async create(): Promise<ComposeLab> {
     sweepLeftovers(PREFIX)
-    // As the other lab calls what is its own: swept when this process is gone.
+    // Named like the folders of the other lab, so it is removed when this process is gone.
     const directory = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}x-`))
     for (const router of ROUTERS) writeFileSync(join(directory, `${router}.yaml`), '')
     const env = { ...NETWORK, LAB_CONFIG: directory }
@@ -231,7 +231,7 @@ export class ComposeLab implements LabView {
     return at
   }
 
-  /** Listening (1) and isolated ports: as in the other lab. */
+  /** Listening (1) and isolated ports, as in the other lab. */
   cut = (host: Host) => this.#link(['type', 'bridge_slave', 'state', '1'], [host])
   heal = (host: Host) => this.#link(['type', 'bridge_slave', 'state', '3'], [host])
   isolate = (hosts: readonly Host[]) => this.#link(['type', 'bridge_slave', 'isolated', 'on'], hosts)
@@ -244,7 +244,7 @@ export class ComposeLab implements LabView {
     return at
   }
 
-  /** The engine waits for them itself. */
+  /** The Docker engine waits for the addresses itself. */
   async addressesSettle(): Promise<void> {}
 
   #end = () => this.destroy()
@@ -257,7 +257,7 @@ export class ComposeLab implements LabView {
   }
 }
 
-/** The name alone: what runs in a container is the engine's to end. */
+/** Removes the name alone. Docker ends the processes of a container. */
 function removeNamespaceName(name: string): void {
   run(['ip', 'netns', 'delete', name])
 }

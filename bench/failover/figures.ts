@@ -1,5 +1,6 @@
 /**
- * Which figure of a run says what an accident did to a client, and how it compares. Decides that per scenario. Pure.
+ * Which figure of a run shows the effect of an accident on a client, and how it compares. Decided here: the figure of
+ * each scenario. Pure.
  */
 import type { Cell, Run } from './accident.ts'
 import { type CellResult, noiseOf } from './result.ts'
@@ -7,7 +8,7 @@ import { spreadOf } from './statistics.ts'
 
 export type FigureName = 'outage' | 'moved' | 'overlap' | 'takeovers' | 'lastAnswer'
 
-/** In words, for titles. */
+/** Texts of the figures, for titles. */
 export const FIGURE_TEXT: Readonly<Record<FigureName, string>> = {
   outage: 'without an answer',
   moved: 'until another router answers',
@@ -17,8 +18,8 @@ export const FIGURE_TEXT: Readonly<Record<FigureName, string>> = {
 }
 
 /**
- * A client sees an outage, but where the old node goes on answering for it: a dead daemon's kernel, a service that is only
- * said to have failed. A daemon that is frozen does its harm by two owners.
+ * A client sees an outage, unless the old node goes on answering: the kernel of a dead daemon, or a service that only
+ * reports a failure. A frozen daemon harms by two holders.
  */
 export function figureOf({ scenario, theory }: Pick<CellResult, 'scenario' | 'theory'>): FigureName {
   if (theory.of === 'takeovers' || theory.of === 'lastAnswer') return theory.of
@@ -42,7 +43,7 @@ export function valueIn(figure: FigureName, run: Run): number | undefined {
 
 export type Point = { readonly value: number; readonly noisy: boolean }
 
-/** Of every run that has the figure. */
+/** Returns the points of every run that has the figure. */
 export function pointsOf(cell: CellResult, figure: FigureName): readonly Point[] {
   return cell.runs.flatMap((record) => {
     const value = record.run === undefined ? undefined : valueIn(figure, record.run)
@@ -50,7 +51,7 @@ export function pointsOf(cell: CellResult, figure: FigureName): readonly Point[]
   })
 }
 
-/** The same accident to the same group of keepaliveds. */
+/** Returns the cell with the same accident and a group of keepaliveds. */
 export const besideKeepalived = (cell: Cell, cells: readonly CellResult[]): CellResult | undefined =>
   cell.lineUp === 'keepalived'
     ? undefined
@@ -62,7 +63,7 @@ export const besideKeepalived = (cell: Cell, cells: readonly CellResult[]): Cell
           family === cell.family,
       )
 
-/** Median by median; undefined where there is nothing to divide by. */
+/** Returns the ratio of the medians; `undefined` if there is nothing to divide by. */
 export function ratio(cell: CellResult, other: CellResult | undefined, figure: FigureName): number | undefined {
   if (other === undefined) return undefined
   const [ours, theirs] = [cell, other].map((each) => spreadOf(pointsOf(each, figure).map(({ value }) => value)).median)

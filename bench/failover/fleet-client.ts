@@ -1,16 +1,17 @@
 /**
- * A client of many addresses: asks each in turn, all of them once in 25 ms, and tells who answered when that was another
- * than before. A program of its own, so that it runs in the client's namespace:
+ * A client of many addresses: asks each in turn, all of them once in 25 ms, and reports when another node answers than
+ * before. It is a program of its own, so that it runs in the client's namespace:
  *   node fleet-client.js PORT ADDRESS...
- * JSON lines: { vip, at, name } (ms of CLOCK_MONOTONIC; vip: place in the list), at SIGTERM one more with the longest time
- * without an answer of each since SIGUSR1. Refuses to know VRRP, who should answer and what a silence is (fleet-record.ts).
+ * JSON lines: { vip, at, name } (ms of CLOCK_MONOTONIC; vip: place in the list). At SIGTERM one more has the longest
+ * time without an answer for each address since SIGUSR1. Does not know VRRP, the expected node, nor what a silence is
+ * (fleet-record.ts).
  */
 import { createSocket } from 'node:dgram'
 import { isIPv6 } from 'node:net'
 import { FleetRecord } from './fleet-record.ts'
 
 const ROUND = 25
-/** Answers to more than that, after a stall, would not fit into the socket's buffer and count as lost. */
+/** More answers after a stall would not fit into the socket's buffer and would count as lost. */
 const AT_ONCE = 100
 const now = (): number => Number(process.hrtime.bigint()) / 1e6
 
@@ -24,14 +25,14 @@ socket.on('message', (message) => {
   const at = now()
   if (record.answer(vip, probe, name, at)) process.stdout.write(`${JSON.stringify({ vip, at, name })}\n`)
 })
-// Nobody there: an ICMP error is an answer that did not come.
+// An ICMP error means that no answer came.
 socket.on('error', () => {})
 
 let asked = 0
 const startedAt = now()
 const timer = setInterval(() => {
   const due = Math.floor(((now() - startedAt) / ROUND) * addresses.length)
-  // What was missed in a stall is not made up for.
+  // Probes that were missed in a stall are not sent later.
   asked = Math.max(asked, due - AT_ONCE)
   for (; asked < due; asked++) {
     const vip = asked % addresses.length

@@ -1,6 +1,7 @@
 /**
- * What one client of many addresses saw: who answers at which, and for how long nobody did. Decides that only a probe can go
- * unanswered: in the time in which the client itself did not ask, nobody was silent. Pure; refuses to know how it asks.
+ * What one client of many addresses saw: the answering node of each, and for how long none answered. Decided here: only
+ * a probe can be unanswered. While the client itself did not ask, no node was silent. Pure. Does not know how the
+ * client asks.
  */
 
 type Watched = { name: string; asked: number; answered: number; silentSince: number | undefined; silence: number }
@@ -13,7 +14,7 @@ export class FleetRecord {
     this.#watched = Array.from({ length: count }, nobody)
   }
 
-  /** The number of the probe, for answered(). */
+  /** Returns the number of the probe, for answered(). */
   ask(vip: number, at: number): number {
     const one = this.#watched[vip]
     if (one === undefined) return 0
@@ -22,7 +23,10 @@ export class FleetRecord {
     return one.asked
   }
 
-  /** True: somebody else than before. An answer to an older probe than the last that was answered says nothing new. */
+  /**
+   * Returns true for another node than before. An answer to a probe that is older than the last answered one changes
+   * nothing.
+   */
   answer(vip: number, probe: number, name: string, at: number): boolean {
     const one = this.#watched[vip]
     if (one === undefined || probe <= one.answered) return false
@@ -34,18 +38,18 @@ export class FleetRecord {
     return moved
   }
 
-  /** Silences count from here. */
+  /** Silences count from now. */
   begin(): void {
     for (const one of this.#watched) one.silence = 0
   }
 
-  /** The longest silence at each address, up to `at`. */
+  /** Returns the longest silence at each address, up to `at`. */
   end(at: number): readonly number[] {
     for (const one of this.#watched) this.#count(one, one.asked, at)
     return this.#watched.map(({ silence }) => Math.round(silence))
   }
 
-  /** Probes up to `last` were not answered, if there are any. */
+  /** Counts the unanswered probes up to `last`. */
   #count(one: Watched, last: number, at: number): void {
     if (last <= one.answered || one.silentSince === undefined) return
     one.silence = Math.max(one.silence, at - one.silentSince)

@@ -1,6 +1,6 @@
 /**
- * The programs that look (bench/native), each on a host of the lab. Decides that they are compiled when they are older than
- * their sources, and that one that ends by itself fails the run. Refuses to know what their records mean.
+ * The observing programs (bench/native), each on a host of the lab. Decided here: they are compiled when they are older
+ * than their sources, and one that ends by itself fails the run. Does not know the meaning of their records.
  */
 import type { ChildProcess } from 'node:child_process'
 import { appendFileSync, readdirSync, statSync } from 'node:fs'
@@ -17,10 +17,10 @@ function builtAt(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
 }
 
-/** Compiles the gauge where that is needed; its path. */
+/** Compiles the gauge if needed. Returns its path. */
 export function gaugePath(): string {
   const sources = join(packageRoot(), 'bench', 'native')
-  // The gauge takes two parts of the product's prober.
+  // The gauge shares parts with the product's prober.
   const shared = join(packageRoot(), 'native', 'common')
   const path = join(packageRoot(), 'build', 'native', 'gauge')
   const files = [sources, shared].flatMap((folder) => readdirSync(folder).map((name) => join(folder, name)))
@@ -64,7 +64,7 @@ export class Gauge {
     })
   }
 
-  /** Throws when it is not there any more, which nobody asked it to. */
+  /** Throws if the gauge has ended by itself. */
   check(): void {
     if (this.#exit !== undefined && !this.#stopping)
       throw new Error(`Cannot measure: the gauge ended (${this.#exit}) ${this.#complaint.trim()}`)

@@ -1,6 +1,6 @@
 /**
- * The bytes that a gauge writes (bench/native/gauge.h), as values. Decides the layout of a record and that a chunk may end
- * in the middle of one. Pure; refuses to know what the records mean.
+ * Decodes the bytes that a gauge writes (bench/native/gauge.h). Decided here: the layout of a record, and that a chunk
+ * may end in the middle of one. Pure. Does not know the meaning of the records.
  */
 export const KINDS = ['begin', 'sent', 'reply', 'asked', 'claim', 'announced', 'end'] as const
 export type Kind = (typeof KINDS)[number]
@@ -9,7 +9,7 @@ export type Kind = (typeof KINDS)[number]
 export type Entry = {
   readonly kind: Kind
   readonly number: number
-  /** A sequence, or a MAC as a number. */
+  /** A sequence number, or a MAC as a number. */
   readonly value: number
   readonly at: number
   readonly other: number
@@ -21,7 +21,9 @@ const NANOS_PER_MS = 1e6
 export class JournalReader {
   #rest = new Uint8Array(0)
 
-  /** The whole records of what has come so far. The machine's byte order is little-endian on every architecture we build for. */
+  /**
+   * Returns the whole records that have come so far. The byte order is little endian on every supported architecture.
+   */
   take(chunk: Uint8Array): Entry[] {
     const bytes = new Uint8Array(this.#rest.length + chunk.length)
     bytes.set(this.#rest)
@@ -45,6 +47,6 @@ export class JournalReader {
   }
 }
 
-/** As iproute2 writes it. */
+/** Returns the MAC as iproute2 writes it. */
 export const macOfNumber = (value: number): string =>
   (value.toString(16).padStart(12, '0').match(/../g) ?? []).join(':')

@@ -1,13 +1,13 @@
 /**
- * What makes a healthy group look ill: programs that want every CPU, and advertisements that do not arrive. Decides how
- * each is done to the lab; both end with it at the latest. Refuses to know what comes of it.
+ * Load for a healthy group: programs that use every CPU, and advertisements that are lost. Decided here: how each is
+ * done to the lab; both end with it at the latest. Does not know the consequences.
  */
 import { nft } from '../../src/lab/ip.ts'
 import type { Lab } from '../../src/lab/lab.ts'
 
 /**
- * Loops without a system call, on the machine that all routers share; each a session of its own, as a service is (a kernel
- * with autogroup divides time between sessions). Returns what ends them.
+ * Starts loops without a system call on the machine that all routers share. Each has a session of its own, like a
+ * service (a kernel with autogroup divides time between sessions). Returns the function that ends them.
  */
 export function startBusyLoops(lab: Lab, count: number): () => void {
   const loops = Array.from({ length: count }, (_, i) =>
@@ -18,13 +18,13 @@ export function startBusyLoops(lab: Lab, count: number): () => void {
       try {
         if (pid !== undefined) process.kill(pid, 'SIGKILL')
       } catch {
-        // It ended with the lab.
+        // The process ended with the lab.
       }
     }
   }
 }
 
-/** The bridge forgets one in so many, for each listener by itself; nobody on a router is told. */
+/** Makes the bridge drop this share of advertisements, for each listener independently. The routers do not notice. */
 export function loseAdvertisements(lab: Lab, percent: number): void {
   const lost = ['ether type ip ip protocol 112', 'ether type ip6 ip6 nexthdr 112'].map(
     (match) => `${match} numgen random mod 100 < ${percent} counter drop`,

@@ -1,4 +1,4 @@
-/** What the benchmark runs on, and what it compares. Decides where each daemon tells its version. */
+/** The machine of the benchmark, and the versions of the daemons. Decided here: how each daemon reports its version. */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { cpus, release, totalmem } from 'node:os'
@@ -14,7 +14,7 @@ export const machine = (): Machine => ({
   memoryMiB: Math.round(totalmem() / 2 ** 20),
 })
 
-/** Empty where the program is not there. */
+/** Returns an empty text if the program is missing. */
 function said(command: string): string {
   try {
     return execFileSync('sh', ['-c', command], { encoding: 'utf8', cwd: packageRoot() }).trim()
@@ -31,7 +31,7 @@ function holdfastVersion(): string {
 
 export function versionOf(kind: DaemonKind): string {
   if (kind === 'holdfast') return holdfastVersion()
-  // keepalived tells its version on standard error.
+  // keepalived prints its version on standard error.
   const text = said(kind === 'frr' ? '/usr/lib/frr/vrrpd --version 2>&1' : 'keepalived --version 2>&1')
   return /(?:v|version )(\d[\w.]*)/.exec(text)?.[1] ?? 'of unknown version'
 }

@@ -1,7 +1,7 @@
 /**
- * `make bench`: how long a client is without the virtual address, the daemons by turns in one run, because ratios count and
- * absolutes are weather. Decides that each run is on disk when the next begins, and that nobody who interrupts it loses
- * a figure or finds a namespace left behind.
+ * `make bench`: measures how long a client is without the virtual address, with the daemons in turn in one run, because
+ * ratios count more than absolute figures. Decided here: each run is on disk when the next begins, and an interrupt
+ * loses no figure and leaves no namespace behind.
  */
 import { join } from 'node:path'
 import type { DaemonKind } from '../../src/lab/daemons/daemon.ts'
@@ -67,7 +67,7 @@ if (options.does === 'list') {
   process.exit(0)
 }
 
-/** Cells of earlier sessions that nobody asked for now are kept. */
+/** Cells of earlier sessions that are not requested now are kept. */
 function cellResults(): readonly CellResult[] {
   const asked: CellResult[] = plan.map((one) => {
     const reason = unsupported(one.cell, options.where)
@@ -110,7 +110,7 @@ function result(): Result {
   return { format: 2, machine: machine(), sessions: [...(before?.sessions ?? []), session], cells: cellResults() }
 }
 
-// Registered before the first lab's own handlers, which come with `exit` as well and remove what is there.
+// Registered before the first lab's own handlers, which come with `exit` as well and remove the lab.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
   process.prependOnceListener(signal, () => {
     say(`bench: ${signal}; what was measured is in ${options.out}, --resume goes on from there`)
@@ -144,7 +144,7 @@ async function runOnce(one: Planned, turn: Turn): Promise<{ readonly record: Run
   }
 }
 
-/** In this session; a cell that fails is not tried for ever. */
+/** Attempts in this session, so that a failing cell ends. */
 const attempts = new Map(plan.map((one) => [keyOf(one.cell), missing(one)]))
 const total = [...attempts.values()].reduce((sum, count) => sum + count, 0)
 const endsAt = Date.now() + (options.limitMs ?? Number.POSITIVE_INFINITY)
@@ -168,7 +168,7 @@ for (let round = 0; plan.some((one) => left(one) > 0); round += 1) {
   const lengthOf = ({ cell }: Planned) => lengthMs(cell)
   for (const company of companies(now, options.labs, { companyOf, lengthOf })) {
     if (Date.now() >= endsAt) break
-    // Who is hurt first changes from round to round, so that no daemon is it always.
+    // The first accident belongs to another lab in each round, so that no daemon is always first.
     const first = round % company.length
     await together([...company.slice(first), ...company.slice(0, first)], attempt)
   }

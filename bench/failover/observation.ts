@@ -1,7 +1,7 @@
 /**
  * What the LAN saw of an accident: a client that probes the virtual address every millisecond, an observer that asks
- * everybody who has it, a service that answers on every router (bench/native). Decides how both families are watched and
- * which figures describe an accident. Refuses to know which daemons run, what happens to them and what ought to come of it.
+ * all hosts for it, a service that answers on every router (bench/native). Decided here: how both families are
+ * observed, and which figures describe an accident. Does not know the daemons, the accidents, nor the expected results.
  *
  *   const observation = await startObservation(lab, { family: 4, cachedNeighbour: true })
  *   …                                                       // daemons start, one becomes Active
@@ -20,58 +20,58 @@ import { ObserverRecord } from './observer-record.ts'
 
 export type Family = 4 | 6
 
-/** From the accident on, ms; what did not come about is undefined. */
+/** Times from the accident on, ms; `undefined` for what did not happen. */
 export type Phases = {
-  /** The last reply before the outage. */
+  /** Last reply before the outage. */
   readonly outageAtMs: number | undefined
-  /** The last reply of who answered before, ahead of the first of another; negative: it came before the accident. */
+  /** Last reply of the former node, before the first one of another. Negative: it came before the accident. */
   readonly lastReplyMs: number | undefined
-  /** Another router's first gratuitous ARP or unsolicited advertisement. */
+  /** First gratuitous ARP or unsolicited advertisement of another router. */
   readonly announcedMs: number | undefined
-  /** The first question to everybody that another router answered. */
+  /** First broadcast question that another router answered. */
   readonly claimedMs: number | undefined
   /** From then on one router answered the client, until the end. */
   readonly settledMs: number | undefined
 }
 
 export type Measurement = {
-  /** Longest time between two replies around the accident; one probe interval when nothing was lost. */
+  /** Longest time between two replies around the accident; one probe interval if nothing was lost. */
   readonly outageMs: number
   readonly sent: number
   readonly lost: number
-  /** Accident until the first reply of another router; undefined when none came. */
+  /** Time from the accident to the first reply of another router; `undefined` if none came. */
   readonly movedMs: number | undefined
   /** Time in which two routers answered for the address. */
   readonly overlapMs: number
-  /** Time in which none did. */
+  /** Time in which no router answered. */
   readonly silenceMs: number
-  /** Two still answered when the observation ended. */
+  /** True if two routers still answered at the end of the observation. */
   readonly stale: boolean
   readonly phases: Phases
-  /** How good the gauge itself was meanwhile. */
+  /** Punctuality of the gauge itself. */
   readonly gauge: Punctuality
 }
 
 export type ObservationOptions = {
   readonly family: Family
-  /** A client that has the address in its neighbour cache, or one that has to ask anew before each probe. */
+  /** True for a client with the address in its neighbour cache, false for one that resolves it before each probe. */
   readonly cachedNeighbour: boolean
 }
 
-/** Probes and questions. */
+/** Microseconds between two probes, and between two questions. */
 const INTERVAL_US = '1000'
-/** Until the last probes of a window count as lost. */
+/** Milliseconds until the last probes of a window count as lost. */
 const LAST_REPLIES = 250
 
 const VIPS: Readonly<Record<Family, string>> = { 4: LAB_VIP, 6: 'fd77::100' }
-/** The address that clients ask; the scenario has to configure this one. */
+/** Returns the address that clients ask. The scenario has to configure it. */
 export const vipOf = (family: Family): string => VIPS[family]
 
-/** A host's own address of the family: fd77::N for 10.77.0.N. */
+/** Returns a host's own address of the family: fd77::N for 10.77.0.N. */
 export const addressOf = (host: Host, family: Family): string =>
   family === 4 ? host.address : `fd77::${host.address.split('.').at(-1)}`
 
-/** Every host of the lab gets its address of the family, where it has none. Idempotent. */
+/** Gives every host of the lab its address of the family, unless it has one. Idempotent. */
 export function prepareFamily(lab: LabView, family: Family): void {
   if (family === 4) return
   for (const host of lab.hosts.values()) ip(host, `address replace ${addressOf(host, 6)}/64 dev eth0 nodad`)
@@ -109,18 +109,18 @@ export class Observation {
     return this.#names[by - 1] ?? `number ${by}`
   }
 
-  /** Who answered the client, each time that it was another. */
+  /** Nodes that answered the client, one for each change. */
   get owners(): readonly OwnerChange[] {
     return this.#client.owners.map(({ at, by }) => ({ at, name: this.#nameOf(by) }))
   }
 
-  /** Who answered the client last. */
+  /** Returns the node that answered the client last. */
   get owner(): string | undefined {
     const last = this.#client.owners.at(-1)
     return last === undefined ? undefined : this.#nameOf(last.by)
   }
 
-  /** The first time at or after `at` that somebody other than `before` answered. */
+  /** Returns the first time at or after `at` at which another node than `before` answered. */
   movedFrom(before: string, at: number): OwnerChange | undefined {
     const moved = this.#client.movedFrom(this.#names.indexOf(before) + 1, at)
     return moved === undefined ? undefined : { at: moved.at, name: this.#nameOf(moved.by) }
@@ -134,7 +134,7 @@ export class Observation {
     await eventually(`the client to reach ${name}`, reached, () => this.owners, { within, every: 20 })
   }
 
-  /** Looks until `accidentAt + windowMs` (monotonicMs()) and says what was seen from the accident on. */
+  /** Observes until `accidentAt + windowMs` (monotonicMs()), and returns what was seen from the accident on. */
   async measure(accidentAt: number, windowMs: number): Promise<Measurement> {
     const until = accidentAt + windowMs
     await sleep(Math.max(0, until + LAST_REPLIES - monotonicMs()))
@@ -173,7 +173,7 @@ export class Observation {
   }
 }
 
-/** Resolves when client, observer and services run; nobody need answer yet. */
+/** Resolves when client, observer and services run. No router needs to answer yet. */
 export async function startObservation(lab: LabView, options: ObservationOptions): Promise<Observation> {
   const observation = new Observation(lab, options)
   await observation.ready()

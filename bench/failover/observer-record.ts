@@ -1,14 +1,14 @@
 /**
- * What a host without any neighbour entry saw, out of its questions to everybody and all answers: how long two answered,
- * how long nobody, and who announced itself when. Decides that two answers to one question are two owners, also with one
- * MAC (FRR's virtual one). Pure; refuses to know whose MAC is whose.
+ * What a host without any neighbour entry saw, from its broadcast questions and all answers: how long two nodes
+ * answered, how long none, and which announced when. Decided here: two answers to one question are two holders, also
+ * with one MAC (FRR's virtual one). Pure. Does not know which node a MAC belongs to.
  */
 import { type Entry, macOfNumber } from './journal.ts'
 
 type Round = { readonly at: number; readonly macs: string[] }
 export type Sign = { readonly at: number; readonly mac: string }
 
-/** Of the end of the window: who answers then, is taken to go on. */
+/** Milliseconds at the end of the window. A node that answers then is assumed to continue. */
 const LAST_ROUNDS_MS = 100
 
 export class ObserverRecord {
@@ -25,7 +25,7 @@ export class ObserverRecord {
     return this.#rounds.length
   }
 
-  /** ms of the window in which so many answered as `wanted` says. */
+  /** Returns the ms of the window in which `wanted` accepts the number of answers. */
   #sum(from: number, to: number, wanted: (answers: number) => boolean): number {
     let sum = 0
     for (const [i, { at, macs }] of this.#rounds.entries()) {
@@ -43,13 +43,13 @@ export class ObserverRecord {
     return this.#sum(from, to, (answers) => answers === 0)
   }
 
-  /** Two answered at the end of the window. */
+  /** Returns true if two nodes answered at the end of the window. */
   doubled(to: number): boolean {
     const last = this.#rounds.filter(({ at }) => at > to - LAST_ROUNDS_MS && at <= to)
     return last.length > 0 && last.filter(({ macs }) => macs.length > 1).length > last.length / 2
   }
 
-  /** The first question of the window that somebody answered whose MAC is not among `before`. */
+  /** Returns the first question of the window that a MAC outside of `before` answered. */
   claimedBy(before: ReadonlySet<string>, from: number, to: number): number | undefined {
     return this.#rounds.find(({ at, macs }) => at >= from && at <= to && macs.some((mac) => !before.has(mac)))?.at
   }

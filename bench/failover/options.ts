@@ -1,4 +1,4 @@
-/** The benchmark's command line. Decides what is accepted and what is meant when nothing is said. */
+/** The benchmark's command line. Decided here: what is accepted, and the defaults. */
 import { parseArgs } from 'node:util'
 import { LINE_UPS, type LineUp } from './accident.ts'
 import type { Family } from './observation.ts'
@@ -10,13 +10,13 @@ export type Options = {
   readonly out: string
   readonly does: 'measure' | 'list' | 'render' | 'help'
   readonly resume: boolean
-  /** A page that gets the short table. */
+  /** Page that gets the short table. */
   readonly page: string | undefined
-  /** How many runs at the same time, in labs of their own. */
+  /** Number of runs at the same time, in labs of their own. */
   readonly labs: number
-  /** What the hosts of a lab are. */
+  /** Kind of the hosts of a lab. */
   readonly where: Where
-  /** No run begins after it; undefined: none is left out. */
+  /** No run begins after this time; `undefined`: no limit. */
   readonly limitMs: number | undefined
 }
 
@@ -67,7 +67,7 @@ function count(option: string, text: string): number {
 
 const isLineUp = (name: string): name is LineUp => name in LINE_UPS
 
-/** Throws what `isWrong` knows. */
+/** Throws the errors that `isWrong` finds. */
 export function readOptions(
   argv: readonly string[],
   scenarios: readonly string[],

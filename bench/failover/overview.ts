@@ -1,12 +1,12 @@
 /**
- * The table of docs/performance.md: a line for each accident with all daemons side by side, where failover.md has one for
- * each daemon. Decides which figures are worth a place there. A pure function of the result.
+ * The table of docs/performance.md: a line for each accident with all daemons side by side, while failover.md has a
+ * line for each daemon. Decided here: which figures are shown. A pure function of the result.
  */
 import { FIGURE_TEXT, figureOf, pointsOf, ratio } from './figures.ts'
 import { type CellResult, noiseOf, type Result } from './result.ts'
 import { spreadOf } from './statistics.ts'
 
-/** Its place in a page. */
+/** Place of the table in a page. */
 const BEGIN = '<!-- by bench:failover: its table -->'
 const END = '<!-- end of its table -->'
 
@@ -18,7 +18,7 @@ function seconds(ms: number): string {
 
 const timeOr = (figure: string) => (figure === 'takeovers' ? (value: number) => `${value}` : seconds)
 
-/** Middle and worst, and of how many. */
+/** Returns median, worst value, and number of runs. */
 function compared(cell: CellResult | undefined): string {
   if (cell === undefined) return ''
   if (cell.unsupported !== undefined) return 'cannot'
@@ -70,7 +70,7 @@ export function overview({ cells }: Result): string {
   return [`| ${head.join(' | ')} |`, `|${'---|'.repeat(head.length)}`, ...lines.map((text) => `| ${text} |`)].join('\n')
 }
 
-/** The page with this table in the place of the one that it has; throws when it has no place for one. */
+/** Returns the page with this table in place of the old one. Throws if the page has no place for it. */
 export function inPage(page: string, result: Result): string {
   const [from, to] = [page.indexOf(BEGIN), page.indexOf(END)]
   if (from < 0 || to < from) throw new Error(`Cannot find "${BEGIN}" and "${END}"`)

@@ -1,7 +1,7 @@
 /**
- * The benchmark's result as a picture: a band for each scenario, in it a lane for each daemon with every run as a mark, on
- * a logarithmic axis of time. Decides what is drawn and how it stays readable in light and dark, on paper and for those
- * who see few colours (Okabe and Ito's, and a shape for each daemon). A pure function of the result.
+ * The benchmark's result as a picture: a band for each scenario, with a lane for each daemon and a mark for every run,
+ * on a logarithmic axis of time. Decided here: what is drawn, and how it stays readable in light and dark, on paper and
+ * with colour blindness (colours of Okabe and Ito, and a shape for each daemon). A pure function of the result.
  */
 import type { LineUp } from './accident.ts'
 import { FIGURE_TEXT, figureOf, pointsOf } from './figures.ts'
@@ -14,7 +14,7 @@ export type Excerpt = { readonly intervalMs: number; readonly family: Family }
 
 const WIDTH = 1_000
 const LEFT = 360
-/** Letters of a title, and of what is said below it, that fit beside the names of the daemons. */
+/** Letters of a title, and of the text below it, that fit beside the names of the daemons. */
 const [BOLD_LETTERS, LETTERS] = [29, 36]
 const LINE = 15
 const RIGHT = 190
@@ -48,7 +48,7 @@ const NAMES: Readonly<Record<LineUp, string>> = {
   'keepalived+holdfast': 'keepalived + holdfast',
 }
 
-/** Colours of Okabe and Ito; on dark paper their sky blue and orange, which are light enough. */
+/** Colours of Okabe and Ito. On a dark background their sky blue and orange are light enough. */
 export const STYLE = `
 text { font-family: system-ui, 'DejaVu Sans', Helvetica, Arial, sans-serif; font-size: 13px; fill: #24292f; }
 .title { font-size: 18px; font-weight: 600; } .quiet { fill: #57606a; font-size: 12px; } .name { font-weight: 600; }
@@ -75,10 +75,10 @@ export function timeText(value: number): string {
   return value < 1_000 ? `${value.toFixed(0)} ms` : `${(value / 1_000).toFixed(1)} s`
 }
 
-/** What has a place on an axis of time. */
+/** Returns whether a cell fits on an axis of time. */
 const drawable = (cell: CellResult): boolean => figureOf(cell) !== 'takeovers'
 
-/** A mark's place within its lane: neighbours apart, the same in every drawing. */
+/** Returns a mark's place within its lane: neighbours apart, the same in every drawing. */
 const jitter = (i: number): number => (((i * 7) % 5) - 2) * 2.2
 
 function remark(cell: CellResult, noisy: number): string {
@@ -120,7 +120,7 @@ function lane(cell: CellResult, y: number): string[] {
   ]
 }
 
-/** In lines of at most so many letters, where words end. */
+/** Wraps a text at words into lines of at most this many letters. */
 export function wrapped(text: string, letters: number): string[] {
   const lines: string[] = []
   for (const word of text.split(' ').filter((one) => one !== '')) {
@@ -169,7 +169,7 @@ function band(cells: readonly CellResult[], top: number): string[] {
   ]
 }
 
-/** Undefined where nothing of that interval and family was measured. */
+/** Returns `undefined` if nothing of that interval and family was measured. */
 export function picture(result: Result, { intervalMs, family }: Excerpt): string | undefined {
   const cells = result.cells.filter(
     (cell) => cell.intervalMs === intervalMs && cell.family === family && drawable(cell),
@@ -213,7 +213,7 @@ export function picture(result: Result, { intervalMs, family }: Excerpt): string
   )}\n`
 }
 
-/** Every interval and family of which there is something. */
+/** Returns every interval and family with measurements. */
 export function excerpts(result: Result): readonly Excerpt[] {
   const keys = new Map(
     result.cells.map(({ intervalMs, family }) => [`${intervalMs} ${family}`, { intervalMs, family }]),

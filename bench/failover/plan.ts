@@ -1,7 +1,7 @@
 /**
- * Which cells are measured how often: what was asked on the command line, or the whole table of docs/performance.md. Decides
- * the order (the daemons by turns, run by run, so that noise hits all) and how long a run will take. Pure; refuses to
- * know what happens in a run.
+ * Which cells are measured how often: those of the command line, or the whole table of docs/performance.md. Decided
+ * here: the order (daemons in turn, run by run, so that noise affects all), and how long a run will take. Pure. Does
+ * not know what happens in a run.
  */
 import type { Cell, Company, LineUp } from './accident.ts'
 import type { Family } from './observation.ts'
@@ -12,20 +12,20 @@ export type Request = {
   readonly lineUps: readonly LineUp[]
   readonly intervals: readonly number[]
   readonly families: readonly Family[]
-  /** Per cell, and per cell of 1 s or more. */
+  /** Runs of each cell, and of each cell of 1 s or more. */
   readonly runs: number
   readonly slowRuns: number
 }
 
-/** What `make bench` measures without options: an hour. */
+/** Scenarios of `make bench` without options: an hour. */
 export const USUAL = ['engine', 'group', 'sigterm', 'yield', 'cut', 'equal', 'heal', 'frozen', 'reload'] as const
 
 const ALL: readonly LineUp[] = ['holdfast', 'keepalived', 'frr']
 const TWO: readonly LineUp[] = ['holdfast', 'keepalived']
 
 /**
- * docs/performance.md. 100 ms shows everything; 10 ms and 1 s where the interval decides, IPv6 where another path of the
- * code answers, FRR where something fails, since it is no daemon that holdfast replaces.
+ * The table of docs/performance.md. 100 ms has all scenarios. 10 ms and 1 s are used if the interval decides, IPv6 if
+ * it takes another path of the code, and FRR if something fails, because it is no daemon that holdfast replaces.
  */
 export function wholeTable(known: readonly string[], runs = 20, slowRuns = 10): readonly Request[] {
   const starting = (...words: readonly string[]) => known.filter((name) => words.some((word) => name.startsWith(word)))
@@ -53,7 +53,7 @@ export function wholeTable(known: readonly string[], runs = 20, slowRuns = 10): 
 
 export type Planned = { readonly cell: Cell; readonly runs: number }
 
-/** Cells in the order of a round; one that two requests name is measured as often as the greater says. */
+/** Returns the cells in the order of a round. If two requests name a cell, the larger number of runs counts. */
 export function planned(requests: readonly Request[]): readonly Planned[] {
   const cells = new Map<string, Planned>()
   for (const { scenarios, intervals, families, lineUps, runs, slowRuns } of requests)
@@ -69,7 +69,10 @@ export function planned(requests: readonly Request[]): readonly Planned[] {
   return [...cells.values()]
 }
 
-/** A round in parts that are measured at the same time, each of `labs` runs at most that go together and take about as long. */
+/**
+ * Divides a round into parts that are measured at the same time, each with at most `labs` runs of similar length that
+ * may run together.
+ */
 export function companies(
   round: readonly Planned[],
   labs: number,
@@ -90,12 +93,12 @@ export function companies(
   })
 }
 
-/** Before the window: namespaces, daemons, a Backup that has to have been one for a while; after it, the end of all. */
+/** Milliseconds around the window: namespaces, daemons and a settled Backup before it, the end of all after it. */
 const AROUND = 4_500
-/** Where nobody says how long it is. */
+/** Milliseconds of a run of unknown length. */
 const UNKNOWN = 25_000
 
-/** What runs of this cell took in the middle, or what one will take, ms. */
+/** Returns the median length of earlier runs of this cell, or the expected one, ms. */
 export function expectedMs({ intervalMs }: Cell, lengthMs: number | undefined, before: readonly RunRecord[]): number {
   const took = before.map(({ tookMs }) => tookMs).sort((a, b) => a - b)
   return took[Math.floor(took.length / 2)] ?? AROUND + 4 * intervalMs + (lengthMs ?? UNKNOWN)

@@ -1,19 +1,19 @@
-/** How good the gauge was when it was tried, as values and in words. Pure; refuses to know how it was tried (self-test.ts). */
+/** Quality of the gauge at its test, as values and as text. Pure. Does not know the test (self-test.ts). */
 import type { Punctuality } from './client-record.ts'
 
-/** How long it was watched while nothing happened. */
+/** Milliseconds of observation without an event. */
 export const STEADY_MS = 2_000
 
 export type GaugeQuality = Punctuality & {
-  /** Outages that both probers saw, each time: ours minus the demo's, ms. Both ask once a millisecond. */
+  /** Outages that both probers saw: ours minus the demo's, ms. Both ask once a millisecond. */
   readonly outageDifferencesMs: readonly number[]
-  /** Overlap as the observer saw it, and the shortest and the longest that it may have been, ms. */
+  /** Overlap as the observer saw it, and its least and greatest possible values, ms. */
   readonly overlapMs: number
   readonly overlapFromMs: number
   readonly overlapToMs: number
 }
 
-/** In a sentence, for tables and standard error. */
+/** Returns a sentence for tables and standard error. */
 export function qualityText(quality: GaugeQuality): string {
   const ms = (value: number) => value.toFixed(2)
   const { outageDifferencesMs: differences, overlapFromMs: from, overlapToMs: to } = quality

@@ -1,6 +1,6 @@
 /**
- * The benchmark's result as Markdown. Decides what is shown of a cell: every figure beside the other daemon's and beside
- * what the protocol alone makes of it. A pure function of the result.
+ * The benchmark's result as Markdown. Decided here: what is shown of a cell: each figure beside the other daemon's, and
+ * beside what the protocol alone predicts. A pure function of the result.
  */
 import { type Verdict, verdicts } from './budgets.ts'
 import { besideKeepalived, FIGURE_TEXT, type FigureName, figureOf, pointsOf, ratio } from './figures.ts'

@@ -1,7 +1,7 @@
 /**
- * Everything that a benchmark knows, as it is written to bench/results/failover.json: each single run, and of the machine
- * what a reader needs to judge it. Decides when a run was too noisy to judge a daemon by. Pure: table and picture are made
- * of this alone. Refuses to know how anything was measured.
+ * The whole result of a benchmark, as written to bench/results/failover.json: each single run, and what a reader needs
+ * to know of the machine. Decided here: when a run was too noisy to judge a daemon by it. Pure: table and picture need
+ * nothing else. Does not know how it was measured.
  */
 import type { Cell, Run, Theory } from './accident.ts'
 import type { GaugeQuality } from './quality.ts'
@@ -9,11 +9,14 @@ import type { GaugeQuality } from './quality.ts'
 export type RunRecord = {
   readonly at: string
   readonly tookMs: number
-  /** Share of the time in which some task waited for a CPU (PSI), 0 to 1, from when all daemons ran until the last look. */
+  /**
+   * Share of the time in which some task waited for a CPU (PSI), 0 to 1, from the start of all daemons to the last
+   * observation.
+   */
   readonly pressure: number
-  /** Of one minute, at the end. */
+  /** Load average of one minute, at the end. */
   readonly load: number
-  /** Absent: it did not get as far as a figure, and `failure` says why. */
+  /** Absent if the run has no figures; `failure` then has the reason. */
   readonly run?: Run
   readonly failure?: string
 }
@@ -21,19 +24,19 @@ export type RunRecord = {
 export type CellResult = Cell & {
   readonly title: string
   readonly theory: Theory
-  /** Why this daemon cannot do it. */
+  /** Reason why this daemon cannot do it. */
   readonly unsupported?: string
   readonly runs: readonly RunRecord[]
 }
 
-/** One start of the benchmark; a table may be measured in several. */
+/** One start of the benchmark. A table may be measured in several. */
 export type Session = {
   readonly startedAt: string
   readonly endedAt: string
   readonly command: string
   readonly versions: Readonly<Record<string, string>>
   readonly loadBefore: number
-  /** Runs at the same time; absent: one. */
+  /** Number of runs at the same time; absent: one. */
   readonly labs?: number
   readonly gauge: GaugeQuality
 }
@@ -56,21 +59,21 @@ export const keyOf = ({ scenario, intervalMs, family, lineUp }: Cell): string =>
   [scenario, intervalMs, family, lineUp].join(' ')
 
 /**
- * The benchmark alone keeps some task waiting for 5 to 20 % of the time on a machine with two CPUs. Above a third, more than
- * that was somebody else's work, and a daemon that is runnable waits for longer than the budgets (docs/performance.md)
- * leave above the protocol's own time.
+ * The benchmark alone keeps some task waiting for 5 to 20 % of the time on a machine with two CPUs. Above a third,
+ * other programs caused the rest. A runnable daemon then waits longer than the budgets (docs/performance.md) allow
+ * beyond the protocol's own time.
  */
 export const NOISY_PRESSURE = 0.35
-/** A probe that leaves this late measures a millisecond less or more. */
+/** Milliseconds. A probe that is this late measures a millisecond less or more. */
 export const LATE_MS = 0.5
-/** A service that is kept waiting for this long (p99 of the round trips) makes outages of its own. */
+/** Milliseconds. A service that waits this long for a CPU (p99 of the round trips) causes outages of its own. */
 const SLUGGISH_MS = 1
-/** Of the ticks; each one missed is a probe that could not be lost. */
+/** Share of the ticks. Each missed tick is a probe that could not be lost. */
 const MISSED_SHARE = 0.02
 
-/** Why the run says more of the machine than of the daemon; undefined: it does not. */
+/** Returns why the run depends more on the machine than on the daemon; `undefined` if it does not. */
 export function noiseOf(cell: Pick<CellResult, 'theory'>, { pressure, run }: RunRecord): string | undefined {
-  // A busy machine is what is being tried, where no takeover comes of lost advertisements.
+  // A busy machine is the purpose of scenarios whose takeovers do not come from lost advertisements.
   if (run === undefined || (cell.theory.of === 'takeovers' && cell.theory.to === 0)) return undefined
   if (pressure > NOISY_PRESSURE) return `pressure ${(100 * pressure).toFixed(0)} %`
   if (run.gauge.lateP99Ms > LATE_MS) return `gauge ${run.gauge.lateP99Ms.toFixed(1)} ms late`
@@ -81,7 +84,7 @@ export function noiseOf(cell: Pick<CellResult, 'theory'>, { pressure, run }: Run
 
 export const isSlow = ({ intervalMs }: Pick<Cell, 'intervalMs'>): boolean => intervalMs >= 1_000
 
-/** A line for each run, so that a change of the file can be read; µs are enough. */
+/** Writes a line for each run, so that changes of the file are readable. Microseconds are exact enough. */
 export function resultText(result: Result): string {
   const brief = (_: string, value: unknown) => (typeof value === 'number' ? Number(value.toFixed(3)) : value)
   const text = (value: unknown) => JSON.stringify(value, brief)

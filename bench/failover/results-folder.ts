@@ -1,6 +1,7 @@
 /**
- * Where results lie: failover.json, out of it failover.md and one picture for each interval and family, as SVG and PNG.
- * Decides their names, and that a reader never finds half a file. Refuses to know how anything was measured.
+ * The folder of results: failover.json, and made from it failover.md and one picture for each interval and family, as
+ * SVG and PNG. Decided here: their names, and that a reader never finds half a file. Does not know how anything was
+ * measured.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
@@ -10,7 +11,7 @@ import { excerpts, picture } from './picture.ts'
 import { markdown } from './report.ts'
 import { type Result, resultText } from './result.ts'
 
-/** Of a PNG, in pixels for each of the picture's. */
+/** Pixels of a PNG for each of the picture's. */
 const ZOOM = '2'
 
 const at = (folder: string, name: string) => join(folder, name)
@@ -33,12 +34,12 @@ export function writeResult(folder: string, result: Result): void {
   write(at(folder, 'failover.json'), resultText(result))
 }
 
-/** Throws when the page is not there, or has no place for the table. */
+/** Throws if the page is missing, or has no place for the table. */
 export function renderPage(path: string, result: Result): void {
   write(path, inPage(readFileSync(path, 'utf8'), result))
 }
 
-/** Returns what could not be made, and why. */
+/** Returns the files that could not be made, with the reason. */
 export function render(folder: string, result: Result): readonly string[] {
   mkdirSync(folder, { recursive: true })
   write(at(folder, 'failover.md'), markdown(result))

@@ -1,7 +1,7 @@
 /**
- * One failover, from the outside: three routers, one accident to the first, and what a client and an observer saw of it.
- * Decides which scenarios there are, in which order they are shown, and when the group is ready to be hurt. Refuses to
- * know how an accident is done and which daemon runs.
+ * One failover seen from outside: three routers, one accident to the first, and what a client and an observer saw of
+ * it. Decided here: which scenarios exist, their order, and when the group is ready for an accident. Does not know how
+ * an accident is done and which daemon runs.
  *
  * Every daemon is configured alike: the same version (3), interval, priorities and transport, addresses on eth0, all
  * preempting, everything else its own default. keepalived has no garp_*, no vrrp_garp_* and no higher_prio option.
@@ -40,7 +40,7 @@ import { addressOf, type Observation, prepareFamily, startObservation, vipOf } f
 export const PLACES = ['netns', 'compose'] as const
 export type Where = (typeof PLACES)[number]
 
-/** Three daemons come up on a machine that others use; a run that fails for that is a run less. */
+/** Milliseconds. Three daemons start slowly on a busy machine, and a run that fails at the start is lost. */
 const START = 30_000
 
 const ACCIDENTS: readonly (Accident | Special)[] = [
@@ -60,20 +60,20 @@ function accidentOf({ scenario }: Pick<Cell, 'scenario'>): Accident | Special {
 }
 
 export const titleOf = (scenario: string): string => accidentOf({ scenario }).title
-/** What the protocol alone makes of it: the accident comes at a random phase of the advertisement interval. */
+/** Returns what the protocol alone predicts. The accident comes at a random phase of the advertisement interval. */
 export const theory = (cell: Cell): Theory => accidentOf(cell).theory(cell)
-/** How long is looked, from the accident on. */
+/** Returns how long to observe, from the accident on. */
 export const windowMs = (cell: Cell): number => accidentOf(cell).windowMs(cell)
-/** Preparing an accident waits for the last announcement of the takeover before, and for a second one. */
+/** Milliseconds. Preparing an accident waits for the last announcement of the takeover before, and for a second one. */
 const PREPARING = 6_000
-/** About how long a run is, but for start and end. */
+/** Returns the approximate length of a run, without start and end. */
 export function lengthMs(cell: Cell): number {
   const accident = accidentOf(cell)
   const prepared = 'measure' in accident || accident.prepare !== undefined
   return (prepared ? PREPARING + 4 * downMs(cell) : 0) + accident.windowMs(cell)
 }
 export const companyOf = (cell: Cell): Company => accidentOf(cell).company ?? ANY
-/** Why the cell cannot be measured; undefined: it can. */
+/** Returns why the cell cannot be measured; `undefined` if it can. */
 export function unsupported(cell: Cell, where: Where = 'netns'): string | undefined {
   const accident = accidentOf(cell)
   return (where === 'compose' ? uncomposed(cell) : undefined) ?? accident.unsupported?.(cell)
@@ -92,7 +92,7 @@ function plans(lab: LabView, { family, intervalMs }: Cell, { equal, realtime }: 
   }))
 }
 
-/** The client has been answered by nobody else for so long. */
+/** Resolves when only this node has answered the client for that long. */
 function answers(observation: Observation, name: string, forMs: number, within: number): Promise<true> {
   const steady = () => {
     const last = observation.owners.at(-1)
@@ -111,7 +111,7 @@ function relay(lab: LabView): void {
 
 type Start = (position: number, plan: RouterPlan) => Daemon
 
-/** As programs in the network namespaces of this lab. */
+/** Runs daemons as programs in the network namespaces of this lab. */
 const asPrograms =
   (lab: Lab, cell: Cell): Start =>
   (position, plan) =>
@@ -139,7 +139,7 @@ async function happen(accident: Accident, cell: Cell, lab: LabView, startOne: St
   }
 
   const daemons = [start(1)]
-  // Of equals the first to come is Active.
+  // Of equals, the first that comes is Active.
   if (group.equal === true) await are(daemons, 'Active')
   daemons.push(start(2), start(3))
   const cachedNeighbour = group.freshNeighbour !== true
@@ -148,7 +148,7 @@ async function happen(accident: Accident, cell: Cell, lab: LabView, startOne: St
     await Promise.all(daemons.map((daemon) => daemon.ready(START)))
     await are(daemons, 'Active,Backup,Backup')
     await turn.ready()
-    // A Backup that has just come does not hurry.
+    // A new Backup does not use fastPreempt.
     await answers(observation, 'r1', 300 + downMs(cell), within)
     const restart = (position: number): Daemon => {
       const daemon = start(position)
@@ -173,7 +173,7 @@ async function happen(accident: Accident, cell: Cell, lab: LabView, startOne: St
   }
 }
 
-/** What came of it. Starts and ends when the labs beside it do (`turn`). */
+/** Returns the outcome. Starts and ends together with the labs beside it (`turn`). */
 export async function measure(cell: Cell, turn: Turn, where: Where = 'netns'): Promise<Outcome> {
   const accident = accidentOf(cell)
   const reason = unsupported(cell, where)

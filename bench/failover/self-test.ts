@@ -1,7 +1,7 @@
 /**
- * How good the gauge is on this machine, now: before the runs, on a LAN where nobody runs a daemon and what happens is
- * known. Decides what is compared: its own punctuality, its outages with those of the demo's prober beside it, its overlap
- * with the time for which two kernels had the address. Refuses to know anything of VRRP.
+ * Tests the gauge on this machine before the runs, on a LAN without daemons where every event is known. Decided here:
+ * what is compared: its own punctuality, its outages with those of the demo's prober beside it, and its overlap with
+ * the time for which two kernels had the address. Does not know VRRP.
  */
 import { ip } from '../../src/lab/ip.ts'
 import { createLab, type Host } from '../../src/lab/lab.ts'

@@ -1,4 +1,4 @@
-/** Figures of a sample that is small and must not be smoothed: order statistics only. */
+/** Statistics of a small sample, which must not be smoothed: order statistics only. */
 
 export type Spread = {
   readonly count: number
@@ -9,7 +9,7 @@ export type Spread = {
   readonly max: number
 }
 
-/** Nearest rank, so that every figure is one that was measured; the median of an even count is the lower middle. */
+/** Nearest rank, so that every figure was measured. The median of an even count is the lower middle. */
 function atRank(sorted: readonly number[], share: number): number {
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN
 }

@@ -1,6 +1,6 @@
 /**
- * The few shapes that a picture needs, as SVG text. Decides how text is escaped and numbers are written. Pure; refuses to
- * know what is drawn.
+ * The shapes that a picture needs, as SVG text. Decided here: how text is escaped and numbers are written. Pure. Does
+ * not know what is drawn.
  */
 type Attributes = Readonly<Record<string, string | number | undefined>>
 
@@ -23,7 +23,7 @@ export const label = (x: number, y: number, text: string, attributes: Attributes
 export const segment = (x1: number, y1: number, x2: number, y2: number, attributes: Attributes = {}): string =>
   element('line', { x1, y1, x2, y2, ...attributes })
 
-/** Shapes differ, so that no daemon is known by its colour alone. */
+/** Shapes differ, so that a daemon is not known by its colour alone. */
 export type Shape = 'circle' | 'square' | 'triangle' | 'diamond' | 'cross'
 
 export function mark(shape: Shape, x: number, y: number, r: number, attributes: Attributes = {}): string {

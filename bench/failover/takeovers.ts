@@ -1,19 +1,19 @@
 /**
- * How often a router took over, as the wire tells: a run of its advertisements is one takeover. Decides where one run
- * ends and the next begins: it was silent for longer than an Active one is, and a better router had spoken. Silence alone
- * may be a machine that stalls. Decides as well whether the wire had the advertisements that were missed. Pure; refuses to
- * know what was done to the wire.
+ * How often a router took over, from the wire: one series of its advertisements is one takeover. Decided here: where
+ * one series ends and the next begins. The router was silent for longer than an Active is, and a better router had
+ * advertised; silence alone may be a machine that stalls. Also decided here: whether the wire had the missed
+ * advertisements. Pure. Does not know what was done to the wire.
  */
 import { activeDownIntervalMs } from '../../src/lab/daemons/daemon.ts'
 
 export type Advertisement = { readonly atMs: number; readonly source: string; readonly priority: number }
 
-/** Two takeovers of one router are more than three intervals apart, two advertisements of an Active one. */
+/** Intervals. Two takeovers of one router are more than three apart, two advertisements of an Active one. */
 const SEPARATE = 2.5
 
 export type Takeover = { readonly atMs: number; readonly source: string; readonly priority: number }
 
-/** Of all but `owner`, in the order of their times. */
+/** Returns the takeovers of all routers but `owner`, in the order of their times. */
 export function takeoversIn(
   advertisements: readonly Advertisement[],
   owner: string,
@@ -32,14 +32,17 @@ export function takeoversIn(
   return takeovers
 }
 
-/** Of an interval: what was heard last is no part of the silence after it, also where it is dated a little late. */
+/**
+ * Share of an interval. The last received advertisement is no part of the silence after it, even with a slightly late
+ * date.
+ */
 const LAST_HEARD = 0.1
-/** What a Backup misses when nobody is late (expectedTakeovers). */
+/** Advertisements that a Backup misses without any delay (expectedTakeovers). */
 const MISSED = 3
 
 /**
- * Before how many of them the owner itself had sent fewer than three in the Backup's Active_Down_Interval: there the
- * machine, not the loss alone, made it silent.
+ * Returns before how many takeovers the owner itself had sent fewer than three advertisements in the Backup's
+ * Active_Down_Interval. There the machine, not the loss alone, made it silent.
  */
 export function lateOwners(
   takeovers: readonly Takeover[],
@@ -55,8 +58,8 @@ export function lateOwners(
 }
 
 /**
- * To be expected where each listener misses a `share` of the advertisements by itself: a Backup takes over when it misses
- * three in a row, as Active_Down_Interval is between three and four intervals.
+ * Returns the expected number if each listener misses a `share` of the advertisements independently. A Backup takes
+ * over when it misses three in a row, because Active_Down_Interval is between three and four intervals.
  */
 export function expectedTakeovers(share: number, backups: number, windowMs: number, intervalMs: number): number {
   return backups * (windowMs / intervalMs) * share ** 3 * (1 - share)

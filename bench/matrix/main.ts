@@ -1,7 +1,8 @@
 /**
- * `npm run bench:matrix`: groups of holdfast, of keepalived and of both, all with keepalived's file, through the events of
- * docs/mixed-groups.md, each cell on a LAN of its own. Decides how many cells run beside each other and what
- * is held against what: keepalived's figure for the same event, in the same run. Exit status 1 when that was exceeded.
+ * `npm run bench:matrix`: runs groups of holdfast, of keepalived and of both, all with keepalived's file, through the
+ * events of docs/mixed-groups.md, each cell on a LAN of its own. Decided here: how many cells run beside
+ * each other, and the comparison: keepalived's figure for the same event, in the same run. Exit status 1 if that was
+ * exceeded.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, release } from 'node:os'

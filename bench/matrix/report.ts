@@ -1,6 +1,6 @@
 /**
  * The matrix as a table: a row for each event, a column for each kind of group, over its four transports and families.
- * Decides what counts as exceeded. Refuses to know how it was measured.
+ * Decided here: what counts as exceeded. Does not know how it was measured.
  */
 import { type Cell, LINE_UPS, type LineUp, type Measured } from '../../test/support/group-events.ts'
 
@@ -13,12 +13,17 @@ export type Machine = {
   readonly load: number
 }
 
-/** Owners are asked every 10 ms, and a process starts when the machine lets it: only waiting adds up to more. */
+/**
+ * Milliseconds. Nodes are asked every 10 ms, and processes start late on a busy machine. Only longer waits exceed this.
+ */
 const TOLERANCE = 100
-/** Two owners of whom one at least is a holdfast. None is wanted among holdfasts, but for a leaving one's hand-over. */
+/**
+ * Milliseconds with two holders, at least one of them a holdfast. Among holdfasts only a leaving one's hand-over is
+ * allowed.
+ */
 const SEVERAL = 20
 
-/** Whether an owner dies right after its advertisement or right before is chance. */
+/** Whether an Active dies right after its advertisement or right before is chance. */
 const phase = ({ event }: Measured, { row }: Cell) => (event.startsWith('SIGKILL') ? row.intervalMs : 0)
 
 const rowName = ({ row }: Cell) => `${row.family === 'ipv4' ? 'v2 IPv4' : 'v3 IPv6'} ${row.transport}`

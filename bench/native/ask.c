@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The observer: asks everybody who has the address, once a tick, and notes every answer and every announcement with its
- * MAC. What is an answer is decided by native/common/who-has.c. Refuses to know whose MAC is whose.
+ * The observer: asks all hosts once a tick which of them has the address, and records every answer and every
+ * announcement with its MAC. native/common/who-has.c decides what an answer is. Does not know which node a MAC belongs
+ * to.
  */
 #include "gauge.h"
 
@@ -39,11 +40,11 @@ int ask(const char *interface, const char *address, nanos interval) {
   note(KIND_BEGIN, fifo ? 1 : 0, 0, began, interval);
   for (;;) {
     if (poll(watched, 2, 100) < 0 && errno != EINTR) fail("poll");
-    /* What has come belongs to the question before. */
+    /* Answers that have come belong to the question before. */
     take_answers(&question);
     if (watched[1].revents != 0) close_journal();
     const uint64_t ticked = read_ticks(watched[0].fd);
-    const nanos first = due + interval; /* of the ticks that nothing was done at */
+    const nanos first = due + interval; /* missed ticks are those after this one */
     due += (nanos)ticked * interval;
     if (ticked > 0) {
       const nanos at = now();

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The benchmark's eyes: a service, a client that probes it, an observer that asks who has an address. They only note what
- * they saw and when; what it means is decided by client-record.ts and observer-record.ts in bench/failover. Decided here:
- * SCHED_FIFO where it is permitted. Refuses to know VRRP. Compiled when the benchmark starts (bench/failover/gauge.ts); no
- * part of the product, from which it takes native/common/instrument.c and who-has.c.
+ * The gauge of the benchmark: a service, a client that probes it, and an observer that asks which hosts have an
+ * address. They only record what they see and when. client-record.ts and observer-record.ts in bench/failover decide
+ * what it means. Decided here: SCHED_FIFO if it is permitted. Does not know VRRP. Compiled when the benchmark starts
+ * (bench/failover/gauge.ts). It is no part of the product, but uses native/common/instrument.c and who-has.c.
  */
 #include "gauge.h"
 
@@ -24,7 +24,10 @@ void wrong_usage(void) {
   exit(EXIT_USAGE);
 }
 
-/* Above the daemons that ask for real-time priority. Without it the kernel may be 50 µs late on purpose; with it, no page of ours is fetched between two probes. */
+/*
+ * Sets a priority above the daemons that ask for real-time priority. Without it the kernel may be 50 µs late on
+ * purpose. With it, no page has to be loaded between two probes.
+ */
 bool stay_awake(void) {
   (void)prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
   (void)mlockall(MCL_CURRENT | MCL_FUTURE);

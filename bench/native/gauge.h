@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the parts of the gauge share beside native/common/instrument.h: the journal of what was seen. Decided here: the layout of
- * a record, which bench/failover/journal.ts reads. Refuses to know what is measured.
+ * Parts that the gauge's programs share beside native/common/instrument.h: the record of what was seen. Decided here:
+ * the layout of a record, which bench/failover/journal.ts reads. Does not know what is measured.
  */
 #ifndef GAUGE_H
 #define GAUGE_H
@@ -10,12 +10,12 @@
 
 enum kind {
   KIND_BEGIN = 1,     /* number: 1 with SCHED_FIFO; at; other: the interval */
-  KIND_SENT = 2,      /* a probe. number: errno, 0 when it left; value: its sequence; at; other: since when it was due */
-  KIND_REPLY = 3,     /* number: who answered; value: the sequence; at: in the kernel; other: when it was read */
-  KIND_ASKED = 4,     /* a question to everybody. number: errno; value: its sequence; at; other: since when it was due */
+  KIND_SENT = 2,      /* a probe. number: errno, 0 when it left; value: its sequence; at; other: its lateness */
+  KIND_REPLY = 3,     /* number: the node; value: the sequence; at: in the kernel; other: when it was read */
+  KIND_ASKED = 4,     /* a question to all hosts. number: errno; value: its sequence; at; other: its lateness */
   KIND_CLAIM = 5,     /* an answer to it. value: the MAC; at: in the kernel; other: when it was read */
   KIND_ANNOUNCED = 6, /* a gratuitous ARP, an unsolicited advertisement. value: the MAC; at, other as above */
-  KIND_END = 7,       /* value: records that found no room */
+  KIND_END = 7,       /* value: number of records that found no room */
 };
 
 struct record {
@@ -26,20 +26,20 @@ struct record {
   nanos other;
 };
 
-/* A probe, and with `number` filled in the answer to it. */
+/* A probe, and with `number` the answer to it. */
 struct datagram {
   uint64_t sequence;
   uint64_t number;
 };
 
 /* gauge.c */
-/* True with SCHED_FIFO. */
+/* Returns true with SCHED_FIFO. */
 bool stay_awake(void);
 
 /* journal.c */
 void open_journal(void);
 void note(enum kind kind, uint32_t number, uint64_t value, nanos at, nanos other);
-/* Hands on what there is, at most every 20 ms, and never waits for the reader. */
+/* Writes the collected records, at most every 20 ms. Never waits for the reader. */
 void hand_on(nanos time);
 void close_journal(void) __attribute__((noreturn));
 

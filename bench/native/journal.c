@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What was seen, as records on standard output. Decided here: a reader that is slow costs memory and at last records
- * (counted in the end record), never a probe that leaves late. Refuses to know what the records mean.
+ * Writes what was seen as records to standard output. Decided here: a slow reader costs memory, then records (counted
+ * in the end record), but never delays a probe. Does not know the meaning of the records.
  */
 #include "gauge.h"
 
@@ -24,7 +24,7 @@ static nanos handed_on_at;
 void open_journal(void) {
   buffer = malloc(ROOM);
   if (buffer == NULL) fail("get memory");
-  memset(buffer, 0, ROOM); /* no page fault between two probes */
+  memset(buffer, 0, ROOM); /* prevents page faults between two probes */
   const int flags = fcntl(STDOUT_FILENO, F_GETFL);
   if (flags < 0 || fcntl(STDOUT_FILENO, F_SETFL, flags | O_NONBLOCK) != 0) fail("prepare standard output");
 }
@@ -35,7 +35,7 @@ void note(enum kind kind, uint32_t number, uint64_t value, nanos at, nanos other
     dropped++;
     return;
   }
-  /* ROOM is a multiple of a record's size, and only whole records are added: none is torn at the end. */
+  /* ROOM is a multiple of a record's size and only whole records are added, so no record is split at the end. */
   memcpy(buffer + (first + used) % ROOM, &record, sizeof record);
   used += sizeof record;
 }
@@ -45,7 +45,7 @@ static bool write_some(void) {
   const ssize_t written = write(STDOUT_FILENO, buffer + first, length);
   if (written < 0) {
     if (errno == EAGAIN || errno == EINTR) return false;
-    exit(EXIT_FAILURE); /* nobody reads any more; there is nothing left to do for */
+    exit(EXIT_FAILURE); /* without a reader there is nothing left to do */
   }
   first = (first + (size_t)written) % ROOM;
   used -= (size_t)written;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The client: one datagram a tick to the virtual address, and when the kernel got which node's answer. Decided here: with
- * `fresh` the neighbour entry is removed before each probe, so that every probe has to find the address anew. Refuses
- * to know what is lost, what is a gap and who should answer: that is read out of the records.
+ * The client: sends one datagram a tick to the virtual address, and records when the kernel received the answer of
+ * which node. Decided here: with `fresh` the neighbour entry is removed before each probe, so that every probe has to
+ * resolve the address again. Does not know losses and gaps, nor which node should answer: those are read out of the
+ * records.
  */
 #include "gauge.h"
 
@@ -18,7 +19,7 @@
 
 #define LAST_ANSWERS_NS 200000000ll
 
-/* RTM_DELNEIGH of the target, put together once. */
+/* RTM_DELNEIGH of the target, made once. */
 struct forget {
   struct nlmsghdr header;
   struct ndmsg neighbour;
@@ -49,7 +50,7 @@ static int open_forget(const char *interface, const struct sockaddr_storage *tar
 static void forget_neighbour(int fd, const struct forget *request) {
   char refused[256];
   (void)send(fd, request, request->header.nlmsg_len, MSG_DONTWAIT);
-  /* That there was no entry is told, and is no news. */
+  /* A missing entry is reported, and is no error. */
   while (recv(fd, refused, sizeof refused, MSG_DONTWAIT | MSG_TRUNC) > 0) continue;
 }
 
@@ -73,24 +74,27 @@ int probe(const char *address, const char *port, nanos interval, const char *fre
   const bool fifo = stay_awake();
   const int signals = open_end_signals();
   const nanos began = now();
-  nanos ended = INT64_MAX; /* no more probes after it */
+  nanos ended = INT64_MAX; /* no probes are sent after this time */
   struct datagram datagram = {0, 0};
   nanos due = began;
-  /* Replies wait for the next tick: the kernel says when they came, and each wake-up is CPU that a daemon may want. */
+  /*
+   * Replies wait for the next tick. The kernel records when they came, and each wake-up costs CPU time that a daemon
+   * may need.
+   */
   struct pollfd watched[2] = {{.fd = open_ticks(began + interval, interval), .events = POLLIN, .revents = 0},
                               {.fd = signals, .events = POLLIN, .revents = 0}};
   note(KIND_BEGIN, fifo ? 1 : 0, 0, began, interval);
   for (;;) {
     if (poll(watched, 2, 100) < 0 && errno != EINTR) fail("poll");
     const uint64_t ticked = read_ticks(watched[0].fd);
-    const nanos first = due + interval; /* of the ticks that nothing was done at */
+    const nanos first = due + interval; /* missed ticks are those after this one */
     due += (nanos)ticked * interval;
     if (ticked > 0 && ended == INT64_MAX) {
       if (forgetting >= 0) forget_neighbour(forgetting, &request);
       const nanos at = now();
       const ssize_t sent = sendto(fd, &datagram, sizeof datagram, MSG_DONTWAIT | MSG_NOSIGNAL,
                                   (const struct sockaddr *)&target, length);
-      /* Unreachable, for instance: that probe is lost, which is what a client sees. */
+      /* Unreachable, for instance: the probe is lost, as a client would see it. */
       note(KIND_SENT, sent < 0 ? (uint32_t)errno : 0, datagram.sequence++, at, first);
     }
     take_replies(fd, &target);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The service behind the virtual address: answers each datagram, from the address that it was sent to, with the
- * sequence that it carries and this node's number. Refuses to know who should have the address: where the kernel does
- * not have it any more, silence is the right answer.
+ * The service behind the virtual address: answers each datagram, from the address that it was sent to, with its
+ * sequence and this node's number. Does not know which node should have the address. If the kernel does not have it any
+ * more, silence is the right answer.
  */
 #include "gauge.h"
 
@@ -30,7 +30,7 @@ int respond(uint32_t number, const char *port) {
     const int fd = open_service(any[i], port);
     if (fd >= 0) watched[count++] = (struct pollfd){.fd = fd, .events = POLLIN, .revents = 0};
   }
-  /* A service that is not scheduled for milliseconds answers too late from an address that has moved. */
+  /* A service that is not scheduled for milliseconds would answer late, for an address that has moved. */
   note(KIND_BEGIN, stay_awake() ? 1 : 0, number, now(), 0);
   hand_on(now());
   for (;;) {

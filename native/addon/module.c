@@ -3,10 +3,10 @@
  * The addon: functions of Linux that Node does not offer. Decided here: the names by which JavaScript finds them
  * (src/linux/native.ts has their types). Each job has its own files:
  *
- *   handle, watch a descriptor that the event loop watches words memory shared with the guardian
- *   socket, send, receive, metadata NativeSocket rights privileges, peer credentials
- *   timer NativeTimer system clocks, interfaces, descriptors
- *   node errors and arguments
+ *   handle, watch      a descriptor that the event loop watches    words     memory shared with the guardian
+ *   socket, send, receive, metadata   NativeSocket                 rights    privileges, peer credentials
+ *   timer              NativeTimer                                 system    clocks, interfaces, descriptors
+ *   node               errors and arguments
  */
 #include "handle.h"
 #include "node.h"

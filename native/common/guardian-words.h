@@ -8,12 +8,12 @@
  * The memory is a memfd, sealed against a change of its size. The engine finds its descriptor's number in
  * HOLDFAST_GUARDIAN_WORDS. Untouched pages cost nothing. Times are CLOCK_MONOTONIC in nanoseconds; 0 = none.
  *
- *   word bits 8 to 31: generation of the cleanup plan that the word belongs to (1 to 2^24 - 1)
- *     ARMED The engine sets it before it sends the plan, and clears it before it removes an address.
- *     BUSY The guardian sets and clears it around each change that it makes to the unit's addresses.
- *     EXECUTED The guardian sets it before it executes the plan, together with BUSY and in place of ARMED. Only the
+ *   word      bits 8 to 31: generation of the cleanup plan that the word belongs to (1 to 2^24 - 1)
+ *     ARMED     The engine sets it before it sends the plan, and clears it before it removes an address.
+ *     BUSY      The guardian sets and clears it around each change that it makes to the unit's addresses.
+ *     EXECUTED  The guardian sets it before it executes the plan, together with BUSY and in place of ARMED. Only the
  *               engine clears it, once the engine knows that it holds no address of the unit any more.
- *   deadline Only the engine writes it.
+ *   deadline  Only the engine writes it.
  *
  * `executions` counts the plans that the guardian has begun to execute, each before its first address is removed. If
  * the count has not changed, an engine with many units need not read their words.

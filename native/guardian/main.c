@@ -4,12 +4,12 @@
  * guardian renews the lifetime of the engine's addresses. Decided here: the order of the start, and which events the
  * guardian waits for. Each job has its own files:
  *
- *   message.h format of the engine's messages process, background, options start and end of the engine
- *   channel reads them signals forwards or holds them
- *   plan keeps the cleanup plans manager READY=1 and WATCHDOG=1 (sd_notify(3))
- *   words memory shared with the engine heartbeat signs of life of both sides
- *   absence decides when plans are executed log, log-text, clock
- *   execute, netlink, packet execute them renew renews lifetimes
+ *   message.h   format of the engine's messages        process, background, options   start and end of the engine
+ *   channel     reads them                             signals     forwards or holds them
+ *   plan        keeps the cleanup plans                manager     READY=1 and WATCHDOG=1 (sd_notify(3))
+ *   words       memory shared with the engine          heartbeat   signs of life of both sides
+ *   absence     decides when plans are executed        log, log-text, clock
+ *   execute, netlink, packet   execute them            renew       renews lifetimes
  */
 #define _GNU_SOURCE
 #include <errno.h>

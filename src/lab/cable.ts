@@ -1,6 +1,6 @@
 /**
- * Namespaces without a bridge, joined by a cable: for tests of what one process does to one link. Decides their addresses.
- * All of them are gone after removeAll(), or when this process ends.
+ * Namespaces without a bridge, joined by a cable, for tests of one process and one link. Decided here: their addresses.
+ * All of them are removed by removeAll(), or when this process ends.
  */
 import { ip } from './ip.ts'
 import { type Ended, JsonProcess, type Said } from './json-process.ts'
@@ -17,13 +17,15 @@ export function namespaces(): Namespaces {
 /** Link-local addresses are usable immediately: these tests are not about duplicate address detection. */
 export const makeNamespace = (): string => namespaces().add()
 
-/** Idempotent. Ends what runs in the namespaces too. */
+/** Removes all namespaces and ends the processes in them. Idempotent. */
 export function removeAll(): void {
   made?.destroy()
   made = undefined
 }
 
-/** eth0, index 7, on both sides: 198.51.100.1 and fe80::1 on the left, .2 and ::2 on the right. */
+/**
+ * Joins two namespaces by eth0, index 7, on both sides: 198.51.100.1 and fe80::1 on the left, .2 and ::2 on the right.
+ */
 export function cable(left: string, right: string): void {
   ip(left, `link add eth0 index 7 type veth peer name eth0 index 7 netns ${right}`)
   for (const [name, host] of [

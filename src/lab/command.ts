@@ -1,4 +1,4 @@
-/** Commands of the system, run to their end. */
+/** Runs commands of the system to their end. */
 import { execFileSync } from 'node:child_process'
 
 function messageOf(error: unknown): string {

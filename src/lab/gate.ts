@@ -1,16 +1,16 @@
 /**
- * A cut that heals at a given frame instead of at a given moment: the bridge drops everything from and to a host until
- * that host sends the first frame of a kind, and lets this one pass. So an order of packets that a heal brings about
- * once in a hundred times comes every time. Decides how (nftables at the host's port); refuses to know what follows.
+ * A cut that heals at a given frame instead of a given time. The bridge drops everything from and to a host until that
+ * host sends the first frame of a kind, and passes that one. So a rare order of packets at a heal happens every time.
+ * Decided here: the nftables rules at the host's port. Does not know what follows.
  */
 import { run } from './command.ts'
 import { nft } from './ip.ts'
 import type { Host, Lab } from './lab.ts'
 
-/** What opens the gate, as nftables matches it on the way into the bridge. */
+/** Frames that open the gate, as nftables matches them on the way into the bridge. */
 export const ADVERTISEMENT = { ipv4: 'ip protocol 112', ipv6: 'ip6 nexthdr 112' } as const
 
-/** Of a sender without an address: the question who has one. */
+/** An ARP probe: its sender has no address. */
 export const PROBE = 'arp saddr ip 0.0.0.0'
 
 export class Gate {
@@ -24,12 +24,12 @@ export class Gate {
     this.#table = `netdev gate-${host.name}`
   }
 
-  /** Everything is dropped, both ways. */
+  /** Drops everything in both directions. */
   shut(): void {
     this.#load('', '')
   }
 
-  /** From its first such frame on, everything passes both ways, but what is `lost` on its way from the host. */
+  /** From the first such frame on, everything passes in both directions, except `lost` on its way from the host. */
   opensWith(frame: string, lost?: string): void {
     this.#load(`${frame} update @open { meta mark } accept`, lost === undefined ? '' : `${lost} drop`)
   }
@@ -39,14 +39,14 @@ export class Gate {
     return run(['ip', 'netns', 'exec', this.#lab.bridge, ...argv]).includes('elements')
   }
 
-  /** The cable is as if it had never been cut. */
+  /** Removes the rules: the cable is as before the cut. */
   remove(): void {
     this.#nft(`table ${this.#table}\ndelete table ${this.#table}\n`)
   }
 
   #load(opening: string, losing: string): void {
     const { port } = this.#host
-    // No frame has a mark here: what is looked up is whether the gate is open.
+    // No frame has a mark here. The set says whether the gate is open.
     this.#nft(`table ${this.#table}
 delete table ${this.#table}
 table ${this.#table} {

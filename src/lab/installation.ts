@@ -1,9 +1,9 @@
-/** Where this package is installed, and the programs of it that a lab starts. */
+/** Where this package is installed, and the paths of its programs that a lab starts. */
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { arch } from 'node:process'
 
-/** Where the package is, from src, dist or a build of them; the bundle has a package.json of its own. */
+/** Returns the root of the package, from src, dist or a build of them. The bundle has a package.json of its own. */
 export function packageRoot(): string {
   let directory = import.meta.dirname
   while (!existsSync(join(directory, 'bin', 'holdfast')) && dirname(directory) !== directory)
@@ -11,7 +11,7 @@ export function packageRoot(): string {
   return directory
 }
 
-/** The program of this package. */
+/** Returns the path of `holdfast` in this package. */
 export const holdfastProgram = (): string => join(packageRoot(), 'bin', 'holdfast')
 
 export function probePath(): string {

@@ -1,6 +1,6 @@
 /**
- * A process in a namespace that speaks JSON, one object a line, on standard input and output. Decides how it is addressed and
- * waited for. Knows no message.
+ * A process in a namespace that reads and writes JSON, one object a line, on standard input and output. Decided here:
+ * how to send to it and wait for it. Does not know the messages.
  */
 import type { ChildProcess } from 'node:child_process'
 import { createInterface } from 'node:readline'
@@ -31,14 +31,14 @@ export class JsonProcess {
       take(line)
     })
     createInterface({ input: stderr }).on('line', (text) => this.stderr.push(text))
-    // What is told to a process that has ended is lost, as on any pipe.
+    // A message to a process that has ended is lost, as on any pipe.
     this.#child.stdin?.on('error', () => {})
     this.ended = new Promise((resolve) => {
       this.#child.once('close', (code, signal) => resolve({ code, signal }))
     })
   }
 
-  /** `ip netns exec` becomes the program: this is the program's process. */
+  /** `ip netns exec` becomes the program, so this is the program's process. */
   get pid(): number {
     return this.#child.pid ?? 0
   }
@@ -56,7 +56,7 @@ export class JsonProcess {
     this.#child.kill(signal)
   }
 
-  /** The first line that `holds`, already there or yet to come. */
+  /** Resolves with the first line that `holds`, an earlier one too. */
   async line(expected: string, holds: (line: Said) => boolean, within = 10_000): Promise<Said> {
     const sight = () => ({
       ...this.#end,

@@ -1,6 +1,6 @@
 /**
- * A lab: routers, a client and an observer on one bridge, and the accidents that can happen to a cable. Decides names and
- * addresses, and that no exit path leaves anything behind, not even a run that was killed. Knows no daemon.
+ * A lab: routers, a client and an observer on one bridge, and the accidents of a cable. Decided here: names and
+ * addresses, and that no exit path leaves anything behind, even if the run is killed. Does not know daemons.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
@@ -24,31 +24,31 @@ export type LabOptions = {
   readonly ipv6?: boolean
 }
 
-/** The program that tests start: HOLDFAST_BIN names another build than this one. */
+/** Program that tests start. HOLDFAST_BIN names another build than this one. */
 export const HOLDFAST = process.env.HOLDFAST_BIN ?? holdfastProgram()
 export const LAB_VIP = '10.77.0.100'
 export const LAB_VIP6 = 'fd00:77::100'
 const PREFIX = 'hflab'
-/** Folder in which the directories of labs are made and stay, for the study of a failed run. Unset: nothing stays. */
+/** Folder in which the directories of labs stay, to study a failed run. If unset, they are removed. */
 export const KEPT = process.env.HOLDFAST_LAB_KEEP
-/** Frames of the routers to each other and to all: the kept wire has no requests of clients. */
+/** Frames of the routers to each other and to all. The stored capture has no requests of clients. */
 const KEPT_FRAMES =
   'ip proto 112 or ip6 proto 112 or (arp and arp[14:4] = arp[24:4]) or (ip6 multicast and icmp6 and ip6[40] = 136)'
 let created = 0
 
-/** A name that no other lab on this machine has. Before the first one the leftovers of dead processes are removed. */
+/** Returns a name that no other lab on this machine has. The first call removes the leftovers of dead processes. */
 function nextPrefix(): string {
   if (created === 0) sweepLeftovers(PREFIX)
   created += 1
   return `${PREFIX}${process.pid}x${created}`
 }
 
-/** Builds a lab that is gone when this process ends, however it ends. */
+/** Builds a lab that is removed when this process ends, in whichever way. */
 export function createLab(options: LabOptions): Lab {
   return new Lab(nextPrefix(), options)
 }
 
-/** Returns namespaces without any link between them, which are gone when this process ends. */
+/** Returns namespaces without any link between them, which are removed when this process ends. */
 export function createNamespaces(): Namespaces {
   const namespaces = new Namespaces(nextPrefix())
   cleanUpAtEnd(() => namespaces.destroy())
@@ -79,9 +79,9 @@ export type LabView = Pick<
 export class Lab extends Network {
   readonly routers: readonly Host[]
   readonly client: Host
-  /** Configuration, captures, and kept logs; removed with the lab unless HOLDFAST_LAB_KEEP is set. */
+  /** Folder of configuration, captures and stored logs. It is removed with the lab unless HOLDFAST_LAB_KEEP is set. */
   readonly directory: string
-  /** Folder of the processes' logs; `undefined` where nothing is kept. */
+  /** Folder of the processes' logs; `undefined` if they are not stored. */
   readonly logs: string | undefined
   readonly program = HOLDFAST
   readonly #wire: ChildProcess
@@ -99,7 +99,7 @@ export class Lab extends Network {
     if (KEPT !== undefined) mkdirSync(KEPT, { recursive: true })
     this.directory = mkdtempSync(join(KEPT ?? tmpdir(), `${prefix}-`))
     this.logs = KEPT === undefined ? undefined : this.directory
-    // One process that waits for commands: an accident happens when it is written down, not a process start later.
+    // One process that waits for commands, so that an accident happens without the delay of a process start.
     this.#wire = spawn('ip', ['-n', this.bridge, '-force', '-batch', '-'], {
       stdio: ['pipe', 'ignore', 'inherit'],
       detached: true,
@@ -108,14 +108,14 @@ export class Lab extends Network {
     if (KEPT !== undefined) this.#keepWire()
   }
 
-  /** At the routers' ports: unicast is not heard at the bridge itself. */
+  /** Captures at the routers' ports, because the bridge itself does not receive unicast. */
   #keepWire(): void {
     const ports = this.routers.flatMap(({ port }) => ['-i', port, '-f', KEPT_FRAMES])
     const argv = ['dumpcap', '-q', ...ports, '-w', join(this.directory, 'wire.pcapng')]
     this.spawn(this.bridge, argv, { stdio: 'ignore' })
   }
 
-  /** The router at position 1, 2, …. */
+  /** Returns the router at position 1, 2, …. */
   router(position: number): Host {
     const host = this.routers[position - 1]
     if (host === undefined) throw new Error(`Cannot find router ${position}: have ${this.routers.length}`)
@@ -130,8 +130,9 @@ export class Lab extends Network {
   }
 
   /**
-   * Silent death of the path: the bridge port drops everything both ways, the carrier stays. Listening (1), because
-   * without STP the kernel turns a blocking port, and after a notification a disabled one, back to forwarding at once.
+   * Cuts the path in silence: the bridge port drops everything in both directions, and the carrier stays. It uses the
+   * state listening (1): without STP the kernel returns a blocking port, and after a notification a disabled one, to
+   * forwarding.
    */
   cut(host: Host): number {
     return this.#accident(`link set dev ${host.port} type bridge_slave state 1`)
@@ -141,7 +142,7 @@ export class Lab extends Network {
     return this.#accident(`link set dev ${host.port} type bridge_slave state 3`)
   }
 
-  /** These hear everybody but each other. */
+  /** Isolates hosts from each other. They still receive all other hosts. */
   isolate(hosts: readonly Host[]): number {
     return this.#accident(hosts.map(({ port }) => `link set dev ${port} type bridge_slave isolated on`).join('\n'))
   }
@@ -150,7 +151,7 @@ export class Lab extends Network {
     return this.#accident(hosts.map(({ port }) => `link set dev ${port} type bridge_slave isolated off`).join('\n'))
   }
 
-  /** The cable is pulled: the host sees its carrier go. */
+  /** Pulls the cable: the host loses its carrier. */
   unplug(host: Host): number {
     return this.#accident(`link set dev ${host.port} down`)
   }
@@ -159,14 +160,14 @@ export class Lab extends Network {
     return this.#accident(`link set dev ${host.port} up`)
   }
 
-  /** Somebody on the host turns the interface off (or on again). */
+  /** Turns the interface of a host off or on, as an operator does. */
   setLink(host: Host, state: 'up' | 'down'): number {
     const at = monotonicMs()
     ip(host, `link set eth0 ${state}`)
     return at
   }
 
-  /** IPv6 on a node that has been up for a while: duplicate address detection is over everywhere. */
+  /** Waits until duplicate address detection is over everywhere, as on a node that has been up for a while. */
   async addressesSettle(within = 5_000): Promise<void> {
     const tentative = () =>
       [...this.hosts.values()].filter((host) => ip(host, '-6 address show tentative').trim() !== '')

@@ -1,6 +1,6 @@
 /**
- * What labs leave on a machine: network namespaces, and folders for files, all named PREFIX PID x…. Removes those whose
- * process is dead, and everything of a process that ends in the middle of its work.
+ * What labs leave on a machine: network namespaces and folders, all named PREFIX PID x…. Removes those whose process is
+ * dead, and everything of a process that ends in the middle of its work.
  */
 
 import { readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs'
@@ -9,10 +9,10 @@ import { join } from 'node:path'
 import { messageOf } from '../base/message-of.ts'
 import { run } from './command.ts'
 
-/** Where iproute2 binds the namespaces that have a name. */
+/** Folder in which iproute2 binds named namespaces. */
 const NAMESPACES = '/run/netns'
 
-/** Names of all namespaces of this machine that start so. */
+/** Returns the names of all namespaces with this prefix. */
 export function namespacesStarting(prefix: string): string[] {
   try {
     return readdirSync(NAMESPACES).filter((name) => name.startsWith(prefix))
@@ -21,7 +21,7 @@ export function namespacesStarting(prefix: string): string[] {
   }
 }
 
-/** Processes in any of these namespaces. Reads /proc once for all: `ip netns pids` reads it for each. */
+/** Returns the processes in these namespaces. Reads /proc once for all, while `ip netns pids` reads it for each. */
 function processesIn(names: readonly string[]): number[] {
   const links = names.flatMap((name) => {
     const status = statSync(join(NAMESPACES, name), { throwIfNoEntry: false })
@@ -44,7 +44,7 @@ export function removeNamespaces(names: readonly string[]): void {
     try {
       process.kill(pid, 'SIGKILL')
     } catch {
-      // It ended by itself between the two calls.
+      // The process ended between the two calls.
     }
   }
   try {
@@ -55,7 +55,10 @@ export function removeNamespaces(names: readonly string[]): void {
   }
 }
 
-/** A zombie is dead, also where its parent never waits for it: its leftovers belong to no process. */
+/**
+ * Returns true for a live process. A zombie is dead, even if its parent never waits for it: its leftovers belong to no
+ * process.
+ */
 function lives(pid: string): boolean {
   try {
     return !/^\d+ \(.*\) [ZX]/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
@@ -64,7 +67,7 @@ function lives(pid: string): boolean {
   }
 }
 
-/** Removes what killed runs have left: namespaces, and folders for files, called PREFIX PID x…. */
+/** Removes what killed runs have left: namespaces and folders called PREFIX PID x…. */
 export function sweepLeftovers(prefix: string): void {
   const isLeft = (name: string) => {
     const pid = name.startsWith(prefix) ? /^(\d+)x/.exec(name.slice(prefix.length))?.[1] : undefined
@@ -83,7 +86,7 @@ function cleanUpAll(): void {
     try {
       cleanUp()
     } catch (error) {
-      // The others are cleaned up all the same.
+      // The other clean-ups still run.
       process.stderr.write(`Cannot clean up: ${messageOf(error)}\n`)
     }
   }
@@ -103,8 +106,8 @@ function hookEnds(): void {
 }
 
 /**
- * Calls `cleanUp` when this process ends: by itself, by an error that nothing caught, by SIGINT, SIGTERM or SIGHUP. The last
- * registered is called first. Returns the function that takes it off the list.
+ * Calls `cleanUp` when this process ends: by itself, by an uncaught error, by SIGINT, SIGTERM or SIGHUP. The last
+ * registered function is called first. Returns the function that unregisters it.
  */
 export function cleanUpAtEnd(cleanUp: () => void): () => void {
   hookEnds()

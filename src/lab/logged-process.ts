@@ -1,6 +1,6 @@
 /**
- * A process in the lab with its output as dated lines. Decides how a daemon with children is killed so that none of
- * them lives to notice; refuses to know what the lines mean.
+ * A process in the lab with its output as dated lines. Decided here: how to kill a daemon with children so that no
+ * child can react. Does not know the meaning of a line.
  */
 import type { ChildProcess } from 'node:child_process'
 import { appendFileSync, readFileSync } from 'node:fs'
@@ -21,7 +21,7 @@ function childrenOf(pid: number): number[] {
   }
 }
 
-/** The process and all that descend from it, parents first. */
+/** Returns the process and all its descendants, parents first. */
 export function familyOf(pid: number): number[] {
   return [pid, ...childrenOf(pid).flatMap(familyOf)]
 }
@@ -30,7 +30,7 @@ function signalQuietly(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
   } catch {
-    // It ended by itself in between.
+    // The process ended meanwhile.
   }
 }
 
@@ -40,7 +40,7 @@ export class LoggedProcess {
   readonly name: string
   readonly #child: ChildProcess
   readonly #listeners = new Set<(line: LoggedLine) => void>()
-  /** Where its lines stay as well, each with the time it reached us (monotonicMs()). */
+  /** File in which its lines are stored too, each with the time of reception (monotonicMs()). */
   readonly #kept: string | undefined
   #exit: Exit | undefined
 
@@ -99,14 +99,14 @@ export class LoggedProcess {
     return childrenOf(this.pid)
   }
 
-  /** Returns when it was sent. */
+  /** Sends a signal. Returns the time. */
   signal(signal: NodeJS.Signals): number {
     const at = monotonicMs()
     signalQuietly(this.pid, signal)
     return at
   }
 
-  /** To its only child: the process that does the work, where the parent only watches. */
+  /** Sends a signal to the only child: the process that does the work while its parent watches. */
   signalChild(signal: NodeJS.Signals): number {
     const [child, ...others] = this.children
     if (child === undefined || others.length > 0) {
@@ -119,7 +119,10 @@ export class LoggedProcess {
     return at
   }
 
-  /** SIGKILL to all of them as when a container is killed: stopped first, so that no survivor reacts to a death. */
+  /**
+   * Sends SIGKILL to all of them, as when a container is killed. Stops them first, so that no survivor reacts to a
+   * death.
+   */
   killFamily(): number {
     const at = monotonicMs()
     const family = familyOf(this.pid)
@@ -128,7 +131,7 @@ export class LoggedProcess {
     return at
   }
 
-  /** The first line that matches, already written or yet to come. */
+  /** Resolves with the first line that matches, an earlier one too. */
   line(pattern: RegExp, within: number): Promise<LoggedLine> {
     return eventually(
       `${this.name} to log ${pattern}`,

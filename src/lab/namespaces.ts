@@ -1,23 +1,23 @@
 /**
- * Network namespaces of one prefix and the processes in them. Decides that none of both outlives destroy(). Calls are
- * synchronous, so that an exit handler can clean up; a command that fails throws with its complaint.
+ * Network namespaces of one prefix, and the processes in them. Decided here: none of them outlives destroy(). Calls are
+ * synchronous, so that an exit handler can clean up. A command that fails throws with its error text.
  */
 import { type ChildProcess, type SpawnOptions, spawn } from 'node:child_process'
 import { run } from './command.ts'
 import { inside, namespaceOf, type Where } from './ip.ts'
 import { namespacesStarting, removeNamespaces } from './leftovers.ts'
 
-/** Where processes are started: a lab, or another network that has hosts. */
+/** A place where processes are started: a lab, or another network with hosts. */
 export type Site = {
   spawn(where: Where, argv: readonly string[], options?: SpawnOptions): ChildProcess
-  /** Folder in which the output of each process is kept; `undefined`: it is not. */
+  /** Folder in which the output of each process is stored; `undefined`: it is not stored. */
   readonly logs?: string | undefined
   /** The holdfast that is started here; by default that of this package. */
   readonly program?: string
 }
 
 export class Namespaces {
-  /** Unique on this machine. */
+  /** Prefix of all names, unique on this machine. */
   readonly prefix: string
   readonly #children = new Set<ChildProcess>()
   #added = 0
@@ -26,12 +26,12 @@ export class Namespaces {
     this.prefix = prefix
   }
 
-  /** The namespace of this name; it may not exist yet. */
+  /** Returns the full name of a namespace, which need not exist yet. */
   named(name: string): string {
     return `${this.prefix}-${name}`
   }
 
-  /** Makes a namespace with nothing but loopback in it, in which duplicate address detection is off; its name. */
+  /** Makes a namespace with nothing but loopback, in which duplicate address detection is off. Returns its name. */
   add(): string {
     this.#added += 1
     const namespace = this.named(`${this.#added}`)
@@ -45,7 +45,7 @@ export class Namespaces {
     return inside(where, argv, input)
   }
 
-  /** Starts a process in the namespace, in a process group of its own; it ends with destroy() at the latest. */
+  /** Starts a process in the namespace, in a process group of its own. It ends with destroy() at the latest. */
   spawn(where: Where, argv: readonly string[], options: SpawnOptions = {}): ChildProcess {
     const [file = '', ...rest] = this.commandOn(where, argv)
     const child = spawn(file, rest, { stdio: ['ignore', 'pipe', 'pipe'], ...options, detached: true })
@@ -59,13 +59,13 @@ export class Namespaces {
     return ['ip', 'netns', 'exec', namespaceOf(where), ...argv]
   }
 
-  /** Idempotent. Kills what still runs, removes the namespaces and with them every cable. */
+  /** Kills all processes and removes the namespaces, and with them every cable. Idempotent. */
   destroy(): void {
     for (const child of this.#children) {
       try {
         if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
       } catch {
-        // It ended by itself.
+        // The process ended by itself.
       }
     }
     this.#children.clear()

@@ -1,6 +1,7 @@
 /**
- * A LAN of network namespaces: one bridge in a namespace of its own (rules of the machine's own bridges must not reach it),
- * one namespace per host, eth0 in each. Decides names, cables and addresses. Knows nothing of what runs on the hosts.
+ * A LAN of network namespaces: one bridge in a namespace of its own, one namespace per host, eth0 in each. Rules of the
+ * machine's own bridges must not affect the lab's bridge. Decided here: names, cables and addresses. Does not know what
+ * runs on the hosts.
  */
 import { run } from './command.ts'
 import { addressesOf, ip } from './ip.ts'
@@ -17,13 +18,16 @@ export type Host = {
 
 export type HostPlan = {
   readonly name: string
-  /** IPv4. */
+  /** IPv4 address of eth0. */
   readonly address: string
-  /** A further address, with its prefix length; usable immediately, without duplicate address detection. */
+  /** A further address with its prefix length, usable immediately without duplicate address detection. */
   readonly ipv6?: string
 }
 
-/** iproute2's keyword for a bridge's port. Put together, because the word has no other place in src (docs/architecture.md, Protocol decisions). */
+/**
+ * iproute2's keyword for a bridge's port. It is assembled here because the word may not stand elsewhere in src
+ * (docs/architecture.md, Protocol decisions).
+ */
 const JOIN = ['mas', 'ter'].join('')
 const BRIDGE = 'type bridge stp_state 0 mcast_snooping 0 forward_delay 0'
 
@@ -33,7 +37,7 @@ export class Network extends Namespaces {
   readonly bridge: string
   readonly hosts = new Map<string, Host>()
 
-  /** Builds it, or removes the part that was built and throws. `prefix` must be unique on this machine. */
+  /** Builds the LAN, or removes the built part and throws. `prefix` must be unique on this machine. */
   constructor(prefix: string, plans: readonly HostPlan[], prefixLength = 24) {
     super(prefix)
     this.bridge = this.named('br')
@@ -47,7 +51,10 @@ export class Network extends Namespaces {
     }
   }
 
-  /** One shell for all of it: each further process that Node starts costs milliseconds. The hosts are set up at the same time. */
+  /**
+   * Returns one shell script for all hosts, because each process that Node starts costs milliseconds. The hosts are set
+   * up at the same time.
+   */
   #script(plans: readonly HostPlan[], prefixLength: number): string {
     const hosts = [...this.hosts.values()]
     const namespaces = [this.bridge, ...hosts.map(({ namespace }) => namespace)]
@@ -58,7 +65,8 @@ export class Network extends Namespaces {
     const setUps = plans.map(({ address, ipv6, name }) => {
       const commands = ['link set lo up', `address add ${address}/${prefixLength} dev eth0`, 'link set eth0 up']
       if (ipv6 !== undefined) commands.push(`address add ${ipv6} dev eth0 nodad`)
-      // ip_forward may be inherited from the machine; with it on, a mis-sent packet is relayed and hides a stale ARP entry.
+      // ip_forward may be inherited from the machine. If it is on, a mis-sent packet is relayed and hides a stale ARP
+      // entry.
       const script = `echo 0 >/proc/sys/net/ipv4/ip_forward\n${batch('', commands)}`
       return `ip netns exec ${this.host(name).namespace} sh -ec '${script}\n' & started="$started $!"`
     })
@@ -79,12 +87,12 @@ export class Network extends Namespaces {
     return host
   }
 
-  /** IPv4 and IPv6 addresses of eth0 as `address/length`, from the kernel. */
+  /** Returns the IPv4 and IPv6 addresses of eth0 as `address/length`, from the kernel. */
   addresses(host: Host): string[] {
     return addressesOf(host)
   }
 
-  /** Loses the host's power: what runs on it ends without a word, its cable goes dark. */
+  /** Ends everything on the host at once, as without power, and takes the carrier of its cable down. */
   powerOff(host: Host): void {
     ip(this.bridge, `link set ${host.port} down`)
     removeNamespaces([host.namespace])

@@ -1,6 +1,6 @@
 /**
- * Time for tests that watch the real world: the clock that every namespace shares, and waiting that ends with an
- * account of what was expected, what was seen instead and for how long. Refuses to know what is waited for.
+ * Time for tests that observe the real world: the clock that all namespaces share, and a wait that reports what was
+ * expected and what was seen. Does not know the condition.
  */
 
 /** CLOCK_MONOTONIC in ms with fractions: the clock of the probe's `t`. */
@@ -14,7 +14,9 @@ export function sleep(ms: number): Promise<void> {
 
 export type Wait = { readonly within: number; readonly every?: number }
 
-/** Looks until `look` returns something else than undefined or false; throws with the last sight after `within` ms. */
+/**
+ * Calls `look` until it returns something other than undefined or false. Throws with the last result after `within` ms.
+ */
 export async function eventually<T>(
   expected: string,
   look: () => T | undefined | false | Promise<T | undefined | false>,

@@ -1,8 +1,8 @@
 /**
- * The format of a recording: JSON lines, of which the first says what the file is. A line with `in` is what the engine was
- * told or has asked for, one with `out` what it has done. Those with `turn` come from outside, and what follows until the next
- * one happened within. Decided here: which lines there are, that values of the clocks ride on the next line, and what
- * makes a line unreadable. Refuses to know who writes and who replays.
+ * The format of a recording: JSON lines. The first line names the file's format. A line with `in` is an input of the
+ * engine: something that it received or asked for. A line with `out` is something that it did. A line with `turn` comes
+ * from outside of the engine; the lines up to the next one happened within. Decided here: the kinds of lines, that
+ * clock values are part of the next line, and what makes a line unreadable. Does not know the writer and the replay.
  */
 import * as z from 'zod'
 import type { Config } from '../config/config.ts'
@@ -22,13 +22,13 @@ import { eventSchema } from '../events/event.ts'
 import { type Address, type Family, parseAddress } from '../wire/address.ts'
 import type { Millis } from '../wire/units.ts'
 
-/** Of this format. A reader of another one refuses. */
+/** Version of this format. A reader of another version refuses the file. */
 export const FORMAT = 1
 
-/** Of every recording. */
+/** First characters of every recording. */
 export const OPENING = '{"recording":'
 
-/** Checked as far as a reader needs it: that these are our own values is believed. */
+/** Returns a schema that checks a value only as far as a reader needs, because holdfast itself wrote it. */
 const shaped = <T>(schema: z.ZodType) => z.custom<T>((value) => schema.safeParse(value).success)
 
 const moment = shaped<Millis>(z.number())
@@ -44,7 +44,7 @@ const present = z.looseObject({
 })
 const link = z.looseObject({ index: z.int(), name: z.string(), mac: z.string(), up: z.boolean(), running: z.boolean() })
 const failure = shaped<Failure>(z.looseObject({ code: z.string(), message: z.string(), retryable: z.boolean() }))
-/** All that an engine is configured with, without secrets. */
+/** The whole configuration of an engine, without secrets. */
 export const configLine = shaped<Config>(
   z.looseObject({
     runDirectory: z.string(),
@@ -58,7 +58,7 @@ const reading = shaped<NamedAddress['reading']>(
 )
 const socket = z.int()
 
-/** On the line behind them: what was read of each clock since the line before, in order; `asleep` when it has changed. */
+/** Clock values that were read since the line before, in order. `asleep` is present if it has changed. */
 const reads = {
   now: z.array(moment).optional(),
   asleep: moment.optional(),
@@ -73,12 +73,12 @@ const input = <const K extends string, T extends z.core.$ZodLooseShape>(kind: K,
   z.object({ ...common, in: z.literal(kind), ...shape })
 
 export const inputSchema = z.discriminatedUnion('in', [
-  // Orders.
+  // Orders to the engine.
   input('create', {
     config: configLine,
     drainBeforeExpire: z.boolean(),
     noticeAbsence: z.boolean().optional(),
-    /** Ports that an engine can do without. */
+    /** Optional ports that the engine had. */
     has: z.array(z.enum(['checks', 'notify', 'addressFiles'])),
   }),
   input('start', {}),
@@ -89,9 +89,9 @@ export const inputSchema = z.discriminatedUnion('in', [
     config: configLine,
     bearer: z.object({ by: z.string().nullable(), revision: z.string().nullable(), again: z.boolean() }).optional(),
   }),
-  /** What somebody else has written into the journal. */
+  /** An event that another part of the daemon recorded in the journal. */
   input('fact', { event: eventSchema }),
-  // News.
+  // Notifications to the engine.
   input('tick', {}),
   input('timer', { timer: z.int() }),
   input('readable', { socket }),
@@ -118,7 +118,7 @@ export const inputSchema = z.discriminatedUnion('in', [
   input('checked', { news: shaped<CheckPortNews>(named) }),
   input('checksStopped', {}),
   input('notified', { news: shaped<NotifyPortNews>(named) }),
-  // Answers.
+  // Answers to the engine.
   input('drained', { socket, empty: z.boolean(), lost: z.int() }),
   input('links', { links: z.array(shaped<Link>(link)).nullable() }),
   input('addresses', { addresses: z.array(shaped<PresentAddress>(present)).nullable() }),
@@ -135,10 +135,10 @@ export const inputSchema = z.discriminatedUnion('in', [
 ])
 export type Input = z.output<typeof inputSchema>
 export type InputOf<K extends Input['in']> = Extract<Input, { readonly in: K }>
-/** Without what the tape adds. */
+/** An input without the fields that the tape adds. */
 export type NewInput = Input extends infer E ? (E extends Input ? Omit<E, keyof typeof common> : never) : never
 
-/** What was done; `answer`: what came of it, where that is not what was to be expected. */
+/** What the engine did. `answer`: the result, if it is not the usual one. */
 const outputSchema = z.looseObject({ ...common, out: z.string(), answer: z.unknown().optional() })
 export type Output = z.output<typeof outputSchema>
 export type NewOutput = { readonly out: string; readonly [key: string]: unknown }
@@ -147,10 +147,10 @@ const strip = <T extends object>(line: T, keys: readonly string[]) =>
   Object.fromEntries(Object.entries(line).filter(([key]) => !keys.includes(key)))
 const CLOCKED = Object.keys(common)
 
-/** Without number and clocks. */
-export const toldIn = (input: Input): object => strip(input, CLOCKED)
-/** And without what came of it: what the engine did. */
-export const doneIn = (output: Output): object => strip(output, [...CLOCKED, 'answer'])
+/** Returns an input without its number and clocks. */
+export const contentOfInput = (input: Input): object => strip(input, CLOCKED)
+/** Returns what the engine did, without number, clocks and result. */
+export const contentOfOutput = (output: Output): object => strip(output, [...CLOCKED, 'answer'])
 
 const headerSchema = z.object({
   recording: z.int(),
@@ -159,7 +159,7 @@ const headerSchema = z.object({
 })
 export type Header = z.output<typeof headerSchema>
 
-/** So many lines are missing, because whoever wrote them did not keep up. */
+/** Number of missing lines, which the disk did not take in time. */
 const gapSchema = z.object({ gap: z.int().positive() })
 const endSchema = z.object({ ...common, end: z.string() })
 
@@ -167,10 +167,10 @@ export type Line =
   | { readonly kind: 'in'; readonly number: number; readonly input: Input }
   | { readonly kind: 'out'; readonly number: number; readonly output: Output }
   | { readonly kind: 'gap'; readonly number: number; readonly lines: number }
-  | { readonly kind: 'end'; readonly number: number; readonly words: string; readonly reads: Reads }
+  | { readonly kind: 'end'; readonly number: number; readonly reason: string; readonly reads: Reads }
 export type Reads = Pick<Input, keyof typeof reads>
 
-/** Of the line with this number, in words for whoever has the file. */
+/** Error about the line with this number, in a text for the operator. */
 export class UnreadableLine extends Error {
   readonly number: number
 
@@ -183,7 +183,7 @@ export class UnreadableLine extends Error {
 /** Throws UnreadableLine. */
 export function readHeader(text: string): Header {
   const header = headerSchema.safeParse(text.startsWith(OPENING) ? jsonOf(text, 1) : undefined)
-  if (!header.success) throw new UnreadableLine(1, 'this is no recording of holdfast run --record')
+  if (!header.success) throw new UnreadableLine(1, 'not a recording of holdfast run --record')
   const { recording } = header.data
   if (recording !== FORMAT)
     throw new UnreadableLine(1, `a recording of format ${recording}, and this holdfast reads format ${FORMAT}`)
@@ -207,7 +207,7 @@ export function readLine(text: string, number: number): Line {
   const gap = gapSchema.safeParse(value)
   if (gap.success) return { kind: 'gap', number, lines: gap.data.gap }
   const end = endSchema.safeParse(value)
-  if (end.success) return { kind: 'end', number, words: end.data.end, reads: end.data }
+  if (end.success) return { kind: 'end', number, reason: end.data.end, reads: end.data }
   throw new UnreadableLine(number, 'no line of a recording')
 }
 

@@ -1,7 +1,6 @@
 /**
- * What an engine does, as lines of a recording: the same words for the tape, which writes them, and for the replay, which
- * compares. What came of it stands beside it in `answer`, and only where it is not what was to be expected. Refuses to know
- * who does it and when.
+ * What an engine does, as lines of a recording. The tape writes these lines, and the replay compares them. `answer` has
+ * the result, if it is not the usual one. Does not know which part acts, nor when.
  */
 import * as z from 'zod'
 import type { NamedAddress } from '../config/named-address.ts'
@@ -19,7 +18,7 @@ import type {
 import type { Notification } from '../notify/notification.ts'
 import { addressLine, type NewOutput } from './lines.ts'
 
-/** Octets as a line has them; the tape leaves passwords out. */
+/** Returns octets as a line has them. The tape removes passwords. */
 export type HexOf = (bytes: Uint8Array) => string
 
 export const plainHex: HexOf = (bytes) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')
@@ -49,7 +48,7 @@ export const framed = (socket: number, frames: readonly Uint8Array[]): NewOutput
 
 export const applied = (steps: readonly AddressStep[]): NewOutput => ({ out: 'apply', steps })
 
-export const willed = ({ guard, name, packets, remove, unit }: CleanupPlan, hexOf: HexOf): NewOutput => ({
+export const armedPlan = ({ guard, name, packets, remove, unit }: CleanupPlan, hexOf: HexOf): NewOutput => ({
   ...{ out: 'arm', unit, name, remove, guard },
   packets: packets.map(({ datagrams, ...rest }) => ({
     ...rest,
@@ -57,22 +56,22 @@ export const willed = ({ guard, name, packets, remove, unit }: CleanupPlan, hexO
   })),
 })
 
-/** Not the programs, which the configuration names. */
+/** Returns a notification without its programs, which the configuration names. */
 export const posted = ({ id, isLast, lane, runs }: Notification): NewOutput => ({
   ...{ out: 'notify', id, lane, runs, isLast },
 })
 
-// What came of it ---------------------------------------------------------------------------------------------------
+// Results -----------------------------------------------------------------------------------------------------------
 
 const failureSchema = z.object({ code: z.string(), syscall: z.string(), message: z.string(), retryable: z.boolean() })
 
-/** Undefined: all of them were sent. */
+/** Returns `undefined` if all were sent. */
 export const sendAnswer = (outcomes: readonly SendOutcome[]): readonly (Failure | null)[] | undefined =>
   outcomes.every(({ ok }) => ok) ? undefined : outcomes.map((each) => (each.ok ? null : each.failure))
 
 const sendAnswerSchema = z.array(failureSchema.nullable()).optional()
 
-/** One for each of `count`. Throws when the answer is something else. */
+/** Returns the result of each of `count` sends. Throws if the answer has another form. */
 export function sendOutcomes(answer: unknown, count: number): readonly SendOutcome[] {
   const failures = sendAnswerSchema.parse(answer)
   return Array.from({ length: count }, (_, i) => {
@@ -81,7 +80,7 @@ export function sendOutcomes(answer: unknown, count: number): readonly SendOutco
   })
 }
 
-/** Undefined: all of them have changed something. */
+/** Returns `undefined` if all steps changed something. */
 export const applyAnswer = (outcomes: readonly AddressOutcome[]): readonly (Failure | boolean)[] | undefined =>
   outcomes.every((each) => each.ok && each.changed)
     ? undefined
@@ -89,7 +88,7 @@ export const applyAnswer = (outcomes: readonly AddressOutcome[]): readonly (Fail
 
 const applyAnswerSchema = z.array(z.union([z.boolean(), failureSchema])).optional()
 
-/** One for each step. Throws when the answer is something else. */
+/** Returns the result of each step. Throws if the answer has another form. */
 export function applyOutcomes(answer: unknown, steps: readonly AddressStep[]): readonly AddressOutcome[] {
   const each = applyAnswerSchema.parse(answer)
   return steps.map((step, i) => {
@@ -98,7 +97,7 @@ export function applyOutcomes(answer: unknown, steps: readonly AddressStep[]): r
   })
 }
 
-/** Undefined: it worked. */
+/** Returns `undefined` for success. */
 export const failureOf = (answer: unknown): Failure | undefined => failureSchema.optional().parse(answer)
 
 const steppedDownSchema = z.object({ executed: z.boolean(), late: z.boolean() }).optional()
@@ -113,6 +112,6 @@ const readingsSchema = z
   .record(z.string(), z.union([z.object({ address: addressLine }), z.object({ problem: z.string() })]))
   .optional()
 
-/** Of files that name addresses. */
+/** Returns the content of address files. */
 export const readingsOf = (answer: unknown): ReadonlyMap<string, NamedAddress['reading']> =>
   new Map(Object.entries(readingsSchema.parse(answer) ?? {}))

@@ -1,33 +1,36 @@
 /**
- * A recording on the disk. Decided here: that the engine never waits for it (what a disk does not take in time is left out,
- * counted, and said in the file), that it ends at its limit and at the first error of the disk, and whose file is not written
- * over. Refuses to know what a line says.
+ * A recording on the disk. Decided here: the engine never waits for the disk. Lines that the disk does not take in time
+ * are left out and counted in the file. A recording ends at its limit and at the first error of the disk. A file that
+ * is no recording is never overwritten. Does not know the content of a line.
  */
 
 import { close, closeSync, constants, fstatSync, openSync, readSync, renameSync, write, writeSync } from 'node:fs'
 import { messageOf } from '../base/message-of.ts'
 import { FORMAT, type Header, OPENING } from './lines.ts'
 
-/** Characters that wait for the disk; behind them lines are left out. */
-const MOST_WAITING = 4 << 20
-/** Written in one go, or when the first of them is so many milliseconds old. */
-const ENOUGH = 64 << 10
+/** Number of characters that may wait for the disk. Further lines are left out. */
+const WAITING_LIMIT = 4 << 20
+/**
+ * Number of characters that are written together. Fewer are written when the first of them has waited for this many
+ * milliseconds.
+ */
+const WRITE_SIZE = 64 << 10
 const LATEST = 100
-/** For the last line. */
+/** Octets reserved for the last line. */
 const RESERVE = 256
 const MODE = 0o600
 const NEW = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
 export type RecordingOptions = {
   readonly path: string
-  /** Octets. */
+  /** Largest size of the file in octets. */
   readonly limit: number
-  /** Of this program. */
+  /** Version of this program. */
   readonly version: string
-  /** It has ended before its time, in words. */
-  readonly onEnd: (words: string) => void
+  /** Called with the reason if the recording ends early. */
+  readonly onEnd: (message: string) => void
 }
 
-/** The one before it, which is kept until the next. */
+/** Returns the path of the recording before this one, which is kept until the next. */
 export const olderRecording = (path: string): string => `${path}.1`
 
 export class RecordingFile {
@@ -46,8 +49,9 @@ export class RecordingFile {
   }
 
   /**
-   * Before the engine runs: this waits for the disk. An earlier recording goes to olderRecording(path). Throws Error, in
-   * words, when nothing can be written there, or somebody's file is there that is no recording.
+   * Opens a recording before the engine runs, because this waits for the disk. An earlier recording moves to
+   * olderRecording(path). Throws an Error with a text for the operator if the file cannot be written, or if it exists
+   * and is no recording.
    */
   static open(options: RecordingOptions): RecordingFile {
     const { path, version } = options
@@ -62,26 +66,29 @@ export class RecordingFile {
     }
   }
 
-  /** At once: whoever dies early leaves a recording of nothing, and no file that is none. */
+  /**
+   * Writes the header immediately, so that an engine that dies early leaves a recording without events, not an empty
+   * file.
+   */
   #begins(header: Header): void {
     if (this.#fd !== undefined) this.#size = writeSync(this.#fd, `${JSON.stringify(header)}\n`)
   }
 
-  /** Costs no system call now. */
+  /** Adds a line. Makes no system call. */
   write(line: object): void {
     if (this.#fd === undefined) return
     if (this.#dropped > 0 && !this.#resume()) return
     const text = `${JSON.stringify(line)}\n`
-    if (this.#waitingLength + text.length > MOST_WAITING) {
+    if (this.#waitingLength + text.length > WAITING_LIMIT) {
       this.#dropped++
       return
     }
     this.#push(text)
   }
 
-  /** False: one more is left out. */
+  /** Returns false if one more line has to be left out. */
   #resume(): boolean {
-    if (this.#waitingLength > MOST_WAITING / 2) {
+    if (this.#waitingLength > WAITING_LIMIT / 2) {
       this.#dropped++
       return false
     }
@@ -94,7 +101,7 @@ export class RecordingFile {
     this.#waiting.push(text)
     this.#waitingLength += text.length
     if (this.#writing !== undefined) return
-    if (this.#waitingLength >= ENOUGH) this.#begin()
+    if (this.#waitingLength >= WRITE_SIZE) this.#begin()
     else this.#timer ??= setTimeout(() => this.#begin(), LATEST).unref()
   }
 
@@ -112,13 +119,13 @@ export class RecordingFile {
       try {
         await this.#put(this.#fd, bytes)
       } catch (error) {
-        return this.#end(`it cannot be written: ${messageOf(error)}`)
+        return this.#end(`cannot write it: ${messageOf(error)}`)
       }
-      if (isFull) return this.#end(`it has reached its limit of ${this.#options.limit} octets`)
+      if (isFull) return this.#end(`it reached its limit of ${this.#options.limit} octets`)
     }
   }
 
-  /** What waits, as far as it fits; the last line where not all of it does. */
+  /** Returns what waits, as far as it fits, with the last line if not all of it fits. */
   #take(): { readonly bytes: Buffer; readonly isFull: boolean } {
     const lines = this.#waiting
     this.#waiting = []
@@ -150,9 +157,9 @@ export class RecordingFile {
     }
   }
 
-  #end(words: string): void {
+  #end(reason: string): void {
     this.#letGo()
-    this.#options.onEnd(`The recording in ${this.#options.path} has ended: ${words}; the daemon goes on`)
+    this.#options.onEnd(`Recording to ${this.#options.path} ended: ${reason}; the daemon continues`)
   }
 
   #letGo(): void {
@@ -162,7 +169,7 @@ export class RecordingFile {
     clearTimeout(this.#timer)
   }
 
-  /** Resolves when all is written and the file closed, or after `within` milliseconds. */
+  /** Resolves when all is written and the file is closed, or after `within` milliseconds. */
   async finish(within: number): Promise<void> {
     let late: NodeJS.Timeout | undefined
     const patience = new Promise<void>((resolve) => {
@@ -179,7 +186,8 @@ export class RecordingFile {
   }
 
   /**
-   * What waits, at once: the process ends with a bug. Not while the disk owes an answer: a dead engine waits for nobody.
+   * Writes what waits immediately, because the process ends by a defect. Does nothing while a write is under way: a
+   * dead engine must not wait.
    */
   writeNow(): void {
     if (this.#fd === undefined || this.#writing !== undefined || this.#waiting.length === 0) return
@@ -198,12 +206,15 @@ function openNew(path: string): number {
   }
   const older = olderRecording(path)
   for (const each of [path, older])
-    if (!isRecording(each)) throw new Error(`${each} is there and is no recording: it is left as it is`)
+    if (!isRecording(each)) throw new Error(`${each} exists and is not a recording: choose another path`)
   renameSync(path, older)
   return openSync(path, NEW, MODE)
 }
 
-/** Or nothing is there. A FIFO would hang; an empty file is what an earlier life has left that died at once. */
+/**
+ * Returns true for a recording, an empty file, or a missing file. A FIFO would block. An empty file remains of an
+ * earlier run that died immediately.
+ */
 function isRecording(path: string): boolean {
   let fd: number
   try {

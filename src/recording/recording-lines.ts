@@ -1,7 +1,6 @@
 /**
- * The lines of a recording, one after the other, read when they are wanted: a recording may be larger than what its lines
- * take as values. Decided here: that a last line without an end is one that nobody finished writing, and none. Refuses to
- * know what the lines are for.
+ * The lines of a recording, read one by one, because all lines as values may not fit into memory. Decided here: a last
+ * line without an end was not completely written and does not count. Does not know the use of the lines.
  */
 import { type Header, type Line, readHeader, readLine } from './lines.ts'
 
@@ -9,14 +8,14 @@ const END_OF_LINE = 0x0a
 
 export class RecordingLines {
   readonly header: Header
-  /** Of how many octets it consists that say nothing. */
+  /** Number of octets of the incomplete last line. */
   readonly cutOff: number
   readonly #bytes: Buffer
   #offset = 0
   #number = 0
   #ahead: Line | undefined
 
-  /** Throws UnreadableLine: it is no recording, or none of this format. */
+  /** Throws UnreadableLine if the bytes are no recording, or one of another format. */
   constructor(bytes: Buffer) {
     const whole = bytes.lastIndexOf(END_OF_LINE) + 1
     this.#bytes = bytes.subarray(0, whole)
@@ -24,7 +23,7 @@ export class RecordingLines {
     this.header = readHeader(this.#text() ?? '')
   }
 
-  /** The one that is next; undefined: there is none. Throws UnreadableLine. */
+  /** Returns the next line; `undefined` at the end. Throws UnreadableLine. */
   peek(): Line | undefined {
     if (this.#ahead !== undefined) return this.#ahead
     const text = this.#text()
@@ -32,14 +31,14 @@ export class RecordingLines {
     return this.#ahead
   }
 
-  /** And goes on behind it. */
+  /** Returns the next line and moves behind it. */
   take(): Line | undefined {
     const line = this.peek()
     this.#ahead = undefined
     return line
   }
 
-  /** Of the line that was last looked at. */
+  /** Number of the last line that was read. */
   get number(): number {
     return this.#number
   }

@@ -1,8 +1,7 @@
 /**
- * A recording played to a new engine: what was told to the one then is told to the one now, and what it does is compared,
- * line by line. Decided here: that the first difference ends the comparison, that an engine which throws where the one then
- * ended by an exception does the same, and that a recording may end anywhere. Refuses to know ports (replayed-ports.ts) and
- * what a story is.
+ * Plays a recording to a new engine: gives it the recorded inputs, and compares what it does, line by line. Decided
+ * here: the first difference ends the comparison, an exception that also ended the recorded engine is no difference,
+ * and a recording may end anywhere. Does not know ports (replayed-ports.ts), nor stories.
  */
 import { setImmediate as afterMicrotasks } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
@@ -10,37 +9,47 @@ import * as z from 'zod'
 import { Daemon } from '../daemon/daemon.ts'
 import { Recorder } from '../daemon/telemetry/recorder.ts'
 import { type JournalEvent, readEvent } from '../events/event.ts'
-import { doneIn, type Input, type InputOf, type Line, type NewOutput, toldIn, UnreadableLine } from './lines.ts'
+import {
+  contentOfInput,
+  contentOfOutput,
+  type Input,
+  type InputOf,
+  type Line,
+  type NewOutput,
+  UnreadableLine,
+} from './lines.ts'
 import type { RecordingLines } from './recording-lines.ts'
 import { ReplayedClocks } from './replayed-clocks.ts'
 import { ReplayedPorts } from './replayed-ports.ts'
 import { withoutDetail } from './secrets.ts'
 
-/** What was recorded there, and what the engine does instead. */
+/** First difference: the recorded line, and what the engine does instead. */
 export type Difference = { readonly line: number; readonly recorded: string; readonly replayed: string }
 
 export type Gap = { readonly line: number; readonly missing: number }
 
 export type Replayed = {
-  /** Undefined: the engine does what it did then, as far as the recording can be replayed. */
+  /** `undefined` if the engine does the same, as far as the recording can be replayed. */
   readonly difference: Difference | undefined
-  /** Its last line, or what cannot be read of it; undefined: it does not say why it ends. */
+  /**
+   * Text of the last line, or the reason why it cannot be read; `undefined` if the recording does not say why it ends.
+   */
   readonly end: string | undefined
-  /** Where the replay ended, because lines were left out. */
+  /** Place where the replay ended because lines were left out. */
   readonly gap: Gap | undefined
-  /** The exception by which the engine ended, then and now. */
+  /** Exception that ended both engines. */
   readonly crash: string | undefined
-  /** Of those that were replayed: entries from outside, and what was done. */
+  /** Numbers of replayed inputs from outside, and of actions. */
   readonly turns: number
   readonly outputs: number
-  /** As they were recorded, also behind a gap or a difference; numbered from 1. */
+  /** Recorded events, numbered from 1, also those behind a gap or a difference. */
   readonly events: readonly JournalEvent[]
-  /** The clocks when it ended; undefined: nothing was recorded. */
+  /** Clocks at the end; `undefined` if nothing was recorded. */
   readonly now: { readonly at: string; readonly monotonicMs: number } | undefined
 }
 
-/** Longer than that, a line is not shown whole. */
-const LONGEST_SHOWN = 600
+/** Characters of a line that are shown. */
+const SHOWN_LENGTH = 600
 
 export class Replay {
   readonly #lines: RecordingLines
@@ -48,15 +57,15 @@ export class Replay {
   readonly #recorder: Recorder
   readonly #ports: ReplayedPorts
   #daemon: Daemon | undefined
-  /** Nothing is compared any more: at the end, at a gap, at a difference. */
+  /** True when nothing is compared any more: at the end, at a gap, at a difference. */
   #isOver = false
   #difference: Difference | undefined
   #gap: Gap | undefined
   #end: string | undefined
   #crash: string | undefined
-  /** It was told to leave: what it does next comes from promises as well. */
+  /** True once the engine was ordered to stop. Its later actions come from promises as well. */
   #isLeaving = false
-  /** An event of somebody else's is being recorded. */
+  /** True while the event of another part is recorded. */
   #isFact = false
   #turns = 0
   #outputs = 0
@@ -75,24 +84,24 @@ export class Replay {
       ...{ clocks: this.#clocks, recorder: this.#recorder },
       did: (output) => void this.#did(output),
       outcome: (output, read) => this.#outcome(output, read),
-      told: (kind, isMeant) => this.#told(kind, isMeant),
-      asks: (kind) => this.#told(kind) ?? this.#lacks(kind),
+      answerTo: (kind, isMeant) => this.#answerTo(kind, isMeant),
+      requiredAnswerTo: (kind) => this.#answerTo(kind) ?? this.#lacks(kind),
       within: (kinds, socket) => this.#within(kinds, socket),
     })
   }
 
-  /** Never rejects for what is in the file. */
+  /** Replays the recording. Never rejects because of its content. */
   async run(): Promise<Replayed> {
     for (let line = this.#next(); line !== undefined; line = this.#next()) {
       if (line.kind === 'out' || line.input.turn === undefined) this.#differ(line, 'nothing more in this turn')
       else {
         this.#take()
         this.#turns++
-        this.#tell(line.input)
+        this.#tryInput(line.input)
       }
       if (this.#isLeaving) await afterMicrotasks()
     }
-    // The story goes on where the replay does not.
+    // The story continues although the replay has ended.
     while (this.#peek() !== undefined) this.#take()
     const last = this.#events.at(-1)
     const ran = last === undefined ? 0 : Math.max(0, this.#clocks.latest - last.monotonicMs)
@@ -116,13 +125,13 @@ export class Replay {
     }
   }
 
-  /** From there on nothing is known. */
-  #unreadable(words: string): void {
+  /** Ends the replay at an unreadable line. */
+  #unreadable(reason: string): void {
     this.#isOver = true
-    this.#end ??= `unreadable: ${words}`
+    this.#end ??= `unreadable: ${reason}`
   }
 
-  /** The next one that can be replayed. */
+  /** Returns the next line that can be replayed. */
   #next(): Extract<Line, { kind: 'in' | 'out' }> | undefined {
     const line = this.#peek()
     if (this.#isOver) return undefined
@@ -134,29 +143,29 @@ export class Replay {
 
   #take(): void {
     const line = this.#lines.take()
-    if (line?.kind === 'end') this.#end = line.words
+    if (line?.kind === 'end') this.#end = line.reason
     const event =
       line?.kind === 'in' ? factOf(line.input) : line?.kind === 'out' ? readEvent(line.output.event) : undefined
     if (event !== undefined) this.#events.push(event)
   }
 
-  // What it is told ---------------------------------------------------------------------------------------------------
+  // Inputs -----------------------------------------------------------------------------------------------------------
 
-  #tell(input: Input): void {
+  #tryInput(input: Input): void {
     try {
       this.#give(input)
     } catch (error) {
-      const words = error instanceof Error ? (error.stack ?? error.message) : String(error)
-      if (this.#endedByThat()) this.#crash = words
-      else this.#differ(this.#next(), `the engine throws: ${words}`)
+      const message = error instanceof Error ? (error.stack ?? error.message) : String(error)
+      if (this.#endedByThisError()) this.#crash = message
+      else this.#differ(this.#next(), `the engine throws: ${message}`)
       this.#isOver = true
     }
   }
 
-  /** Behind what an engine did that threw comes its last word, or nothing. */
-  #endedByThat(): boolean {
+  /** Returns true if the recorded engine ended by the same exception: only its last line, or nothing, follows. */
+  #endedByThisError(): boolean {
     const next = this.#next()
-    return this.#difference === undefined && (next === undefined || isLastWord(next))
+    return this.#difference === undefined && (next === undefined || isLastEvent(next))
   }
 
   #give(input: Input): void {
@@ -178,7 +187,7 @@ export class Replay {
       case 'fact':
         return this.#record(input.event)
       default:
-        if (!this.#ports.give(input)) this.#differ(this.#next(), `nobody listens to "${input.in}"`)
+        if (!this.#ports.give(input)) this.#differ(this.#next(), `no listener for "${input.in}"`)
     }
   }
 
@@ -188,7 +197,7 @@ export class Replay {
         return daemon.start()
       case 'stop':
         this.#isLeaving = true
-        // That it has ended shows in what it does.
+        // The end of the engine shows in its actions.
         return void daemon.stop()
       case 'close':
         return daemon.close()
@@ -206,7 +215,7 @@ export class Replay {
     this.#isFact = false
   }
 
-  /** What came while it was asking, or calling somebody. */
+  /** Gives the inputs that came while the engine asked a question or called another part. */
   #within(kinds: ReadonlySet<Input['in']>, socket: number | undefined): void {
     for (;;) {
       const next = this.#next()
@@ -217,7 +226,7 @@ export class Replay {
     }
   }
 
-  #told<K extends Input['in']>(kind: K, isMeant?: (input: InputOf<K>) => boolean): InputOf<K> | undefined {
+  #answerTo<K extends Input['in']>(kind: K, isMeant?: (input: InputOf<K>) => boolean): InputOf<K> | undefined {
     const next = this.#next()
     if (next?.kind !== 'in' || next.input.turn !== undefined || !isInput(next.input, kind)) return undefined
     if (isMeant?.(next.input) === false) return undefined
@@ -231,14 +240,14 @@ export class Replay {
     return undefined
   }
 
-  // What it does ------------------------------------------------------------------------------------------------------
+  // Actions ----------------------------------------------------------------------------------------------------------
 
   #did(output: NewOutput): unknown {
     const next = this.#next()
     if (next === undefined) return undefined
-    // As a line has it: without what is undefined.
+    // The output as a line has it, without undefined fields.
     const got: unknown = JSON.parse(JSON.stringify(output))
-    if (next.kind !== 'out' || !isDeepStrictEqual(doneIn(next.output), got)) {
+    if (next.kind !== 'out' || !isDeepStrictEqual(contentOfOutput(next.output), got)) {
       this.#differ(next, JSON.stringify(got))
       return undefined
     }
@@ -261,7 +270,7 @@ export class Replay {
   #differ(line: Line | undefined, replayed: string): void {
     this.#difference ??= {
       line: line?.number ?? this.#lines.number,
-      recorded: line === undefined ? 'its end' : shortened(wordsOf(line)),
+      recorded: line === undefined ? 'its end' : shortened(textOf(line)),
       replayed: shortened(replayed),
     }
     this.#isOver = true
@@ -272,12 +281,12 @@ const factOf = (input: Input): JournalEvent | undefined => (input.in === 'fact' 
 
 const isInput = <K extends Input['in']>(input: Input, kind: K): input is InputOf<K> => input.in === kind
 
-const isLastWord = (line: Line): boolean => line.kind === 'in' && factOf(line.input)?.kind === 'crashed'
+const isLastEvent = (line: Line): boolean => line.kind === 'in' && factOf(line.input)?.kind === 'crashed'
 
 const shortened = (text: string): string =>
-  text.length <= LONGEST_SHOWN ? text : `${text.slice(0, LONGEST_SHOWN)}… (${text.length} characters)`
+  text.length <= SHOWN_LENGTH ? text : `${text.slice(0, SHOWN_LENGTH)}… (${text.length} characters)`
 
-function wordsOf(line: Line): string {
-  if (line.kind === 'in') return JSON.stringify(toldIn(line.input))
-  return line.kind === 'out' ? JSON.stringify(doneIn(line.output)) : line.kind
+function textOf(line: Line): string {
+  if (line.kind === 'in') return JSON.stringify(contentOfInput(line.input))
+  return line.kind === 'out' ? JSON.stringify(contentOfOutput(line.output)) : line.kind
 }

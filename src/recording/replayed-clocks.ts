@@ -1,7 +1,7 @@
 /**
- * What the clocks said then, when they were read: values ride on the line behind which they were read (lines.ts). Decided
- * here: an engine that looks more often than the one then is told the last value again, because a look is nothing that it
- * does. Refuses to know which line comes next.
+ * Clocks of a replayed engine. Each recorded value is part of the line after its reading (lines.ts). Decided here: an
+ * engine that reads more often than the recorded one gets the last value again, because a reading is no action. Does
+ * not know which line comes next.
  */
 import { type Millis, millis } from '../wire/units.ts'
 import type { Line, Reads } from './lines.ts'
@@ -38,13 +38,13 @@ export class ReplayedClocks {
     return this.#asleep
   }
 
-  /** Of somebody else's event. */
+  /** Sets the clocks of an event of another part. */
   set(wall: number, mono: number): void {
     this.#last.wall = wall
     this.#last.mono = mono
   }
 
-  /** CLOCK_MONOTONIC when it was last read. */
+  /** Last reading of CLOCK_MONOTONIC. */
   get latest(): number {
     return Math.max(this.#last.now, this.#last.mono)
   }

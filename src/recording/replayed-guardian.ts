@@ -2,15 +2,15 @@
 import type { CleanupPlan, GuardianPort, PlanState } from '../daemon/ports.ts'
 import type { Millis } from '../wire/units.ts'
 import * as outputs from './outputs.ts'
+import { PlanStates } from './plan-states.ts'
 import type { Playback } from './playback.ts'
-import { WillWords } from './will-words.ts'
 
-/** `undefined`: it went well. */
+/** `undefined` means success. */
 const isWell = (answer: unknown): boolean => answer === undefined
 
 export class ReplayedGuardian implements GuardianPort {
   readonly #playback: Playback
-  readonly #words = new WillWords()
+  readonly #states = new PlanStates()
   readonly #last = { guarded: false, executions: 0 }
   #onCall: (() => void) | undefined
 
@@ -18,25 +18,25 @@ export class ReplayedGuardian implements GuardianPort {
     this.#playback = playback
   }
 
-  /** Tells the engine of a call of the guardian. Returns false if it does not listen. */
+  /** Gives the engine a wake-up of the guardian. Returns false if the engine does not listen. */
   called(): boolean {
     this.#onCall?.()
     return this.#onCall !== undefined
   }
 
   arm(plan: CleanupPlan): boolean {
-    const armed = this.#playback.outcome(outputs.willed(plan, outputs.plainHex), isWell)
-    this.#words.armed(plan.unit, armed)
+    const armed = this.#playback.outcome(outputs.armedPlan(plan, outputs.plainHex), isWell)
+    this.#states.armed(plan.unit, armed)
     return armed
   }
 
   stepDown(unit: number): ReturnType<GuardianPort['stepDown']> {
-    this.#words.withdrawn(unit)
+    this.#states.withdrawn(unit)
     return this.#playback.outcome({ out: 'stepDown', unit }, outputs.steppedDown)
   }
 
   withdraw(unit: number): void {
-    this.#words.withdrawn(unit)
+    this.#states.withdrawn(unit)
     this.#playback.did({ out: 'withdraw', unit })
   }
 
@@ -45,13 +45,13 @@ export class ReplayedGuardian implements GuardianPort {
   }
 
   state(unit: number): PlanState {
-    const word = this.#playback.told('word', (said) => said.unit === unit)
-    if (word !== undefined) this.#words.set(word.unit, word.state)
-    return this.#words.of(unit)
+    const word = this.#playback.answerTo('word', (answer) => answer.unit === unit)
+    if (word !== undefined) this.#states.set(word.unit, word.state)
+    return this.#states.of(unit)
   }
 
   acknowledge(unit: number): boolean {
-    this.#words.withdrawn(unit)
+    this.#states.withdrawn(unit)
     return this.#playback.outcome({ out: 'acknowledge', unit }, isWell)
   }
 
@@ -61,7 +61,7 @@ export class ReplayedGuardian implements GuardianPort {
   }
 
   beat(): ReturnType<GuardianPort['beat']> {
-    const { silent, changing = false } = this.#playback.asks('beat') ?? {}
+    const { silent, changing = false } = this.#playback.requiredAnswerTo('beat') ?? {}
     return silent === undefined ? undefined : { silent, isChanging: changing }
   }
 
@@ -78,7 +78,7 @@ export class ReplayedGuardian implements GuardianPort {
   }
 
   #look(): { readonly guarded: boolean; readonly executions: number } {
-    const { executions, guarded } = this.#playback.told('guardian') ?? this.#last
+    const { executions, guarded } = this.#playback.answerTo('guardian') ?? this.#last
     return Object.assign(this.#last, { executions, guarded })
   }
 }

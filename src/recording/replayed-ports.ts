@@ -1,7 +1,7 @@
 /**
- * The ports of an engine that is told what one was told before: whatever it does is compared with the recording, whatever it
- * asks is answered out of it, and nothing happens in the world. The other side of taped-ports.ts. Refuses to know lines,
- * and what a difference means.
+ * Ports of a replayed engine: every action is compared with the recording, every question is answered from it, and
+ * nothing happens in the world. taped-ports.ts is the recording side. Does not know lines, nor the meaning of a
+ * difference.
  */
 
 import type { AddressMemory } from '../daemon/addresses/ledger.ts'
@@ -28,7 +28,7 @@ type Options = AdvertisementSocketOptions | FrameSocketOptions | NeighborWatchOp
 const FAILED: ReadonlySet<Input['in']> = new Set(['failed'])
 const NEWS: ReadonlySet<Input['in']> = new Set(['news'])
 const RECEIVED: ReadonlySet<Input['in']> = new Set(['packet', 'failed'])
-/** Of whoever is called by the engine and may turn round to it. */
+/** Inputs that may come from a part that the engine calls. */
 const OTHERS: ReadonlySet<Input['in']> = new Set(['fact', 'stop', 'close', 'yield', 'reload', 'checked', 'notified'])
 
 export class ReplayedPorts {
@@ -51,7 +51,7 @@ export class ReplayedPorts {
     this.#guardian = new ReplayedGuardian(playback)
   }
 
-  /** `has`: those that the engine had then and could do without. */
+  /** Returns the ports. `has`: the optional ports that the recorded engine had. */
   ports(has: InputOf<'create'>['has']): DaemonPorts {
     const { clocks, did, recorder, within } = this.#playback
     return {
@@ -83,7 +83,9 @@ export class ReplayedPorts {
     }
   }
 
-  /** News for the engine. False: it does not listen, or that is no news. */
+  /**
+   * Gives the engine a notification. Returns false if the engine does not listen, or if the input is no notification.
+   */
   give(input: Input): boolean {
     switch (input.in) {
       case 'tick':
@@ -133,10 +135,10 @@ export class ReplayedPorts {
   }
 
   #network(): NetworkPort {
-    const { asks, did, outcome, within } = this.#playback
+    const { requiredAnswerTo, did, outcome, within } = this.#playback
     return {
-      links: () => asks('links')?.links ?? undefined,
-      addresses: () => asks('addresses')?.addresses ?? undefined,
+      links: () => requiredAnswerTo('links')?.links ?? undefined,
+      addresses: () => requiredAnswerTo('addresses')?.addresses ?? undefined,
       apply: (steps) => outcome(outputs.applied(steps), (answer) => outputs.applyOutcomes(answer, steps)),
       settle: (index) => did({ out: 'settle', index }),
       watch: (deliver) => {
@@ -150,7 +152,7 @@ export class ReplayedPorts {
   }
 
   #socketPort(): SocketPort {
-    const { did, outcome, told, within } = this.#playback
+    const { did, outcome, answerTo, within } = this.#playback
     const open = <T>(what: Parameters<typeof outputs.opened>[1], options: Options, make: (socket: number) => T) => {
       const socket = ++this.#socketCount
       this.#sockets.set(socket, options)
@@ -173,7 +175,7 @@ export class ReplayedPorts {
               })
               within(RECEIVED, socket)
               this.#delivering.delete(socket)
-              const { empty = true, lost = 0 } = told('drained', (result) => result.socket === socket) ?? {}
+              const { empty = true, lost = 0 } = answerTo('drained', (result) => result.socket === socket) ?? {}
               return { packets, empty, lost }
             },
             send: (datagrams) => {
@@ -202,10 +204,10 @@ export class ReplayedPorts {
   }
 
   #memory(): AddressMemory {
-    const { asks, did } = this.#playback
+    const { requiredAnswerTo, did } = this.#playback
     return {
       read: () => {
-        const { entries = [], problem } = asks('memory') ?? {}
+        const { entries = [], problem } = requiredAnswerTo('memory') ?? {}
         return { entries, problem }
       },
       write: (entries) => did({ out: 'remember', entries }),
@@ -253,7 +255,7 @@ export class ReplayedPorts {
   }
 }
 
-/** False: nobody is there. */
+/** Returns false without a listener. */
 function call<A extends readonly unknown[]>(listener: ((...values: A) => void) | undefined, ...values: A): boolean {
   listener?.(...values)
   return listener !== undefined

@@ -1,24 +1,27 @@
 /**
- * What a recording must not give away: passwords, tokens, arguments and what is said to a health check's target. Each is
- * replaced by a word that stands for it in the whole recording, so that two that were equal still are, and a packet of
- * version 2 that had the password has the word that stands for it, under a checksum that holds when it held. Decided here:
- * which keys of a configuration hold a secret (schema-problem.ts has the same list for its messages). Refuses to know files.
+ * Removes secrets from a recording: passwords, tokens, arguments, and what is sent to the target of a health check. One
+ * replacement stands for a secret in the whole recording, so equal secrets stay equal. A packet of version 2 gets the
+ * replacement of its password, and its checksum stays as right or wrong as it was. Decided here: which keys of a
+ * configuration hold a secret (schema-problem.ts has the same list for its messages). Does not know files.
  */
 import type { Config } from '../config/config.ts'
 import type { JournalEvent } from '../events/event.ts'
 import { AUTHENTICATION_LENGTH, simplePassword } from '../vrrp/authentication.ts'
 import { viewOf } from '../wire/bytes.ts'
 
-/** A flood of invented passwords is not worth memory: those after so many share one word. */
-const MOST_HEARD = 1_000
+/**
+ * Number of passwords with a replacement of their own. A flood of invented passwords must not use memory, so further
+ * ones share one.
+ */
+const PASSWORD_LIMIT = 1_000
 /** Version, type, VRID, priority, count, Auth Type, Adver Int, checksum (RFC 3768 §5). */
 const HEADER = 8
 const CHECKSUM = 6
 const IPV4_ADDRESS = 4
 
-/** Whose values are texts of an operator's own. */
+/** Keys whose values are an operator's own texts. */
 const MAPPINGS: ReadonlySet<string> = new Set(['headers', 'environment'])
-/** What is sent to a target, and what is looked for in its answer. */
+/** Keys with text that is sent to a target, or searched in its answer. */
 const TEXTS: ReadonlySet<string> = new Set(['send', 'text', 'pattern'])
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -26,10 +29,10 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
 
 export class Secrets {
   readonly #texts = new Map<string, string>()
-  /** By their eight octets. */
+  /** Replacements by the eight octets of the password. */
   readonly #passwords = new Map<string, string>()
 
-  /** Without what nobody else has to know; what it means for a router is the same. */
+  /** Returns the configuration without secrets. Its meaning for a router is the same. */
   config(config: Config): unknown {
     return this.#walk(config, '', false)
   }
@@ -40,7 +43,7 @@ export class Secrets {
       if (TEXTS.has(key)) return this.#text(value)
       return key === 'url' ? this.#url(value) : value
     }
-    // A program and its arguments: of a check, or of a notification.
+    // A program and its arguments, of a check or of a notification.
     if (Array.isArray(value)) {
       const isCommand = key === 'argv' || (inNotify && key !== 'events')
       return value.map((each: unknown, i) =>
@@ -70,7 +73,10 @@ export class Secrets {
     return known
   }
 
-  /** Another password, path or query still is another URL. A path may be a token, as that of a webhook. */
+  /**
+   * Replaces password, path and query of a URL. Different URLs stay different. A path may be a token, as that of a
+   * webhook.
+   */
   #url(text: string): string {
     if (!URL.canParse(text)) return this.#text(text)
     const url = new URL(text)
@@ -83,15 +89,15 @@ export class Secrets {
     const key = [...octets].join(' ')
     const known = this.#passwords.get(key)
     if (known !== undefined) return known
-    const isFull = !isOurs && this.#passwords.size >= MOST_HEARD
+    const isFull = !isOurs && this.#passwords.size >= PASSWORD_LIMIT
     const word = isFull ? 'pass-?' : `pass-${this.#passwords.size + 1}`
     if (!isFull) this.#passwords.set(key, word)
     return word
   }
 
   /**
-   * The octets of a packet, of which the VRRP message begins at `start`. Those of version 2 end with Authentication Data
-   * (RFC 3768 §5); what stands there in a message of the wrong length may be a password as well.
+   * Returns the octets of a packet whose VRRP message begins at `start`. A message of version 2 ends with
+   * Authentication Data (RFC 3768 §5). In a message of the wrong length these octets may be a password too.
    */
   packet(bytes: Uint8Array, start = 0): Uint8Array {
     const message = bytes.subarray(start)
@@ -109,7 +115,7 @@ export class Secrets {
   }
 }
 
-/** RFC 1624 §3, equation 3: a checksum that held holds, and one that did not does not. */
+/** Corrects a checksum (RFC 1624 §3, equation 3): a right one stays right, a wrong one stays wrong. */
 function carryOver(before: Uint8Array, after: Uint8Array): void {
   let sum = ~viewOf(before).getUint16(CHECKSUM) & 0xffff
   const word = (bytes: Uint8Array, i: number) => ((bytes[i] ?? 0) << 8) | (bytes[i + 1] ?? 0)
@@ -118,13 +124,18 @@ function carryOver(before: Uint8Array, after: Uint8Array): void {
   viewOf(after).setUint16(CHECKSUM, ~sum & 0xffff)
 }
 
-/** What a target has said is not for everybody who is sent a recording (http/public-view.ts). */
+/**
+ * Returns the event without the text of a target, which not every reader of a recording may see (http/public-view.ts).
+ */
 export function withoutDetail(event: JournalEvent): JournalEvent {
   if (event.kind !== 'checkChanged') return event
   const { detail: _, ...rest } = event
   return rest
 }
 
-/** Where the VRRP message of a received packet begins: IPv4 comes with its header, IPv6 without (ports.ts). */
+/**
+ * Returns where the VRRP message of a received packet begins. IPv4 packets include their header, IPv6 packets do not
+ * (ports.ts).
+ */
 export const messageStart = (family: 'ipv4' | 'ipv6', bytes: Uint8Array): number =>
   family === 'ipv6' ? 0 : ((bytes[0] ?? 0) & 0x0f) * 4

@@ -1,8 +1,7 @@
 /**
- * Writes down what an engine is told and what it does, line by line, in the order in which it happens. Decided here: what is
- * inside the engine and what is somebody else's, which is the difference between an event that it has recorded and one that
- * it was handed; and that a tape which has ended costs nothing any more. Refuses to know ports (taped-ports.ts) and where
- * the lines go (recording-file.ts).
+ * Writes down what an engine receives and does, line by line, in order. Decided here: which calls are the engine's and
+ * which are another part's, so that an event that the engine recorded differs from one that it was given. A tape that
+ * has ended costs nothing. Does not know ports (taped-ports.ts), nor where the lines go (recording-file.ts).
  */
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../daemon/ports.ts'
@@ -14,20 +13,20 @@ import { configLine, type NewInput, type NewOutput } from './lines.ts'
 import { type HexOf, plainHex } from './outputs.ts'
 import { Secrets, withoutDetail } from './secrets.ts'
 
-/** Takes a line; whether it is written is not the engine's business. */
+/** Takes a line. The engine does not depend on whether it is written. */
 export type LineSink = (line: object) => void
 
 type ReadClock = 'now' | 'random' | 'wall' | 'elapsed' | 'mono'
 type NewReads = { [clock in ReadClock]?: number[] } & { asleep?: Millis }
 
-/** Two clocks are read one after the other: less than that is no sleep (linux/clock.ts). */
+/** Milliseconds. A smaller difference between two clocks is the time between two readings (linux/clock.ts). */
 const NO_SLEEP = 1
 
 export class Tape {
   readonly #put: LineSink
   readonly #secrets = new Secrets()
   #reads: NewReads | undefined
-  /** The engine is at work, and not somebody whom it has called. */
+  /** True while the engine runs, and not another part that it calls. */
   #inside = false
   #depth = 0
   #turns = 0
@@ -38,7 +37,7 @@ export class Tape {
     this.#put = put
   }
 
-  /** For the engine and for whoever writes into its journal; no other one belongs to this tape. */
+  /** Recorder for the engine, and for other parts that write to its journal. No other recorder may use this tape. */
   recorder(
     elapsed: () => number = () => performance.now(),
     later: Later = setImmediate,
@@ -49,15 +48,15 @@ export class Tape {
       monotonic: () => this.read('mono', clocks.monotonic()),
     })
     let latest = 0
-    recorder.chronicle.subscribe((told) => {
-      const event = ofThisLife(withoutDetail(told), ++latest)
+    recorder.chronicle.subscribe((recorded) => {
+      const event = ofThisLife(withoutDetail(recorded), ++latest)
       if (this.#inside) this.output({ out: 'event', event })
       else this.input({ in: 'fact', event })
     })
     return recorder
   }
 
-  /** The engine is told something and does what it does about it. */
+  /** Records an input, and runs the engine's reaction. */
   enter<T>(line: NewInput, act: () => T): T {
     if (!this.#isOn) return act()
     this.input(line)
@@ -72,7 +71,7 @@ export class Tape {
     }
   }
 
-  /** Somebody is called by the engine, and may come back. */
+  /** Runs another part that the engine calls, and that may call the engine. */
   outside<T>(act: () => T): T {
     const before = this.#inside
     this.#inside = false
@@ -87,7 +86,7 @@ export class Tape {
     if (this.#isOn) this.#write(this.#depth === 0 ? { turn: ++this.#turns, ...line } : line)
   }
 
-  /** What it was told by something that it has asked, and by nobody else. */
+  /** Records the answer to a question of the engine. */
   answer(line: NewInput): void {
     if (this.#inside) this.input(line)
   }
@@ -96,7 +95,7 @@ export class Tape {
     if (this.#isOn) this.#write(line)
   }
 
-  /** Whoever else looks at a clock changes nothing. */
+  /** Records a reading of the engine. Readings of other parts are not recorded. */
   read<T extends number>(clock: ReadClock, value: T): T {
     if (!this.#inside || !this.#isOn) return value
     this.#reads ??= {}
@@ -106,7 +105,7 @@ export class Tape {
     return value
   }
 
-  /** What the clock has said, as long as it says the same. */
+  /** Records the time asleep when it changes. */
   asleep(clock: Clock): Millis {
     const asleep = clock.asleep()
     if (!this.#inside || !this.#isOn) return asleep
@@ -118,23 +117,23 @@ export class Tape {
     return this.#asleep
   }
 
-  /** As far as it is anybody's business. */
+  /** Returns the configuration without secrets. */
   configured(config: Config): Config {
     if (!this.#isOn) return config
     return configLine.parse(this.#secrets.config(config))
   }
 
-  /** Of a packet whose VRRP message begins at `start`. */
+  /** Returns the octets of a packet whose VRRP message begins at `start`. */
   hexOf(bytes: Uint8Array, start: number): string {
     return plainHex(this.#secrets.packet(bytes, start))
   }
 
-  /** Of a VRRP message. */
+  /** Returns the octets of a VRRP message. */
   readonly messageHex: HexOf = (bytes) => this.hexOf(bytes, 0)
 
-  /** The last line; nothing is written behind it. */
-  end(words: string): void {
-    if (this.#isOn) this.#write({ end: words })
+  /** Writes the last line. Nothing is written behind it. */
+  end(reason: string): void {
+    if (this.#isOn) this.#write({ end: reason })
     this.off()
   }
 
@@ -147,7 +146,7 @@ export class Tape {
     return this.#isOn
   }
 
-  /** The engine itself asks. */
+  /** True while the engine itself runs. */
   get isInside(): boolean {
     return this.#inside
   }
@@ -160,8 +159,8 @@ export class Tape {
 }
 
 /**
- * A journal goes on where an earlier life ended, as soon as it knows where that was (chronicle.ts). A recording is of one
- * life: its events are numbered from 1, and what led to one of them before that is not in it.
+ * Numbers an event for this recording. A journal continues the numbers of an earlier run as soon as it knows them
+ * (chronicle.ts). A recording has one run: its events begin at 1, and causes before that are not in it.
  */
 function ofThisLife(event: JournalEvent, seq: number): JournalEvent {
   const { because, ...rest } = event

@@ -1,18 +1,18 @@
 /**
- * An engine whose every input and output goes onto a tape. Decided here: that whoever gives it orders gives them here, so
- * that none is missed. Refuses to know where the tape ends up.
+ * An engine whose inputs and outputs go onto a tape. Decided here: all orders to the engine pass through here, so that
+ * none is missed. Does not know where the tape is written.
  */
 import type { Config } from '../config/config.ts'
 import { Daemon, type DaemonOptions, type DaemonPorts } from '../daemon/daemon.ts'
 import type { Tape } from './tape.ts'
 import { tapedPorts } from './taped-ports.ts'
 
-/** What can be ordered; everything else that an engine can be asked changes nothing. */
+/** Orders to an engine. All other requests change nothing. */
 export type EngineOrders = Pick<Daemon, 'start' | 'stop' | 'yield' | 'reload' | 'close'>
 
 export type OrderedDaemon = { readonly daemon: Daemon; readonly orders: EngineOrders }
 
-/** `ports.recorder` is the tape's. */
+/** Makes the engine. `ports.recorder` is the tape's. */
 export function tapedDaemon(
   tape: Tape,
   config: Config,

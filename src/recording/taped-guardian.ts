@@ -1,18 +1,18 @@
 /**
- * The guardian of an engine with a tape beside it. Decided here: what the engine asks again and again, with nearly always the
- * same answer (whether a plan was executed), is written when the answer changes.
+ * The guardian of an engine with a tape. Decided here: questions that the engine repeats, with nearly always the same
+ * answer (whether a plan was executed), are recorded when the answer changes.
  */
 import type { CleanupPlan, GuardianPort, PlanState } from '../daemon/ports.ts'
 import type { Millis } from '../wire/units.ts'
 import * as outputs from './outputs.ts'
+import { PlanStates } from './plan-states.ts'
 import type { Tape } from './tape.ts'
-import { WillWords } from './will-words.ts'
 
 export class TapedGuardian implements GuardianPort {
   readonly #tape: Tape
   readonly #guardian: GuardianPort
-  readonly #words = new WillWords()
-  readonly #told = { guarded: false, executions: 0 }
+  readonly #states = new PlanStates()
+  readonly #recorded = { guarded: false, executions: 0 }
 
   constructor(tape: Tape, guardian: GuardianPort) {
     this.#tape = tape
@@ -21,22 +21,22 @@ export class TapedGuardian implements GuardianPort {
 
   arm(plan: CleanupPlan): boolean {
     const armed = this.#guardian.arm(plan)
-    this.#tape.output({ ...outputs.willed(plan, this.#tape.messageHex), answer: armed ? undefined : false })
-    this.#words.armed(plan.unit, armed)
+    this.#tape.output({ ...outputs.armedPlan(plan, this.#tape.messageHex), answer: armed ? undefined : false })
+    this.#states.armed(plan.unit, armed)
     return armed
   }
 
   stepDown(unit: number): ReturnType<GuardianPort['stepDown']> {
     const answer = this.#guardian.stepDown(unit)
     this.#tape.output({ out: 'stepDown', unit, answer: outputs.steppedDownAnswer(answer) })
-    this.#words.withdrawn(unit)
+    this.#states.withdrawn(unit)
     return answer
   }
 
   withdraw(unit: number): void {
     this.#tape.output({ out: 'withdraw', unit })
     this.#guardian.withdraw(unit)
-    this.#words.withdrawn(unit)
+    this.#states.withdrawn(unit)
   }
 
   sent(unit: number, at: Millis): void {
@@ -46,8 +46,8 @@ export class TapedGuardian implements GuardianPort {
 
   state(unit: number): PlanState {
     const state = this.#guardian.state(unit)
-    if (this.#tape.isInside && this.#words.of(unit) !== state) {
-      this.#words.set(unit, state)
+    if (this.#tape.isInside && this.#states.of(unit) !== state) {
+      this.#states.set(unit, state)
       this.#tape.answer({ in: 'word', unit, state })
     }
     return state
@@ -56,14 +56,14 @@ export class TapedGuardian implements GuardianPort {
   acknowledge(unit: number): boolean {
     const done = this.#guardian.acknowledge(unit)
     this.#tape.output({ out: 'acknowledge', unit, answer: done ? undefined : false })
-    this.#words.withdrawn(unit)
+    this.#states.withdrawn(unit)
     return done
   }
 
   listen(onCall: () => void): boolean {
-    const isHeard = this.#guardian.listen(() => this.#tape.enter({ in: 'called' }, onCall))
-    this.#tape.output({ out: 'listen', answer: isHeard ? undefined : false })
-    return isHeard
+    const isWatched = this.#guardian.listen(() => this.#tape.enter({ in: 'called' }, onCall))
+    this.#tape.output({ out: 'listen', answer: isWatched ? undefined : false })
+    return isWatched
   }
 
   beat(now: Millis): ReturnType<GuardianPort['beat']> {
@@ -80,17 +80,17 @@ export class TapedGuardian implements GuardianPort {
     return this.#tape.isInside ? this.#look().guarded : this.#guardian.guarded
   }
 
-  /** For the status alone. */
+  /** Read for the status alone. */
   get armed(): boolean {
     return this.#guardian.armed
   }
 
-  /** Writes both when one of them has changed. One look each, because the guardian writes there as well. */
+  /** Records both values when one of them has changed. Each is read once, because the guardian writes there as well. */
   #look(): { readonly guarded: boolean; readonly executions: number } {
     const { executions, guarded } = this.#guardian
-    if (executions === this.#told.executions && guarded === this.#told.guarded) return this.#told
-    Object.assign(this.#told, { executions, guarded })
+    if (executions === this.#recorded.executions && guarded === this.#recorded.guarded) return this.#recorded
+    Object.assign(this.#recorded, { executions, guarded })
     this.#tape.answer({ in: 'guardian', executions, guarded })
-    return this.#told
+    return this.#recorded
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The ports of an engine with a tape beside them: each call goes to the port itself, and the tape gets the call and its answer.
+ * The ports of an engine with a tape. Each call goes to the port itself, and the tape gets the call and its answer.
  * Sockets and guardian have files of their own.
  */
 import { setImmediate as afterMicrotasks } from 'node:timers/promises'
@@ -21,7 +21,7 @@ import type { Tape } from './tape.ts'
 import { TapedGuardian } from './taped-guardian.ts'
 import { tapedSockets } from './taped-sockets.ts'
 
-/** `ports.recorder` is the tape's own. */
+/** Wraps the ports. `ports.recorder` is the tape's own. */
 export function tapedPorts(tape: Tape, ports: DaemonPorts): DaemonPorts {
   const { addressFiles, checks, network, notify, onBeat, onForsaken, sockets, guardian } = ports
   const { addressMemory = NO_MEMORY, random = Math.random, schedule = onTheEventLoop } = ports
@@ -148,19 +148,19 @@ function tapedChecks(tape: Tape, checks: CheckPort): CheckPort {
       checks.askOnceMore(id, asked, within)
     },
     onNews: (listener) =>
-      checks.onNews((news) => tape.enter({ in: 'checked', news: unsaid(news) }, () => listener(news))),
+      checks.onNews((news) => tape.enter({ in: 'checked', news: withoutTargetText(news) }, () => listener(news))),
     async stop() {
       tape.output({ out: 'stopChecks' })
       await checks.stop().catch(() => {})
-      // On its own, as a replay tells it: what else happens now in promises is none of its consequences.
+      // The input stands alone, as in a replay: other promises that settle now are not its consequences.
       await afterMicrotasks()
       tape.input({ in: 'checksStopped' })
     },
   }
 }
 
-/** Without what a target has said. */
-function unsaid(news: CheckPortNews): CheckPortNews {
+/** Returns the report without the text of a target. */
+function withoutTargetText(news: CheckPortNews): CheckPortNews {
   const quiet = <T extends Extract<CheckPortNews, { kind: 'checkBeat' }>['reports'][number]>(report: T): T =>
     report.last === undefined ? report : { ...report, last: { ...report.last, detail: '' } }
   switch (news.kind) {

@@ -1,11 +1,11 @@
 /**
- * Chance out of a seed. Decided here: whole-number arithmetic and products only, because Math.log and ** need not be the same
- * on two machines; and streams of their own for each purpose, so that one fault less does not change what the others meet.
+ * Random numbers from a seed. Decided here: only whole-number arithmetic and products, because Math.log and ** may
+ * differ between machines. Each purpose has a stream of its own, so that one fault less does not change the others.
  */
 
 export type Chance = () => number
 
-/** mulberry32, from 0 (included) to 1 (excluded). */
+/** Returns mulberry32 numbers, from 0 (included) to 1 (excluded). */
 export function chanceOf(seed: number): Chance {
   let state = seed >>> 0
   return () => {
@@ -16,7 +16,7 @@ export function chanceOf(seed: number): Chance {
   }
 }
 
-/** FNV-1a. */
+/** Returns the FNV-1a hash of a text. */
 export function hashOf(text: string, from = 0x811c9dc5): number {
   let hash = from >>> 0
   for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193) >>> 0
@@ -31,7 +31,10 @@ export const between = (chance: Chance, from: number, to: number): number =>
 export const pick = <T>(chance: Chance, choice: readonly [T, ...T[]]): T =>
   choice[Math.floor(chance() * choice.length)] ?? choice[0]
 
-/** From, to: short ones come as often as long ones, without a logarithm: first the magnitude, then the place in it. */
+/**
+ * Returns a duration in the range. Short ones come as often as long ones: first the magnitude is chosen, then the place
+ * in it. Uses no logarithm.
+ */
 export function lasting(chance: Chance, from: number, to: number): number {
   const steps: number[] = [from]
   for (let step = from * 3; step < to; step *= 3) steps.push(step)

@@ -1,6 +1,7 @@
 /**
- * What the nodes of one virtual router do not have in common although they must: a VRRP router discards what another one
- * advertises then, or both answer. PURE: compares configurations, simulates nothing. Refuses to know files.
+ * Finds settings of one virtual router that must be equal on all its nodes and are not. If they differ, VRRP routers
+ * discard each other's advertisements, or both answer. Pure: compares configurations, simulates nothing. Does not know
+ * files.
  */
 import type { VirtualRouter } from '../config/config.ts'
 import { familyOf } from '../wire/address.ts'
@@ -8,7 +9,7 @@ import type { Play } from './simulation.ts'
 
 type Member = { readonly node: string; readonly router: VirtualRouter }
 
-/** In a sentence each. */
+/** Returns one sentence for each difference. */
 export function differencesOf(nodes: Play['nodes']): readonly string[] {
   const groups = new Map<string, Member[]>()
   for (const { config, name: node } of nodes)
@@ -41,9 +42,9 @@ function different(members: readonly Member[], what: string, of: (member: Member
   return [`${what} differ: ${[...values].map(([value, who]) => `${who.join(', ')} has ${value}`).join('; ')}`]
 }
 
-/** Whoever has it alone has no successor. */
+/** A router on one node alone has no successor. */
 function missing(key: string, members: readonly Member[], nodes: Play['nodes']): readonly string[] {
   const [only, second] = members
   if (only === undefined || second !== undefined || nodes.length === 1) return []
-  return [`${key}: ${only.node} alone has it, nobody would take over`]
+  return [`${key}: ${only.node} alone has it, so no other node can take over`]
 }

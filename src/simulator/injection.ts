@@ -24,7 +24,7 @@ type Hit = Place & {
 }
 type LanFault = 'loss' | 'delay' | 'duplicates'
 
-/** `node`: absent for a fault of the LAN. Returns what ends the fault. */
+/** Starts a fault. `node` is absent for a fault of the LAN. Returns the function that ends the fault. */
 export function inject(fault: Fault, node: Machine | undefined, place: Place): Undo {
   const { amount = 0, checks, kind, ms } = fault
   if (node === undefined) {
@@ -43,7 +43,7 @@ const ON_LAN: Readonly<Record<LanFault, (wire: Wire, amount: number) => Undo>> =
   duplicates: (wire, amount) => wire.change({ ...FAIR, twice: amount }),
 }
 
-/** Its service manager starts the daemon again after a while. */
+/** The service manager starts the daemon again after a while. */
 const again =
   ({ node, time }: Hit): Undo =>
   () =>
@@ -97,7 +97,7 @@ const ON_NODE: Readonly<Record<Exclude<FaultKind, LanFault>, (hit: Hit) => Undo>
     hit.node.freezeGuardian()
     return () => {
       hit.node.thawGuardian()
-      // An engine that has left since is started again.
+      // An engine that has left meanwhile is started again.
       again(hit)()
     }
   },

@@ -1,4 +1,7 @@
-/** A VRRP message in an IPv4 packet, as a raw socket would deliver it. For tests: in the daemon the kernel does this. */
+/**
+ * Puts a VRRP message into an IPv4 packet, as a raw socket would deliver it. Used by tests; for the daemon the kernel
+ * does this.
+ */
 import { type Address, addressBytes } from '../wire/address.ts'
 import { checksumOf, wordSum } from '../wire/checksum.ts'
 

@@ -1,7 +1,7 @@
 /**
- * A scenario as a person writes it (docs/simulate.md): nodes with their configurations, and what happens to them when. Text
- * to value, or every problem with its place. Decided here: the words, and what each fault needs. PURE: whoever calls reads
- * the files that configurations are in. Refuses to know what a simulation makes of it.
+ * A scenario as a person writes it (docs/simulate.md): nodes with their configurations, and faults with their times.
+ * Turns the text into a value, or into every problem with its place. Decided here: the keys and names, and what each
+ * fault needs. Pure: the caller reads the files of the configurations. Does not know the simulation.
  */
 import * as z from 'zod'
 import { type Locate, type Problem, problemAt } from '../config/problem.ts'
@@ -13,7 +13,7 @@ import { type DaemonKind, FAULT_KINDS, type Fault, type FaultKind } from './scen
 
 const HOUR = 3_600_000
 const OF_THE_LAN: ReadonlySet<FaultKind> = new Set(['loss', 'delay', 'duplicates'])
-/** Over in the moment in which they happen. */
+/** Faults that end in the moment in which they happen. */
 const MOMENTARY: ReadonlySet<FaultKind> = new Set(['clock step', 'VIP deleted'])
 
 const nodeSchema = section(
@@ -56,25 +56,25 @@ const planSchema = section(
 
 export type PlannedNode = {
   readonly name: string
-  /** keepalived: a model of it; `configuration` is the name of a file of its own. */
+  /** keepalived: a model of it. `configuration` is then the name of a keepalived file. */
   readonly daemon: DaemonKind
-  /** With their prefix. */
+  /** Own addresses with prefix lengths. */
   readonly addresses: readonly string[]
   readonly startsAt: number
-  /** In millionths: how fast its clock is. */
+  /** Millionths by which its clock is fast. */
   readonly drift: number
-  /** A file, or a document as in one. */
+  /** Name of a file, or a document as in a configuration file. */
   readonly configuration: string | Readonly<Record<string, unknown>>
 }
 
 export type Plan = {
   readonly nodes: readonly PlannedNode[]
   readonly faults: readonly Fault[]
-  /** Absent: as long as the last fault may have an effect. */
+  /** If absent, as long as the last fault may have an effect. */
   readonly ms: number | undefined
   readonly seed: number
   readonly lateness: number
-  /** The longest time for which the service may not be reachable; `undefined`: no bound. */
+  /** Longest time for which the service may be unreachable; `undefined`: no bound. */
   readonly outage: number | undefined
 }
 
@@ -158,7 +158,10 @@ function faultFrom(
   return { fault, problems }
 }
 
-/** A number: of that unit in which the simulation counts; a text: what is wrong; undefined: the fault has none. */
+/**
+ * Returns a number in the unit of the simulation, a text about a wrong value, or `undefined` if the fault has no
+ * amount.
+ */
 function amountFrom(kind: FaultKind, amount: string | number | undefined): number | string | undefined {
   const text = String(amount ?? '')
   const refuse = (wanted: string) => `Cannot use "${text}" as amount of "${kind}": ${wanted} wanted`

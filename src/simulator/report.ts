@@ -1,6 +1,6 @@
 /**
- * What a simulation saw, for people: a time line of faults and owners, the worst of each address, and what to think about.
- * PURE, and the same text for the same scenario. Refuses to know how it came about.
+ * The report of a simulation for people: a time line of faults and holders, the worst outage of each address, and
+ * advice. Pure: the same scenario gives the same text. Does not know the simulation.
  */
 import { formatDuration } from '../config/schema/duration.ts'
 import type { Fault } from './scenario.ts'
@@ -13,13 +13,16 @@ import type { Moment } from './witness.ts'
 export type Worst = { readonly ms: number; readonly at: number; readonly after: string | undefined }
 export type AddressReport = {
   readonly address: string
-  /** First answered; undefined: never. */
+  /** Time of the first answer; `undefined`: never. */
   readonly since: number | undefined
-  /** `service`: longest time in which a client did not reach the service, because of its address or of the service itself. */
+  /**
+   * Worst outages. `service`: longest time in which a client did not reach the service, because of its address or of
+   * the service itself.
+   */
   readonly worst: Readonly<Record<Question | 'service', Worst>>
-  /** Changes from one owner to another. */
+  /** Number of changes from one holder to another. */
   readonly moves: number
-  /** Node → ms, the longest first. */
+  /** Milliseconds of each node as holder, the longest first. */
   readonly held: readonly { readonly node: string; readonly ms: number }[]
   readonly moments: readonly Moment[]
 }
@@ -28,14 +31,14 @@ export type Report = {
   readonly addresses: readonly AddressReport[]
   readonly warnings: readonly string[]
   readonly defects: readonly string[]
-  /** Expectations that did not hold. */
+  /** Expectations that were not met. */
   readonly failures: readonly string[]
 }
 
 export type Expected = {
-  /** The longest time for which the service may not be reachable. */
+  /** Longest time for which the service may be unreachable. */
   readonly outage?: number | undefined
-  /** Each check that fails moves its address. */
+  /** True if each check that fails must move its address. */
   readonly moves?: boolean
 }
 
@@ -53,7 +56,7 @@ export function reportOf(
     ...ends.map((text) => `at the end ${text}`),
     ...(weights?.unmoved ?? []).map(unmovedText),
     ...(weights?.leftOut === true
-      ? [`Weights: stopped after ${weights.tried} simulations, the rest was not tried`]
+      ? [`Weights: stopped after ${weights.tried} simulations, the other checks were not tried`]
       : []),
   ]
   return {
@@ -73,7 +76,7 @@ function failuresOf(
 ): readonly string[] {
   const unmoved = weights?.unmoved.length ?? 0
   return [
-    ...(wrong > 0 ? ['not everything is as it has to be at the end'] : []),
+    ...(wrong > 0 ? ['not all conditions at the end are met'] : []),
     ...addresses.flatMap(({ address, since, worst: { service } }) =>
       outage === undefined || (since !== undefined && service.ms <= outage)
         ? []
@@ -137,7 +140,7 @@ export function faultText({ amount, checks, kind, ms, node }: Fault): string {
   return `${kind}${of}${how}${node === undefined ? '' : ` on ${node}`}${ms === 0 ? '' : `, for ${formatDuration(ms)}`}`
 }
 
-/** Whoever supervises starts again what has ended. */
+/** Faults after which a supervisor starts the process again. */
 const STARTED: ReadonlySet<Fault['kind']> = new Set([
   'crash engine',
   'crash guardian',
@@ -197,7 +200,7 @@ function changes(moments: readonly Moment[], name: string): readonly Line[] {
   return moments.flatMap(({ at, owners }, i) => {
     const before = moments[i - 1]
     if (before === undefined || before.owners.join() === owners.join()) return []
-    return [{ at, text: `${name}  ${owners.length === 0 ? 'nobody' : owners.join(' AND ')}` }]
+    return [{ at, text: `${name}  ${owners.length === 0 ? 'no holder' : owners.join(' AND ')}` }]
   })
 }
 
@@ -207,7 +210,7 @@ function summary({ address, held, moves, since, worst }: AddressReport): readonl
     `  ${what}: ${ms === 0 ? 'never' : `${milliseconds(ms)} at most, at ${seconds(at)} s${after === undefined ? '' : ` (after ${after})`}`}`
   return [
     `${address}: first held at ${seconds(since)} s, moved ${plural(moves, 'time', 'times')}; ${held.map(({ ms, node }) => `${node} ${seconds(ms)} s`).join(', ')}`,
-    line('nobody held the address', worst.none),
+    line('no node held the address', worst.none),
     line('two nodes held it', worst.two),
     line('service not reachable through the VIP', worst.service),
   ]

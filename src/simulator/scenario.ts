@@ -1,6 +1,6 @@
 /**
- * A history as a value: nodes with their configurations, and faults with their times. What a seed makes, what a failing one
- * is saved as, and what simulation.ts runs. Durations are in ms.
+ * A history as a value: nodes with their configurations, and faults with their times. A seed makes one, a failing one
+ * is saved as one, and simulation.ts runs it. Durations are in ms.
  */
 
 export const FAULT_KINDS = [
@@ -34,29 +34,29 @@ export type FaultKind = (typeof FAULT_KINDS)[number]
 
 export type Fault = {
   readonly at: number
-  /** How long; 0 = a moment. Of what is crashed: until it is started again. */
+  /** Duration; 0 = a moment. For a crash, the time until the restart. */
   readonly ms: number
   readonly kind: FaultKind
-  /** Absent: all of the LAN. */
+  /** Node of the fault; absent: the whole LAN. */
   readonly node?: string
-  /** loss, duplicates: from 0 to 1; delay: most ms; clock step: ms; demoted: the priority. */
+  /** loss, duplicates: from 0 to 1; delay: largest ms; clock step: ms; demoted: the priority. */
   readonly amount?: number
-  /** service down: of these checks alone. */
+  /** service down: names of the affected checks alone. */
   readonly checks?: readonly string[]
 }
 
-/** keepalived: a model of it (keepalived-node.ts); its document is one that a keepalived file could have become. */
+/** keepalived: a model of it (keepalived-node.ts), whose document is one that a keepalived file could become. */
 export type DaemonKind = 'holdfast' | 'keepalived'
 
 export type NodeSpec = {
   readonly name: string
-  /** What runs on it. Absent: holdfast. */
+  /** Daemon on the node; absent: holdfast. */
   readonly daemon?: DaemonKind
-  /** Its own addresses, with their prefix. */
+  /** Own addresses with prefix lengths. */
   readonly addresses: readonly string[]
-  /** How many millionths its clock is fast. */
+  /** Millionths by which its clock is fast. */
   readonly drift: number
-  /** Starts so late. */
+  /** Time of its start. */
   readonly startsAt: number
   /** A document as in a configuration file. */
   readonly config: Readonly<Record<string, unknown>>
@@ -64,7 +64,7 @@ export type NodeSpec = {
 
 export type Scenario = {
   readonly seed: number
-  /** Up to so many ms a timer fires late. */
+  /** Largest lateness of a timer in ms. */
   readonly lateness: number
   readonly nodes: readonly NodeSpec[]
   readonly faults: readonly Fault[]

@@ -1,6 +1,6 @@
 /**
- * The service behind an address, which can be down on the node that holds the address. PURE. This file does not know which
- * checks notice it, nor what moves.
+ * The service behind an address, which can be down on the node that holds the address. Pure. Does not know which checks
+ * notice it, nor what moves.
  */
 import { checksOf, nameOf } from '../config/checks.ts'
 import type { Config } from '../config/config.ts'
@@ -8,14 +8,14 @@ import type { Fault } from './scenario.ts'
 import type { Injected } from './simulation.ts'
 import type { Moment } from './witness.ts'
 
-/** Whether this fault takes the service behind this address down on its node. */
+/** Returns whether this fault takes the service behind this address down on its node. */
 export type ServiceOf = (fault: Fault, address: string) => boolean
 
 type Node = { readonly name: string; readonly config: Config }
 
 /**
- * A service is down with all that its node serves, or with a check that its router or group tracks and that connects
- * to it (http, tcp): a file or a program is no service of a client.
+ * Returns the services of the nodes. A service is down with all services of its node, or with a check that its router
+ * or group tracks and that connects to it (http, tcp). A file or a program is no service of a client.
  */
 export function servicesOf(nodes: readonly Node[]): ServiceOf {
   return ({ checks, kind, node }, address) => {
@@ -46,7 +46,7 @@ function leadsTo(config: Config, from: string, to: string): boolean {
   return check?.kind === 'combination' && check.members.some((member) => leadsTo(config, member, to))
 }
 
-/** The moments with `served` only while the service works on the node that the client reaches. */
+/** Returns the moments with `served` only while the service works on the node that the client reaches. */
 export function withoutService(
   moments: readonly Moment[],
   injected: readonly Injected[],

@@ -1,6 +1,6 @@
 /**
- * Runs a scenario: builds its LAN and nodes, does to them what it lists, and keeps who answered. The same scenario gives the
- * same account on every machine. Refuses to know which account is a good one (judge.ts).
+ * Runs a scenario: builds its LAN and nodes, injects its faults, and records which nodes answered. The same scenario
+ * gives the same result on every machine. Does not know which result is good (judge.ts).
  */
 import type { Config } from '../config/config.ts'
 import { parseConfig } from '../config/text/yaml.ts'
@@ -20,7 +20,7 @@ import { type Moment, Witness } from './witness.ts'
 
 export type Injected = { readonly fault: Fault; readonly at: number; readonly end: number }
 
-/** A scenario whose configurations are read. */
+/** A scenario with parsed configurations. */
 export type Play = Omit<Scenario, 'nodes'> & {
   readonly nodes: readonly (Omit<NodeSpec, 'config'> & { readonly config: Config; readonly interfaceName: string })[]
 }
@@ -29,7 +29,7 @@ export type EndStanding = {
   readonly node: string
   readonly router: string
   readonly state: string
-  /** Effective. */
+  /** Effective priority. */
   readonly priority: number
   readonly addresses: readonly string[]
 }
@@ -39,15 +39,15 @@ export type Told = {
   readonly injected: readonly Injected[]
   /** Errors that an engine threw. */
   readonly defects: readonly string[]
-  /** How every router stands when all is over. */
+  /** State of every router at the end. */
   readonly standings: readonly EndStanding[]
-  /** What is not as it has to be then. */
+  /** Conditions at the end that are not met. */
   readonly ends: readonly string[]
   readonly lines: readonly string[]
-  /** Of all lines, kept or not. */
+  /** Hash of all lines, stored or not. */
   readonly digest: string
   readonly ms: number
-  /** Events of the simulation. */
+  /** Number of simulated events. */
   readonly steps: number
 }
 export type Account = Told & { readonly scenario: Scenario }
@@ -59,8 +59,8 @@ export function configOf(document: Readonly<Record<string, unknown>>, name: stri
 }
 
 /**
- * `lines`: what happened is kept in words. `without`: one of the nets (ground rules 2 to 4) is taken away. `tapeOf`: what each life
- * of an engine is told and does goes there.
+ * Options. `lines`: events are stored as text. `without`: a safety net (ground rules 2 to 4) that is removed. `tapeOf`:
+ * tape for the inputs and actions of each run of an engine.
  */
 export type SimulateOptions = {
   readonly lines?: boolean
@@ -187,7 +187,7 @@ class Simulation {
     )
   }
 
-  /** All faults are over for long: what is asked of each node, and of the engine itself. */
+  /** Returns the unmet conditions of each node and its engine, long after all faults. */
   #ends(): string[] {
     const wrong: string[] = []
     for (const node of this.#nodes) {
@@ -206,8 +206,8 @@ class Simulation {
     }
     for (const [vip, seen] of this.#witness.moments) {
       const last = seen.at(-1)
-      if (last?.owners.length !== 1) wrong.push(`${vip} has ${last?.owners.length} owners: ${last?.owners.join(' ')}`)
-      else if (last.served === undefined) wrong.push(`${vip}: its client is led astray`)
+      if (last?.owners.length !== 1) wrong.push(`${vip} has ${last?.owners.length} holders: ${last?.owners.join(' ')}`)
+      else if (last.served === undefined) wrong.push(`${vip}: its client is misled`)
     }
     return wrong
   }

@@ -1,6 +1,6 @@
 /**
- * From moments of change to spans of time: how long nobody, or more than one, answered in one piece. PURE. Refuses to know
- * which span is too long.
+ * Turns moments of change into spans of time: how long no node, or more than one, answered in one piece. Pure. Does not
+ * know which span is too long.
  */
 import type { Moment } from './witness.ts'
 
@@ -13,7 +13,7 @@ export const WANTED: Readonly<Record<Question, (moment: Moment) => boolean>> = {
   client: ({ served }) => served === undefined,
 }
 
-/** Those that touch are one. */
+/** Returns the spans. Spans that touch are one. */
 export function spansOf(
   moments: readonly Moment[],
   from: number,

@@ -1,6 +1,6 @@
 /**
- * The one clock of a simulation and what is to happen by it, in order of time and, at one moment, in the order in which it
- * was asked for. Decided here: that nothing happens by chance or by the machine. Refuses to know what happens.
+ * The one clock of a simulation, and its planned events. They run in order of time, and at one moment in the order of
+ * planning. Decided here: nothing depends on chance or on the machine. Does not know the events.
  */
 
 export type Cancel = () => void
@@ -10,15 +10,15 @@ const before = (one: Planned, other: Planned): boolean =>
   one.at < other.at || (one.at === other.at && one.order < other.order)
 
 export class VirtualTime {
-  /** Milliseconds since the beginning, in whole microseconds: sums of fractions must not drift apart. */
+  /** Milliseconds since the beginning, in whole microseconds, because sums of fractions must not drift apart. */
   now = 0
-  /** How many things have happened. */
+  /** Number of events that have run. */
   steps = 0
   #order = 0
-  /** A binary heap. */
+  /** Planned events, as a binary heap. */
   readonly #planned: Planned[] = []
 
-  /** Never in the past. */
+  /** Plans an event, now at the earliest. */
   at(at: number, act: () => void): Cancel {
     const planned: Planned = {
       at: Math.max(this.now, wholeMicroseconds(at)),

@@ -1,7 +1,7 @@
 /**
- * Does a health check that fails move the address? Asked of the engine itself: for each node that can come to hold an address,
- * each of its checks fails once, in a simulation of its own. Decided here: which simulations that takes, and how long each
- * lasts. Refuses to know weights: only who holds the address afterwards counts.
+ * Finds out whether a failing health check moves the address, by simulation. For each node that can come to hold an
+ * address, each of its checks fails once, in a simulation of its own. Decided here: which simulations are needed, and
+ * how long each lasts. Does not know weights: only the holder afterwards counts.
  */
 import { nameOf } from '../config/checks.ts'
 import type { Config } from '../config/config.ts'
@@ -9,18 +9,21 @@ import { healthchecksIn } from '../config/schema/track.ts'
 import type { Fault } from './scenario.ts'
 import { type EndStanding, type Play, play } from './simulation.ts'
 
-/** Of simulations; what is beyond is said. */
+/** Largest number of simulations. The report names what is left out. */
 const MOST = 300
-/** Of events in them, some half a minute of CPU: a count and not a time, so that the answer is the same on every machine. */
+/**
+ * Largest number of events in them, some half a minute of CPU time. It is a count and not a time, so that the result is
+ * the same on every machine.
+ */
 const MOST_EVENTS = 5_000_000
 
 export type Unmoved = {
   readonly address: string
   readonly node: string
-  /** Undefined: all of them at once. */
+  /** Name of the check; `undefined`: all checks together. */
   readonly check: string | undefined
   readonly priority: number
-  /** The best of the others, which could have it. */
+  /** The best of the other nodes, which could take over. */
   readonly next: { readonly node: string; readonly priority: number }
 }
 export type WeightStudy = { readonly unmoved: readonly Unmoved[]; readonly tried: number; readonly leftOut: boolean }
@@ -76,7 +79,7 @@ export function studyWeights(what: Play): WeightStudy {
 const ownerOf = (standings: readonly EndStanding[], address: string): EndStanding | undefined =>
   standings.find(({ addresses, state }) => state === 'Active' && addresses.includes(address))
 
-/** What the router and its group track, and all of it at once where that is more than one. */
+/** Returns what the router and its group track, and all of it together if that is more than one. */
 function checksOf({ nodes }: Play, node: string, router: string): readonly (string | undefined)[] {
   const config = nodes.find(({ name }) => name === node)?.config
   const groups = config?.syncGroups.filter(({ members }) => members.includes(router)) ?? []
@@ -87,14 +90,14 @@ function checksOf({ nodes }: Play, node: string, router: string): readonly (stri
   return names.size > 1 ? [...names, undefined] : [...names]
 }
 
-/** A combination is down when all of its members are. */
+/** Returns the probes that take a check down. A combination is down when all of its members are. */
 function probesOf(what: Pick<Play, 'nodes'>, node: string, name: string): readonly string[] {
   const checks: Config['healthchecks'] = what.nodes.find((one) => one.name === node)?.config.healthchecks ?? []
   const check = checks.find((one) => nameOf(one) === name)
   return check?.kind === 'combination' ? check.members.flatMap((member) => probesOf(what, node, member)) : [name]
 }
 
-/** Longer than anything that an engine waits for, checks included. */
+/** Returns a time that is longer than any wait of an engine, checks included. */
 function settlingOf({ nodes }: Play): number {
   const waits = nodes.flatMap(({ config }) =>
     config.virtualRouters.map(

@@ -1,13 +1,15 @@
 /**
- * The LAN of a simulation: one broadcast domain of stations. Decided here: when a packet arrives, whether it does, how often
- * and in which order, by the faults that are in force. Refuses to know what is in a packet.
+ * The LAN of a simulation: one broadcast domain of stations. Decided here: when a packet arrives, whether it does, how
+ * often and in which order, by the active faults. Does not know the content of a packet.
  */
 import type { Address, Family } from '../wire/address.ts'
 import { type Mac, macFromBytes } from '../wire/mac.ts'
 import type { Chance } from './chance.ts'
 import type { VirtualTime } from './virtual-time.ts'
 
-/** `vrrp`: its message, without an IP header; `frame`: ARP or Neighbor Discovery, whole. */
+/**
+ * A message on the LAN. `vrrp`: a VRRP message without an IP header. `frame`: a whole ARP or Neighbor Discovery frame.
+ */
 export type Carried =
   | {
       readonly kind: 'vrrp'
@@ -21,9 +23,9 @@ export type Carried =
 
 export type Station = {
   readonly name: string
-  /** Carrier, and somebody behind it. */
+  /** True with carrier and power. */
   readonly connected: boolean
-  /** Of its network card; a switch gives it what is said to this one, and to groups. */
+  /** MAC of its network card. A switch delivers frames for it, and for groups. */
   readonly mac: Mac
   take(carried: Carried): void
 }

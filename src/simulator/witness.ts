@@ -1,7 +1,8 @@
 /**
- * A client of all addresses, as the chaos suite's witness (docs/adr/0020): who would answer a question to everybody, and
- * whether the one does whom the client's neighbor entry names. Decided here: how an entry changes (announcements; asked
- * for again as Linux does when nobody answers). Kept as moments of change, so that nothing is missed and asking costs nothing.
+ * A client of all addresses, like the chaos suite's witness (docs/adr/0020). It records which nodes would answer a
+ * broadcast question, and whether the node in the client's neighbour entry answers. Decided here: how an entry changes
+ * (by announcements, and by a new question as Linux asks it without an answer). It stores moments of change, so nothing
+ * is missed.
  */
 import { claimOf } from '../arp/probe.ts'
 import type { Address } from '../wire/address.ts'
@@ -11,9 +12,9 @@ import type { Machine } from './node/machine.ts'
 import type { Cancel, VirtualTime } from './virtual-time.ts'
 import type { Carried, Station, Wire } from './wire.ts'
 
-/** delay_first_probe_time, and three probes a second apart. */
+/** Milliseconds: delay_first_probe_time, and three probes a second apart. */
 const GIVES_UP = 8_000
-/** RFC 4861 §10 RetransTimer, and the same of Linux for ARP. */
+/** Milliseconds: RFC 4861 §10 RetransTimer, and the same of Linux for ARP. */
 const ASKS_AGAIN = 1_000
 
 export type Moment = { readonly at: number; readonly owners: readonly string[]; readonly served: string | undefined }
@@ -49,12 +50,12 @@ export class Witness implements Station {
     if (carried.kind !== 'frame') return
     const claim = claimOf(carried.bytes)
     if (claim === undefined || !this.moments.has(claim.address) || !this.#entries.has(claim.address)) return
-    this.#note(`hears that ${claim.address} is at ${this.#byMac.get(claim.mac)?.name ?? claim.mac}`)
+    this.#note(`learns that ${claim.address} is at ${this.#byMac.get(claim.mac)?.name ?? claim.mac}`)
     this.#entries.set(claim.address, claim.mac)
     this.#look(claim.address)
   }
 
-  /** Something has changed; what comes in the same instant is one change. */
+  /** Records a change. Changes in the same instant are one. */
   notice(): void {
     if (this.#due) return
     this.#due = true

@@ -219,7 +219,7 @@ function playModel(story: Story): Seen {
   const { faults, ms } = story
   const { lines, moments } = play({ seed: 1, lateness: 1, nodes, faults, ms }, { lines: true })
   for (const line of lines) {
-    const [, name = '', copies] = /^\S+ (\S+) (?:announces \S+ (\d+) times|says priority 0 )/.exec(line) ?? []
+    const [, name = '', copies] = /^\S+ (\S+) (?:announces \S+ (\d+) times|sends priority 0 )/.exec(line) ?? []
     if (copies !== undefined) announced[name] = (announced[name] ?? 0) + Number(copies)
     else if (name !== '') released[name] = (released[name] ?? 0) + 1
   }

@@ -201,7 +201,7 @@ describeNetns('a recording whose disk is no good', () => {
     )
     await sleep(2_000)
     expect(complaints().map(({ msg }) => msg)).toEqual([
-      expect.stringMatching(/has ended: .*ENOSPC.*the daemon goes on$/),
+      expect.stringMatching(/ended: .*ENOSPC.*the daemon continues$/),
     ])
     await eventually(
       'the daemon to be Active all the same',
@@ -223,7 +223,7 @@ describeNetns('a recording whose disk is no good', () => {
     writeFileSync(notes, 'of somebody')
     const places: readonly (readonly [string, RegExp])[] = [
       ['/no/such/folder/recording', /ENOENT/],
-      [notes, /is no recording: it is left as it is/],
+      [notes, /is not a recording: choose another path/],
     ]
     for (const [i, [path, why]] of places.entries()) {
       const plan = { host: built.router(i + 1), priority: 200, intervalMs: INTERVAL, address: LAB_VIP, vrid: 51 + i }

@@ -1,6 +1,6 @@
 /**
- * The daemon under test as a parameter: what every scenario asks of a VRRP daemon, whichever it is. States carry the
- * RFC's names. Refuses to know configuration syntax and log texts of any of them.
+ * The daemon under test as a parameter: what every scenario needs of a VRRP daemon. States have the RFC's names. Does
+ * not know configuration syntax and log texts.
  */
 import type { Host, Lab } from '../lab.ts'
 import type { Exit, LoggedLine } from '../logged-process.ts'
@@ -13,21 +13,21 @@ export type RouterPlan = {
   readonly intervalMs: number
   /** The virtual address that a client asks. */
   readonly address: string
-  /** All virtual addresses, in the order of the configuration. Absent: only `address`. */
+  /** All virtual addresses, in the order of the configuration. If absent, only `address`. */
   readonly addresses?: readonly string[]
   readonly vrid?: number
-  /** Absent: 3. */
+  /** 3 if absent. */
   readonly version?: 2 | 3
-  /** Version 2: simple authentication. */
+  /** Version 2: password of the simple authentication. */
   readonly password?: string
-  /** Absent: multicast. */
+  /** Multicast if absent. */
   readonly unicastPeers?: readonly string[]
-  /** Absent: the host's IPv4 address. */
+  /** The host's IPv4 address if absent. */
   readonly unicastSource?: string
-  /** Multicast: the other routers, a hint to holdfast. */
+  /** Other routers beside multicast, for holdfast. */
   readonly peers?: readonly string[]
   readonly preempt?: boolean
-  /** With the daemon's own option for real-time priority, 20. */
+  /** True for the daemon's own option for real-time priority, 20. */
   readonly realtime?: boolean
 }
 
@@ -36,28 +36,31 @@ export type Daemon = {
   readonly plan: RouterPlan
   readonly lines: readonly LoggedLine[]
   readonly exited: Promise<Exit>
-  /** Resolves when its state machine runs (Backup or later). */
+  /** Resolves when the state machine runs (Backup or later). */
   ready(within?: number): Promise<void>
-  /** By its own account: Initialize, Backup, Active, … */
+  /** Returns the state that the daemon reports: Initialize, Backup, Active, … */
   state(): Promise<string>
-  /** The operator's way to end it (SIGTERM, unless the daemon has a better one); returns when. */
+  /** Ends the daemon as an operator does (SIGTERM, unless it has a better way). Returns the time. */
   terminate(): number
-  /** Writes the plan as its file and has it read that (SIGHUP); returns when it was told. */
+  /** Writes the plan as the daemon's file and makes it read that (SIGHUP). Returns the time of the signal. */
   reload(plan: RouterPlan): number
-  /** SIGKILL of the process that speaks VRRP, alone; its parent lives. */
+  /** Sends SIGKILL to the process that speaks VRRP. Its parent lives. */
   killEngine(): number
-  /** SIGKILL of all its processes. */
+  /** Sends SIGKILL to all its processes. */
   killAll(): number
-  /** SIGSTOP, SIGCONT of the process that speaks VRRP. */
+  /** Sends SIGSTOP or SIGCONT to the process that speaks VRRP. */
   freeze(): number
   thaw(): number
-  /** Hands its addresses over and stays; absent: it cannot be asked to. Returns when it was asked. */
+  /**
+   * Makes the daemon hand its addresses over and continue. Returns the time of the request. Absent if the daemon cannot
+   * do that.
+   */
   yieldFor?(forMs: number): Promise<number>
 }
 
 export type StartDaemon = (lab: Lab, plan: RouterPlan) => Daemon
 
-/** RFC 9568 §6.1, exact (no rounding to centiseconds). */
+/** Returns Skew_Time of RFC 9568 §6.1 without rounding to centiseconds. */
 export function skewTimeMs(priority: number, intervalMs: number): number {
   return ((256 - priority) * intervalMs) / 256
 }

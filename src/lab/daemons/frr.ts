@@ -1,8 +1,8 @@
 /**
- * FRR's vrrpd (with the zebra that it needs) as the neighbour. Decides what its operator has to prepare: one macvlan
- * per virtual router with the virtual MAC, and an eth0 that does not answer for the macvlan's addresses. FRR answers
- * for an address by leaving that macvlan up, so the address never moves; see `Pair.holders`.
- * Refuses to know what other daemons do.
+ * FRR's vrrpd, with the zebra that it needs, as the neighbour. Decided here: what its operator has to prepare: one
+ * macvlan with the virtual MAC for each virtual router, and an eth0 that does not answer for the macvlan's addresses.
+ * FRR answers for an address by setting that macvlan up, so the address never moves; see `Pair.holders`. Does not know
+ * other daemons.
  */
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +17,10 @@ const FOLDER = '/usr/lib/frr'
 const SCRATCH = '/var/tmp/frr'
 const STATES: Readonly<Record<string, string>> = { Master: 'Active', Backup: 'Backup', Initialize: 'Initialize' }
 
-/** What a healthy instance says with `debug vrrp protocol` and `packets`. The date and the message's id are cut off by the caller. */
+/**
+ * Log lines of a healthy instance with `debug vrrp protocol` and `packets`. The caller removes the date and the message
+ * id.
+ */
 const NEWS = [
   /^ZEBRA: .*(Disabling MPLS support|starting: vty@|says hello|Setting protodown (on|off) - interface vrrp)/,
   /starting: vty@|zclient socket initialized|Zebra zclient|^VRRP: \[VRRP |debugging/,
@@ -28,11 +31,11 @@ const NEWS = [
   /(Initialize|Backup|Master) -> (Initialize|Backup|Master)$|(Adver_Timer|Master_Down_Timer) expired$/,
   /Received advertisement from \S+ w\/ priority \d+; switching to Backup|Discarding advertisement from /,
   /Received VRRP Advertisement from \S+: version|Bound (Rx|Tx) socket|Joined VRRP multicast group|as outgoing multicast interface/,
-  // IPv6: it asks too early for its own address on the macvlan, so the first advertisement of an Active is missing.
+  // IPv6: FRR binds too early to its own address on the macvlan, so the first advertisement of an Active is missing.
   /(Delaying VRRP|Interface up; sending pending|Failed to find address to bind on vrrp6-)/,
-  // Of a socket for router advertisements, between its making and its filter; the longer that is, the more it hears.
+  // Packets for the socket of router advertisements that come before its filter is set.
   /^ZEBRA: \S+: Rx RA - Unwanted ICMPV6 message type 13[356]$/,
-  // Routing by a macvlan whose carrier comes and goes with the VRRP state, by its account a moment late.
+  // Routes over a macvlan whose carrier changes with the VRRP state, which zebra sees a moment late.
   /^ZEBRA: .*(nexthop|Network is down)/i,
   /Sending (gratuitous ARP|unsolicited Neighbor Advertisement)/,
 ]
@@ -48,7 +51,7 @@ export class Frr implements Daemon {
   readonly #process: LoggedProcess
   readonly #directory: string
   readonly #family: 'v4' | 'v6'
-  /** Its zebra, when it has ended alone. */
+  /** The zebra of a vrrpd that has ended alone. */
   #left: number[] = []
 
   constructor(lab: Lab, plan: RouterPlan) {
@@ -58,7 +61,7 @@ export class Frr implements Daemon {
     this.#directory = join(lab.directory, `frr-${plan.host.name}`)
     rmSync(this.#directory, { recursive: true, force: true })
     mkdirSync(this.#directory)
-    // Both run as user frr and open their sockets in here.
+    // Both run as user frr and open their sockets here.
     chmodSync(lab.directory, 0o711)
     chmodSync(this.#directory, 0o777)
     sweepFolders()
@@ -106,14 +109,14 @@ export class Frr implements Daemon {
     return run(['vtysh', '--vty_socket', this.#directory, ...commands.flatMap((command) => ['-c', command])])
   }
 
-  /** `vrrp VRID shutdown`: at SIGTERM no priority 0 was seen when zebra ends with it. */
+  /** Runs `vrrp VRID shutdown`. With SIGTERM, no priority 0 was seen when zebra ends at the same time. */
   terminate(): number {
     const at = monotonicMs()
     this.#terminal('configure terminal', 'interface eth0', `vrrp ${this.plan.vrid ?? 51} shutdown`)
     return at
   }
 
-  /** SIGTERM of vrrpd, while its zebra lives and can turn the macvlan off. */
+  /** Sends SIGTERM to vrrpd, while its zebra lives and can turn the macvlan off. */
   endAlone(): number {
     this.#left = this.#process.children
     return this.#process.signal('SIGTERM')
@@ -134,7 +137,7 @@ export class Frr implements Daemon {
       try {
         process.kill(pid, 'SIGKILL')
       } catch {
-        // It ended by itself.
+        // The process ended by itself.
       }
     }
     return at
@@ -148,7 +151,7 @@ export class Frr implements Daemon {
     return this.#process.signal('SIGCONT')
   }
 
-  /** Lines that are no plain news, without their date and id. */
+  /** Returns log lines that a healthy instance does not write, without date and id. */
   warnings(): string[] {
     return this.lines
       .map(({ text }) => text.replace(/^[\d/]+ [\d:]+ (\w+: )(\[[\w -]+\])+ /, '$1'))
@@ -171,7 +174,7 @@ export function frrConfig({ priority, intervalMs, address, addresses = [address]
   const word = address.includes(':') ? 'ipv6' : 'ip'
   return [
     'debug vrrp protocol',
-    // Only this says which packets it discards, and why.
+    // Only this option logs discarded packets and the reason.
     'debug vrrp packets',
     'interface eth0',
     ` vrrp ${vrid} version ${rest.version ?? 3}`,
@@ -183,17 +186,20 @@ export function frrConfig({ priority, intervalMs, address, addresses = [address]
   ].join('\n')
 }
 
-/** Where FRR's IPv6 advertisements come from: the link-local address of its macvlan. */
+/** Returns the source of FRR's IPv6 advertisements: the link-local address of its macvlan. */
 export const frrSource = (host: Host) => `fe80::f:${host.address.split('.').at(-1)}`
 
-/** Each process has a folder with its pid in the name; one that was killed leaves it to whoever gets that pid. */
+/**
+ * Removes folders of dead processes. Each process has a folder with its pid in the name. A killed process leaves it,
+ * and the next process with that pid would find it.
+ */
 function sweepFolders(): void {
   const left = existsSync(SCRATCH) ? readdirSync(SCRATCH) : []
   for (const name of left.filter((one) => /^(zebra|vrrpd)\.\d+$/.test(one)))
     if (!existsSync(`/proc/${name.split('.').at(-1)}`)) rmSync(join(SCRATCH, name), { recursive: true, force: true })
 }
 
-/** What FRR's manual asks of the operator. Made once: it outlives the daemon, as on a node. */
+/** Prepares the macvlan that FRR's manual requires. It is made once and outlives the daemon, as on a node. */
 function prepareMacvlan(lab: Lab, { host, address, addresses = [address], vrid = 51 }: RouterPlan): void {
   const v6 = address.includes(':')
   const name = `vrrp${v6 ? 6 : 4}-${vrid}`
@@ -204,10 +210,11 @@ function prepareMacvlan(lab: Lab, { host, address, addresses = [address], vrid =
     `link set ${name} address ${mac} addrgenmode none`,
     `link set ${name} up`,
     ...addresses.map((one) => `address add ${one}/${v6 ? '128' : '32'} dev ${name}${v6 ? ' nodad' : ''}`),
-    // FRR sends from the link-local address that the kernel lists first: the one added last. It may not be a VIP.
+    // FRR sends from the link-local address that the kernel lists first, which is the one added last. It may not be a
+    // VIP.
     ...(v6 ? [`address add ${frrSource(host)}/64 dev ${name} nodad`] : []),
   ]
-  // Otherwise eth0 answers for the address with its own MAC, also where the macvlan is off.
+  // Otherwise eth0 answers for the address with its own MAC, also while the macvlan is off.
   lab.exec(host, ['sh', '-c', 'echo 1 >/proc/sys/net/ipv4/conf/eth0/arp_ignore'])
   ip(host, ...lines)
 }

@@ -1,6 +1,6 @@
 /**
- * One `bin/holdfast run` in a namespace: its file, its log, its status over the control socket, its signals. Decides where its
- * files are. Knows no configuration.
+ * One `bin/holdfast run` in a namespace: its file, its log, its status over the control socket, its signals. Decided
+ * here: where its files are. Does not know configurations.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,13 +13,13 @@ import { snapshotOf } from '../status.ts'
 import { eventually } from '../wait.ts'
 
 export type Start = {
-  /** The daemon's runDirectory; holds its file too. */
+  /** The daemon's runDirectory, which also holds its file. */
   readonly directory: string
-  /** What the file says; JSON is YAML. Absent: the file is there. */
+  /** Content of the file; JSON is YAML. If absent, the file exists already. */
   readonly configuration?: object | string
   /** Further options of `holdfast run`. */
   readonly flags?: readonly string[]
-  /** Command that starts it. */
+  /** Command that starts the daemon. */
   readonly launcher?: readonly string[]
   readonly environment?: Readonly<Record<string, string>>
 }
@@ -30,7 +30,7 @@ export type LogRecord = Readonly<Record<string, unknown>> & {
   readonly at: number
 }
 
-/** What every configuration of a lab has: no listener, and the folder of the files. */
+/** Keys of every configuration in a lab: no listener, and the folder of the files. */
 export const minimal = (runDirectory: string) => ({ version: 1, runDirectory, api: { listen: false } })
 
 export class HoldfastProcess {
@@ -46,7 +46,7 @@ export class HoldfastProcess {
     this.directory = directory
     this.file = join(directory, 'holdfast.yaml')
     this.socket = join(directory, 'holdfast.sock')
-    // The journal of an earlier life stays, as it does on a node.
+    // The event journal of an earlier run stays, as on a node.
     mkdirSync(directory, { recursive: true })
     if (configuration !== undefined) this.write(configuration)
     const argv = [...launcher, site.program ?? holdfastProgram(), 'run', '-c', this.file, ...flags]
@@ -66,17 +66,17 @@ export class HoldfastProcess {
     return this.process.exited
   }
 
-  /** `undefined` while the daemon does not answer. */
+  /** Returns `undefined` while the daemon does not answer. */
   snapshot(): Promise<Snapshot | undefined> {
     return snapshotOf(this.socket)
   }
 
-  /** State of the first router; Initialize while the daemon does not answer. */
+  /** Returns the state of the first router; Initialize while the daemon does not answer. */
   async state(): Promise<string> {
     return (await this.snapshot())?.routers[0]?.state ?? 'Initialize'
   }
 
-  /** The first router's account of itself. Throws when the daemon has ended, or does not answer for 10 s. */
+  /** Returns the status of the first router. Throws if the daemon has ended, or does not answer for 10 s. */
   async router(): Promise<RouterSnapshot> {
     // On a busy machine one question may time out.
     const look = async () => {
@@ -89,7 +89,7 @@ export class HoldfastProcess {
     return eventually(expected, look, () => this.lastLines(3), { within: 10_000, every: 50 })
   }
 
-  /** Until the state machine of the first router runs: Backup or later. Throws when the daemon ends before. */
+  /** Resolves when the state machine of the first router runs: Backup or later. Throws if the daemon ends before. */
   async ready(within = 10_000): Promise<void> {
     const runs = async () => {
       if (this.process.exit !== undefined)
@@ -104,7 +104,7 @@ export class HoldfastProcess {
     return this.lines.slice(-count).map(({ text }) => text)
   }
 
-  /** The log lines that are records, with the time at which they reached us. */
+  /** Log lines that are records, with the time at which this process received them. */
   get records(): LogRecord[] {
     return this.lines.flatMap(({ at, text }) => {
       try {
@@ -121,7 +121,7 @@ export class HoldfastProcess {
     return this.process.signal('SIGTERM')
   }
 
-  /** SIGKILL of the process that speaks VRRP, as a crash would be: its guardian lives. */
+  /** Sends SIGKILL to the process that speaks VRRP, like a crash. Its guardian lives. */
   killEngine(): number {
     return this.process.signalChild('SIGKILL')
   }

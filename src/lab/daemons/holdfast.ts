@@ -1,6 +1,6 @@
 /**
- * A holdfast router with the plan of a scenario: how a plan becomes a configuration, and what a person who runs tests can ask of
- * every one of them. Knows no scenario.
+ * A holdfast router with the plan of a scenario: turns a plan into a configuration, with options for every test. Does
+ * not know scenarios.
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,12 +10,12 @@ import { monotonicMs } from '../wait.ts'
 import type { Daemon, RouterPlan } from './daemon.ts'
 import { HoldfastProcess, minimal } from './holdfast-process.ts'
 
-/** Any test with the daemon can be tried through raw-socket: HOLDFAST_TEST_IO=raw-socket npx vitest run test/interop */
+/** Every test can use raw-socket: HOLDFAST_TEST_IO=raw-socket npx vitest run test/interop */
 const IO = process.env.HOLDFAST_TEST_IO === undefined ? {} : { io: process.env.HOLDFAST_TEST_IO }
 
 /**
- * Any test with the daemon can be recorded: HOLDFAST_TEST_RECORD=FOLDER npx vitest run test/netns, and then
- * holdfast explain --verify --recording for each file there.
+ * Every test can record its daemons: HOLDFAST_TEST_RECORD=FOLDER npx vitest run test/netns, and then holdfast explain
+ * --verify --recording for each file in that folder.
  */
 const RECORD = process.env.HOLDFAST_TEST_RECORD
 let recordings = 0
@@ -51,7 +51,7 @@ export class Holdfast extends HoldfastProcess implements Daemon {
   readonly #extra: Extra
   readonly #top: Extra
 
-  /** `options` go to `holdfast run`; `launcher` is the command that starts it. */
+  /** `options` are arguments of `holdfast run`. `launcher` is the command that starts it. */
   constructor(
     lab: Lab,
     plan: RouterPlan,
@@ -78,7 +78,7 @@ export class Holdfast extends HoldfastProcess implements Daemon {
     return this.process.signal('SIGHUP')
   }
 
-  /** Its only router; returns when it was asked. Throws when that is refused. */
+  /** Makes the only router yield. Returns the time of the request. Throws if it is refused. */
   async yieldFor(forMs: number): Promise<number> {
     const at = monotonicMs()
     const { status, body } = await ask(this.socket, {

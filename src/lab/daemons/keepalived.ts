@@ -1,7 +1,7 @@
 /**
- * Debian's keepalived as the daemon under test or as the neighbour. Decides its configuration (defaults wherever
- * possible), how its states map to the RFC's and which of its log lines are plain news: every other line is a warning.
- * 2.2.7 counts TTL, length, interval and address list errors, but says a wrong checksum in its log only.
+ * Debian's keepalived as the daemon under test or as the neighbour. Decided here: its configuration (defaults where
+ * possible), the RFC's names for its states, and which of its log lines are normal. Every other line is a warning.
+ * 2.2.7 counts TTL, length, interval and address list errors, but reports a wrong checksum in its log only.
  */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ const STATES: Readonly<Record<string, string>> = {
   INIT: 'Initialize',
 }
 
-/** What a healthy instance says. The date before it is cut off by the caller. */
+/** Log lines of a healthy instance. The caller removes the date. */
 const NEWS = [
   /^Starting Keepalived|^Running on Linux|^Command line: |^ +'|^Opening file |^Configuration file |^Stopp(ing|ed)|^CPU usage/,
   /^NOTICE: setting config option max_auto_priority/,
@@ -29,7 +29,7 @@ const NEWS = [
   /Master received advert from \S+ with higher priority \d+, ours \d+$/,
   /^VRRP_Script\(\w+\) succeeded$|Changing effective priority from \d+ to \d+$|: sending gratuitous (ARP|NA) for [\da-f.:]+$/,
   /advert from \S+ with same priority \d+ but (higher|lower) IP address than ours$/,
-  // Of a machine that is busy.
+  // Log lines on a busy machine.
   /^Track script \w+ is already running, expect idle - skipping run$|^A thread timer expired [\d.]+ seconds ago$/,
   /Printing VRRP|^Terminating on signal|^VRRP_Instance\(\w+\) (sent|Entering)|^Removed pid|^$/,
 ]
@@ -37,7 +37,7 @@ const NEWS = [
 /** A vrrp_script that the instance tracks. */
 export type TrackedScript = {
   readonly name: string
-  /** Split at spaces by keepalived, never run by a shell. */
+  /** keepalived splits the command at spaces and uses no shell. */
   readonly command: string
   /** Seconds. */
   readonly interval: number
@@ -120,7 +120,7 @@ export class Keepalived implements Daemon {
   readonly #directory: string
   readonly #scripts: readonly TrackedScript[]
 
-  /** `file`: one that is there already. */
+  /** `file`: path of an existing file. */
   constructor(lab: Lab, plan: RouterPlan, scripts: readonly TrackedScript[] = [], file?: string) {
     this.plan = plan
     this.#scripts = scripts
@@ -138,7 +138,7 @@ export class Keepalived implements Daemon {
       '--use-file',
       file ?? at('keepalived.conf'),
     ]
-    // Its statistics go to TMPDIR; both processes write their pid where no other instance does.
+    // TMPDIR is the folder of its statistics. Both processes write their pid files where no other instance does.
     this.#process = new LoggedProcess(lab, plan.host, [...argv, '--pid', at('pid'), '--vrrp_pid', at('vrrp.pid')], {
       TMPDIR: this.#directory,
     })
@@ -175,7 +175,7 @@ export class Keepalived implements Daemon {
     return this.#process.signal('SIGTERM')
   }
 
-  /** Absent: the file is as it is. */
+  /** Reads the file again. Without a plan, the file stays as it is. */
   reload(plan?: RouterPlan): number {
     if (plan !== undefined)
       writeFileSync(join(this.#directory, 'keepalived.conf'), keepalivedConfig(plan, this.#scripts))
@@ -198,7 +198,7 @@ export class Keepalived implements Daemon {
     return this.#process.signalChild('SIGCONT')
   }
 
-  /** Lines that are no plain news, without their date. */
+  /** Returns log lines that a healthy instance does not write, without their date. */
   warnings(): string[] {
     return this.lines
       .map(({ text }) => text.replace(/^\w{3} \w{3} +\d+ [\d:]+ \d{4}: ?/, ''))
@@ -218,7 +218,7 @@ export class Keepalived implements Daemon {
     }
     const complete = () => /Priority Zero:\n +Received: \d+\n +Sent: \d+\n/.test(read()) && read()
     const text = await eventually(`keepalived on ${this.plan.host.name} to print its counters`, complete, read, {
-      // A process start and a signal, on a machine that others keep busy.
+      // Time for the start of a process and a signal on a busy machine.
       within: 10_000,
     })
     const count = (name: string) => Number(new RegExp(`^ +${name}: (\\d+)$`, 'm').exec(text)?.[1] ?? Number.NaN)

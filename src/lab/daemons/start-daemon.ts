@@ -1,4 +1,4 @@
-/** Which class is which daemon; the only place where the two meet. Refuses to know anything else of them. */
+/** Maps each daemon's name to its class. Knows nothing else about the daemons. */
 import type { DaemonKind, StartDaemon } from './daemon.ts'
 import { Frr } from './frr.ts'
 import { Holdfast } from './holdfast.ts'

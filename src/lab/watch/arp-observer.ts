@@ -1,6 +1,6 @@
 /**
- * A client that has no neighbour entry, over and over: asks every 10 ms who has the address and keeps every MAC that
- * answered. Decides how long two answered; refuses to know who should have.
+ * A client without a neighbour entry: it asks every 10 ms which hosts have the address, and stores every MAC that
+ * answered. Decided here: how long two answered. Does not know which node should have the address.
  */
 
 import type { Host } from '../lab.ts'
@@ -8,13 +8,13 @@ import type { Site } from '../namespaces.ts'
 import { type Span, spansIn, sumOf } from './history.ts'
 import { numberOf, ProbeProcess } from './probe.ts'
 
-/** From `at` on, these answer. */
+/** MACs that answer from `at` on. */
 export type Claim = { readonly at: number; readonly macs: readonly string[] }
 export type Announcement = { readonly at: number; readonly mac: string }
 
 export class ArpObserver {
   readonly claims: Claim[] = []
-  /** Gratuitous ARP for the address, as it came by. */
+  /** Gratuitous ARP for the address. */
   readonly announcements: Announcement[] = []
   readonly #process: ProbeProcess
 
@@ -28,12 +28,12 @@ export class ArpObserver {
     })
   }
 
-  /** Milliseconds of the window in which two or more answered, to the 10 ms of a round. */
+  /** Returns the milliseconds of the window in which two or more MACs answered, to the 10 ms of a round. */
   overlap(from: number, to: number): number {
     return this.#sum((count) => count > 1, { from, to })
   }
 
-  /** Milliseconds of the window in which nobody answered. */
+  /** Returns the milliseconds of the window without an answer. */
   silence(from: number, to: number): number {
     return this.#sum((count) => count === 0, { from, to })
   }

@@ -1,7 +1,7 @@
 /**
- * What was really on the wire, by somebody else's account: dumpcap writes, tshark reads. Decides what "decodes cleanly"
- * means: known fields, checksums of IP and VRRP right (with the pseudo-header, which tshark assumes), nothing malformed,
- * no expert remark. Refuses to know what should have been sent.
+ * What was on the wire, captured by dumpcap and decoded by tshark. Decided here: "decodes cleanly" means known fields,
+ * right checksums of IP and VRRP (with the pseudo-header, which tshark assumes), nothing malformed, no expert remark.
+ * Does not know what should have been sent.
  */
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import { sleep } from '../wait.ts'
 
 const FLUSHED = 400
 
-/** What a frame is asked for, in tshark's names (IPv4's, then IPv6's) and in ours. A field that is absent is ''. */
+/** Fields of a frame, with tshark's names (IPv4's, then IPv6's) and ours. A missing field is ''. */
 const FIELDS = {
   at: ['frame.time_epoch'],
   mac: ['eth.src'],
@@ -32,7 +32,7 @@ const FIELDS = {
   arpOperation: ['arp.opcode'],
   arpSender: ['arp.src.proto_ipv4'],
   arpTarget: ['arp.dst.proto_ipv4'],
-  /** Of a neighbour advertisement. */
+  /** Target of a Neighbor Advertisement. */
   naTarget: ['icmpv6.nd.na.target_address'],
   naSolicited: ['icmpv6.nd.na.flag.s'],
   nsTarget: ['icmpv6.nd.ns.target_address'],
@@ -63,7 +63,7 @@ export class Capture {
   }
 
   async stop(): Promise<Frame[]> {
-    // The kernel hands frames over in blocks, 250 ms late at most; a block that is under way at the end is lost.
+    // The kernel delivers frames in blocks, 250 ms late at most. A block that is under way at the end would be lost.
     await sleep(FLUSHED)
     this.#process.signal('SIGINT')
     await this.#process.exited
@@ -72,7 +72,7 @@ export class Capture {
 }
 
 export function decode(path: string): Frame[] {
-  // An address that changes its MAC is what a failover is.
+  // An address whose MAC changes is normal in a failover, so tshark's check for duplicates is off.
   const options = [
     '-o',
     'vrrp.v3_checksum_as_in_v2:FALSE',
@@ -122,7 +122,7 @@ export function decode(path: string): Frame[] {
   })
 }
 
-/** Frames that tshark finds fault with, each with the fault. Checksum status 1 is good. */
+/** Returns the frames in which tshark finds a fault, with the fault. Checksum status 1 is good. */
 export function faults(frames: readonly Frame[]): string[] {
   return frames.flatMap((frame) => {
     const wrong = [frame.malformed === '' ? '' : 'malformed', frame.remark]

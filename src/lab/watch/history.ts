@@ -1,34 +1,35 @@
 /**
- * Who answered for which address when, in one form for every observer: the witness asks each millisecond, the kernels send news, the
- * simulator knows each change. Decides what one piece of time is. Refuses to know what was done, and what is too long. Pure.
+ * Which nodes answered for an address at which time, in one form for all observers: the witness asks each millisecond,
+ * kernels send notifications, and the simulator knows each change. Decided here: what one span of time is. Does not
+ * know the faults, nor which span is too long. Pure.
  */
 
-/** From (included) to (excluded). */
+/** Times from (included) to (excluded). */
 export type Span = { readonly from: number; readonly to: number }
-/** With the names of the nodes that answered. */
+/** A span with the names of the nodes that answered. */
 export type Sight = Span & { readonly owners: readonly string[] }
 
-/** Of one address. All times are milliseconds on one clock. */
+/** History of one address. All times are milliseconds on one clock. */
 export type History = {
   readonly address: string
-  /** Who answered, without holes. */
+  /** Nodes that answered, without holes. */
   readonly owners: readonly Sight[]
-  /** Times without an answer for a client that has no neighbor entry, by another question than that of `owners`. */
+  /** Times without an answer for a client without a neighbour entry, by another question than that of `owners`. */
   readonly unanswered: readonly Span[]
-  /** Times without an answer for a client that has a neighbor entry. */
+  /** Times without an answer for a client with a neighbour entry. */
   readonly stranded: readonly Span[]
   /** Times in which the observer itself did not run. */
   readonly blind: readonly Span[]
 }
 
-/** Milliseconds: a shorter change of the count is a late answer to the witness, not a change of who answers. */
+/** Milliseconds. A shorter change of the number of nodes is a late answer to the witness, not a change of holder. */
 export const NOISE = 3
 
 export const lengthOf = ({ from, to }: Span): number => to - from
 export const sumOf = (spans: readonly Span[]): number => spans.reduce((sum, span) => sum + lengthOf(span), 0)
 export const longestOf = (spans: readonly Span[]): number => Math.max(0, ...spans.map(lengthOf))
 
-/** From `at` on, these nodes answer. */
+/** Nodes that answer from `at` on. */
 export type Change = { readonly at: number; readonly owners: readonly string[] }
 
 /** Returns the sights between changes. The last one ends at `to`. */
@@ -43,7 +44,7 @@ export function within<S extends Span>(sights: readonly S[], { from, to }: Span)
     .map((sight) => ({ ...sight, from: Math.max(sight.from, from), to: Math.min(sight.to, to) }))
 }
 
-/** Returns the sights with a wanted number of owners. Two that are less than `joins` ms apart are one. */
+/** Returns the sights with a wanted number of nodes. Two that are less than `joins` ms apart become one. */
 export function spans(sights: readonly Sight[], wanted: (count: number) => boolean, joins = NOISE): Sight[] {
   return joined(
     sights.filter(({ owners }) => wanted(owners.length)),
@@ -51,7 +52,7 @@ export function spans(sights: readonly Sight[], wanted: (count: number) => boole
   )
 }
 
-/** Sights may overlap; the owners of those that become one are the owners of all of them. */
+/** Joins sights, which may overlap. A joined sight has the nodes of all its parts. */
 export function joined(sights: readonly Sight[], joins: number): Sight[] {
   const found: Sight[] = []
   for (const sight of [...sights].sort((one, other) => one.from - other.from)) {
@@ -64,6 +65,6 @@ export function joined(sights: readonly Sight[], joins: number): Sight[] {
   return found
 }
 
-/** Returns the sights of the window with a wanted number of owners, from one change to the next. */
+/** Returns the sights of the window with a wanted number of nodes, from one change to the next. */
 export const spansIn = (changes: readonly Change[], wanted: (count: number) => boolean, window: Span): Sight[] =>
   spans(within(sightsOf(changes, window.to), window), wanted, 0)

@@ -1,16 +1,16 @@
 /**
- * Which nodes of a lab had an address when, by the kernels' own news: finer than any samples. Times are those at which the news
- * reached us, a few ms late and in one order.
+ * Which nodes of a lab had an address at which time, by the kernels' notifications, which are finer than samples. Times
+ * are those of their reception, a few ms late and in one order.
  */
 import type { Host, Lab } from '../lab.ts'
 import { LoggedProcess } from '../logged-process.ts'
 import { spansIn, sumOf } from './history.ts'
 
 export type HolderAccount = {
-  /** ms in sum between the two moments. */
+  /** Total milliseconds without a holder between the two times. */
   readonly nobody: number
   readonly several: number
-  /** At the end. */
+  /** Holders at the end. */
   readonly holders: readonly string[]
 }
 

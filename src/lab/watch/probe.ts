@@ -1,7 +1,7 @@
 /**
- * The LAN's point of view: holdfast-probe (native/probe) on a host of the demo's network, asking once a millisecond
- * who answers at the virtual address. Decides how its JSON lines become values and which figures describe a failover.
- * Refuses to know which daemons are watched. All times are CLOCK_MONOTONIC in ms, which every namespace shares.
+ * The view of a client on the LAN: holdfast-probe (native/probe) on a host of the demo's network asks once a
+ * millisecond for an answer from the virtual address. Decided here: how its JSON lines become values, and which figures
+ * describe a failover. Does not know the daemons. All times are CLOCK_MONOTONIC in ms, which all namespaces share.
  */
 import type { ChildProcess } from 'node:child_process'
 import { probePath } from '../installation.ts'
@@ -11,9 +11,9 @@ import type { Host } from '../network.ts'
 export const PROBE_PORT = 7007
 
 export type OwnerChange = { readonly at: number; readonly name: string }
-/** `sequence` is that of the probe which was answered: a late answer to an early one tells of the past. */
+/** A change with the sequence number of the answered probe. A late answer to an early probe is about the past. */
 type AnsweredChange = OwnerChange & { readonly sequence: number }
-/** No reply between the two moments; `lost` probes in it were never answered. */
+/** Time without an answer. `lost`: number of its probes that were never answered. */
 export type Gap = { readonly from: number; readonly to: number; readonly lost: number }
 export type ProbeSummary = {
   readonly sent: number
@@ -38,7 +38,7 @@ export function numberOf(fields: Fields, name: string): number {
   return typeof value === 'number' ? value : Number.NaN
 }
 
-/** A running holdfast-probe; hands on every line it prints as fields. */
+/** A running holdfast-probe. Passes on the fields of each line that it prints. */
 export class ProbeProcess {
   readonly #child: ChildProcess
   readonly #ended: Promise<void>
@@ -61,7 +61,7 @@ export class ProbeProcess {
     })
   }
 
-  /** What it said on standard error, and whether it still runs. */
+  /** Text of its standard error, and whether it still runs. */
   get complaint(): string {
     return this.#complaint.trim()
   }
@@ -83,7 +83,7 @@ export class Prober {
   readonly #process: ProbeProcess
   #summary: ProbeSummary | undefined
 
-  /** One probe a millisecond at `address`, from now until stop(). */
+  /** Sends one probe a millisecond to `address`, until stop(). */
   constructor(site: Site, host: Host | string, address: string) {
     const argv = ['probe', address, String(PROBE_PORT), '--interval-us', '1000', '--fifo']
     this.#process = new ProbeProcess(site, host, argv, (fields) => this.#take(fields))
@@ -108,17 +108,17 @@ export class Prober {
     }
   }
 
-  /** Who answered last; undefined before the first answer. */
+  /** Name of the node that answered last; `undefined` before the first answer. */
   get owner(): string | undefined {
     return this.owners.at(-1)?.name
   }
 
-  /** The first time at or after `at` that somebody other than `before` answers. */
+  /** Returns the first time at or after `at` at which another node than `before` answers. */
   movedFrom(before: string, at: number): OwnerChange | undefined {
     return this.owners.find((change) => change.at >= at && change.name !== before)
   }
 
-  /** The longest silence that overlaps the window, in ms. 0: none of 3 probes or more. */
+  /** Returns the longest time without an answer that overlaps the window, in ms. 0 means no gap of 3 probes or more. */
   longestGap(from: number, to: number): number {
     return Math.max(0, ...this.gaps.filter((gap) => gap.to >= from && gap.from <= to).map((gap) => gap.to - gap.from))
   }

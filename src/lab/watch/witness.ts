@@ -1,18 +1,18 @@
 /**
- * Who answers for a virtual address, asked every millisecond from outside, three ways: by broadcast ARP or neighbour
- * solicitation (every kernel that has the address answers: two owners are seen), by UDP in frames for everybody (a client
- * without a neighbour entry; every holder's service answers), by UDP along a cached entry (a normal client). Refuses to know
- * who should answer and for how long not.
+ * Asks from outside, every millisecond, which nodes answer for a virtual address, in three ways. Broadcast ARP or
+ * Neighbor Solicitation reaches every kernel that has the address, and shows two holders. UDP in broadcast frames
+ * stands for a client without a neighbour entry: the service of every holder answers. UDP along a cached entry is a
+ * normal client. Does not know which node should answer, nor how long an outage may be.
  *
  *   const witness = await startWitness(lab, { addresses: [LAB_VIP], observer: lab.host('observer'), client: lab.client })
  *   …
  *   const records = await witness.stop()      // one for each address; witness.look() gives the same while it runs
  *   records[0].owners                         // [{ from, to, owners: ['r1'] }, …] without holes, by ARP or NS
  *   spans(records[0].owners, (n) => n > 1)    // the times in which two answered
- *   records[0].unanswered, .stranded          // [{ from, to }]: nobody answered UDP; the cached client was not
+ *   records[0].unanswered, .stranded          // [{ from, to }]: no node answered UDP; no node answered the cached client
  *
- * All times are CLOCK_MONOTONIC in ms (monotonicMs()). The two hosts must be different ones. Names are those of
- * lab.routers, by the MAC that their eth0 has now; a router that gets a new interface must keep its MAC.
+ * All times are CLOCK_MONOTONIC in ms (monotonicMs()). The two hosts must differ. Names are those of lab.routers, by
+ * the present MAC of their eth0; a router that gets a new interface must keep its MAC.
  */
 import { ip, macOf } from '../ip.ts'
 import type { Host, Lab } from '../lab.ts'
@@ -25,9 +25,9 @@ export type WitnessRecord = History & { readonly from: number; readonly to: numb
 
 export type WitnessOptions = {
   readonly addresses: readonly string[]
-  /** Has no neighbour entry. */
+  /** Host without a neighbour entry. */
   readonly observer: Host
-  /** Has one. */
+  /** Host with a neighbour entry. */
   readonly client: Host
 }
 
@@ -36,7 +36,7 @@ export type Witness = {
   stop(): Promise<readonly WitnessRecord[]>
 }
 
-/** One address. */
+/** Watches one address. */
 class Watch {
   readonly address: string
   readonly from = monotonicMs()
@@ -51,7 +51,7 @@ class Watch {
 
   constructor(lab: Lab, { observer, client }: WitnessOptions, address: string, names: ReadonlyMap<string, string>) {
     this.address = address
-    // What is sent to it goes to everybody, and no gratuitous ARP replaces it.
+    // UDP to this neighbour is broadcast, and no gratuitous ARP replaces the entry.
     const everybody = `neighbour replace ${address} lladdr ff:ff:ff:ff:ff:ff dev eth0 nud permanent`
     ip(observer, everybody.split(' ').join(' '))
     const asks = ['arp', 'eth0', address, '--interval-ms', '1', '--fifo']
@@ -101,7 +101,7 @@ class Watch {
   }
 }
 
-/** Starts a service on every router. Resolves at once: nobody need answer yet. */
+/** Starts a service on every router. Resolves immediately: no router needs to answer yet. */
 export function startWitness(lab: Lab, options: WitnessOptions): Witness {
   const names = new Map(lab.routers.map((host) => [macOf(host), host.name]))
   for (const host of lab.routers) startResponder(lab, host)
@@ -115,7 +115,7 @@ export function startWitness(lab: Lab, options: WitnessOptions): Witness {
   }
 }
 
-/** Until this router alone has answered for every address for `steady` ms. */
+/** Resolves when this router alone has answered for every address for `steady` ms. */
 export async function settlesOn(witness: Witness, name: string, steady: number, within: number): Promise<void> {
   const last = () => witness.look().map(({ address, owners }) => ({ address, ...owners.at(-1) }))
   await eventually(

@@ -1,6 +1,7 @@
 /**
- * The VRRP process of a keepalived node: its instances, its sync groups, and what they track. Decided here: what one member of
- * a group does to the others, and what a fault is. Told of packets, time and checks; refuses to know how a process is hurt.
+ * The VRRP process of a keepalived node: its instances, its sync groups, and what they track. Decided here: what one
+ * member of a group does to the others, and what a fault is. Packets, time and results of checks are arguments. Does
+ * not know faults of processes.
  */
 import { gratuitousArp } from '../../arp/gratuitous-arp.ts'
 import { neighborAdvertisement } from '../../arp/neighbor-advertisement.ts'
@@ -19,18 +20,18 @@ import { advertisementsOf, judge, type Speaker, type Vrrp } from './keepalived-p
 export type KeepalivedContext = {
   readonly kernel: Pick<Kernel, 'carrier' | 'has' | 'mac' | 'put' | 'remove'>
   readonly send: (carried: Carried) => void
-  /** Of an interface that is tracked. */
+  /** Returns whether a tracked interface is up. */
   readonly isUp: (interfaceName: string) => boolean
   readonly check: (name: string) => CheckState | undefined
   readonly onState: (instance: string, state: InstanceState, priority: number) => void
-  /** So many frames for each of its addresses. */
+  /** Called with the number of frames for each address of the instance. */
   readonly onAnnounce: (instance: string, copies: number) => void
 }
 
 /** garp_master_repeat, garp_master_delay, and the same of garp_lower_prio. */
 const COPIES = 5
 const AGAIN = 5_000
-/** How often an instance that falls into a fault by itself says priority 0, and one that its group takes with it. */
+/** Number of priority 0 packets of an instance that gets a fault itself, and of one that its group takes along. */
 const [RELEASES, RELEASES_ALONG] = [2, 1]
 
 type Member = {
@@ -91,7 +92,7 @@ export class KeepalivedDaemon {
       }
   }
 
-  /** What an earlier life has left is taken off first. */
+  /** Removes what an earlier run has left. */
   start(now: number): void {
     for (const member of this.#members) this.#setAddresses(member, false)
     for (const group of this.#groups) {
@@ -105,7 +106,7 @@ export class KeepalivedDaemon {
     for (const { instance } of this.#members) instance.stop()
   }
 
-  /** The same instances with other values. */
+  /** Gives the same instances other values. */
   reload(config: Config, now: number): void {
     const { routers } = resolveRouters(config, this.#node)
     for (const [i, router] of config.virtualRouters.entries()) {
@@ -144,7 +145,7 @@ export class KeepalivedDaemon {
     }
   }
 
-  /** Checks, interfaces or the carrier have changed. */
+  /** Called when checks, interfaces or the carrier have changed. */
   retrack(now: number): void {
     for (const group of this.#groups) {
       this.#weigh(group, now)
@@ -155,7 +156,7 @@ export class KeepalivedDaemon {
     }
   }
 
-  /** Somebody takes addresses off. */
+  /** Called when another program removes addresses. */
   lookAtAddresses(now: number): void {
     for (const member of this.#members) {
       const { forms } = member.resolved
@@ -210,7 +211,10 @@ export class KeepalivedDaemon {
   }
 }
 
-/** What the reader of keepalived's files has made of them; what they do not say is keepalived's own default, not a profile's. */
+/**
+ * Returns the settings that the reader of keepalived's files has found. Values that the file does not have are
+ * keepalived's defaults, not a profile's.
+ */
 function settingsOf(router: VirtualRouter, { parameters }: ResolvedRouter): InstanceSettings {
   const { announce, assertOnLower = true, lastAdvertisement = false, startAs } = router
   const { advertisementInterval, preempt, preemptDelay, primaryAddress, priority, version } = parameters

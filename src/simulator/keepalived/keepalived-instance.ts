@@ -1,48 +1,48 @@
 /**
- * One vrrp_instance of a keepalived node: a model of how keepalived 2.2.7 was seen to behave, where it follows RFC 9568 §6.4
- * and where it does not (docs/simulate.md; replayed against its recordings in keepalived-model.test.ts). Decided here: states,
- * timers and announcements. Told the time; refuses to know packets, kernels, processes and what is tracked.
+ * One vrrp_instance of a keepalived node. It models what keepalived 2.2.7 was seen to do, where it follows RFC 9568
+ * §6.4 and where it does not (docs/simulate.md). keepalived-model.test.ts compares it with recordings. Decided here:
+ * states, timers and announcements. Time is an argument. Does not know packets, kernels, processes and what is tracked.
  */
 import { activeDownInterval, skewTime } from '../../vrrp/timers.ts'
 import { type Address, compareAddresses } from '../../wire/address.ts'
 import { type Centis, centisToMillis } from '../../wire/units.ts'
 
-/** Waiting: started, and nothing is known yet of what it tracks. */
+/** State of an instance. Waiting: started, and the results of what it tracks are unknown. */
 export type InstanceState = 'Stopped' | 'Waiting' | 'Backup' | 'Active' | 'Fault'
 
 export type InstanceSettings = {
   readonly version: 2 | 3
   readonly interval: Centis
-  /** Of the file; what is tracked comes to setPriority. */
+  /** Base priority of the file. setPriority() gets the effective one. */
   readonly priority: number
   readonly source: Address
   readonly preempt: boolean
   /** ms; 0 = none. */
   readonly preemptDelay: number
-  /** At once: its file says so, and priority 255. */
+  /** True if it becomes Active immediately: its file says so, with priority 255. */
   readonly startsActive: boolean
-  /** garp_master_repeat and _delay: how many for each address, how long after it took over, in ms. */
+  /** garp_master_repeat and _delay: number of frames for each address, and ms after the takeover. */
   readonly announcements: readonly Block[]
   readonly refresh: { readonly every: number; readonly copies: number } | undefined
   /** garp_lower_prio_repeat and _delay. */
   readonly onRival: readonly Block[]
-  /** Not lower_prio_no_advert. */
+  /** False for lower_prio_no_advert. */
   readonly answersRivals: boolean
   /** higher_prio_send_advert. */
   readonly lastAdvertisement: boolean
 }
 export type Block = { readonly after: number; readonly copies: number }
 
-/** What it does to the world, in the order of the calls. */
+/** Actions of an instance, in the order of the calls. */
 export type InstancePort = {
   say(priority: number): void
   setAddresses(installed: boolean): void
-  /** So many frames for each address. */
+  /** Sends this number of frames for each address. */
   announce(copies: number): void
   enters(state: InstanceState, priority: number): void
 }
 
-/** Of an advertisement that it did not discard. */
+/** An advertisement that the instance did not discard. */
 export type Heard = { readonly priority: number; readonly interval: Centis; readonly source: Address }
 
 const OWNER = 255
@@ -53,16 +53,16 @@ export class KeepalivedInstance {
   #settings: InstanceSettings
   #state: InstanceState = 'Stopped'
   #priority: number
-  /** Of the Active last accepted; its own otherwise. */
+  /** Interval of the Active last accepted; otherwise its own. */
   #learned: Centis
-  /** Of the advertisement, or of its absence. */
+  /** Time of its next advertisement, or of its takeover. */
   #timerAt: number | undefined
   #preemptsFrom: number | undefined
   #announcements: { readonly at: number; readonly copies: number }[] = []
   #refreshAt: number | undefined
-  /** Its timer has ended, and its group waits for the others. */
+  /** True if its timer has ended and its group waits for the others. */
   #wants = false
-  /** An owner that has lost to another owner. */
+  /** True for an owner that has lost to another owner. */
   #demoted = false
 
   constructor(settings: InstanceSettings, port: InstancePort) {
@@ -80,12 +80,12 @@ export class KeepalivedInstance {
     return this.#demoted ? OWNER - 1 : this.#priority
   }
 
-  /** Its timer has ended, but for its group it would be Active. */
+  /** True if its timer has ended, and only its group keeps it from Active. */
   get wants(): boolean {
     return this.#wants
   }
 
-  /** When it has something to do. */
+  /** Time of its next action. */
   get deadline(): number {
     const [next] = this.#announcements
     return Math.min(this.#timerAt ?? NEVER, next?.at ?? NEVER, this.#refreshAt ?? NEVER)
@@ -93,7 +93,7 @@ export class KeepalivedInstance {
 
   // Beginning and end ------------------------------------------------------------------------------------------------
 
-  /** `ready`: what it tracks is known, and well. */
+  /** Starts. `ready`: whether what it tracks is known and up. */
   start(now: number, ready: 'yes' | 'no' | 'unknown'): void {
     if (ready === 'unknown') this.#state = 'Waiting'
     else if (ready === 'no') this.#enter('Fault')
@@ -108,8 +108,8 @@ export class KeepalivedInstance {
   }
 
   /**
-   * SIGHUP, whatever has changed: it stays what it is. An Active says what it was, and at once what it is; a Backup begins to
-   * wait anew.
+   * Reads new settings (SIGHUP) and keeps its state. An Active advertises its old values and immediately its new ones.
+   * A Backup restarts its timer.
    */
   reload(now: number, settings: InstanceSettings, priority: number): void {
     if (this.#state === 'Active') this.#port.say(this.priority)
@@ -119,9 +119,13 @@ export class KeepalivedInstance {
     if (this.#state === 'Backup') this.#timerAt = now + this.#down()
   }
 
-  // What it tracks -----------------------------------------------------------------------------------------------------
+  // Tracking
+  // -----------------------------------------------------------------------------------------------------------
 
-  /** A Backup's timer moves by the difference; an Active says it with its next advertisement. */
+  /**
+   * Sets the effective priority. A Backup's timer moves by the difference. An Active advertises it with its next
+   * advertisement.
+   */
   setPriority(now: number, priority: number): void {
     const before = this.#down()
     this.#priority = priority
@@ -129,7 +133,7 @@ export class KeepalivedInstance {
     this.#timerAt = Math.max(now, this.#timerAt + this.#down() - before)
   }
 
-  /** `releases`: how often it says priority 0, if it is Active and anybody can hear it. */
+  /** Goes to FAULT. `releases`: number of priority 0 packets if it is Active and its interface is up. */
   fail(releases: number): void {
     if (this.#state === 'Fault' || this.#state === 'Stopped') return
     if (this.#state === 'Active') this.#release(releases)
@@ -143,7 +147,10 @@ export class KeepalivedInstance {
     else this.#becomeBackup(now, this.#settings.interval)
   }
 
-  /** Somebody took an address off it while it was Active: it lets go, and wants it back as if another one had. */
+  /**
+   * Another program removed one of its addresses while it was Active. It goes to Backup and waits, as if another router
+   * had won.
+   */
   loseAddress(now: number): void {
     if (this.#state !== 'Active') return
     this.#release(1)
@@ -151,16 +158,17 @@ export class KeepalivedInstance {
     this.#timerAt = now + skewTime(this.priority, this.#learned, this.#settings.version)
   }
 
-  // What it hears ------------------------------------------------------------------------------------------------------
+  // Advertisements
+  // ------------------------------------------------------------------------------------------------------
 
-  /** Whether it has lost to whom it heard. */
+  /** Handles an advertisement. Returns `lost` if it lost to the sender. */
   hear(now: number, heard: Heard): 'lost' | 'asserted' | undefined {
     if (this.#state === 'Backup') this.#hearAsBackup(now, heard)
     if (this.#state === 'Active') return this.#hearAsActive(now, heard)
     return undefined
   }
 
-  /** A packet for its VRID that it discarded: a Backup's timer runs on, that of an Active begins anew. */
+  /** Handles a discarded packet for its VRID. A Backup's timer continues, that of an Active restarts. */
   disturb(now: number): void {
     if (this.#state === 'Active') this.#timerAt = now + this.#period
   }
@@ -194,7 +202,7 @@ export class KeepalivedInstance {
       return 'lost'
     }
     if (answersRivals || priority === 0) this.#advertise(now)
-    // It does not announce over one that goes, although clients may have been led there.
+    // It does not announce over a router that resigns, although clients may have learned that router's MAC.
     if (priority === 0) return undefined
     this.announceOverRival(now)
     return 'asserted'
@@ -204,9 +212,10 @@ export class KeepalivedInstance {
     if (this.#state === 'Active') this.#announce(now, this.#settings.onRival)
   }
 
-  // What becomes due -----------------------------------------------------------------------------------------------------
+  // Timers
+  // -------------------------------------------------------------------------------------------------------------
 
-  /** True: it would be Active now. */
+  /** Handles an expired timer. Returns true if it would be Active now. */
   expire(now: number): boolean {
     while ((this.#announcements[0]?.at ?? NEVER) <= now) this.#port.announce(this.#announcements.shift()?.copies ?? 0)
     const { refresh } = this.#settings
@@ -233,7 +242,7 @@ export class KeepalivedInstance {
     this.#refreshAt = refresh && now + refresh.every
   }
 
-  /** Its group has lost: nobody says anything. */
+  /** Follows its group, which has lost. No member sends anything. */
   follow(now: number): void {
     if (this.#state === 'Active') this.#port.setAddresses(false)
     if (this.#state === 'Active' || this.#state === 'Backup') this.#becomeBackup(now, this.#learned)
@@ -257,7 +266,7 @@ export class KeepalivedInstance {
     this.#port.enters(state, this.priority)
   }
 
-  /** Nothing that was planned is done any more (VR-GARP-05). */
+  /** Drops everything that was planned (VR-GARP-05). */
   #settle(): void {
     this.#timerAt = undefined
     this.#announcements = []

@@ -1,7 +1,7 @@
 /**
- * A node of a simulation that runs keepalived: its kernel, the process that elects and the one that watches over that. Decided
- * here: what each fault does to which of them. Nobody guards its addresses: they stay in the kernel of a node whose processes
- * are killed, until it starts again. Refuses to know when a fault comes, and who answers.
+ * A simulated node that runs keepalived: its kernel, the VRRP process, and the parent process that watches it. Decided
+ * here: what each fault does to which of them. No guardian removes addresses: after a kill they stay in the kernel
+ * until keepalived starts again. Does not know when a fault comes, and which node answers.
  */
 import { type Check, checksOf } from '../../config/checks.ts'
 import type { Config } from '../../config/config.ts'
@@ -15,14 +15,14 @@ import type { Carried } from '../wire.ts'
 import { KeepalivedDaemon } from './keepalived-daemon.ts'
 import type { Vrrp } from './keepalived-packets.ts'
 
-/** From a packet until its process runs. */
+/** Milliseconds from a packet until the process runs. */
 const WAKES = 0.05
-/** Until the process that watches has started the other one anew. */
+/** Milliseconds until the parent process has started the VRRP process again. */
 const RESPAWNS = 40
-/** Of a default receive buffer. */
+/** Packets that a default receive buffer holds. */
 const MOST_QUEUED = 256
 
-/** It does not heed init_fail (VR-TRK-05, SX-SC06). */
+/** Returns the check as keepalived runs it, which ignores init_fail (VR-TRK-05, SX-SC06). */
 function fromFirstResult(check: Check): Check {
   if (check.kind === 'combination') return check
   const { spec } = check
@@ -45,11 +45,11 @@ export class KeepalivedNode extends Machine {
   #serviceIsWell = true
   readonly #failing = new Set<string>()
   #life: Life | undefined
-  /** The process that watches. */
+  /** State of the parent process. */
   #parent: 'runs' | 'frozen' | undefined
   #frozen = false
   #polling = false
-  /** To go, by a signal that a stopped process has not seen yet. */
+  /** True if a stopped process has a pending signal to end. */
   #isTold = false
   #startsAgain = false
 
@@ -74,9 +74,9 @@ export class KeepalivedNode extends Machine {
     this.wake()
   }
 
-  // Lives ----------------------------------------------------------------------------------------------------------
+  // Start and end --------------------------------------------------------------------------------------------------
 
-  /** One that has still to leave is started when it has left. */
+  /** Starts keepalived. If a former one is still leaving, starts after its end. */
   start(): void {
     this.#startsAgain = this.#isTold
     if (this.#life !== undefined || this.#parent !== undefined || !this.powered) return
@@ -129,14 +129,14 @@ export class KeepalivedNode extends Machine {
     return { interfaces: [{ name: this.#context.interfaceName, mtu: 1500, addresses }] }
   }
 
-  /** SIGTERM: priority 0, addresses off, at once. */
+  /** SIGTERM: sends priority 0 and removes the addresses immediately. */
   terminate(): void {
     if (this.#parent === undefined) return
     this.#isTold = true
     if (this.#parent === 'runs') this.#leave()
   }
 
-  /** Whoever is told to go, and runs, goes. */
+  /** Ends a process that was ordered to end and that runs. */
   #leave(): void {
     const life = this.#life
     if (!this.#isTold || this.#frozen) return
@@ -159,7 +159,7 @@ export class KeepalivedNode extends Machine {
     if (this.#parent === 'runs' && this.#life === undefined) this.#startChild()
   }
 
-  /** The other one is told by the kernel, and leaves. */
+  /** The kernel notifies the VRRP process, which leaves. */
   killGuardian(): void {
     if (this.#parent === undefined) return
     this.#context.note(this.name, 'its parent process is killed')
@@ -187,7 +187,8 @@ export class KeepalivedNode extends Machine {
     this.kernel.forgetWatch()
   }
 
-  // What stands still -------------------------------------------------------------------------------------------------
+  // Stalls
+  // -------------------------------------------------------------------------------------------------------------
 
   freezeEngine(): void {
     if (this.#life === undefined) return
@@ -225,10 +226,10 @@ export class KeepalivedNode extends Machine {
     this.#arm(life)
   }
 
-  /** It has no such order. */
+  /** keepalived has no such order. */
   yield(): void {}
 
-  /** Scripts find out when they run. */
+  /** Scripts notice the change at their next run. */
   setService(isWell: boolean, checks?: readonly string[]): void {
     if (checks === undefined) this.#serviceIsWell = isWell
     for (const check of checks ?? []) {
@@ -237,7 +238,8 @@ export class KeepalivedNode extends Machine {
     }
   }
 
-  // Its loop -------------------------------------------------------------------------------------------------------
+  // The process's loop
+  // -------------------------------------------------------------------------------------------------
 
   protected wake(): void {
     if (this.#polling || this.#frozen || this.#life === undefined) return
@@ -248,7 +250,7 @@ export class KeepalivedNode extends Machine {
     })
   }
 
-  /** What waits is read first, whatever timers say. */
+  /** Reads waiting packets first, before any timer. */
   #turn(): void {
     const life = this.#life
     if (life === undefined || this.#frozen) return
@@ -260,7 +262,10 @@ export class KeepalivedNode extends Machine {
     this.#arm(life)
   }
 
-  /** In whole microseconds and never early: an alarm that finds nothing due would be set for the same moment again. */
+  /**
+   * Sets the alarm in whole microseconds and never early. An early alarm would find nothing due, and be set for the
+   * same time again.
+   */
   #arm(life: Life): void {
     life.alarm?.()
     const { deadline } = life.daemon

@@ -1,6 +1,6 @@
 /**
- * Advertisements of a keepalived node, as it sends them and as it judges those of others: what 2.2.7 discards, and what it
- * believes (docs/interop.md). PURE. Refuses to know what follows from one.
+ * Advertisements of a keepalived node: how it sends them, and which of other routers it accepts. It models what 2.2.7
+ * discards (docs/interop.md). Pure. Does not know what follows.
  */
 import type { ResolvedRouter } from '../../config/resolve.ts'
 import {
@@ -17,7 +17,7 @@ import type { Carried } from '../wire.ts'
 import type { Heard } from './keepalived-instance.ts'
 
 export type Vrrp = Extract<Carried, { readonly kind: 'vrrp' }>
-/** `vrid`: for another instance. */
+/** Result for a received packet. `elsewhere`: it is for another instance. */
 export type Judged = Heard | 'discarded' | 'elsewhere'
 
 /** It leaves IPv6 unicast at the kernel's own hop limit. */
@@ -25,13 +25,13 @@ const UNICAST_HOPS = 64
 const TTL = 255
 
 export type Speaker = Pick<ResolvedRouter, 'parameters'> & {
-  /** v3_checksum_as_v2: it sends the other sum, and looks at none. */
+  /** v3_checksum_as_v2: it sends the checksum without pseudo-header, and verifies none. */
   readonly messageOnly: boolean
   /** check_unicast_src. */
   readonly onlyListed: boolean
 }
 
-/** One for each destination. */
+/** Returns one packet for each destination. */
 export function advertisementsOf({ messageOnly, parameters }: Speaker, priority: number): readonly Vrrp[] {
   const { advertisementInterval: interval, authentication, family, primaryAddress: source } = parameters
   const { transport, version, vrid } = parameters
@@ -75,6 +75,9 @@ function isAuthentic(
   return sent.type === AUTH_SIMPLE && authentication.octets.every((octet, i) => sent.data[i] === octet)
 }
 
-/** 2.2.7: as many, and each of its own; 2.4.3 says a word and goes on (docs/interop.md). */
+/**
+ * 2.2.7 requires the same number of addresses, and each of its own. 2.4.3 logs a difference and accepts the packet
+ * (docs/interop.md).
+ */
 const sameList = (heard: readonly Address[], own: readonly Address[]): boolean =>
   heard.length === own.length && own.every((each) => heard.includes(each))

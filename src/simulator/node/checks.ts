@@ -1,6 +1,6 @@
 /**
- * The thread that checks, on a simulated node: the daemon's own rules and schedule (src/healthcheck) on virtual time, against
- * services that are well or not. Decided here: how long a run takes. Refuses to know what is asked.
+ * The worker's checks on a simulated node: the daemon's own rules and schedule (src/healthcheck) on virtual time,
+ * against services that are up or down. Decided here: how long a run takes. Does not know what a check asks.
  */
 import type { CheckPort, CheckPortNews } from '../../daemon/ports.ts'
 import type { CheckSpec } from '../../healthcheck/check.ts'
@@ -14,7 +14,7 @@ import type { Cancel } from '../virtual-time.ts'
 import type { LocalClock, Timers } from './local-clock.ts'
 
 const LATENCY = 2
-/** Changed or not: the sign that the thread lives. */
+/** Milliseconds between two reports, which show that the worker lives. */
 const BEAT = 1_000
 
 type Run = {
@@ -30,9 +30,9 @@ export type ChecksContext = {
   readonly clock: LocalClock
   readonly timers: Timers
   readonly chance: Chance
-  /** Whether what this check asks is well. */
+  /** Returns whether the target of this check is up. */
   readonly isWell: (check: string) => boolean
-  /** The event loop of the engine has a message. */
+  /** Posts a message to the event loop of the engine. */
   readonly post: (act: () => void) => void
 }
 
@@ -105,7 +105,7 @@ export class Checks implements CheckPort {
     else this.#context.timers.after(within, finish)
   }
 
-  /** The connection to a service that ends asks for a look. */
+  /** Runs the checks now, because the connection to a service has ended. */
   prompt(): void {
     for (const run of this.#runs.values()) {
       run.schedule = promptRun(run.schedule, run.spec.cadence.fastInterval, this.#context.clock.now())

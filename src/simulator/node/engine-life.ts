@@ -1,6 +1,6 @@
 /**
- * One life of the engine on a simulated node: the product's own (src/daemon) behind simulated ports. node.ts decides when it
- * begins, when it runs, and how it ends.
+ * One run of the engine on a simulated node: the product's own (src/daemon) behind simulated ports. node.ts decides
+ * when it begins, when it has the CPU, and how it ends.
  */
 import type { Config } from '../../config/config.ts'
 import type { AddressMemory } from '../../daemon/addresses/ledger.ts'
@@ -16,12 +16,12 @@ import { type LocalClock, Timers } from './local-clock.ts'
 import type { MachineContext } from './machine.ts'
 import { Sockets } from './sockets.ts'
 
-/** What a node does not have, so that a test can show that it would be missed. */
+/** Safety nets that a node lacks, so that a test can show that each is needed. */
 export type Without = 'guardian' | 'lifetime' | 'drain' | 'absence'
 
 export type NodeContext = MachineContext & {
   readonly without: Without | undefined
-  /** Of each life of the engine of that node. */
+  /** Tape for each run of the engine of a node. */
   readonly tapeOf?: ((node: string) => Tape) | undefined
 }
 
@@ -46,7 +46,7 @@ export type LifeOptions = {
   readonly memory: AddressMemory
   readonly send: (carried: Carried) => void
   readonly isWell: (check: string) => boolean
-  /** Something has come for the engine. */
+  /** Called when an input for the engine has come. */
   readonly wake: () => void
   /** Runs the engine. */
   readonly turn: (act: () => void) => void
@@ -99,7 +99,7 @@ function daemonWith(
   return { daemon, orders: daemon }
 }
 
-/** Returns the port of the guardian, whose calls come by the event loop. */
+/** Returns the port of the guardian, whose wake-ups come by the event loop. */
 function heardByTheLoop(guardian: Guardian, post: (act: () => void) => void): ReturnType<Guardian['port']> {
   const port = guardian.port()
   return {

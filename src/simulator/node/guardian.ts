@@ -1,7 +1,7 @@
 /**
- * A model of the guardian (native/guardian): the words and wills of an engine, their deadlines, the renewal of lifetimes,
- * and what is done when the engine is gone or late. It may be stopped and killed itself. Refuses to know what a will says;
- * that a channel can be full, and that a word can be busy, is not modelled.
+ * A model of the guardian (native/guardian): words and cleanup plans of an engine, their deadlines, the renewal of
+ * lifetimes, and the execution of plans. It may be stopped and killed itself. Does not know the content of a plan. A
+ * full channel and a busy word are not modelled.
  */
 import type { CleanupPlan, GuardianPort } from '../../daemon/ports.ts'
 import { type Millis, millis } from '../../wire/units.ts'
@@ -23,7 +23,7 @@ export type GuardianContext = {
 }
 
 type Unit = {
-  will: CleanupPlan | undefined
+  plan: CleanupPlan | undefined
   word: 'withdrawn' | 'armed' | 'executed'
   deadline: number | undefined
 }
@@ -62,25 +62,28 @@ export class Guardian {
     return this.#alive && this.#stoppedAt === undefined
   }
 
-  /** Whoever is there of the engine hears of it. */
+  /** Kills it. A running engine notices. */
   kill(): void {
     this.#alive = false
     this.#context.timers.clear()
     this.#onCall()
   }
 
-  /** The machine was suspended, as it finds out with its next beat. */
+  /** Wakes the engine after a suspension, with its next beat. */
   callAfterSleep(wait: number): void {
     if (this.#alive) this.#context.timers.after(wait, () => this.#onCall())
   }
 
-  /** It goes with its engine, whose wills it has executed. */
+  /** Ends with its engine, whose plans it has executed. */
   leave(): void {
     this.#alive = false
     this.#context.timers.clear()
   }
 
-  /** Addresses of all units first, then packets; a unit that had stepped down is not announced as leaving once more. */
+  /**
+   * Executes all plans: addresses of all units first, then packets. A unit that had stepped down sends no second
+   * priority 0.
+   */
   engineGone(): void {
     if (!this.#alive || !this.#context.executes) return this.leave()
     const speaking = [...this.#units.values()].filter(({ word }) => word === 'armed')
@@ -91,7 +94,7 @@ export class Guardian {
 
   port(): GuardianPort {
     const unitOf = (unit: number): Unit => {
-      const known = this.#units.get(unit) ?? { will: undefined, word: 'withdrawn', deadline: undefined }
+      const known = this.#units.get(unit) ?? { plan: undefined, word: 'withdrawn', deadline: undefined }
       this.#units.set(unit, known)
       return known
     }
@@ -105,12 +108,12 @@ export class Guardian {
     const isAlive = () => this.#alive
     const executions = () => this.#executions
     return {
-      arm: (will) => {
-        const known = unitOf(will.unit)
+      arm: (plan) => {
+        const known = unitOf(plan.unit)
         if (known.word === 'executed') return false
         known.word = 'armed'
-        known.will = will
-        if (will.guard?.absentAt !== undefined) known.deadline = will.guard.absentAt
+        known.plan = plan
+        if (plan.guard?.absentAt !== undefined) known.deadline = plan.guard.absentAt
         this.#setLook()
         this.#setRenewal()
         return true
@@ -178,29 +181,29 @@ export class Guardian {
       this.#takeOff(unit)
     }
     for (const unit of late) {
-      const until = (unit.deadline ?? 0) + (unit.will?.guard?.grace ?? 0)
+      const until = (unit.deadline ?? 0) + (unit.plan?.guard?.grace ?? 0)
       unit.deadline = undefined
       if (now <= until) this.#release(unit)
     }
     this.#setLook()
   }
 
-  #takeOff({ will }: Unit): void {
-    if (will === undefined) return
-    this.#context.note(`its guardian executes the will of ${will.name}`)
-    for (const wanted of will.remove) this.#context.kernel.remove(wanted)
+  #takeOff({ plan }: Unit): void {
+    if (plan === undefined) return
+    this.#context.note(`its guardian executes the cleanup plan of ${plan.name}`)
+    for (const wanted of plan.remove) this.#context.kernel.remove(wanted)
   }
 
-  #release({ will }: Unit): void {
+  #release({ plan }: Unit): void {
     if (!this.#context.kernel.carrier) return
-    for (const { datagrams, family, source } of will?.packets ?? [])
+    for (const { datagrams, family, source } of plan?.packets ?? [])
       for (const { bytes, destination, ttl = 255 } of datagrams)
         this.#context.send({ kind: 'vrrp', family, source, destination, ttl, bytes: bytes.slice() })
   }
 
   get #renewals() {
-    return [...this.#units.values()].flatMap(({ word, will }) =>
-      word === 'armed' ? (will?.guard?.renew.map((one) => ({ ...one, unit: will.unit })) ?? []) : [],
+    return [...this.#units.values()].flatMap(({ word, plan }) =>
+      word === 'armed' ? (plan?.guard?.renew.map((one) => ({ ...one, unit: plan.unit })) ?? []) : [],
     )
   }
 

@@ -1,7 +1,7 @@
 /**
- * The kernel of a node as its daemon and its LAN meet it: one interface, addresses with lifetimes, news that waits until it
- * is read, and answers to ARP and Neighbor Discovery for whatever is installed, whoever runs or does not. Refuses to know
- * processes and virtual routers.
+ * The kernel of a node as its daemon and its LAN see it. It has one interface, addresses with lifetimes, notifications
+ * that wait, and answers to ARP and Neighbor Discovery for every installed address, whether a daemon runs or not. Does
+ * not know processes and virtual routers.
  */
 import { arpRequest, readArp } from '../../arp/arp-packet.ts'
 import { icmpv6Frame } from '../../arp/icmpv6-frame.ts'
@@ -26,22 +26,22 @@ const SOLICITATION = 135
 const ADVERTISEMENT = 136
 /** Solicited, override (RFC 4861 §4.4). */
 const ANSWER = 0x60
-/** Linux looks for expired addresses by a coarse timer (docs/adr/0015). */
+/** Milliseconds of the coarse timer by which Linux looks for expired addresses (docs/adr/0015). */
 const COARSE = 100
 
 type Installed = { readonly present: PresentAddress; end: Cancel | undefined }
 
 export type KernelContext = {
-  /** Of its one interface. */
+  /** Name of its one interface. */
   readonly interfaceName: string
   readonly timers: Timers
-  /** Lifetimes end. */
+  /** True if lifetimes end. */
   readonly expires: boolean
-  /** A frame of the kernel's own. */
+  /** Sends a frame of the kernel itself. */
   readonly send: (frame: Uint8Array) => void
-  /** Whoever watches should read. */
+  /** Called when a notification waits. */
   readonly onNews: () => void
-  /** Who answers for what may have changed. */
+  /** Called when the set of installed addresses may have changed. */
   readonly onChange: () => void
 }
 
@@ -54,7 +54,7 @@ export class Kernel {
   #link: Link
   #news: NetworkEvent[] = []
   #deliver: ((event: NetworkEvent) => void) | undefined
-  /** Somebody has the socket open; what happens before it watches waits for it. */
+  /** True while a monitor socket is open. Notifications before its first read wait for it. */
   #open = false
 
   constructor(mac: Mac, own: readonly PresentAddress[], context: KernelContext) {
@@ -83,7 +83,7 @@ export class Kernel {
     return [...this.#installed.values()].map(({ present }) => present)
   }
 
-  /** RTM_NEWADDR with REPLACE, by whomever: what is not there is there afterwards. True: it was not. */
+  /** Handles RTM_NEWADDR with REPLACE, which creates a missing address. Returns true if the address was missing. */
   put(wanted: WantedAddress, lifetime: number | undefined): boolean {
     const key = keyOf(wanted)
     const known = this.#installed.get(key)
@@ -104,7 +104,7 @@ export class Kernel {
     return known === undefined
   }
 
-  /** False: it was not there. */
+  /** Removes an address. Returns false if it was missing. */
   remove(wanted: { readonly address: Address; readonly prefixLength: number }): boolean {
     const key = keyOf(wanted)
     const known = this.#installed.get(key)
@@ -116,7 +116,7 @@ export class Kernel {
     return true
   }
 
-  /** What only the network can tell, and nobody watches for any more. */
+  /** Drops the notifications of a monitor that has ended. */
   forgetWatch(): void {
     this.#deliver = undefined
     this.#open = false
@@ -131,7 +131,7 @@ export class Kernel {
     for (let event = this.#news.shift(); event !== undefined; event = this.#news.shift()) this.#deliver?.(event)
   }
 
-  /** Answers, if it is asked for something that it has. */
+  /** Answers a question for an installed address. */
   answer(frame: Uint8Array): void {
     const arp = readArp(frame)
     if (arp !== undefined) {

@@ -1,12 +1,12 @@
 /**
- * The clock of one node, which runs fast or slow, stands while the machine does, and whose wall clock somebody steps; and
- * the timers that go by it. Decided here: who has its timers held back while it does not run (a stopped process), and that those come
- * first when it goes on. Refuses to know whose they are.
+ * The clock of one node, and its timers. The clock may run fast or slow, it stands while the machine does, and its wall
+ * clock may be stepped. Decided here: a stopped process has its timers held back, and they fire first when it
+ * continues. Does not know the owner of a timer.
  */
 import { type Millis, millis } from '../../wire/units.ts'
 import type { Cancel, VirtualTime } from '../virtual-time.ts'
 
-/** Nobody's clock begins at 0: a deadline that was counted from there would be found out. */
+/** Milliseconds. A clock that begins at 0 would hide deadlines that are counted from 0. */
 const ORIGIN = 50_000
 /** 2026-01-01, in ms. */
 const EPOCH = 1_767_225_600_000
@@ -14,7 +14,7 @@ const EPOCH = 1_767_225_600_000
 export class LocalClock {
   readonly #time: VirtualTime
   readonly #rate: number
-  /** Virtual time of which the node knows nothing. */
+  /** Virtual time that the node has not noticed. */
   #stood = 0
   #stoodSince: number | undefined
   /** CLOCK_BOOTTIME minus CLOCK_MONOTONIC. */
@@ -43,7 +43,7 @@ export class LocalClock {
     this.#wallOffset += by
   }
 
-  /** In virtual ms from now. */
+  /** Returns virtual ms from now. */
   until(at: number): number {
     return Math.max(0, (at - this.now()) / this.#rate)
   }
@@ -52,7 +52,7 @@ export class LocalClock {
     this.#stoodSince = this.#time.now
   }
 
-  /** `noticed`: the kernel knows for how long (suspend); a hypervisor does not say. */
+  /** Continues after a stand. `noticed`: the kernel knows the duration (suspend); with a hypervisor it does not. */
   goOn(noticed: boolean): void {
     if (this.#stoodSince === undefined) return
     const stood = this.#time.now - this.#stoodSince
@@ -68,11 +68,11 @@ export class LocalClock {
 
 type Timer = { readonly at: number; readonly act: () => void; cancel: Cancel; readonly order: number }
 
-/** Of one process, or of a kernel. */
+/** Timers of one process, or of a kernel. */
 export class Timers {
   readonly #time: VirtualTime
   readonly #clock: LocalClock
-  /** How late each fires. */
+  /** Returns how late a timer fires. */
   readonly #late: () => number
   readonly #set = new Set<Timer>()
   #order = 0
@@ -84,7 +84,7 @@ export class Timers {
     this.#late = late
   }
 
-  /** After so long by the node's clock. */
+  /** Calls `act` after this time by the node's clock. */
   after(wait: number, act: () => void): Cancel {
     const timer: Timer = { at: this.#clock.now() + wait, act, cancel: () => {}, order: this.#order++ }
     this.#set.add(timer)
@@ -95,13 +95,13 @@ export class Timers {
     }
   }
 
-  /** From now on none fires. */
+  /** Holds all timers back from now on. */
   hold(): void {
     this.#held = true
     for (const timer of this.#set) timer.cancel()
   }
 
-  /** Those that are due first, in their order; the others as they were. */
+  /** Fires the timers that are due, in order. The others continue. */
   release(): void {
     this.#held = false
     const now = this.#clock.now()

@@ -1,6 +1,7 @@
 /**
- * A node of a simulation without what runs on it: its clock, its kernel, its power and its place on the LAN. Decided here: what
- * is left when its processes are gone, and that whoever stands still hears nothing. Refuses to know which daemon it is for.
+ * A node of a simulation without its daemon: its clock, its kernel, its power and its place on the LAN. Decided here:
+ * what remains when its processes are gone, and that a stopped machine receives nothing. Does not know which daemon
+ * runs on it.
  */
 import type { Config } from '../../config/config.ts'
 import type { PresentAddress } from '../../daemon/ports.ts'
@@ -11,16 +12,16 @@ import type { Carried, Station, Wire } from '../wire.ts'
 import { Kernel, macOf } from './kernel.ts'
 import { LocalClock, Timers } from './local-clock.ts'
 
-/** A process that ends is started again by whoever watches it, and a start takes so long. */
+/** Milliseconds until a supervisor has started an ended process again. */
 export const STARTS = 150
 
 export type MachineContext = {
   readonly time: VirtualTime
   readonly wire: Wire
   readonly chance: Chance
-  /** Up to so many ms a timer fires late. */
+  /** Largest lateness of a timer in ms. */
   readonly lateness: number
-  /** 1 = its clock is right. */
+  /** Rate of its clock; 1 = right. */
   readonly rate: number
   readonly interfaceName: string
   readonly own: readonly PresentAddress[]
@@ -30,12 +31,12 @@ export type MachineContext = {
   readonly onChange: () => void
 }
 
-/** How a router of its daemon stands. */
+/** Current state of a router. */
 export type Standing = {
   readonly router: string
-  /** In the words of RFC 9568. */
+  /** State with RFC 9568's name. */
   readonly state: string
-  /** Effective. */
+  /** Effective priority. */
   readonly priority: number
   readonly addresses: readonly string[]
   readonly faults: readonly string[]
@@ -85,7 +86,7 @@ export abstract class Machine implements Station {
     if (carried.kind === 'vrrp')
       this.#context.note(
         this.name,
-        `says priority ${carried.bytes[2]} in ${carried.bytes[1]} to ${carried.destination}`,
+        `sends priority ${carried.bytes[2]} in ${carried.bytes[1]} to ${carried.destination}`,
       )
     this.#context.wire.send(this.name, carried)
   }
@@ -114,7 +115,9 @@ export abstract class Machine implements Station {
     this.start()
   }
 
-  /** The whole machine. `noticed`: its kernel knows (suspend), or a hypervisor has taken its time away. */
+  /**
+   * Stops the whole machine. `noticed`: its kernel knows the duration (suspend); otherwise a hypervisor has stopped it.
+   */
   stand(): void {
     this.#context.note(this.name, 'stands still')
     this.#standing = true
@@ -140,10 +143,10 @@ export abstract class Machine implements Station {
   }
 
   abstract get config(): Config
-  /** Undefined: nobody runs who could say. */
+  /** Returns `undefined` if no process runs that could answer. */
   abstract standings(): readonly Standing[] | undefined
 
-  /** The service manager starts its daemon, unless it runs. */
+  /** Starts the daemon as a service manager does, unless it runs. */
   abstract start(): void
   /** SIGTERM. */
   abstract terminate(): void
@@ -158,15 +161,15 @@ export abstract class Machine implements Station {
   abstract thawGuardian(): void
   abstract reload(config: Config): void
   abstract yield(ms: number): void
-  /** Of the checks that are named; without names, what all of them ask. */
+  /** Sets whether the targets of the named checks are up; without names, the targets of all checks. */
   abstract setService(isWell: boolean, checks?: readonly string[]): void
 
-  /** Something has come for its processes. */
+  /** Called with a packet for its processes. */
   protected abstract hear(carried: Carried): void
-  /** The kernel has news. */
+  /** Called when the kernel has a notification. */
   protected abstract wake(): void
-  /** Its processes are gone, and what they kept in memory. */
+  /** Removes its processes with their memory. */
   protected abstract vanish(): void
-  /** It was suspended, and its processes go on. */
+  /** Called when its processes continue after a suspension. */
   protected noticeSleep(): void {}
 }

@@ -1,7 +1,7 @@
 /**
- * One node of a simulation: a kernel, a guardian and an engine, which is the product's own (src/daemon) behind simulated ports.
- * Decided here: what each fault does to which of the three, and that an engine that throws is a defect. Refuses to know when a
- * fault comes, and who answers.
+ * One node of a simulation: a kernel, a guardian and an engine, which is the product's own (src/daemon) behind
+ * simulated ports. Decided here: what each fault does to which of the three, and that an engine that throws is a
+ * defect. Does not know when a fault comes, and which node answers.
  */
 import type { Config } from '../../config/config.ts'
 import type { LedgerEntry } from '../../daemon/addresses/ledger.ts'
@@ -12,11 +12,11 @@ import { Guardian } from './guardian.ts'
 import { Timers } from './local-clock.ts'
 import { Machine, STARTS, type Standing } from './machine.ts'
 
-/** From the call of the event loop until the engine runs. */
+/** Milliseconds from an event until the engine runs. */
 const WAKES = 0.02
-/** From the end of a process until whoever watches it runs. */
+/** Milliseconds from the end of a process until its watcher runs. */
 const NOTICED = 0.3
-/** As in native/guardian/heartbeat.h. */
+/** Milliseconds, as in native/guardian/heartbeat.h. */
 const BEAT = 250
 
 export class SimulatedNode extends Machine {
@@ -30,7 +30,7 @@ export class SimulatedNode extends Machine {
   #polling = false
   #startsAgain = false
   #tell: (() => void) | undefined
-  /** What the run directory holds. */
+  /** Content of the ledger in the run directory. */
   #memory: readonly LedgerEntry[] = []
 
   constructor(name: string, position: number, context: NodeContext) {
@@ -57,9 +57,9 @@ export class SimulatedNode extends Machine {
     this.#life?.sockets.take(carried)
   }
 
-  // Lives ----------------------------------------------------------------------------------------------------------
+  // Start and end --------------------------------------------------------------------------------------------------
 
-  /** The service manager starts it, unless it runs; one that is still leaving, when it has left. */
+  /** Starts the daemon as a service manager does, unless it runs. If it is still leaving, starts it after its end. */
   start(): void {
     if (this.#life?.leaving === true) this.#startsAgain = true
     if (this.#life !== undefined || !this.powered) return
@@ -100,7 +100,7 @@ export class SimulatedNode extends Machine {
     this.#turn(() => void life.orders.stop())
   }
 
-  /** SIGKILL of the engine: its guardian sees it. */
+  /** SIGKILL of the engine, which its guardian notices. */
   killEngine(): void {
     if (this.#life === undefined) return
     this.#context.note(this.name, 'its engine is killed')
@@ -109,13 +109,13 @@ export class SimulatedNode extends Machine {
     this.#context.time.after(NOTICED, () => guardian?.engineGone())
   }
 
-  /** SIGKILL of the guardian: the engine hears of it and leaves. */
+  /** SIGKILL of the guardian: the engine notices it and leaves. */
   killGuardian(): void {
     this.#context.note(this.name, 'its guardian is killed')
     this.#guardian?.kill()
   }
 
-  /** Of both: the kernel answers on, until the lifetime of the addresses ends. */
+  /** SIGKILL of both: the kernel goes on answering until the lifetime of the addresses ends. */
   killBoth(): void {
     this.#context.note(this.name, 'engine and guardian are killed')
     this.#guardian?.leave()
@@ -139,7 +139,8 @@ export class SimulatedNode extends Machine {
     this.kernel.forgetWatch()
   }
 
-  // What stands still -------------------------------------------------------------------------------------------------
+  // Stalls
+  // -------------------------------------------------------------------------------------------------------------
 
   freezeEngine(): void {
     this.#frozen = true
@@ -182,7 +183,7 @@ export class SimulatedNode extends Machine {
     })
   }
 
-  /** Of the checks that are named; without names, what all of them ask. */
+  /** Sets whether the targets of the named checks are up; without names, the targets of all checks. */
   setService(isWell: boolean, checks?: readonly string[]): void {
     if (checks === undefined) this.#serviceIsWell = isWell
     for (const check of checks ?? []) {
@@ -241,7 +242,7 @@ export class SimulatedNode extends Machine {
     if (this.#startsAgain) this.#context.time.after(STARTS, () => this.start())
   }
 
-  /** For what only a running engine can be asked. */
+  /** True while the engine runs and can be asked. */
   get runs(): boolean {
     return this.#life !== undefined && !this.#frozen
   }

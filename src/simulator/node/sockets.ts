@@ -1,6 +1,6 @@
 /**
- * The sockets of a daemon on a simulated node: queues that wait for it, with the kernel's stamps as the real backend dates
- * them. Decided here: what a socket gets to see. Refuses to know what the daemon makes of it.
+ * The sockets of a daemon on a simulated node: queues with the kernel's time stamps, dated as the real backend dates
+ * them. Decided here: what a socket receives. Does not know what the daemon does with it.
  */
 import { isAnswerTo } from '../../arp/probe.ts'
 import type {
@@ -21,9 +21,9 @@ import { ipv4Packet } from '../ipv4-packet.ts'
 import type { Carried } from '../wire.ts'
 import type { LocalClock } from './local-clock.ts'
 
-/** Of recvmmsg. */
+/** Packets of one recvmmsg. */
 const BATCH = 128
-/** 4 MiB hold some 16 times a default buffer. */
+/** Packets that 4 MiB hold, some 16 times a default buffer. */
 const MOST_QUEUED = 4_096
 const DOWN: Failure = {
   code: 'ENETDOWN',
@@ -60,7 +60,7 @@ export class Sockets {
     this.#context = context
   }
 
-  /** Their process is gone. */
+  /** Closes the sockets of a process that is gone. */
   closeAll(): void {
     this.#advertisements.clear()
     this.#frames.clear()
@@ -77,7 +77,7 @@ export class Sockets {
     return false
   }
 
-  /** One turn of the event loop. */
+  /** Delivers what waits, in one turn of the event loop. */
   poll(): void {
     for (const { queue, options } of [...this.#advertisements]) if (queue.length > 0) options.onReadable()
     for (const socket of [...this.#frames]) {

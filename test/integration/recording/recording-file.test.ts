@@ -57,7 +57,7 @@ test('at its limit it ends with a line that says so, and is no larger', async ()
   expect(read.at(-1)).toEqual({ end: `the limit of ${limit} octets was reached` })
   expect(read.slice(1, -1).map((line, i) => JSON.stringify(line).startsWith(`{"turn":${i},`))).not.toContain(false)
   expect(read.length).toBeGreaterThan(500)
-  expect(ends).toEqual([expect.stringContaining(`has reached its limit of ${limit} octets; the daemon goes on`)])
+  expect(ends).toEqual([expect.stringContaining(`reached its limit of ${limit} octets; the daemon continues`)])
 })
 
 test('what the disk does not take in time is left out, counted, and the line that follows says so', async () => {
@@ -95,11 +95,11 @@ describe('a file that is there', () => {
 
   test('is left alone when it is anything else', () => {
     writeFileSync(path, 'virtualRouters: []\n')
-    expect(() => opened()).toThrow(/is there and is no recording/)
+    expect(() => opened()).toThrow(/exists and is not a recording/)
     expect(readFileSync(path, 'utf8')).toBe('virtualRouters: []\n')
     rmSync(path)
     mkdirSync(path)
-    expect(() => opened()).toThrow(/is there and is no recording/)
+    expect(() => opened()).toThrow(/exists and is not a recording/)
     rmSync(path, { recursive: true })
     const target = join(directory, 'target')
     writeFileSync(target, 'kept')
@@ -111,14 +111,14 @@ describe('a file that is there', () => {
   test('so is one in the place of the one before', async () => {
     await opened().file.finish(PATIENCE)
     writeFileSync(olderRecording(path), 'notes')
-    expect(() => opened()).toThrow(/\.1 is there and is no recording/)
+    expect(() => opened()).toThrow(/\.1 exists and is not a recording/)
     expect(readFileSync(olderRecording(path), 'utf8')).toBe('notes')
     expect(existsSync(path)).toBe(true)
   })
 
   test('may not hang whoever looks: a FIFO', () => {
     execFileSync('mkfifo', [path])
-    expect(() => opened()).toThrow(/is there and is no recording/)
+    expect(() => opened()).toThrow(/exists and is not a recording/)
   })
 })
 

@@ -136,7 +136,7 @@ describe('a gate of CI', () => {
     const stays = json(scenario(small, faults)).addresses[0].worst
     expect([stays.none.ms, stays.client.ms, Math.round(stays.service.ms)]).toEqual([0, 0, 30_000])
     const { stdout } = simulateCommand(scenario(small, faults))
-    expect(stdout).toContain('  nobody held the address: never\n')
+    expect(stdout).toContain('  no node held the address: never\n')
     expect(stdout).toContain(
       '  service not reachable through the VIP: 30000 ms at most, at 20.000 s (after service down on n1, for 30s)\n',
     )
@@ -192,7 +192,7 @@ test('nodes that differ', () => {
   expect(json(path).warnings).toContain('VRID 51 (IPv4): intervals differ: n1 has 1000 ms; n2 has 2000 ms')
   writeFileSync(join(folder, 'n2.yaml'), configuration({ priority: 100 }).replace('vrid: 51', 'vrid: 52'))
   const { exitCode, stdout } = simulateCommand(path, { json: true })
-  expect(JSON.parse(stdout).warnings).toContain('VRID 51 (IPv4): n1 alone has it, nobody would take over')
+  expect(JSON.parse(stdout).warnings).toContain('VRID 51 (IPv4): n1 alone has it, so no other node can take over')
   expect(exitCode, 'two owners at the end').toBe(1)
 })
 

@@ -102,7 +102,7 @@ test('--verify tells only that, with an exit status', async () => {
 test.each([
   ['that is not there', () => join(directory, 'missing'), /ENOENT/],
   ['that is a folder', () => directory, /EISDIR|no regular file/],
-  ['that is a journal', () => write('{"seq":1}'), /line 1: this is no recording of holdfast run --record/],
+  ['that is a journal', () => write('{"seq":1}'), /line 1: not a recording of holdfast run --record/],
 ])('a file %s is a sentence, and exit status 1', async (_, path, words) => {
   const { exitCode, stderr, stdout } = await explain({ recording: path() })
   expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' })

@@ -130,8 +130,8 @@ describe('what cannot be read is named with its line', () => {
   })
 
   test.each([
-    ['a journal', '{"seq":1,"kind":"started"}', 'line 1: this is no recording of holdfast run --record'],
-    ['nothing', '', 'line 1: this is no recording of holdfast run --record'],
+    ['a journal', '{"seq":1,"kind":"started"}', 'line 1: not a recording of holdfast run --record'],
+    ['nothing', '', 'line 1: not a recording of holdfast run --record'],
     ['half of a first line', '{"recording":', 'line 1: this is no JSON'],
     ['of another format', '{"recording":99,"holdfast":"9.9.9","at":"2030-01-01T00:00:00.000Z"}', 'format 99'],
   ])('%s is no recording', async (_, first, words) => {
@@ -142,7 +142,7 @@ describe('what cannot be read is named with its line', () => {
 test('orders before there is an engine, and news that nobody waits for', async () => {
   expect((await replayOf([HEADER, '{"turn":1,"in":"start"}'])).difference?.replayed).toContain('comes before "create"')
   expect((await replayOf([...lines, '{"turn":9999,"in":"timer","timer":77}'])).difference).toMatchObject({
-    replayed: 'nobody listens to "timer"',
+    replayed: 'no listener for "timer"',
   })
 })
 
