@@ -96,19 +96,19 @@ function channel(): string {
 }
 const hex = (...messages: readonly Uint8Array[]) => Buffer.concat(messages).toString('hex')
 
-test('armed: the word speaks of the will that follows; each will is another generation', () => {
+test('an armed word belongs to the plan that follows, and each plan has another generation', () => {
   expect([guardian.arm(WILL), word(), channel()]).toEqual([true, (1 << 8) | ARMED, hex(armMessage(WILL, 1))])
   expect([guardian.arm(WILL), word(), channel()]).toEqual([true, (2 << 8) | ARMED, hex(armMessage(WILL, 2))])
   expect([guardian.state(UNIT), guardian.guarded]).toEqual(['armed', true])
 })
 
-test('generations begin again at 1: 0 is none', () => {
+test('generations wrap to 1, because 0 means none', () => {
   set((0xffffff << 8) >>> 0)
   guardian.arm(WILL)
   expect(word()).toBe((1 << 8) | ARMED)
 })
 
-test('a deadline is a store; a message follows only the first and one that is nearer', () => {
+test('a deadline is one store, and only the first and a nearer one send a message', () => {
   guardian.arm(WILL)
   channel()
   guardian.sent(UNIT, millis(5000.25))
@@ -119,7 +119,7 @@ test('a deadline is a store; a message follows only the first and one that is ne
   expect([deadline(), channel()]).toEqual([5500, hex(lookMessage(UNIT))])
 })
 
-test('a deadline outlives another will of an armed unit, and no withdrawal', () => {
+test('a deadline survives another plan of an armed unit, and ends with a withdrawal', () => {
   guardian.arm(WILL)
   guardian.sent(UNIT, millis(5000))
   guardian.arm(WILL)
@@ -129,7 +129,7 @@ test('a deadline outlives another will of an armed unit, and no withdrawal', () 
   expect(deadline()).toBe(0)
 })
 
-test('stepping down changes the word alone, its generation stays; the message comes when all is off', () => {
+test('stepping down changes only the word, and the message follows when all addresses are removed', () => {
   guardian.arm(WILL)
   channel()
   expect(guardian.stepDown(UNIT)).toEqual({ executed: false, late: false })
@@ -138,7 +138,7 @@ test('stepping down changes the word alone, its generation stays; the message co
   expect([word(), channel(), guardian.state(UNIT)]).toEqual([1 << 8, hex(withdrawMessage(UNIT)), 'withdrawn'])
 })
 
-test('executed: nothing is armed until it is acknowledged', () => {
+test('an executed unit cannot be armed before it is acknowledged', () => {
   guardian.arm(WILL)
   channel()
   set((1 << 8) | EXECUTED)
@@ -147,20 +147,20 @@ test('executed: nothing is armed until it is acknowledged', () => {
   expect([guardian.acknowledge(UNIT), guardian.state(UNIT), guardian.arm(WILL)]).toEqual([true, 'withdrawn', true])
 })
 
-test('executed while it still goes on: not acknowledged yet', () => {
+test('an execution under way cannot be acknowledged', () => {
   guardian.arm(WILL)
   set((1 << 8) | EXECUTED | BUSY)
   expect([guardian.acknowledge(UNIT), guardian.state(UNIT)]).toEqual([false, 'executed'])
 })
 
-test('stepping down after an execution: told, and acknowledged with it', () => {
+test('stepping down after an execution reports and acknowledges it', () => {
   guardian.arm(WILL)
   set((1 << 8) | EXECUTED)
   expect(guardian.stepDown(UNIT)).toEqual({ executed: true, late: false })
   expect(guardian.arm(WILL)).toBe(true)
 })
 
-test("a busy word is waited for, a few milliseconds and not for ever; its bit stays the guardian's", () => {
+test("a busy word is awaited for some milliseconds only, and keeps the guardian's bit", () => {
   guardian.arm(WILL)
   set((1 << 8) | ARMED | BUSY)
   const began = performance.now()
@@ -172,14 +172,14 @@ test("a busy word is waited for, a few milliseconds and not for ever; its bit st
   expect(word()).toBe((2 << 8) | ARMED | BUSY)
 })
 
-test('a will without a guard ends the guard of the one before', () => {
+test('a plan without a guard ends the guard of the plan before', () => {
   guardian.arm(WILL)
   channel()
   const plain: CleanupPlan = { ...WILL, guard: undefined }
   expect([guardian.arm(plain), word() & ARMED, channel()]).toEqual([true, 0, hex(armMessage(plain))])
 })
 
-test('beats: ours is written, the silence of the other is what it did not write', () => {
+test('a beat writes ours and returns how long the other side was silent', () => {
   const bytes = Buffer.alloc(8)
   bytes.writeBigUInt64LE(40_000_000_000n)
   writeSync(memory, bytes, 0, 8, 16)
@@ -198,7 +198,7 @@ test('beats: ours is written, the silence of the other is what it did not write'
   both.release()
 })
 
-test('a guardian that is gone: no beat, no guard, no waiting for a word that it left busy', () => {
+test('a dead guardian has no beat, no guard, and no word that is awaited', () => {
   guardian.arm(WILL)
   set((1 << 8) | BUSY)
   closeSync(reader)
@@ -215,7 +215,7 @@ test('a guardian that is gone: no beat, no guard, no waiting for a word that it 
   expect(Math.min(...took), `ms, the shortest of ${took}`).toBeLessThan(4)
 })
 
-test('without shared memory: no guard, and the will is armed for death alone', () => {
+test('without shared memory a plan has no guard and covers the death of the engine alone', () => {
   const bare = openGuardian('none', (one) => faults.push(one))
   expect([bare.guarded, bare.arm(WILL), bare.state(UNIT), bare.beat(millis(1))]).toEqual([
     false,
@@ -236,12 +236,12 @@ test.each([
   closeSync(fd)
 })
 
-test('the descriptor is not left to children', () => {
+test('child processes do not inherit the descriptor', () => {
   const fd = openSync(join(directory, 'words'), 'r+')
   expect(openGuardianWords(loadNative(), String(fd))).toBeDefined()
   expect(() => fstatSync(fd)).toThrow('EBADF')
 })
 
-test('no descriptor: started without a guardian, which is no fault', () => {
+test('a missing descriptor means no guardian, and is no fault', () => {
   expect([openGuardianWords(loadNative(), undefined, (one) => faults.push(one)), faults]).toEqual([undefined, []])
 })

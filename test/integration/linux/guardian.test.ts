@@ -55,7 +55,7 @@ function readAll(): Buffer {
   return buffer.subarray(0, readSync(reader, buffer))
 }
 
-test('started without a guardian', () => {
+test('an engine without a guardian arms nothing', () => {
   for (const descriptor of ['', 'x', '-1']) {
     const port = openGuardian(descriptor)
     port.arm(will(1))
@@ -77,7 +77,7 @@ test('ready is one message', () => {
   expect(hex(readAll())).toBe(hex(readyMessage()))
 })
 
-test('ready in a full channel is sent once there is room, after the plans', async () => {
+test('ready waits for room in a full channel and is sent after the plans', async () => {
   const port = open()
   for (let i = 0; i < 5000 && port.armed; i++) port.arm(will(1))
   port.arm(will(1, 99))
@@ -88,7 +88,7 @@ test('ready in a full channel is sent once there is room, after the plans', asyn
   expect(hex(readAll())).toBe(hex(armMessage(will(1, 99)), readyMessage()))
 })
 
-test('ready without a guardian, and with one that is gone, does nothing', () => {
+test('ready without a guardian, or with a dead one, does nothing', () => {
   openGuardian('none').ready()
   const port = open()
   closeSync(reader)
@@ -98,7 +98,7 @@ test('ready without a guardian, and with one that is gone, does nothing', () => 
   expect(faults).toEqual([{ message: expect.stringContaining('Guardian died') }])
 })
 
-test('a guardian that is gone', () => {
+test('a dead guardian is reported once', () => {
   const port = open()
   closeSync(reader)
   reader = -1
@@ -108,7 +108,7 @@ test('a guardian that is gone', () => {
   expect(faults).toEqual([{ message: expect.stringContaining('Guardian died') }])
 })
 
-test('released: what was armed is left to the guardian, nothing more is told', () => {
+test('release leaves armed plans to the guardian and sends nothing more', () => {
   const port = open()
   port.arm(will(1))
   port.release()
@@ -122,7 +122,7 @@ test('released: what was armed is left to the guardian, nothing more is told', (
   ])
 })
 
-test('a full channel is tried again by itself', async () => {
+test('a full channel is retried without another call', async () => {
   const port = open()
   for (let i = 0; i < 5000 && port.armed; i++) port.arm(will(1))
   port.arm(will(1, 99))
@@ -133,7 +133,7 @@ test('a full channel is tried again by itself', async () => {
   expect(hex(readAll())).toBe(hex(armMessage(will(1, 99))))
 })
 
-test('a will too large: not armed, told once; the others go on; a smaller one heals it', () => {
+test('a plan that is too large is reported once, others still work, and a smaller one replaces it', () => {
   const port = open()
   const datagram = { destination: address('224.0.0.18'), bytes: new Uint8Array(LARGEST_MESSAGE) }
   const group = { family: 'ipv4', interfaceIndex: 2, source: address('192.0.2.1'), datagrams: [datagram] } as const
@@ -148,7 +148,7 @@ test('a will too large: not armed, told once; the others go on; a smaller one he
   expect(hex(readAll())).toBe(hex(armMessage(will(2)), armMessage(will(1))))
 })
 
-test('a full channel: not armed, and later only the newest of each unit is told', () => {
+test('with a full channel nothing is armed, and later only the newest plan of each unit is sent', () => {
   const port = open()
   for (let i = 0; i < 5000 && port.armed; i++) port.arm(will(1))
   expect(port.armed).toBe(false)
@@ -162,7 +162,7 @@ test('a full channel: not armed, and later only the newest of each unit is told'
   expect(hex(readAll())).toBe(hex(armMessage(will(1, 12)), armMessage(will(2, 22)), withdrawMessage(3)))
 })
 
-test('a guardian that is heard: its calls, and its end once', async () => {
+test('a watched guardian reports its wake-ups, and its end once', async () => {
   const native = loadNative()
   const [ours, theirs] = native.streamPair()
   let calls = 0
@@ -190,7 +190,7 @@ test('a guardian that is heard: its calls, and its end once', async () => {
   heard.release()
 })
 
-test('who cannot be heard is looked at', () => {
+test('a guardian that cannot be watched is polled', () => {
   expect(openGuardian('none').listen(() => {})).toBe(false)
   expect(open().listen(() => {})).toBe(false)
 })

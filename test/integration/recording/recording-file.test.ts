@@ -30,7 +30,7 @@ const lines = (at = path): readonly unknown[] =>
 
 const header = { recording: 1, holdfast: '1.2.3', at: expect.any(String) }
 
-test('the lines are there, behind the one that says what it is, and nobody else may read them', async () => {
+test('the file has a header and the lines, and no other user may read it', async () => {
   const { ends, file } = opened()
   for (let i = 0; i < 3; i++) file.write({ turn: i })
   await file.finish(PATIENCE)
@@ -41,13 +41,13 @@ test('the lines are there, behind the one that says what it is, and nobody else 
   expect(lines()).toHaveLength(4)
 })
 
-test('the first line is there at once', async () => {
+test('the header is written immediately', async () => {
   const { file } = opened()
   expect(lines()).toEqual([header])
   await file.finish(PATIENCE)
 })
 
-test('at its limit it ends with a line that says so, and is no larger', async () => {
+test('at its limit the file ends with a line that says so, and is no larger', async () => {
   const limit = 64 * 1024
   const { ends, file } = opened(limit)
   for (let i = 0; i < 10_000; i++) file.write({ turn: i, words: 'x'.repeat(50) })
@@ -60,7 +60,7 @@ test('at its limit it ends with a line that says so, and is no larger', async ()
   expect(ends).toEqual([expect.stringContaining(`reached its limit of ${limit} octets; the daemon continues`)])
 })
 
-test('what the disk does not take in time is left out, counted, and the line that follows says so', async () => {
+test('lines that the disk does not take in time are left out and counted in the next line', async () => {
   const { file } = opened(1 << 30)
   // The disk is not asked before this loop is over.
   const long = 'x'.repeat(100_000)
@@ -76,15 +76,15 @@ test('what the disk does not take in time is left out, counted, and the line tha
   expect(read.at(-1)).toEqual({ turn: 'behind' })
 })
 
-test('what waits is written at once when the process ends with a bug', () => {
+test('waiting lines are written immediately when the process ends by a defect', () => {
   const { file } = opened()
   file.write({ turn: 1 })
   file.writeNow()
   expect(lines()).toEqual([header, { turn: 1 }])
 })
 
-describe('a file that is there', () => {
-  test('is kept as the one before when it is a recording, and only the last one is', async () => {
+describe('an existing file', () => {
+  test('that is a recording is kept as the one before, and only the last one is', async () => {
     for (const version of ['a', 'b', 'c']) {
       const file = RecordingFile.open({ path, limit: 1 << 20, version, onEnd: () => {} })
       await file.finish(PATIENCE)
@@ -93,7 +93,7 @@ describe('a file that is there', () => {
     expect(lines(olderRecording(path))).toMatchObject([{ holdfast: 'b' }])
   })
 
-  test('is left alone when it is anything else', () => {
+  test('that is no recording is left alone', () => {
     writeFileSync(path, 'virtualRouters: []\n')
     expect(() => opened()).toThrow(/exists and is not a recording/)
     expect(readFileSync(path, 'utf8')).toBe('virtualRouters: []\n')
@@ -108,7 +108,7 @@ describe('a file that is there', () => {
     expect(readFileSync(target, 'utf8')).toBe('kept')
   })
 
-  test('so is one in the place of the one before', async () => {
+  test('in the place of the one before is left alone if it is no recording', async () => {
     await opened().file.finish(PATIENCE)
     writeFileSync(olderRecording(path), 'notes')
     expect(() => opened()).toThrow(/\.1 exists and is not a recording/)
@@ -116,12 +116,12 @@ describe('a file that is there', () => {
     expect(existsSync(path)).toBe(true)
   })
 
-  test('may not hang whoever looks: a FIFO', () => {
+  test('that is a FIFO does not block', () => {
     execFileSync('mkfifo', [path])
     expect(() => opened()).toThrow(/exists and is not a recording/)
   })
 })
 
-test('a folder that is not there is a sentence', () => {
+test('a missing folder causes an error message', () => {
   expect(() => opened(1 << 20, join(directory, 'missing', 'file'))).toThrow(/^Cannot record to .*: ENOENT/)
 })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ERRNO, failureFrom, failureOf } from '../../../src/linux/failure.ts'
 
-describe('one errno, one sentence, one answer to "again?"', () => {
+describe('an errno has one message and one answer to a retry', () => {
   test.each([
     ['EPERM', 'socket', 'CAP_NET_RAW is missing', false],
     ['EPERM', 'RTM_NEWADDR', 'CAP_NET_ADMIN is missing', false],
@@ -25,13 +25,13 @@ describe('one errno, one sentence, one answer to "again?"', () => {
     expect(failureOf(-ERRNO[code], { action: 'move', syscall })).toEqual(expected)
   })
 
-  test('an errno that this Node has no name for stays a value', () => {
+  test('an errno without a name in this Node still becomes a Failure', () => {
     expect(failureOf(4095, { action: 'move', syscall: 'bind' }).code).toBe('E4095')
   })
 })
 
-describe('what a set-up call threw', () => {
-  test('a failed syscall becomes a Failure', () => {
+describe('an error of a set-up call', () => {
+  test('a failed system call becomes a Failure', () => {
     const error = Object.assign(new Error('bind'), { code: 'ENODEV', errno: -ERRNO.ENODEV, syscall: 'bind' })
     expect(failureFrom(error, 'listen')).toMatchObject({
       code: 'ENODEV',
@@ -39,7 +39,7 @@ describe('what a set-up call threw', () => {
     })
   })
 
-  test('a bug stays a bug', () => {
+  test('another error is thrown again', () => {
     expect(() => failureFrom(new TypeError('expected a Uint8Array'), 'listen')).toThrow('expected a Uint8Array')
   })
 })

@@ -122,18 +122,21 @@ const place = { interfaceIndex: 2, interfaceName: 'eth0', family: 'ipv4' } as co
 const ignore = (): void => {}
 
 describe('100 addresses', () => {
-  test.each(['add', 'remove'] as const)('%s: one call for all requests, the answers in batches', (action) => {
-    const { native, received, sends } = addonOnPaper()
-    const outcomes = applySteps(openRequestSocket(native, clock), steps(action), () => 'eth0')
-    expect(outcomes.filter(({ ok }) => ok)).toHaveLength(COUNT)
-    expect(sends, 'messages of each call').toEqual([COUNT])
-    expect(received.length, 'calls for the answers').toBeLessThanOrEqual(COUNT / 8 + 1)
-  })
+  test.each(['add', 'remove'] as const)(
+    '%s sends all requests in one call and reads the answers in batches',
+    (action) => {
+      const { native, received, sends } = addonOnPaper()
+      const outcomes = applySteps(openRequestSocket(native, clock), steps(action), () => 'eth0')
+      expect(outcomes.filter(({ ok }) => ok)).toHaveLength(COUNT)
+      expect(sends, 'messages of each call').toEqual([COUNT])
+      expect(received.length, 'calls for the answers').toBeLessThanOrEqual(COUNT / 8 + 1)
+    },
+  )
 
   test.each([
     ['eth0', '"eth0"'],
     [undefined, 'interface 2'],
-  ])('refused by the kernel, on %s: named without a request per failed step', (name, label) => {
+  ])('a refusal by the kernel on %s is named without a request for each failed step', (name, label) => {
     const EACCES = 13
     const { native, sends } = addonOnPaper(EACCES)
     const outcomes = applySteps(openRequestSocket(native, clock), steps('add'), () => name)
@@ -143,7 +146,7 @@ describe('100 addresses', () => {
     expect(messages).toHaveLength(COUNT)
   })
 
-  test('announced: one call for all first frames', () => {
+  test('the first announcements of all addresses leave in one call', () => {
     const { native, sends } = addonOnPaper()
     const socket = openFrameSocket(native, clock, { ...place, hears: 'nothing', onFailure: ignore })
     if ('code' in socket) throw new Error(socket.message)
@@ -152,7 +155,7 @@ describe('100 addresses', () => {
     expect(sends).toEqual([COUNT])
   })
 
-  test('of 100 routers: one call for their advertisements', () => {
+  test('the advertisements of 100 routers leave in one call', () => {
     const { native, sends } = addonOnPaper()
     const [group, source] = [address('224.0.0.18'), address('192.0.2.250')]
     const options = { ...place, source, group, onReadable: ignore, onFailure: ignore }

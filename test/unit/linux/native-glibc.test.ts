@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 /** Of Debian 10 and RHEL 8; docs/install.md promises it. */
 const OLDEST = 28
 
-test('the prebuilt addon asks for no newer glibc than the documents promise', () => {
+test('the prebuilt addon requires no newer glibc than the documents promise', () => {
   const folder = join(import.meta.dirname, '..', '..', '..', 'native', 'prebuilds', `linux-${process.arch}`)
   const binary = readFileSync(join(folder, 'holdfast.glibc.node'), 'latin1')
   const versions = [...new Set(binary.match(/GLIBC_2\.\d+/g))]

@@ -31,20 +31,20 @@ function functionsOf(lines: readonly string[]): { readonly name: string; readonl
 const files = [...sources('native'), ...sources('bench/native')]
 
 describe('the C sources', () => {
-  test('are found', () => {
+  test('the search finds the files', () => {
     expect(files).toContain('native/guardian/main.c')
     expect(files).toContain('native/addon/module.c')
     expect(functionsOf(linesOf('native/guardian/main.c')).map(({ name }) => name)).toContain('main')
   })
 
-  test.each(files)('%s: licence, at most 300 lines, no function above 60', (path) => {
+  test.each(files)('%s has a licence, at most 300 lines, and no function above 60 lines', (path) => {
     const lines = linesOf(path)
     expect(lines[0]).toBe(LICENCE)
     expect(lines.length).toBeLessThanOrEqual(MOST_LINES)
     expect(functionsOf(lines).filter(({ length }) => length > MOST_LINES_OF_A_FUNCTION)).toEqual([])
   })
 
-  test('are in the npm package, as far as native/build.sh needs them', () => {
+  test('the npm package contains the files that native/build.sh needs', () => {
     const { files: shipped }: { files: readonly string[] } = JSON.parse(
       readFileSync(join(ROOT, 'package.json'), 'utf8'),
     )

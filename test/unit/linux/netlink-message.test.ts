@@ -31,7 +31,7 @@ const VIP4 = { interfaceIndex: 3, address: address('192.0.2.10'), prefixLength: 
 const VIP6 = { interfaceIndex: 3, address: address('2001:db8::10'), prefixLength: 128 }
 const SEQUENCE = 0x6b0199b1
 
-describe('requests are those of iproute2', () => {
+describe('requests equal those of iproute2', () => {
   test('ip addr add 192.0.2.10/32 dev eth0 noprefixroute', () => {
     expect(hex(addAddressRequest(VIP4, SEQUENCE))).toBe(
       '3000000014000506b199016b0000000002200000030000000800 0200c000020a080008000002000008000100c000020a'.replace(
@@ -65,12 +65,12 @@ describe('requests are those of iproute2', () => {
     )
   })
 
-  test('lifetimes are carried as given, for IPv4 too', () => {
+  test('a request carries the given lifetime, for IPv4 too', () => {
     const request = hex(addAddressRequest(VIP4, SEQUENCE, 4))
     expect(request.endsWith('1400060004000000040000000000000000000000')).toBe(true)
   })
 
-  test('ip addr replace … valid_lft 4: the same but for REPLACE, IPv6 still preferred for no time at all', () => {
+  test('ip addr replace … valid_lft 4 differs by REPLACE only, with preferred lifetime 0 for IPv6', () => {
     const flags = (data: Uint8Array) => hex(data).slice(12, 16)
     const rest = (data: Uint8Array) => hex(data).slice(16)
     for (const vip of [VIP4, VIP6]) {
@@ -82,7 +82,7 @@ describe('requests are those of iproute2', () => {
     expect(hex(renewAddressRequest(VIP4, SEQUENCE)).endsWith('14000600ffffffffffffffff0000000000000000')).toBe(true)
   })
 
-  test('one link is asked for by index, all links and all addresses by a dump', () => {
+  test('a link is requested by index, all links and all addresses by a dump', () => {
     expect(hex(linkRequest(SEQUENCE, 3))).toBe(
       '2800000012000100b199016b000000000000000003000000000000000000000008001d0008000000',
     )
@@ -91,8 +91,8 @@ describe('requests are those of iproute2', () => {
   })
 })
 
-describe('what the kernel says', () => {
-  test('a link that came up, with statistics and queue disciplines around the four attributes that count', () => {
+describe('messages of the kernel', () => {
+  test('a link that came up is read among statistics and queue disciplines', () => {
     const notification = bytes(`
       d805000010 13*00 010003000000431001000000000009000300657468300000000008000d00e80300000500100006000000
       050011000000000005004300000000000800040078050000080032004400000008003300ffff000008001b000000000008001e0000000000
@@ -115,7 +115,7 @@ describe('what the kernel says', () => {
     ])
   })
 
-  test('a link that became a port of a bridge (its attributes 1, 3, 4, 10 and 18 only)', () => {
+  test('a link that became a port of a bridge is read from attributes 1, 3, 4, 10 and 18', () => {
     const notification = bytes(`
       b401000010000000000000000000000000000100030000004310010000000000090003006574683000000000080004007805000008000a00
       040000000a00010002000000000100006c0112000900010076657468000000000b0004006272696467650000500105000500010000000000
@@ -128,7 +128,7 @@ describe('what the kernel says', () => {
     expect(messagesOf(notification)).toMatchObject([{ kind: 'link', link: { name: 'eth0', portOf: 'bridge' } }])
   })
 
-  test('a link that was deleted', () => {
+  test('a deleted link is read', () => {
     const notification = bytes(`
       ac020000110000000000000000000000000001000300000002100000ffffffff09000300657468300000000008000d00e803000005001000
       02000000050011000000000005004300000000000800040078050000080032004400000008003300ffff000008001b000000000008001e00
@@ -150,7 +150,7 @@ describe('what the kernel says', () => {
     expect(messagesOf(notification)).toEqual([{ kind: 'other', type: 17 }])
   })
 
-  test('addresses: ours, one of a point-to-point link, one that is still tentative', () => {
+  test('a VIP, a point-to-point address and a tentative address are read', () => {
     const added = bytes(
       '5000000014000000be9a016b69180000022080000300000008000100c000020a08000200c000020a0900030065746830' +
         '00000000080008008002000014000600ffffffffffffffffcef10100cef10100',
@@ -186,7 +186,7 @@ describe('what the kernel says', () => {
     ])
   })
 
-  test('an address that somebody removed', () => {
+  test('a removed address is read', () => {
     const removed = bytes(
       '5000000015000000be9a016b71180000022080000300000008000100c000020a08000200c000020a0900030065746830' +
         '00000000080008008002000014000600ffffffffffffffffcef10100cef10100',
@@ -196,7 +196,7 @@ describe('what the kernel says', () => {
     ])
   })
 
-  test('an ACK, and EEXIST with its explanation behind it', () => {
+  test('an ACK and an EEXIST with an explanation are read', () => {
     const ack = bytes('2400000002000001b199016b00120000000000003000000014000506b199016b00000000')
     const exists = bytes(
       '6800000002000002b199016b0b120000efffffff3000000014000506b199016b000000000220000003000000' +
@@ -209,7 +209,7 @@ describe('what the kernel says', () => {
     ])
   })
 
-  test('several messages in one datagram; an interrupted dump says so', () => {
+  test('several messages in one datagram are read, and an interrupted dump is marked', () => {
     const done = '1400000003001200070000000000000000000000'
     const [first, second, ...rest] = parseMessages(bytes(`1000000004000000090000000000000 0${done}`))
     expect(first).toEqual({ sequence: 9, interrupted: false, message: { kind: 'overrun' } })
@@ -218,7 +218,7 @@ describe('what the kernel says', () => {
   })
 })
 
-describe('neighbors', () => {
+describe('neighbour messages', () => {
   const neighbor = (text: string, resolution: string) => ({
     ...{ kind: 'neighbor', interfaceIndex: 3, address: address(text), resolution },
   })
@@ -260,7 +260,7 @@ describe('neighbors', () => {
     expect(messagesOf(bytes(text))).toEqual([neighbor('2001:db8::20', 'resolved')])
   })
 
-  test('bridge fdb add is about no neighbor', () => {
+  test('bridge fdb add is no neighbour message', () => {
     const text = '280000001c00000000000000000000000700000002000000c00002000a0002000200000000300000'
     expect(messagesOf(bytes(text))).toEqual([{ kind: 'other', type: 28 }])
   })
@@ -272,7 +272,7 @@ describe('neighbors', () => {
       'of IPv4 with 16 octets',
       '300000001c000000000000000000000002000000030000000200000114000100 20010db8000000000000000000000020',
     ],
-  ])('a neighbor %s is malformed', (_, text) => {
+  ])('a neighbour %s is malformed', (_, text) => {
     expect(messagesOf(bytes(text))).toEqual([{ kind: 'malformed' }])
   })
 })
@@ -314,7 +314,7 @@ describe('hostile bytes', () => {
   })
 })
 
-test('a label goes along with its final zero, and only to IPv4', () => {
+test('a label is sent with its final zero, and only for IPv4', () => {
   const asked = (host: string, prefixLength: number) =>
     Buffer.from(addAddressRequest({ interfaceIndex: 2, address: address(host), prefixLength, label: 'vip' }, 1))
   const attribute = Buffer.from([8, 0, 3, 0, 0x76, 0x69, 0x70, 0])
@@ -322,7 +322,7 @@ test('a label goes along with its final zero, and only to IPv4', () => {
   expect(asked('2001:db8::1', 128).includes('vip')).toBe(false)
 })
 
-test('round trip: what is asked for is what the kernel would tell', () => {
+test('a parsed request equals the notification that the kernel would send', () => {
   const octets = fc.oneof(
     fc.uint8Array({ minLength: 4, maxLength: 4 }),
     fc.uint8Array({ minLength: 16, maxLength: 16 }),

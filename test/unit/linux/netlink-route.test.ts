@@ -64,13 +64,13 @@ describe('routes of the main table', () => {
     expect(found).toMatchObject(wanted)
   })
 
-  test('other tables, kinds and families are none', () => {
+  test('routes of other tables, kinds and families are ignored', () => {
     const local = bytes('02200000ff02fe0200000000 08000f00ff000000 080001000a000005 0800040003000000')
     const mpls = bytes('1c140000fe02fd0100000000')
     expect([local, mpls].map(parseRoute)).toEqual([[], []])
   })
 
-  test('no bytes throw, and a length that lies is seen', () => {
+  test('no bytes throw, and a wrong length is detected', () => {
     expect(parseRoute(bytes('0200'))).toBeUndefined()
     expect(parseRoute(bytes('02180000fe02fd0100000000 0f000100'))).toBeUndefined()
     expect(parseRoute(bytes('02180000fe02fd0100000000 06000100 0a00'))).toBeUndefined()
@@ -85,7 +85,7 @@ describe('routes of the main table', () => {
     )
   })
 
-  test('the request asks for all', () => {
+  test('the request asks for all routes', () => {
     expect([...routesRequest(7)]).toEqual([...bytes('1c0000001a000103 07000000 00000000'), ...new Uint8Array(12)])
   })
 })

@@ -16,7 +16,7 @@ import { millis } from '../../../src/wire/units.ts'
 
 const hex = (data: Uint8Array): string => [...data].map((octet) => octet.toString(16).padStart(2, '0')).join('')
 
-test('arm: one IPv4 address, one packet whose five octets are padded to eight', () => {
+test('a plan with one IPv4 address and a packet of five octets pads the packet to eight', () => {
   const message = armMessage({
     unit: 0x0102,
     name: 'api',
@@ -45,7 +45,7 @@ test('arm: one IPv4 address, one packet whose five octets are padded to eight', 
   )
 })
 
-test('arm: IPv6 addresses fill their sixteen octets; every datagram of a group is a packet, with its hops', () => {
+test('IPv6 addresses fill sixteen octets, and every datagram of a group is a packet with its hop limit', () => {
   const datagram = { destination: address('ff02::12'), bytes: Uint8Array.of(0xaa, 0xbb, 0xcc, 0xdd) }
   const message = armMessage({
     unit: 7,
@@ -64,7 +64,7 @@ test('arm: IPv6 addresses fill their sixteen octets; every datagram of a group i
   expect(hex(message)).toBe(`0101 0700 00000000 02000000 06000000${packet} 06030000${packet}`.replace(/ /g, ''))
 })
 
-test('the largest single router fits: 255 IPv6 addresses to 254 unicast peers', () => {
+test('the plan of 255 IPv6 addresses to 254 unicast peers fits', () => {
   const group = address('2001:db8::1')
   const bytes = new Uint8Array(8 + 255 * 16)
   const message = armMessage({
@@ -84,7 +84,7 @@ test('the largest single router fits: 255 IPv6 addresses to 254 unicast peers', 
   expect(message.length).toBeLessThan(LARGEST_MESSAGE)
 })
 
-test('withdraw, look and ready are a header', () => {
+test('withdraw, look and ready consist of a header', () => {
   expect(hex(withdrawMessage(5))).toBe('010205000000000000000000')
   expect(hex(lookMessage(5))).toBe('010405000000000000000000')
   expect(hex(readyMessage())).toBe('010600000000000000000000')
@@ -100,7 +100,7 @@ const guarded = (lifetime: number | undefined) => ({
 })
 const REMOVAL = '28000000 2800000015000500000000000000000002200000030000000 8000200c000020a08000100c000020a'
 
-test('guard: renewals behind the removals, a third of the lifetime as period', () => {
+test('a guarded plan has its renewals behind the removals, and a third of the lifetime as period', () => {
   const renewal =
     '44000000 440000001400050500000000 00000000 0220000003000000' + // CREATE, REPLACE, ACK, REQUEST
     '08000200c000020a 0800080000020000 08000100c000020a' +
@@ -111,7 +111,7 @@ test('guard: renewals behind the removals, a third of the lifetime as period', (
   )
 })
 
-test('guard: addresses that are to live for ever are renewed once, which is a period of 0', () => {
+test('addresses without a lifetime are renewed once, with a period of 0', () => {
   const renewal =
     '44000000 440000001400050500000000 00000000 0220000003000000' +
     '08000200c000020a 0800080000020000 08000100c000020a' +
@@ -121,7 +121,7 @@ test('guard: addresses that are to live for ever are renewed once, which is a pe
   )
 })
 
-test('guard: the shortest lifetime of a unit sets its period, and each address has its own', () => {
+test('the shortest lifetime of a unit sets its period, and each address keeps its own lifetime', () => {
   const will = guarded(4)
   const renew = [9, 3, undefined].map((lifetime) => ({ ...VIP, lifetime }))
   const message = armMessage({ ...will, guard: { ...will.guard, renew } }, 1)
@@ -131,18 +131,18 @@ test('guard: the shortest lifetime of a unit sets its period, and each address h
   expect(valid, 's of the three').toEqual([9, 3, 0xffffffff])
 })
 
-test('guard: nothing to renew', () => {
+test('a guarded plan may have nothing to renew', () => {
   const will = guarded(4)
   expect(hex(armMessage({ ...will, guard: { ...will.guard, renew: [] } }, 1))).toBe(
     `01030500 01000000 00000000 00000000 00000000 01000000 62020000 ${REMOVAL}`.replace(/ /g, ''),
   )
 })
 
-test('without a word the same will is armed plainly', () => {
+test('without a word the same plan is sent without a guard', () => {
   expect(hex(armMessage(guarded(4)))).toBe(`01010500 01000000 00000000 ${REMOVAL}`.replace(/ /g, ''))
 })
 
-test('a unit that does not fit is our bug', () => {
+test('a unit beyond 65535 throws', () => {
   expect(() => withdrawMessage(65_536)).toThrow(RangeError)
 })
 

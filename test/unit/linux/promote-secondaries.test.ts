@@ -29,7 +29,7 @@ const step = (action: AddressStep['action'], text: string, prefixLength: number)
 const VIP = step('add', '192.0.2.100', 24)
 const eth0 = () => 'eth0'
 
-test('an address with a network sets the value once, and the end of the run puts it back', () => {
+test('an address with a network sets the value once, and the end of the run restores it', () => {
   const { secondaries, asked } = given({ all: '0', eth0: '0' })
   for (let i = 0; i < 3; i++) secondaries.prepare(VIP, eth0)
   expect(asked).toEqual(['2=1'])
@@ -62,7 +62,7 @@ test.each([
   expect(asked).toEqual([])
 })
 
-test('a value that cannot be read is set and never put back', () => {
+test('a value that cannot be read is set and never restored', () => {
   const { secondaries, asked } = given({})
   secondaries.prepare(VIP, eth0)
   secondaries.restore()

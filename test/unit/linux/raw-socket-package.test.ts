@@ -58,14 +58,14 @@ describe('texts of strerror', () => {
     expect(fake({ recv: throws(text) }).socket.receive(new Uint8Array(1))).toBe(-errno[code])
   })
 
-  test('what is set up says what failed', () => {
+  test('a failed set-up call names the system call', () => {
     const { socket } = fake({ setOption: throws('No such device') })
     expect(() => socket.setOption(1, 25, new Uint8Array(1))).toThrow('setsockopt: No such device')
     const failure = failureFrom(systemError(new Error('Operation not permitted'), 'socket'), 'open a raw socket')
     expect(failure.message).toBe('Cannot open a raw socket: CAP_NET_RAW is missing')
   })
 
-  test('a wrong argument is our bug', () => {
+  test('a wrong argument is thrown again', () => {
     const wrong = () => {
       throw new TypeError('Length argument must be an unsigned integer')
     }
@@ -74,7 +74,7 @@ describe('texts of strerror', () => {
 })
 
 describe('a socket', () => {
-  test('tells once a turn that there is something, and stays watched after an error', async () => {
+  test('a socket reports waiting packets once a turn, and stays watched after an error', async () => {
     const { asked, listeners, socket } = fake()
     const told: string[] = []
     socket.start(
@@ -92,7 +92,7 @@ describe('a socket', () => {
     expect(asked).toEqual(['pause false true'])
   })
 
-  test('closed: nothing is asked of the binding, which would open another one', async () => {
+  test('a closed socket does not call the binding, which would open another one', async () => {
     const { asked, listeners, socket } = fake()
     let told = 0
     socket.start(
@@ -111,7 +111,7 @@ describe('a socket', () => {
     expect(asked).toEqual(['close'])
   })
 
-  test('drops are what the kernel counts; one that does not tell is no error', () => {
+  test('drops are the count of the kernel, and a kernel without the count is no error', () => {
     expect(fake().socket.drops()).toBe(7)
     expect(fake({ getOption: throws('Protocol not available') }).socket.drops()).toBe(0)
   })
@@ -119,13 +119,13 @@ describe('a socket', () => {
 
 describe('whole packets', () => {
   const message = Uint8Array.of(0x31, 1, 2, 3)
-  test("IPv4: TTL 255, CS6, not to be fragmented; the checksum is the kernel's", () => {
+  test('an IPv4 packet has TTL 255, CS6 and DF, and leaves the checksum to the kernel', () => {
     const [source, destination] = [address('192.0.2.1'), address('224.0.0.18')]
     const packet = ipPacket({ source, destination, protocol: 112, message })
     expect(toHex(packet)).toBe('45c00018' + '00004000' + 'ff700000' + 'c0000201' + 'e0000012' + '31010203')
   })
 
-  test('IPv6: hop limit 255, traffic class CS6', () => {
+  test('an IPv6 packet has hop limit 255 and traffic class CS6', () => {
     const [source, destination] = [address('fe80::1'), address('ff02::12')]
     const packet = ipPacket({ source, destination, protocol: 112, message })
     const addresses = 'fe800000000000000000000000000001' + 'ff020000000000000000000000000012'
@@ -133,7 +133,7 @@ describe('whole packets', () => {
   })
 })
 
-describe('what an operator is told', () => {
+describe('the message for a missing package', () => {
   const missing = (text: string) => Object.assign(new Error(text), { code: 'MODULE_NOT_FOUND' })
   test.each([
     [missing("Cannot find module 'raw-socket'\nRequire stack:"), 'is not installed: npm install raw-socket'],

@@ -22,7 +22,7 @@ describe('a kernel stamp on the monotonic clock (ground rule 2)', () => {
     expect(receiveTime(stamp + OFFSET, clocks, { offset: OFFSET, emptyAt: 9_000 })).toBe(want)
   })
 
-  test('no stamp is now', () => {
+  test('a packet without a stamp counts as now', () => {
     expect(receiveTime(0, { monotonic: NOW, realtime: NOW + OFFSET }, { offset: OFFSET, emptyAt: 9_000 })).toBe(NOW)
   })
 })

@@ -35,13 +35,13 @@ function place(pid: number | 'self', { comm, raw, fds, exe }: Process): void {
 const HERE = [row('0070', 100), row('0070', 101), row('0001', 102)]
 const look = (own: readonly number[] = []) => vrrpSocketHolders(own, proc)
 
-test('nobody has one: nobody is looked at', () => {
+test('without a VRRP socket no process is read', () => {
   place('self', { comm: 'node', raw: [row('0001', 102)] })
   place(7, { comm: 'keepalived', raw: [row('0001', 102)] })
   expect(look()).toEqual({ holders: [], closed: [], unseen: 0 })
 })
 
-test('a process that has one is named, one that has another protocol is not, ours are left out', () => {
+test('a process with a VRRP socket is named, one with another protocol and our own are not', () => {
   place('self', { comm: 'node', raw: HERE })
   place(7, { comm: 'keepalived', raw: HERE, fds: ['/dev/null', 'socket:[100]', 'socket:[55]'] })
   place(8, { comm: 'ping', raw: HERE, fds: ['socket:[102]'] })
@@ -50,7 +50,7 @@ test('a process that has one is named, one that has another protocol is not, our
   expect(look([10])).toEqual({ holders: [{ pid: 7, name: 'keepalived' }], closed: [], unseen: 0 })
 })
 
-test('a process under another name is known by its binary', () => {
+test('a process with another name is recognised by its binary', () => {
   place('self', { comm: 'node', raw: HERE })
   place(7, { comm: 'vip', raw: HERE, fds: ['socket:[100]'], exe: '/usr/sbin/keepalived' })
   place(8, { comm: 'vrrpd', raw: HERE, fds: ['socket:[101]'], exe: '/usr/lib/frr/vrrpd' })
@@ -63,7 +63,7 @@ test('a process under another name is known by its binary', () => {
   ])
 })
 
-test('a keepalived that may not be looked at counts only in this network namespace', () => {
+test('a keepalived that may not be read counts only in this network namespace', () => {
   place('self', { comm: 'node', raw: HERE })
   place(7, { comm: 'keepalived_vrrp', raw: HERE })
   place(8, { comm: 'keepalived', raw: [row('0070', 900)] })
@@ -74,7 +74,7 @@ test('a keepalived that may not be looked at counts only in this network namespa
 const KEEPALIVED = { pid: 7, name: 'keepalived' }
 const NONE = { holders: [], closed: [], unseen: 0 }
 
-test('keepalived is a reason not to run, and says what to do', () => {
+test('keepalived is a reason not to run, and the message says what to do', () => {
   const { refusal, warnings, keepalived } = tell({ ...NONE, holders: [KEEPALIVED] })
   expect(refusal).toBe(
     'Cannot run: keepalived (pid 7) speaks VRRP in this network namespace: stop it first (systemctl disable --now keepalived), or take VRRP out of its configuration; --force runs beside it',
@@ -83,7 +83,7 @@ test('keepalived is a reason not to run, and says what to do', () => {
   expect(keepalived).toEqual([KEEPALIVED])
 })
 
-test('evidence that is not complete is not told as if it were', () => {
+test('incomplete evidence is reported as probable', () => {
   expect(tell({ ...NONE, closed: [KEEPALIVED], unseen: 2 }).refusal).toMatch(
     /^Cannot run: keepalived \(pid 7\) probably speaks VRRP in this network namespace \(it cannot be looked at,/,
   )
@@ -97,7 +97,7 @@ test('evidence that is not complete is not told as if it were', () => {
   })
 })
 
-test('another daemon of VRRP is a warning', () => {
+test('another VRRP daemon is a warning', () => {
   expect(tell({ ...NONE, holders: [{ pid: 8, name: 'vrrpd' }] })).toMatchObject({
     refusal: undefined,
     keepalived: [],
@@ -105,7 +105,7 @@ test('another daemon of VRRP is a warning', () => {
   })
 })
 
-test('who has the lock is named where it can be', () => {
+test('the holder of the lock is named if it can be seen', () => {
   expect(lockedWords({ pid: 9, uid: 1000 })).toMatch(/it holds the socket @holdfast: pid 9, user 1000\)$/)
   expect(lockedWords(undefined)).toMatch(/it holds the socket @holdfast\)$/)
 })

@@ -58,7 +58,7 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }))
 const explain = (options: Partial<ExplainOptions>) =>
   explainCommand({ ...ANSWERS_NOBODY, router: undefined, since: undefined, peers: [], json: false, ...options })
 
-test('tells whether the engine did the same, and then the story', async () => {
+test('explain --recording reports whether the engine acts the same, and then the story', async () => {
   const { exitCode, stderr, stdout } = await explain({ recording: files.a, peers: [files.b] })
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
   expect(stdout).toMatch(
@@ -67,7 +67,7 @@ test('tells whether the engine did the same, and then the story', async () => {
   expect(stdout).toMatch(/an operator had .* yield/)
 })
 
-test('as JSON: the story with the recordings', async () => {
+test('--json has the story and the recordings', async () => {
   const { stdout } = await explain({ recording: files.a, peers: [files.b], json: true, router: 'vip' })
   expect(JSON.parse(stdout)).toMatchObject({
     version: 1,
@@ -79,7 +79,7 @@ test('as JSON: the story with the recordings', async () => {
   })
 })
 
-test('--since counts from its end, however long ago that is', async () => {
+test('--since counts from the end of the recording', async () => {
   expect((await explain({ recording: files.a, since: '1ms' })).stdout).toContain(
     'Nothing has happened in the last 1ms.',
   )
@@ -87,7 +87,7 @@ test('--since counts from its end, however long ago that is', async () => {
   expect((await explain({ recording: files.a, since: 'once' })).exitCode).toBe(64)
 })
 
-test('--verify tells only that, with an exit status', async () => {
+test('--verify reports only the comparison, with an exit status', async () => {
   const well = await explain({ recording: files.b, verify: true })
   expect(well).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/the engine did the same \d+ things\n/) })
   const changed = await explain({ recording: files.changed, verify: true })
@@ -103,7 +103,7 @@ test.each([
   ['that is not there', () => join(directory, 'missing'), /ENOENT/],
   ['that is a folder', () => directory, /EISDIR|no regular file/],
   ['that is a journal', () => write('{"seq":1}'), /line 1: not a recording of holdfast run --record/],
-])('a file %s is a sentence, and exit status 1', async (_, path, words) => {
+])('a file %s causes a message and exit status 1', async (_, path, words) => {
   const { exitCode, stderr, stdout } = await explain({ recording: path() })
   expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' })
   expect(stderr).toMatch(words)
@@ -115,7 +115,7 @@ function write(text: string): string {
   return file
 }
 
-test('words that do not go together are a usage error', async () => {
+test('options that exclude each other are a usage error', async () => {
   expect(await main(['explain', '--verify'])).toBe(64)
   expect(await main(['run', '--record', '/tmp/none', '--record-limit', '3 apples'])).toBe(64)
   expect(await main(['run', '--record'])).toBe(64)

@@ -45,7 +45,7 @@ const becomesActive = (line: string) => line.includes('"kind":"transition"') && 
 const changed = (number: number, to: (line: string) => string) =>
   lines.map((line, i) => (i === number - 1 ? to(line) : line))
 
-test('as it is, it replays to the same', async () => {
+test('an unchanged recording replays without a difference', async () => {
   const replayed = await replayOf(lines)
   expect(wrongIn(replayed)).toEqual([])
   expect(replayed.turns).toBe(lines.filter((line) => line.startsWith('{"turn"')).length)
@@ -57,7 +57,7 @@ test('as it is, it replays to the same', async () => {
   ])
 })
 
-test('of an engine that did something else: the first line that differs, what it says and what it should', async () => {
+test('a changed action is reported with its line, its content and the expected content', async () => {
   const number = numberOf((line) => line.startsWith('{"out":"send"'))
   const { difference, events } = await replayOf(
     changed(number, (line) => line.replace('"to":"224.0.0.18"', '"to":"224.0.0.19"')),
@@ -71,7 +71,7 @@ test('of an engine that did something else: the first line that differs, what it
   expect(events).toEqual((await replayOf(lines)).events)
 })
 
-test('of an engine that did less, or more', async () => {
+test('a missing or additional action is reported', async () => {
   const number = numberOf(becomesActive)
   const less = await replayOf(lines.filter((_, i) => i !== number - 1))
   expect(less.difference?.replayed).toContain('"to":"Active"')
@@ -79,13 +79,13 @@ test('of an engine that did less, or more', async () => {
   expect(more.difference?.line).toBe(number + 1)
 })
 
-test('of an engine that was told something else', async () => {
+test('a changed input is reported at the first action that differs', async () => {
   const number = numberOf((line) => line.includes('"in":"packet"'))
   const { difference } = await replayOf(lines.filter((_, i) => i !== number - 1))
   expect(difference).toBeDefined()
 })
 
-test('with lines that are missing: it is replayed to there, and told to its end', async () => {
+test('a recording with a gap is replayed up to the gap, and its story continues to the end', async () => {
   const number = numberOf(becomesActive) - 5
   const { difference, events, gap, outputs } = await replayOf(changed(number, () => '{"gap":5}'))
   expect(difference).toBeUndefined()
@@ -94,8 +94,8 @@ test('with lines that are missing: it is replayed to there, and told to its end'
   expect(events.some((event) => event.kind === 'transition' && event.to === 'Active')).toBe(true)
 })
 
-describe('cut off', () => {
-  test('in the middle of a line, or of a turn: as far as it goes', async () => {
+describe('a recording that was cut off', () => {
+  test('is replayed as far as it goes, within a line or a turn', async () => {
     for (const end of [20, Math.floor(lines.length / 2), lines.length - 1]) {
       const before = lines.slice(0, end)
       const whole = await replayOf(before)
@@ -104,7 +104,7 @@ describe('cut off', () => {
     }
   })
 
-  test('its end says why where it is there', async () => {
+  test('reports the reason of its last line, if it has one', async () => {
     const { difference, end } = await replayOf([
       ...lines.slice(0, 500),
       '{"end":"the limit of 65536 octets was reached"}',
@@ -114,7 +114,7 @@ describe('cut off', () => {
   })
 })
 
-describe('what cannot be read is named with its line', () => {
+describe('an unreadable line is named with its number', () => {
   test.each([
     ['no JSON', '{"turn":1,"in":', 'this is no JSON'],
     ['of no kind that is known', '{"turn":1,"in":"dream"}', 'cannot read "in": "dream"'],
@@ -134,19 +134,19 @@ describe('what cannot be read is named with its line', () => {
     ['nothing', '', 'line 1: not a recording of holdfast run --record'],
     ['half of a first line', '{"recording":', 'line 1: this is no JSON'],
     ['of another format', '{"recording":99,"holdfast":"9.9.9","at":"2030-01-01T00:00:00.000Z"}', 'format 99'],
-  ])('%s is no recording', async (_, first, words) => {
+  ])('%s is refused as no recording', async (_, first, words) => {
     await expect(async () => replayOf([first])).rejects.toThrow(words)
   })
 })
 
-test('orders before there is an engine, and news that nobody waits for', async () => {
+test('an order before the engine exists, and an input without a listener, are differences', async () => {
   expect((await replayOf([HEADER, '{"turn":1,"in":"start"}'])).difference?.replayed).toContain('comes before "create"')
   expect((await replayOf([...lines, '{"turn":9999,"in":"timer","timer":77}'])).difference).toMatchObject({
     replayed: 'no listener for "timer"',
   })
 })
 
-test('of an engine that ended by an exception: it does so again', async () => {
+test('an engine that ended by an exception ends by it again', async () => {
   const crash = '{"turn":9999,"in":"news","event":{"kind":"link"},"now":[99999]}'
   const fact = { seq: 1, at: '2026-01-01T00:01:00.000Z', monotonicMs: 99_999, kind: 'crashed', error: 'TypeError: …' }
   const alone = await replayOf([...lines, crash])
@@ -159,7 +159,7 @@ test('of an engine that ended by an exception: it does so again', async () => {
   expect(onlyThen.difference?.replayed).toMatch(/^the engine throws: TypeError/)
 })
 
-test('what two sockets had waiting for one turn comes through each of them', async () => {
+test('packets that waited in two sockets for one turn come through each of them', async () => {
   const both = (priority: number) => ({
     version: 1,
     api: { listen: false },

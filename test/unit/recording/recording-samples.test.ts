@@ -13,20 +13,20 @@ const FOLDER = join(import.meta.dirname, '..', '..', 'samples', 'recordings')
 const files = readdirSync(FOLDER).filter((name) => name.endsWith('.jsonl'))
 const path = (name: string) => join(FOLDER, name)
 
-test('there are two, and small', () => {
+test('there are two small samples', () => {
   expect(files).toEqual(['r1.jsonl', 'r3.jsonl'])
   expect(files.map((name) => statSync(path(name)).size).reduce((one, other) => one + other)).toBeLessThan(200_000)
 })
 
 describe.each(files)('%s', (name) => {
-  test('the engine does it again', async () => {
+  test('the engine acts as recorded', async () => {
     const { report } = await readRecording(path(name))
     expect(report.matches, reportWords(report).join('\n')).toBe(true)
     expect(report).toMatchObject({ difference: null, gap: null, crash: null, end: 'the daemon has left' })
     expect(report.outputs).toBeGreaterThan(100)
   })
 
-  test('and would be found out if it did not', async () => {
+  test('a changed line is found as a difference', async () => {
     const lines = readFileSync(path(name), 'utf8').split('\n').slice(0, -1)
     const at = lines.findLastIndex((line) => line.includes('"kind":"transition"'))
     const other = lines.map((line, i) => (i === at ? line.replace('"vrid":51', '"vrid":52') : line))
@@ -34,7 +34,7 @@ describe.each(files)('%s', (name) => {
   })
 })
 
-test('a node that was Backup all the time tells the moves that it heard', async () => {
+test('the story of a node that stayed Backup has the moves that it received', async () => {
   const { stdout } = await explainCommand({
     ...{ socket: '/nowhere', file: '/nowhere', router: 'vip', since: undefined, json: true, peers: [] },
     recording: path('r3.jsonl'),
@@ -49,7 +49,7 @@ test('a node that was Backup all the time tells the moves that it heard', async 
   expect(told).toContainEqual(expect.stringMatching(/moved from 10\.77\.0\.12 to 10\.77\.0\.11, as \S+ heard/))
 })
 
-test('the story of both names what was done', async () => {
+test('the story of both nodes names the actions', async () => {
   const { stdout } = await explainCommand({
     ...{ socket: '/nowhere', file: '/nowhere', router: 'vip', since: undefined, json: true },
     recording: path('r1.jsonl'),

@@ -70,14 +70,14 @@ function message(password: string, type = AUTH_SIMPLE): Uint8Array {
 const passwordIn = (bytes: Uint8Array): string => Buffer.from(bytes.subarray(12)).toString('latin1').replace(/\0+$/, '')
 
 describe('a configuration', () => {
-  test('has none of its secrets left, and everything else', () => {
+  test('contains no secret, and everything else', () => {
     const hidden = JSON.stringify(new Secrets().config(config()))
     expect(HIDDEN.filter((secret) => hidden.includes(secret))).toEqual([])
     for (const kept of ['/bin/check', '/bin/told', 'localhost:6443', 'hooks.example', 'authorization'])
       expect(hidden).toContain(kept)
   })
 
-  test('has one word for one secret', () => {
+  test('has one replacement for one secret', () => {
     const read: unknown = new Secrets().config(config())
     expect(read).toMatchObject({
       virtualRouters: [
@@ -95,7 +95,7 @@ describe('a packet of version 2', () => {
   const secrets = new Secrets()
   secrets.config(config())
 
-  test('has the word for its password, under a checksum that holds', () => {
+  test('has the replacement of its password, and a right checksum stays right', () => {
     const hidden = secrets.packet(message('s3cr3tpw'))
     expect(passwordIn(hidden)).toBe('pass-1')
     expect(checksumHolds(wordSum(hidden))).toBe(true)
@@ -103,20 +103,20 @@ describe('a packet of version 2', () => {
     expect(Buffer.from(hidden).toString('hex')).toBe(Buffer.from(message('pass-1')).toString('hex'))
   })
 
-  test('with a checksum that did not hold has one that does not', () => {
+  test('with a wrong checksum keeps a wrong checksum', () => {
     const wrong = message('s3cr3tpw')
     wrong[7] = (wrong[7] ?? 0) ^ 1
     expect(checksumHolds(wordSum(secrets.packet(wrong)))).toBe(false)
   })
 
-  test('behind an IPv4 header is found', () => {
+  test('is found behind an IPv4 header', () => {
     const packet = Uint8Array.from([0x46, ...new Array<number>(23).fill(0), ...message('another')])
     const hidden = secrets.packet(packet, messageStart('ipv4', packet))
     expect(passwordIn(hidden.subarray(24))).toBe('pass-2')
     expect(Buffer.from(packet).toString('latin1'), 'the packet itself is left as it is').toContain('another')
   })
 
-  test('of somebody else, or of the wrong length, gives nothing away either', () => {
+  test('of another sender, or of a wrong length, contains no password', () => {
     for (const bytes of [
       message('stranger'),
       Uint8Array.from([...message('stranger'), 0x78, 0x79]),
@@ -129,13 +129,13 @@ describe('a packet of version 2', () => {
     }
   })
 
-  test('without one is the same', () => {
+  test('without a password is unchanged', () => {
     const bytes = message('')
     expect(secrets.packet(bytes)).toBe(bytes)
   })
 })
 
-test('version 3 is the same', () => {
+test('a packet of version 3 is unchanged', () => {
   const bytes = Uint8Array.from([0x31, 1, 100, 1, 0, 100, 0x12, 0x34, 10, 0, 0, 1])
   expect(new Secrets().packet(bytes)).toBe(bytes)
 })
