@@ -1,6 +1,6 @@
 /**
- * argv in, exit status out. The only place that ends the process; everything else returns. Nothing is imported before
- * the version of Node is known to be one that can.
+ * Passes the arguments to the program and its exit status to the process. Only this file ends the process. It imports
+ * nothing before it has checked the version of Node.
  */
 const OLDEST = [20, 19]
 
@@ -10,5 +10,6 @@ if (major < (OLDEST[0] ?? 0) || (major === OLDEST[0] && minor < (OLDEST[1] ?? 0)
   process.exit(1)
 }
 
-// No await out here: the bundle is CommonJS (docs/adr/0038). What goes wrong is nobody's to catch, and ends the process.
+// There is no await at the top level, because the bundle is CommonJS (docs/adr/0038). An error is not caught here, and
+// ends the process.
 void import('./cli/program.ts').then(async ({ main }) => process.exit(await main(process.argv.slice(2))))

@@ -1,7 +1,8 @@
 /**
- * `holdfast check FILE…`: every problem, warning and note of a configuration, YAML or keepalived's, one line each, in
- * reading order, and what its health checks come to. Returns what is to be printed instead of printing it. With a node it
- * also says what that node makes of the file. Warnings fail with --strict alone, notes never.
+ * `holdfast check FILE…`: prints every problem, warning and note of YAML or keepalived configurations, one line each,
+ * in reading order. It also prints the effective priorities that the health checks give. With a node (`--node`), the
+ * file is checked against that node's interfaces and addresses. Returns the output instead of printing it. Warnings
+ * fail with --strict only; notes never fail.
  */
 import { readFileSync } from 'node:fs'
 import { EXIT } from '../app/exit-code.ts'
@@ -18,21 +19,21 @@ import { presetReport, priorityReport } from './priority-report.ts'
 
 export type CheckOptions = {
   readonly json?: boolean
-  /** In keepalived's language, whatever it looks like. */
+  /** Reads the file as keepalived's configuration, even if it does not look like one. */
   readonly keepalived?: boolean
   /** Also check against the addresses and interfaces of a node. */
   readonly node?: NodeView
-  /** Standard input, for the file -. */
+  /** Reads standard input, for the file `-`. */
   readonly stdin?: () => string
-  /** Warnings are failures. */
+  /** Whether warnings are failures. */
   readonly strict?: boolean
-  /** What else is to be said of that node: it is not the file's fault, but `run` will stumble over it. */
+  /** Warnings about the node that are no fault of the file but would affect `run`. */
   readonly beside?: readonly string[]
 }
 
 export const STDIN = '-'
 
-/** The answer of one file, and with --json of several a list of answers. */
+/** Returns the output for all files. With --json, several files give a list. */
 export async function checkFiles(files: readonly string[], options: CheckOptions): Promise<CommandResult> {
   const answers: Checked[] = []
   for (const file of files) answers.push(await checked(file, options))
@@ -66,7 +67,7 @@ async function checked(path: string, options: CheckOptions): Promise<Checked> {
   if ('config' in parsed) problems.push(...(await scriptProblems(parsed.config, parsed.locate)))
   for (const message of options.beside ?? [])
     problems.push({ file, line: 0, column: 0, path: '', message, severity: 'warning' })
-  // Positions of one file; those of the node's view may lie between the others.
+  // Sort by position: problems that the node check found may lie between the others.
   problems.sort(byPosition)
   const told = 'config' in parsed ? [...parsed.notes, ...(advice?.notes ?? [])].sort(byPosition).map(formatProblem) : []
   const notes = [...told, ...('config' in parsed ? presetReport(parsed.config) : [])]
@@ -80,7 +81,7 @@ async function checked(path: string, options: CheckOptions): Promise<Checked> {
   const verdict = failed
     ? wrong
       ? []
-      : [`${file}: ${count(warnings)}, and --strict allows none`]
+      : [`${file}: ${count(warnings)}; --strict allows none`]
     : [`${file}: ok${warnings === 0 ? '' : `, ${count(warnings)}`}`, ...priorityReport(tables), ...notes]
   return { failed, lines: [...problems.map(formatProblem), ...verdict], answer }
 }
@@ -89,7 +90,7 @@ const nameOf = (file: string): string => (file === STDIN ? 'standard input' : fi
 
 const standardInput = () => readFileSync(0, 'utf8')
 
-/** In whichever language it is written. Read once: it may be a pipe. */
+/** Loads a file in the language that it is written in. Reads it only once, because it may be a pipe. */
 export function loadWritten(file: string, isKeepalived: boolean, stdin = standardInput): AnyConfig {
   const name = nameOf(file)
   let text: string

@@ -1,6 +1,6 @@
 /**
- * What all commands of the command line share: the form of a result, how a command is registered, and the options that
- * several of them have. A command's options and help are in commands/, its work in the file that commands/ loads.
+ * Types and options that all commands share: the result of a command, its registration, and common options. The options
+ * and help of a command are in commands/; its work is in the file that commands/ loads.
  */
 import { type Command, Option } from 'commander'
 import { EXIT } from '../app/exit-code.ts'
@@ -8,12 +8,15 @@ import { EXIT } from '../app/exit-code.ts'
 /** Result of a command: its output and its exit status. */
 export type CommandResult = { readonly exitCode: number; readonly stdout: string; readonly stderr: string }
 
-/** Takes the result of a command that has ended; a number is the exit status of a command that has printed its output. */
+/**
+ * Receives the result of a command that has ended. A number is the exit status of a command that has already printed
+ * its output.
+ */
 export type End = (result: CommandResult | number) => void
 
 /**
- * Adds a command to the program. Every start of `holdfast run` executes it, so it imports nothing of the command's work:
- * the action loads that.
+ * Adds a command to the program. Every start of `holdfast run` executes this function. It therefore imports none of the
+ * command's work; the action loads it.
  */
 export type Register = (program: Command, end: End) => void
 
@@ -25,7 +28,7 @@ export const socketOption = (): Option =>
 /** Collects the values of an option that may be repeated. */
 export const repeated = (value: string, before: readonly string[] = []): string[] => [...before, value]
 
-/** Returns the result of a command whose options contradict each other. */
+/** Returns the result of a command that was called with wrong options. */
 export const usage = (message: string): CommandResult => ({
   exitCode: EXIT.usage,
   stdout: '',

@@ -1,6 +1,7 @@
 /**
- * `holdfast configure`: a complete configuration for an engine that was started with --managed; what it changed, or what
- * is wrong with it, in lines. The engine decides and keeps what it had when it cannot; this file only sends and tells.
+ * `holdfast configure`: hands a complete configuration to an engine that was started with --managed. Prints the
+ * changes, or the problems of the configuration. The engine decides; if it refuses, it keeps the configuration in
+ * force. This file only sends the text and prints the answer.
  */
 import { readFileSync } from 'node:fs'
 import type { HandOverAnswer } from '../app/configuration/reload-answer.ts'
@@ -10,7 +11,7 @@ import type { CommandResult } from './command.ts'
 import { refused, unreachable } from './control-client.ts'
 import { reloadLines } from './reload.ts'
 
-/** Longer than the engine gives two texts to be read, and a disk to write one. */
+/** Timeout in milliseconds. It exceeds the time that the engine allows for reading two texts and writing one. */
 const TIMEOUT = 30_000
 const STDIN = '-'
 
@@ -38,7 +39,10 @@ export async function configureCommand(file: string, options: ConfigureOptions):
   }
 }
 
-/** 200, 409 and 422: a HandOverAnswer as JSON; otherwise words. Rejects with Error when nobody answers. */
+/**
+ * Sends the text to the engine. With status 200, 409 and 422 the answer is a HandOverAnswer as JSON, otherwise plain
+ * text. Rejects with Error if the engine does not answer.
+ */
 export function handOver(
   socket: string,
   text: string,
@@ -52,7 +56,12 @@ function lines(answer: HandOverAnswer, name: string): string[] {
   const known = (answer.ok ? answer.warnings : answer.problems).map((problem) => ({ ...problem, file: name }))
   if (!answer.ok) return reloadLines({ ...answer, file: name, problems: known }, 'hand over')
   const told = reloadLines({ ...answer, file: name, warnings: known }, 'handed over')
-  return answer.kept ? told : [...told, `warning: it is in force, and a restart would lose it: ${answer.notKept ?? ''}`]
+  return answer.kept
+    ? told
+    : [
+        ...told,
+        `warning: the configuration is in force but not stored, so a restart would lose it: ${answer.notKept ?? ''}`,
+      ]
 }
 
 const nameOf = (file: string): string => (file === STDIN ? 'standard input' : file)

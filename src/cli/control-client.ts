@@ -1,12 +1,12 @@
-/** What a command prints, and with which exit status it ends, when the daemon cannot be reached or refuses. */
+/** Results of a command when the daemon cannot be reached or refuses a request. */
 import { EXIT } from '../app/exit-code.ts'
 import type { CommandResult } from './command.ts'
 
-/** For who is asked to understand it at night. */
+/** Likely cause for each error code of the connection. */
 const WHAT_IT_MEANS: Readonly<Record<string, string>> = {
-  ENOENT: ' (it does not run, or has another runDirectory: --socket)',
-  ECONNREFUSED: ' (it has died, or starts just now)',
-  EACCES: ' (only root and the user of the daemon may ask)',
+  ENOENT: ' (the daemon does not run, or has another runDirectory: give its socket with --socket)',
+  ECONNREFUSED: ' (the daemon has died, or is still starting)',
+  EACCES: ' (only root and the user of the daemon have access)',
   ETIMEDOUT: ' (the process is running but not responding: frozen or no CPU)',
 }
 
@@ -20,7 +20,7 @@ export function unreachable(socket: string, error: unknown): CommandResult {
   }
 }
 
-/** The daemon is there and says no. */
+/** Returns the result for a request that the daemon refused. */
 export const refused = (message: string): CommandResult => ({
   exitCode: EXIT.failure,
   stdout: '',

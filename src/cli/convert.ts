@@ -1,7 +1,7 @@
 /**
- * `holdfast convert FILE`: a keepalived file as YAML with the same configuration. What is wrong goes to standard error,
- * what was not carried over stands in comments of the YAML itself, where the next reader finds it. Returns what is to be
- * printed. This file does not know keywords.
+ * `holdfast convert FILE`: prints a keepalived file as YAML with the same configuration. Problems go to standard error.
+ * Keywords that are not carried over become comments in the YAML. Returns the output instead of printing it. This file
+ * knows no keywords.
  */
 
 import { EXIT } from '../app/exit-code.ts'
@@ -18,7 +18,8 @@ export async function convertCommand(file: string, configId?: string): Promise<C
   const text = (found: readonly Problem[]) => found.map((problem) => `${formatProblem(problem)}\n`).join('')
   if ('problems' in read || 'problems' in read.parsed)
     return { exitCode: EXIT.configuration, stdout: '', stderr: text(problems) }
-  // Of this node, which may not be the one that will run it: nothing of that is in the YAML.
+  // These problems concern this node, which may not be the one that runs the configuration. So they are not in the
+  // YAML.
   const stderr = text(await scriptProblems(read.parsed.config, read.parsed.locate))
   return { exitCode: EXIT.ok, stdout: conversionText(file, read), stderr }
 }

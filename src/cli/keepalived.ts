@@ -1,7 +1,7 @@
 /**
- * `keepalived`: what bin/holdfast is when it is started under that name (or as `holdfast keepalived`): keepalived's
- * flags, answers and exit statuses in front of the daemon that `holdfast run -f` starts. Decided here: what each order
- * of the command line leads to (docs/adr/0030). Refuses to know the flags and the file.
+ * `holdfast keepalived`, also under the program name `keepalived`: accepts keepalived's flags and gives its answers and
+ * exit statuses. It starts the daemon as `holdfast run -f` does. Decided here: what each request on the command line
+ * does (docs/adr/0030). This file knows neither the flags nor the configuration file.
  */
 import { closeSync, constants, openSync, writeSync } from 'node:fs'
 import { EXIT } from '../app/exit-code.ts'
@@ -9,16 +9,16 @@ import { VERSION } from '../app/version.ts'
 import { keepalivedTest } from '../keepalived/config-test.ts'
 import { type KeepalivedOrder, keepalivedHelp, keepalivedOrder, type RunOrder, SIGNALS } from '../keepalived/flags.ts'
 
-/** Whose file and whose flags these are: tools that ask look for a number that they know. */
+/** Version of keepalived whose file and flags are implemented. Tools read this number. */
 const SPOKEN = '2.2.7'
 const PID_FILES = { pidFile: '/run/keepalived.pid', vrrpPidFile: '/run/vrrp.pid' }
-/** Where a cluster's monitor looks for it. */
+/** Path at which the monitor of an OpenShift node expects the socket. */
 const SOCKET = '/var/run/keepalived/keepalived.sock'
 const FIRST_PROCESS = 1
 /** Exit status of keepalived 2.2.7 at a configuration that it refuses (KEEPALIVED_EXIT_CONFIG). */
 const REFUSED = 2
 
-/** Returns the exit status. */
+/** Executes a command line of keepalived. Returns the exit status. */
 export async function keepalivedCommand(argv: readonly string[]): Promise<number> {
   return carryOut(keepalivedOrder(argv))
 }
@@ -26,13 +26,13 @@ export async function keepalivedCommand(argv: readonly string[]): Promise<number
 async function carryOut(order: KeepalivedOrder): Promise<number> {
   switch (order.do) {
     case 'refuse':
-      process.stderr.write(`keepalived: ${order.message}\n(this is holdfast ${VERSION}; --help shows what it takes)\n`)
+      process.stderr.write(`keepalived: ${order.message}\n(this is holdfast ${VERSION}; --help shows its flags)\n`)
       return EXIT.failure
     case 'help':
       process.stderr.write(keepalivedHelp())
       return EXIT.ok
     case 'version':
-      process.stderr.write(`Keepalived v${SPOKEN} is what this speaks: it is holdfast ${VERSION} in its place\n`)
+      process.stderr.write(`Keepalived v${SPOKEN} (compatible; this is holdfast ${VERSION})\n`)
       return EXIT.ok
     case 'signum': {
       const number = SIGNALS[order.name]
@@ -62,7 +62,7 @@ async function run(order: RunOrder): Promise<number> {
       reading: { configId, allFiles, api },
       pidFile: order.pidFile ?? PID_FILES.pidFile,
       vrrpPidFile: order.vrrpPidFile ?? PID_FILES.vrrpPidFile,
-      // Where the container has a script around its keepalived, the socket is that script's.
+      // If the parent is not PID 1, a script of the container serves that socket itself.
       socket: order.socket ?? (process.ppid === FIRST_PROCESS ? SOCKET : undefined),
       warnings,
     },
@@ -70,7 +70,7 @@ async function run(order: RunOrder): Promise<number> {
   return status === EXIT.configuration ? REFUSED : status
 }
 
-/** Like keepalived: added to what is there. Not through a link that somebody has put in its place. */
+/** Appends text to a file, as keepalived does. Does not follow a symbolic link. */
 function append(file: string, text: string): void {
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW
   const descriptor = openSync(file, flags, 0o644)

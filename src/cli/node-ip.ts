@@ -1,7 +1,7 @@
 /**
- * `holdfast node-ip show | set | explain`, in the place of runtimecfg's: which address is the node's own, said, written down
- * for all who read it, or explained address by address. Decided here: when to look again, and that what is written is
- * whole. The choice is kubernetes/node-ip's.
+ * `holdfast node-ip show | set | explain`, in place of runtimecfg's command: prints the node's own address, writes it
+ * to the files that other programs read, or explains the choice for each address. Decided here: when the tables are
+ * read again, and that files are replaced atomically. The address is chosen in cluster/decisions/node-ip.
  */
 
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -17,7 +17,7 @@ import type { CommandResult } from './command.ts'
 import { readNodeTables } from './node-tables.ts'
 
 export type NodeIpOptions = {
-  /** VIPs; a hint among them comes first. */
+  /** VIPs. A hint among them comes first. */
   readonly values: readonly string[]
   readonly retryOnFailure?: boolean
   readonly preferIpv6?: boolean
@@ -25,14 +25,17 @@ export type NodeIpOptions = {
   readonly userManagedLb?: boolean
   readonly platform: string
   readonly hintFile: string
-  /** Where the files are; the kernel is always this machine's. */
+  /** Folder of the files. Addresses are always those of this machine. */
   readonly root: string
   readonly json?: boolean
 }
 
-/** Seconds. An IPv6 address is usable when duplicate address detection has ended, mostly after one. */
+/**
+ * Seconds between two reads while the address is tentative. IPv6 duplicate address detection mostly ends after one
+ * second.
+ */
 const TENTATIVE_PAUSE = 1
-/** When it has found another host it never ends. */
+/** Seconds after which a tentative address is an error. Detection that found another host never ends. */
 const LONGEST_TENTATIVE = 10
 const FIRST_PAUSE = 2
 const LONGEST_PAUSE = 300
@@ -52,7 +55,7 @@ export async function nodeIpCommand(
   if (action === 'set') {
     const known = knownPrimary(options.root)
     if (known !== undefined)
-      return say(`${known} was chosen before (${join(options.root, PRIMARY)}): nothing changes\n`)
+      return say(`${known} was chosen earlier in this boot (${join(options.root, PRIMARY)}); nothing changed\n`)
   }
   const selection = await selected(question.wishes, options.retryOnFailure === true)
   if (selection === undefined) return unread()
@@ -66,7 +69,7 @@ export async function nodeIpCommand(
 function questionOf(options: NodeIpOptions): Question | string {
   const values = options.values.map(parseAddress)
   const wrong = values.indexOf(undefined)
-  if (wrong >= 0) return `Cannot use "${options.values[wrong]}": it is no IP address`
+  if (wrong >= 0) return `"${options.values[wrong]}": not an IP address`
   const file = join(options.root, options.hintFile)
   const hint = hintIn([
     { name: 'the environment', words: process.env },
@@ -74,7 +77,7 @@ function questionOf(options: NodeIpOptions): Question | string {
   ])
   if (typeof hint === 'string') return hint
   const given = values.flatMap((value) => value ?? [])
-  // MCO's unit passes the hint in front of the VIPs.
+  // The service of the Machine Config Operator passes the hint before the VIPs.
   const isHinted = hint.addresses.every((address, i) => given[i] === address)
   const wishes = {
     hints: hint.addresses,
@@ -91,7 +94,10 @@ function look(wishes: Wishes): { selection: Selection; tentative: readonly Addre
   return { selection: selectNodeAddresses(tables.view, wishes), tentative: tables.tentative }
 }
 
-/** Undefined: the kernel's tables could not be read; without an address: there is none, and nobody wanted to wait; a string: why not. */
+/**
+ * Returns the selection; a text if its address cannot be used. `undefined` if the kernel's tables could not be read.
+ * Waits for an address if `patient` is true, otherwise the selection may be empty.
+ */
 async function selected(wishes: Wishes, patient: boolean): Promise<Selection | string | undefined> {
   for (let pause = FIRST_PAUSE, tentative = 0; ; ) {
     const seen = look(wishes)
@@ -99,12 +105,12 @@ async function selected(wishes: Wishes, patient: boolean): Promise<Selection | s
     if (first !== undefined && seen?.tentative.includes(first) === true) {
       tentative += TENTATIVE_PAUSE
       if (!patient && tentative > LONGEST_TENTATIVE)
-        return `${first} is still tentative: it cannot be used, perhaps another host has it`
+        return `${first} is still tentative, so it cannot be used; perhaps another host has it`
       await sleep(TENTATIVE_PAUSE * 1_000)
       continue
     }
     if (first !== undefined || !patient) return seen?.selection
-    process.stderr.write(`holdfast: no address yet: another look in ${pause} s\n`)
+    process.stderr.write(`holdfast: no usable address yet; next attempt in ${pause} s\n`)
     await sleep(pause * 1_000)
     pause = Math.min(2 * pause, LONGEST_PAUSE)
   }
@@ -121,7 +127,7 @@ function set(selection: Selection, { wishes }: Question, options: NodeIpOptions)
   const lines = []
   let warnings: readonly string[] = []
   try {
-    // The primary address announces the choice, so it is written when all else has succeeded.
+    // The file of the primary address announces the choice, so it is written last.
     if (options.root === '/' && selection.link !== undefined) warnings = forward(selection.link, selection.chosen)
     for (const file of files) {
       const done = put(options.root, file)
@@ -132,14 +138,14 @@ function set(selection: Selection, { wishes }: Question, options: NodeIpOptions)
     return {
       exitCode: EXIT.failure,
       stdout: '',
-      stderr: `holdfast: Cannot write down ${selection.chosen[0]}: ${reason}\n`,
+      stderr: `holdfast: Cannot store the address ${selection.chosen[0]}: ${reason}\n`,
     }
   }
   const stdout = [selection.chosen.join(' '), ...lines].map((line) => `${line}\n`).join('')
   return { ...say(stdout), stderr: warnings.map((warning) => `holdfast: ${warning}\n`).join('') }
 }
 
-/** What was done, or undefined: it was so already. */
+/** Writes or removes a file. Returns what was done, `undefined` if nothing had to change. */
 function put(root: string, { path, content }: NodeFile): string | undefined {
   const file = join(root, path)
   const there = textOf(file)
@@ -149,18 +155,18 @@ function put(root: string, { path, content }: NodeFile): string | undefined {
     return `removed ${file}`
   }
   mkdirSync(dirname(file), { recursive: true, mode: 0o755 })
-  // Whoever reads it reads one or the other, never half.
+  // A reader sees the old or the new file, never a part.
   const next = `${file}.holdfast-new`
   writeFileSync(next, content, { mode: 0o644 })
-  // The umask of whoever runs this is not that of its readers.
+  // The umask of this process must not hide the file from its readers.
   chmodSync(next, 0o644)
   renameSync(next, file)
   return `wrote ${file}`
 }
 
 /**
- * Turns forwarding over this link on, for OVN and the redirects of the VIPs. Returns why it stays off: a container may have
- * a read-only /proc/sys. Throws on any other failure.
+ * Enables forwarding on this link, for OVN and for redirects of the VIPs. Returns warnings if it cannot: a container
+ * may have a read-only /proc/sys. Throws on any other failure.
  */
 function forward(link: string, chosen: readonly Address[]): readonly string[] {
   const warnings = new Set<string>()
@@ -177,7 +183,10 @@ function forward(link: string, chosen: readonly Address[]): readonly string[] {
   return [...warnings]
 }
 
-/** Upstream does not take what ends in a newline for an address, and chooses again. */
+/**
+ * Returns the address that an earlier call stored. The original program ignores a file that ends in a newline and
+ * chooses again.
+ */
 const knownPrimary = (root: string): Address | undefined => parseAddress(textOf(join(root, PRIMARY))?.trim() ?? '')
 
 function textOf(file: string): string | undefined {
@@ -215,5 +224,5 @@ function explain(selection: Selection, { wishes, hint }: Question, options: Node
 const NOBODY = 'no address: none in the network of a hint or VIP, none on a link with a default route'
 const say = (stdout: string): CommandResult => ({ exitCode: EXIT.ok, stdout, stderr: '' })
 const fail = (text: string): CommandResult => ({ exitCode: EXIT.failure, stdout: '', stderr: `holdfast: ${text}\n` })
-const nobody = (): CommandResult => fail(`${NOBODY} (holdfast node-ip explain tells of each)`)
+const nobody = (): CommandResult => fail(`${NOBODY} (holdfast node-ip explain shows the reason for each address)`)
 const unread = (): CommandResult => fail("Cannot read the kernel's links, addresses and routes")

@@ -1,4 +1,4 @@
-/** This node as the choice of its address looks at it: links, their addresses and the routes, out of the kernel's tables. */
+/** Reads links, addresses and routes of this node from the kernel, as the choice of the node's address needs them. */
 import type { NodeView } from '../cluster/decisions/node-ip/selection.ts'
 import { openClock } from '../linux/clock.ts'
 import { loadNative } from '../linux/native.ts'
@@ -6,10 +6,13 @@ import { openRequestSocket } from '../linux/netlink/socket.ts'
 import { readAddresses, readLinks, readRoutes } from '../linux/tables.ts'
 import type { Address } from '../wire/address.ts'
 
-/** `tentative`: nothing can be bound to these yet, duplicate address detection still runs. */
+/** `tentative`: addresses that cannot be bound yet, because duplicate address detection still runs. */
 export type NodeTables = { readonly view: NodeView; readonly tentative: readonly Address[] }
 
-/** Undefined when the kernel gave no complete answer; the tables change faster than they can be read. */
+/**
+ * Returns the tables. `undefined` if the kernel gave no complete answer, because the tables changed faster than they
+ * could be read.
+ */
 export function readNodeTables(): NodeTables | undefined {
   const native = loadNative()
   const requests = openRequestSocket(native, openClock(native))

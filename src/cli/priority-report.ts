@@ -1,6 +1,6 @@
 /**
- * The effective priorities of a configuration as a person reads them: one small table a router, and what nobody can see
- * by HTTP where a preset is used. Decided here: the layout. Refuses to know how a priority comes about.
+ * Prints the effective priorities of a configuration: one table for each router, and the limits of presets. Decided
+ * here: the layout. This file does not know how a priority is computed.
  */
 
 import { MOST_INDEPENDENT, type PriorityTable } from '../config/advice/priority-table.ts'
@@ -27,20 +27,23 @@ export function priorityReport(tables: readonly TrackReport[]): readonly string[
       ...(complete
         ? []
         : [
-            `  ${independent} results are independent of each other and ${MOST_INDEPENDENT} are shown in full: ` +
-              'above are all up, each one down alone, and all down',
+            `  ${independent} results are independent, and at most ${MOST_INDEPENDENT} are shown in full: ` +
+              'the rows are all up, each one down alone, and all down',
           ]),
     ]
   })
 }
 
-/** Weight 0 makes a fault of what a file holds, and adds none of it. */
+/**
+ * Returns the line of a file check. With weight 0 the number in the file causes a fault; otherwise it changes the
+ * priority.
+ */
 const fileLine = ({ name, weight, reverse }: PriorityTable['files'][number]): string => {
-  if (weight !== 0) return `  and what the file of "${name}" holds, times ${weight}`
-  return `  FAULT while the file of "${name}" holds ${reverse ? '0, or is empty or missing' : 'anything but 0'}`
+  if (weight !== 0) return `  plus the number in the file of "${name}", times ${weight}`
+  return `  FAULT while the file of "${name}" contains ${reverse ? '0, or is empty or missing' : 'anything but 0'}`
 }
 
-/** Once for each preset, whoever uses it. */
+/** Returns the notes of each preset once, however many routers use it. */
 export function presetReport({ virtualRouters, syncGroups }: Config): readonly string[] {
   const used = [...virtualRouters, ...syncGroups].flatMap(({ preset }) => preset ?? [])
   return [...new Set(used)].flatMap((name) => presetNotes(name).map((note) => `preset ${name}: ${note}`))

@@ -1,6 +1,7 @@
 /**
- * The command line: arguments to a command, its result to output and exit status. Each command registers itself
- * (commands/); its work is loaded when it is called, because `run` must not pay for the others.
+ * The command line: finds the command for the arguments, and turns its result into output and an exit status. Each
+ * command registers itself (commands/). Its work is loaded when it is called, so `run` does not load the other
+ * commands.
  */
 import { Command, CommanderError } from 'commander'
 import { EXIT } from '../app/exit-code.ts'
@@ -25,7 +26,7 @@ import { registerStop } from './commands/stop.ts'
 import { registerVrid } from './commands/vrid.ts'
 import { registerYield } from './commands/yield.ts'
 
-/** In the order of the help. */
+/** Commands in the order of the help. */
 const COMMANDS: readonly Register[] = [
   ...[registerRun, registerCheck, registerConvert],
   ...[registerStatus, registerEvents, registerExplain],
@@ -36,14 +37,14 @@ const COMMANDS: readonly Register[] = [
 
 const agent = async (argv: readonly string[]) => (await import('./agent/agent.ts')).agentCommand(argv)
 
-/** Commands that read their own flags, because these are another program's. */
+/** Commands whose flags are those of another program, so they parse the arguments themselves. */
 const OWN_FLAGS: Readonly<Record<string, (argv: readonly string[]) => Promise<CommandResult | number>>> = {
   keepalived: async (argv) => (await import('./keepalived.ts')).keepalivedCommand(argv),
   agent,
   dynkeepalived: agent,
 }
 
-/** Commands that change nothing. No other one is suggested for a misspelt word. */
+/** Commands that change nothing. Only these are suggested for a misspelt command. */
 const HARMLESS = ['check', 'convert', 'status', 'events', 'explain', 'capture', 'doctor', 'simulate', 'vrid', 'schema']
 
 const AFTER_HELP = `
@@ -88,7 +89,7 @@ function programWith(end: End): Command {
     .showHelpAfterError('(holdfast --help shows the commands)')
     .addHelpText('after', AFTER_HELP)
   for (const register of COMMANDS) register(program, end)
-  // Last: the commands have been made by now and keep suggesting options.
+  // This call comes last. The commands exist already and keep their suggestions for options.
   program.showSuggestionAfterError(false)
   return program
 }
@@ -105,7 +106,10 @@ async function suggestCommand(word: string): Promise<void> {
   if (meant !== undefined) process.stderr.write(`(Did you mean ${meant}?)\n`)
 }
 
-/** Returns whether the machine is the cause (no addon for it, a failed system call): one line. A bug has its stack. */
+/**
+ * Returns whether the machine caused the error: no native addon, or a failed system call. Such an error is printed in
+ * one line, without a stack.
+ */
 function isSystemFailure(error: unknown): error is Error {
   return error instanceof Error && (('code' in error && error.code === 'ERR_NATIVE_ADDON') || 'syscall' in error)
 }

@@ -1,6 +1,7 @@
 /**
- * `holdfast reload`: the daemon reads its file again; what that changed, or what is wrong with the file, in lines. The
- * daemon decides and keeps what it had when it cannot; this file only asks and tells.
+ * `holdfast reload`: makes the daemon read its file again, and prints the changes or the problems of the file. The
+ * daemon decides; if it refuses, it keeps the configuration in force. This file only sends the request and prints the
+ * answer.
  */
 
 import type { ReloadAnswer } from '../app/configuration/reload-answer.ts'
@@ -11,10 +12,10 @@ import { ask } from '../files/control-client.ts'
 import type { CommandResult } from './command.ts'
 import { refused, unreachable } from './control-client.ts'
 
-/** Longer than the daemon gives two files to be read. */
+/** Timeout in milliseconds. It exceeds the time that the daemon allows for reading two files. */
 const TIMEOUT = 30_000
 
-/** `dryRun`: only what would change. */
+/** `dryRun`: only reports what would change. */
 export type ReloadOptions = { readonly json: boolean; readonly dryRun?: boolean }
 
 export async function reloadCommand(socket: string, options: ReloadOptions): Promise<CommandResult> {
@@ -37,7 +38,7 @@ export async function reloadCommand(socket: string, options: ReloadOptions): Pro
   }
 }
 
-/** `way`: how it came, as the last line names it. */
+/** Returns the lines of an answer. `way` is the verb of the last line if the configuration was handed over. */
 export function reloadLines(answer: ReloadAnswer, way?: 'hand over' | 'handed over'): string[] {
   if (!answer.ok) {
     const { file, reason, problems } = answer

@@ -1,6 +1,6 @@
 /**
- * `holdfast schema`: the JSON Schemas of what people and programs exchange with the daemon: its configuration, for editors,
- * and the answers of its API. They are made from the schemas that `run` and the API use.
+ * `holdfast schema`: prints the JSON Schemas of the configuration, for editors, and of the answers of the API. They are
+ * generated from the schemas that `run` and the API use.
  */
 import * as z from 'zod'
 import { EXIT } from '../app/exit-code.ts'
@@ -9,7 +9,7 @@ import { eventPageSchema, webhookBodySchema } from '../events/event-page.ts'
 import { statusSchema } from '../http/status-schema.ts'
 import type { CommandResult } from './command.ts'
 
-// As input: whoever reads an answer must take fields that come with a later version.
+// As input schemas they allow unknown fields, which a later version may add.
 const open = { io: 'input' } as const
 
 const SCHEMAS: Readonly<Record<string, () => object>> = {
@@ -24,6 +24,6 @@ export const SCHEMA_NAMES = Object.keys(SCHEMAS)
 export function schemaCommand(name: string): CommandResult {
   const schema = Object.hasOwn(SCHEMAS, name) ? SCHEMAS[name]?.() : undefined
   if (schema !== undefined) return { exitCode: EXIT.ok, stdout: `${JSON.stringify(schema, null, 2)}\n`, stderr: '' }
-  const stderr = `holdfast: There is no schema "${name}": ${SCHEMA_NAMES.join(', ')}\n`
+  const stderr = `holdfast: unknown schema "${name}"; accepted: ${SCHEMA_NAMES.join(', ')}\n`
   return { exitCode: EXIT.usage, stdout: '', stderr }
 }

@@ -1,6 +1,7 @@
 /**
- * `holdfast simulate SCENARIO`: the engine itself on simulated nodes with configurations of one's own, and what a LAN would
- * have seen (docs/simulate.md). Reads files and says what is wrong with them; asks nobody and changes nothing.
+ * `holdfast simulate SCENARIO`: runs this engine on simulated nodes with the user's configurations, and reports what a
+ * LAN would have observed (docs/simulate.md). It reads files and reports their problems. It contacts no other host and
+ * changes nothing.
  */
 
 import { readFileSync } from 'node:fs'
@@ -24,21 +25,23 @@ import type { CommandResult } from './command.ts'
 
 export type SimulateOptions = {
   readonly json?: boolean
-  /** Every line that each engine logged, too. */
+  /** Also prints every line that each engine logged. */
   readonly log?: boolean
-  /** A check that never moves its address is a failure. */
+  /** Fails if a failed check never moves its address. */
   readonly expect?: boolean
-  /** commander's --no-weights. */
+  /** False with commander's --no-weights. */
   readonly weights?: boolean
 }
 
-/** Where nothing is named. */
+/** Interface name if the configuration names none. */
 const INTERFACE = 'eth0'
-/** After the last fault: until nothing that it began can still be under way. */
+/** Time after the last fault, in milliseconds, until all consequences are over. */
 const AFTERWARDS = 20_000
 const INTERVALS = 8
 
-/** Exit status 1 when an expectation does not hold, something is not as it has to be at the end, or an engine threw. */
+/**
+ * Runs a scenario. The exit status is 1 if an expectation does not hold, the end state is wrong, or an engine threw.
+ */
 export function simulateCommand(file: string, options: SimulateOptions = {}): CommandResult {
   let text: string
   try {
@@ -98,11 +101,11 @@ function playOf({ locate, plan }: Read, file: string): Loaded {
     const on = config.virtualRouters.flatMap(({ addresses }) => addresses.flatMap((each) => each.interface ?? []))
     if (new Set([...names, ...on]).size > 1)
       at(
-        `Cannot simulate ${node.name}: it is on several interfaces (${[...new Set([...names, ...on])].join(', ')}), and the LAN here is one`,
+        `Cannot simulate ${node.name}: it uses several interfaces (${[...new Set([...names, ...on])].join(', ')}), but a simulation has one LAN`,
       )
     if (addressFilesIn(config).length > 0)
       at(
-        `Cannot simulate ${node.name}: interface: { holding: FILE } asks for a file of that node; write the address here`,
+        `Cannot simulate ${node.name}: interface: { holding: FILE } reads a file of that node; write the address instead`,
       )
     for (const [j, { checks, node: name }] of plan.faults.entries())
       if (name === node.name)
@@ -129,7 +132,7 @@ function playOf({ locate, plan }: Read, file: string): Loaded {
   return { what: { seed, lateness, nodes, faults, ms }, problems, notes }
 }
 
-/** The link-local address that every IPv6 interface has, unless one is written. */
+/** Returns the link-local address that every IPv6 interface has, unless the scenario lists one. */
 function linkLocalOf({ addresses }: PlannedNode, { virtualRouters }: Config, position: number): readonly string[] {
   const vips = virtualRouters.flatMap((router) => [...router.addresses, ...router.excludedAddresses])
   const isIpv6 =
@@ -142,7 +145,7 @@ type Configured =
   | { readonly config: Config; readonly warnings: readonly Problem[] }
   | { readonly problems: readonly Problem[] }
 
-/** Of a file beside the scenario, in either language; or written into it. */
+/** Loads the configuration of a node: a file beside the scenario in either language, or the YAML in the scenario. */
 function configOf({ locate }: Read, node: PlannedNode, position: number, scenario: string): Configured {
   const { configuration, daemon } = node
   if (typeof configuration === 'string')

@@ -1,6 +1,6 @@
 /**
- * `holdfast stop`: the daemon leaves as on SIGTERM, and this command ends when it has left: when its control socket is
- * gone, which is the last thing that it closes. Decides how long is too long; refuses to kill anybody.
+ * `holdfast stop`: stops the daemon as SIGTERM does. The command ends when the control socket is gone, which is the
+ * last thing that the daemon closes. Decided here: how long the command waits. It never kills a process.
  */
 
 import { EXIT } from '../app/exit-code.ts'
@@ -10,7 +10,7 @@ import type { CommandResult } from './command.ts'
 import { refused, unreachable } from './control-client.ts'
 
 const TIMEOUT = 3_000
-/** Leaving takes 10 s at most (docs/architecture.md, Protocol decisions). */
+/** Milliseconds to wait. A stop takes 10 s at most (docs/architecture.md, Protocol decisions). */
 const LONGEST = 15_000
 const LOOK_AGAIN = 50
 
@@ -22,8 +22,8 @@ export async function stopCommand(socket: string): Promise<CommandResult> {
     return unreachable(socket, error)
   }
   for (const until = performance.now() + LONGEST; performance.now() < until; ) {
-    if (!(await isAnswered(socket))) return { exitCode: EXIT.ok, stdout: 'holdfast has left\n', stderr: '' }
+    if (!(await isAnswered(socket))) return { exitCode: EXIT.ok, stdout: 'holdfast has stopped\n', stderr: '' }
     await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN))
   }
-  return refused(`The daemon was told to leave, and is still there after ${LONGEST / 1000} s`)
+  return refused(`The daemon was ordered to stop but still runs after ${LONGEST / 1000} s`)
 }

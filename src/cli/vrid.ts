@@ -1,6 +1,6 @@
 /**
- * `holdfast vrid NAME`: the VRIDs that all nodes of a cluster have by its name, in the lines that runtimecfg prints, and
- * whether another cluster on the same LAN has one of them as well. Asks nobody.
+ * `holdfast vrid NAME`: prints the VRIDs that an OpenShift cluster has by its name, in the format of runtimecfg.
+ * Compares them with those of other clusters on the same LAN. Contacts no other host.
  */
 
 import { EXIT } from '../app/exit-code.ts'
@@ -8,7 +8,7 @@ import { type Collision, collisions, type Service, type Vrids, vridsOf } from '.
 import type { CommandResult } from './command.ts'
 
 export type VridOptions = {
-  /** Instead of what the name gives. */
+  /** VRID in place of the one that the name gives. */
   readonly api?: string
   readonly ingress?: string
   /** Names of other clusters on the LAN. */
@@ -18,7 +18,7 @@ export type VridOptions = {
 
 const LINES: Readonly<Record<Service, string>> = { api: 'APIVirtualRouterID', ingress: 'IngressVirtualRouterID' }
 
-/** Exit status 1 when one of the others collides. */
+/** Prints the VRIDs. The exit status is 1 if one of the other clusters has the same VRID. */
 export function vridCommand(name: string, options: VridOptions): CommandResult {
   const vrids = chosen(name, options)
   if (typeof vrids === 'string') return refuse(vrids)
@@ -37,21 +37,21 @@ export function vridCommand(name: string, options: VridOptions): CommandResult {
     other.collisions.length === 0
       ? `beside ${other.name}: no VRID in common\n`
       : other.collisions
-          .map(({ vrid, ours, theirs }) => `beside ${other.name}: ${vrid} is its ${theirs} and our ${ours}\n`)
+          .map(({ vrid, ours, theirs }) => `beside ${other.name}: VRID ${vrid} is its ${theirs} and our ${ours}\n`)
           .join(''),
   )
   return { exitCode, stdout: [...lines, ...said].join(''), stderr: '' }
 }
 
-const EMPTY = 'The name of a cluster is not empty'
+const EMPTY = 'name of a cluster: required, not empty'
 
 function chosen(name: string, options: VridOptions): Vrids | string {
   const byName = vridsOf(name)
   if (byName === undefined) return EMPTY
   const api = options.api === undefined ? byName.api : vridIn(options.api)
   const ingress = options.ingress === undefined ? byName.ingress : vridIn(options.ingress)
-  if (api === undefined) return `Cannot take "${options.api}" for --api: a VRID is a number from 1 to 255`
-  if (ingress === undefined) return `Cannot take "${options.ingress}" for --ingress: a VRID is a number from 1 to 255`
+  if (api === undefined) return `--api: "${options.api}" is not a VRID; accepted: an integer from 1 to 255`
+  if (ingress === undefined) return `--ingress: "${options.ingress}" is not a VRID; accepted: an integer from 1 to 255`
   return api === ingress ? `API and ingress cannot both have VRID ${api}` : { api, ingress }
 }
 

@@ -1,6 +1,7 @@
 /**
- * `holdfast yield`: hands the addresses to another node and waits to see which node took them, or ends a yield. Whether a router
- * may yield is the daemon's decision. Without a successor the router is Active again, and the command fails.
+ * `holdfast yield`: hands the addresses to another node and waits until a node has taken them, or ends a yield. The
+ * daemon decides whether a router may yield. Without a successor the router becomes Active again, and the command
+ * fails.
  */
 
 import { EXIT } from '../app/exit-code.ts'
@@ -12,33 +13,34 @@ import type { CommandResult } from './command.ts'
 import { refused, unreachable } from './control-client.ts'
 
 const TIMEOUT = 3_000
-/** Leaving takes 10 s at most (docs/architecture.md, Protocol decisions). */
+/** Milliseconds to wait. A release takes 10 s at most (docs/architecture.md, Protocol decisions). */
 const LONGEST = 12_000
 const LOOK_AGAIN = 50
 
 export type YieldOptions = {
   /** Name of a virtual router or a sync group. */
   readonly router?: string | undefined
-  /** All that are Active here; with `cancel` all that yield here. */
+  /** All routers that are Active here; with `cancel`, all that yield here. */
   readonly all?: boolean
   readonly cancel?: boolean
-  /** As typed. */
+  /** Duration as typed. */
   readonly for: string
 }
 
 export async function yieldCommand(socket: string, options: YieldOptions): Promise<CommandResult> {
   const { all = false, cancel = false, router, for: time } = options
   const forMs = cancel ? 0 : parseDuration(time)
-  if (forMs === undefined) return usage(`Cannot use "${time}" as a duration: a number with a unit wanted, such as 60s`)
-  if (all && router !== undefined) return usage('give the name of a router or sync group, or --all')
+  if (forMs === undefined)
+    return usage(`--for: "${time}" is not a duration; accepted: a number with a unit, such as 60s`)
+  if (all && router !== undefined) return usage('give either the name of a router or sync group, or --all')
   if (!all && !cancel && router === undefined)
-    return usage('which one: the name of a router or sync group, or --all for all that are Active here')
+    return usage('required: the name of a router or sync group, or --all for all that are Active here')
   try {
     const targets = router === undefined ? await everyTarget(socket, cancel) : [router]
     if (targets.length === 0)
       return refused(cancel ? 'no virtual router yields here' : 'no virtual router is Active here')
     const results: CommandResult[] = []
-    // All of them first: each takes its time to leave.
+    // Orders every target to yield before waiting for the first: each needs time to leave.
     const answers: Answer[] = []
     for (const target of targets)
       answers.push(await ask(socket, { path: '/v1/yield', order: { router: target, forMs }, within: TIMEOUT }))
@@ -60,7 +62,7 @@ export async function yieldCommand(socket: string, options: YieldOptions): Promi
 const usage = (words: string): CommandResult => ({ exitCode: EXIT.usage, stdout: '', stderr: `holdfast: ${words}\n` })
 const told = (words: string): CommandResult => ({ exitCode: EXIT.ok, stdout: `${words}\n`, stderr: '' })
 
-/** Sync groups, and routers without one. Rejects with Error when the daemon does not answer. */
+/** Returns the sync groups, and the routers without one. Rejects with Error if the daemon does not answer. */
 async function everyTarget(socket: string, yielding: boolean): Promise<readonly string[]> {
   const routers = (await routersAt(socket)).filter(({ state, yieldingUntil }) =>
     yielding ? yieldingUntil !== null : state === 'Active',
@@ -79,7 +81,7 @@ async function outcome(socket: string, target: string, forMs: number): Promise<C
   const began = `${target} yields for ${formatDuration(forMs)}`
   const routers = await settled(socket, target)
   const [first] = routers
-  if (first === undefined) return refused(`${began}; what came of it is not known: the daemon does not answer`)
+  if (first === undefined) return refused(`${began}; the result is not known: the daemon does not answer`)
   const back = routers.find(({ state }) => state === 'Active')
   if (back !== undefined) return refused(`No other node took over: ${back.name} is Active again`)
   if (routers.some(({ state }) => state === 'Leaving'))
@@ -88,7 +90,7 @@ async function outcome(socket: string, target: string, forMs: number): Promise<C
   return told(`${began}: ${address === null ? 'no other node has been heard yet' : `${address} is Active now`}`)
 }
 
-/** The routers of the target when they have left, or have come back, or as they were seen last. */
+/** Waits until no router of the target is Leaving. Returns their last known state. */
 async function settled(socket: string, target: string): Promise<readonly RouterSnapshot[]> {
   let last: readonly RouterSnapshot[] = []
   for (const until = performance.now() + LONGEST; performance.now() < until; ) {

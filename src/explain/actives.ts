@@ -1,6 +1,7 @@
 /**
- * Routers that advertise as Active at the same time, as a node hears them that is none of them. Decided here: when its story
- * is worth telling beside those of the nodes that are Active, and which events are its steps. PURE.
+ * A node that hears two other routers advertise as Active is a witness. Decided here: when the report of a witness
+ * becomes an incident of its own, and which events are its steps. A report is left out if the journals of the two
+ * Actives are available: they show the same. PURE.
  */
 import type { EventOf } from '../events/event.ts'
 import type { Incident } from './incident.ts'
@@ -8,10 +9,13 @@ import { isKind, type Node, nodeAt, type Subject, subjectOf, type Timeline, type
 
 export type Heard = Told<EventOf<'twoActives'>>
 
-/** Members of a sync group hear the same within this time. */
+/** Time within which all members of a sync group observe the same change, in milliseconds. */
 const TOGETHER_MS = 2_000
 
-/** The incident at its end, or at its begin while it lasts. */
+/**
+ * Returns the incident at the event that ends it, or at the event that began it while it lasts. Returns nothing for
+ * other events.
+ */
 export function severalOf(timeline: Timeline, told: Heard): readonly Incident[] {
   const { event, node } = told
   if (isToldByOthers(timeline, told)) return []
@@ -26,7 +30,10 @@ export function severalOf(timeline: Timeline, told: Heard): readonly Incident[] 
   ]
 }
 
-/** The second Active has a story of its own, which is no move, also as this node hears it. */
+/**
+ * Returns whether the change of Active that this node heard belongs to two Actives at the same time. Such a change is
+ * not a move of the VIP.
+ */
 export function isOfSeveral({ event, node, at }: Told<EventOf<'peerHeard'>>, withinMs: number): boolean {
   const both = [event.peer, event.previous?.peer]
   return node.told.some(
@@ -39,13 +46,16 @@ export function isOfSeveral({ event, node, at }: Told<EventOf<'peerHeard'>>, wit
   )
 }
 
-/** A node that is Active itself tells of its rival; two that are, and whose journals are here, tell it all. */
+/**
+ * Returns whether other journals show the same: the node itself is one of the Actives, or two of the Actives have a
+ * journal here.
+ */
 function isToldByOthers(timeline: Timeline, { event, node }: Heard): boolean {
   const nodes = event.actives.flatMap(({ peer }) => nodeAt(timeline, peer) ?? [])
   return nodes.includes(node) || new Set(nodes).size > 1
 }
 
-/** From its begin to this event, or to the last one so far. */
+/** Returns the `twoActives` events of one episode, from its begin to this event, or to the last one while it lasts. */
 function episodeOf({ event: { router, seq }, node }: Heard): readonly Heard[] {
   let episode: Heard[] = []
   let isOver = false
@@ -63,7 +73,7 @@ function episodeOf({ event: { router, seq }, node }: Heard): readonly Heard[] {
   return episode
 }
 
-/** Another member of its sync group has heard it before. */
+/** Returns whether another member of the same sync group reported it shortly before. */
 function isToldByMember({ at, event, node }: Heard): boolean {
   const group = transitionOf(node, event.router)?.event.group
   if (group === undefined) return false

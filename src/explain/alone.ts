@@ -1,6 +1,6 @@
 /**
- * What happened to a node without an address that moved for it. Decided here: which events are worth a story of their own,
- * and which are only the other side of one that is told anyway. PURE.
+ * Incidents in which no VIP moved. Decided here: which events are an incident of their own, and which only repeat what
+ * another node's journal explains. PURE.
  */
 import type { EventOf } from '../events/event.ts'
 import { type Cause, ofFault } from './cause.ts'
@@ -9,7 +9,7 @@ import { isExplainedBySender, SLACK_MS } from './missed.ts'
 import { causeOfMissingSource, followsMissingSource } from './not-ready.ts'
 import { chainOf, isKind, nodeAt, type Timeline, type Told } from './timeline.ts'
 
-/** What an Active hears so soon after it has become one is what the one before it had still sent. */
+/** Number of advertisement intervals after a takeover in which late packets of the previous Active may still arrive. */
 const SETTLED = 5
 
 export function aloneOf(timeline: Timeline, told: Told): readonly Incident[] {
@@ -46,7 +46,7 @@ function causeOf(timeline: Timeline, told: Told): Cause | undefined {
     case 'crashed':
       return 'died'
     case 'earlierLife':
-      // One that has said so itself is told there.
+      // A crash that the run recorded itself is reported at that event.
       return event.ended === 'abruptly' && told.node.byNumber.get(event.lastSeq)?.event.kind !== 'crashed'
         ? 'died'
         : undefined
@@ -68,14 +68,17 @@ function ofChangedFault(told: Told): Cause | undefined {
   return followsMissingSource(told) ? 'addressNotReady' : ofFault(told.event.fault)
 }
 
-/** Other groups on the LAN, and what the kernel gives back to us. */
+/**
+ * Reasons for discarded packets that are normal: another VRRP group on the LAN, or a packet of this node that the
+ * kernel delivers back.
+ */
 const NO_NEWS: ReadonlySet<string> = new Set(['vrid-unknown', 'self-originated', 'destination'])
 
 function isPartOfAbsence({ at, node }: Told): boolean {
   return node.told.some((other) => isKind(other, 'absence') && Math.abs(other.at - at) <= SLACK_MS)
 }
 
-/** Nobody of those whose journals are here, and not what somebody said before he let go. */
+/** Returns whether the sender has no journal here and its advertisement is not a late packet of the previous Active. */
 function isStranger(timeline: Timeline, { at, node }: Told, { peer, router }: EventOf<'peerHeard'>): boolean {
   if (nodeAt(timeline, peer) !== undefined) return false
   const became = node.told.findLast(

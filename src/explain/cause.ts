@@ -1,6 +1,6 @@
 /**
- * Why an address moved, or nearly did: the names that a story ends with, and what would have helped. For programs a name
- * stays; docs/explain.md has a line for each. PURE.
+ * Names of the causes of incidents, and the advice for each. Programs read these names, so they do not change;
+ * docs/explain.md describes each. PURE.
  */
 
 export const CAUSES = [
@@ -40,7 +40,7 @@ export const CAUSES = [
 ] as const
 export type Cause = (typeof CAUSES)[number]
 
-/** Of a fault: why there is one. */
+/** Returns the cause that stands for a fault. */
 export function ofFault(fault: string): Cause {
   if (fault === 'linkDown') return 'carrierLost'
   if (fault === 'interfaceMissing') return 'interfaceGone'
@@ -48,11 +48,11 @@ export function ofFault(fault: string): Cause {
   return 'fault'
 }
 
-/** What helps where the other Active is a node of the group: it is no host to take an address from. */
+/** Advice for two Actives that both belong to this group. Removing the VIP from the other host would be wrong. */
 export const SPLIT_BRAIN =
   "these nodes do not receive each other's advertisements: check packet filter and switch between them. `holdfast doctor` on both nodes shows whether advertisements arrive."
 
-/** What would have prevented it. `undefined`: there is nothing to prevent. */
+/** Advice that avoids a repetition. `undefined` where nothing was wrong or no advice is known. */
 export const PREVENTION: Readonly<Record<Cause, string | undefined>> = {
   started: undefined,
   stopped:

@@ -1,32 +1,33 @@
 /**
- * By how much the wall clocks of two nodes differ, out of what one has sent and the other has heard: a first
- * advertisement, a release, a change of priority. A packet takes well under a millisecond and its hearing a few more on a
- * busy machine, so that each pair bounds the difference from one side. Decided here: what makes a pair, and what stands
- * when there is none. PURE.
+ * Offset between the wall clocks of two nodes, estimated from VRRP packets that one node recorded as sent and the other
+ * as heard. Such packets are a first advertisement, a release, or a change of priority. Hearing is later than sending
+ * by a few milliseconds, so each pair bounds the offset from one side. Decided here: which events make a pair, and what
+ * the offset is without pairs. PURE.
  */
 import type { JournalEvent } from '../events/event.ts'
 import type { Dated } from './dating.ts'
 
 export type ClockOffset = {
-  /** The node's clock minus the teller's. */
+  /** Clock of the node minus the clock of the reference node, in milliseconds. */
   readonly ms: number
-  /** How much it may be off. */
+  /** Largest possible error of `ms`, in milliseconds. Infinite without a measurement. */
   readonly errorMs: number
   readonly by: 'itself' | 'transmissions' | 'answer' | 'nothing'
   readonly pairs: number
 }
 
+/** Share of the largest cluster's pairs that a cluster near offset 0 needs to be preferred. */
 const GREAT = 0.5
-/** Clocks that are set differ by less. */
+/** Largest offset of clocks that are synchronized, in milliseconds. */
 const SET_MS = 1_000
 type Heap = { readonly start: number; readonly pairs: number }
-/** From equal clocks, of a heap that begins there. */
+/** Returns how far a cluster that begins at `start` is from offset 0, in milliseconds. */
 const distance = (start: number): number => Math.max(0, start, -start - LATE_MS)
 
-/** Of one kind and side; what was long ago says nothing about now. */
+/** Number of latest signals of each side that are compared. Older ones say little about the present offset. */
 const MOST_SIGNALS = 200
 
-/** Hearing may be late by so much and still be of that transmission. */
+/** Longest time between sending and recording the reception of the same packet, in milliseconds. */
 const LATE_MS = 100
 
 type Signal = { readonly key: string; readonly at: number }
@@ -37,9 +38,14 @@ export type Clocks = {
   readonly clock: { readonly offsetMs: number; readonly errorMs: number } | undefined
 }
 
+/**
+ * Returns the offset by transmissions if pairs exist, otherwise by the node's answer (`clock`), otherwise 0 with an
+ * infinite error.
+ */
 export function offsetOf({ reference, own, clock }: Clocks): ClockOffset {
   const near = (ms: number) => clock === undefined || Math.abs(ms - clock.offsetMs) <= clock.errorMs + LATE_MS
-  // Heard here and sent there: the difference is the offset or a little less; the other way round a little more.
+  // A packet that the node heard gives the offset or a little more. A packet that it sent gives the offset or a little
+  // less.
   const atMost = differences(sentIn(reference), heardIn(own)).filter(near)
   const atLeast = differences(heardIn(reference), sentIn(own)).filter(near)
   const found = agreement(atLeast, atMost)
@@ -48,7 +54,7 @@ export function offsetOf({ reference, own, clock }: Clocks): ClockOffset {
   return { ms: 0, errorMs: Number.POSITIVE_INFINITY, by: 'nothing', pairs: 0 }
 }
 
-/** The node's moment minus the teller's, of each that could belong together. */
+/** Returns the time differences of all pairs with the same key, in milliseconds: `own` minus `reference`. */
 function differences(reference: readonly Signal[], own: readonly Signal[]): readonly number[] {
   const recent = own.slice(-MOST_SIGNALS)
   return reference
@@ -57,8 +63,9 @@ function differences(reference: readonly Signal[], own: readonly Signal[]): read
 }
 
 /**
- * Wrong pairs are anywhere, right ones beside each other. What happens again and again makes heaps of wrong ones, too:
- * one where the clocks are nearly equal needs half as many pairs as the greatest, because most clocks are set.
+ * Finds the cluster of differences that is the offset. Differences of right pairs lie close together; those of wrong
+ * pairs are scattered. Events that repeat make clusters of wrong pairs, too. Most clocks are synchronized, so a cluster
+ * near 0 needs only half as many pairs.
  */
 function agreement(atLeast: readonly number[], atMost: readonly number[]) {
   const all = [...atLeast, ...atMost].sort((one, other) => one - other)
@@ -85,11 +92,11 @@ function agreement(atLeast: readonly number[], atMost: readonly number[]) {
   return { ms: (low + high) / 2, errorMs: Math.abs(high - low) / 2, pairs }
 }
 
-/** What others can hear: `ADDRESS WHAT`. */
+/** Returns the packets that a node recorded as sent. The key is `ADDRESS PRIORITY`. */
 function sentIn(events: readonly Dated[]): readonly Signal[] {
   return events.flatMap(({ event, at }) => {
     const what = sent(event)
-    // Sent with the decision; what else has to be done comes before it is written down.
+    // The packet is sent with the decision. The event is recorded later, when other work is done.
     const since = event.kind === 'transition' ? event.monotonicMs - event.decidedMs : 0
     return what === undefined ? [] : [{ key: what, at: at - since }]
   })

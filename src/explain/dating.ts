@@ -1,24 +1,28 @@
 /**
- * When the events of one node happened, by its own wall clock as it is at the end of each boot: the monotonic clock says
- * how far apart they are. Decided here: where a new boot begins. PURE.
+ * Times of one node's events. Each boot has one base: its wall clock minus its monotonic clock, as it was at the end. A
+ * step of the wall clock therefore reorders nothing. Decided here: where a new boot begins. PURE.
  */
 import type { JournalEvent } from '../events/event.ts'
 
 export type Dated = { readonly event: JournalEvent; readonly at: number }
 
-/** Between the two readings of an event a busy machine may do something else. */
+/** Difference between the two clock readings of an event that is normal on a busy machine, in milliseconds. */
 const STEP_MS = 1_000
 
-/** `now`: of a node that runs, behind its last event. */
+/**
+ * Returns each event with its time in milliseconds since the epoch. `now` is a clock reading of a running node, taken
+ * after its last event.
+ */
 export function dated(events: readonly JournalEvent[], now?: Reading): readonly Dated[] {
   const boots = bootsOf(events)
   return boots.flatMap((boot, i) => {
     const readings = i === boots.length - 1 ? withNow(boot, now) : boot
     const bases = readings.slice(-10).map(baseOf)
-    // As it is since it was last set.
+    // Only readings after the last step of the wall clock count.
     const last = bases.at(-1) ?? 0
     const from = bases.findLastIndex((base) => Math.abs(base - last) > STEP_MS) + 1
-    // The wall clock is read first: what comes in between makes it less.
+    // The wall clock is read first. A delay between the two readings makes the base smaller, so the largest one is
+    // right.
     const base = Math.max(...bases.slice(from))
     return boot.map((event) => ({ event, at: event.monotonicMs + base }))
   })
@@ -41,12 +45,15 @@ function bootsOf(events: readonly JournalEvent[]): readonly (readonly JournalEve
   return boots
 }
 
-/** Of both clocks of a node, one right after the other. */
+/** Both clocks of a node, read one right after the other. `at` is the wall clock (ISO 8601). */
 export type Reading = { readonly at: string; readonly monotonicMs: number }
 
 export type ClockStep = { readonly at: string; readonly byMs: number }
 
-/** Where the wall clock was set while the node ran. `now`: of a node that runs, behind its last event. */
+/**
+ * Returns the steps of the wall clock while the node ran. `now` is a clock reading of a running node, taken after its
+ * last event.
+ */
 export function clockSteps(events: readonly JournalEvent[], now?: Reading): readonly ClockStep[] {
   const boots = bootsOf(events)
   return boots.flatMap((boot, which) => {

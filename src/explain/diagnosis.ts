@@ -1,7 +1,7 @@
 /**
- * Why a router became Active, out of the journals of all nodes that are known: from the reason that it gave itself to what
- * happened on the node that had the address before. Decided here: which of several explanations counts, and that what
- * nobody has written down is not guessed. PURE.
+ * Finds why a router became Active. The evidence comes from the journals of all available nodes. The search begins at
+ * the reason in the transition and ends at what happened on the previous holder. Decided here: which of several
+ * explanations counts. A cause without a recorded event stays unknown; it is never guessed. PURE.
  */
 import type { EventOf } from '../events/event.ts'
 import { type Cause, ofFault } from './cause.ts'
@@ -24,19 +24,19 @@ export type Takeover = Told<EventOf<'transition'>>
 
 export type Diagnosis = {
   readonly cause: Cause
-  /** Who had the address before: a node whose journal is there, or an address. */
+  /** Previous holder. `undefined` if no journal of it is available; `peer` may still have its address. */
   readonly before: Node | undefined
   readonly peer: string | undefined
-  /** What happened there, and here, the earliest first. */
+  /** Events on both nodes that led to the takeover, the earliest first. */
   readonly evidence: readonly Told[]
 }
 
-/** Besides what the interval gives: clocks differ, and machines are busy. */
+/** Tolerance for different clocks and busy machines, added to times that the interval gives, in milliseconds. */
 const SLACK_MS = 1_500
 const UNSURE_MS = 100
-/** Packets that are discarded again and again are told so often. */
+/** Greatest distance between two reports of discarded packets of the same burst, in milliseconds. */
 const BURST_MS = 10_000
-/** Between a cut, and one that was missed because some of what is sent is lost. */
+/** Two losses within this time (milliseconds) are packet loss on the path, not a cut. */
 const LOSSY_MS = 4_000
 
 export function diagnose(timeline: Timeline, takeover: Takeover): Diagnosis {
@@ -47,7 +47,7 @@ export function diagnose(timeline: Timeline, takeover: Takeover): Diagnosis {
       (told): told is Told<EventOf<'peerHeard'>> =>
         isKind(told, 'peerHeard') && (router === undefined || told.event.router === router),
     )?.event.peer
-  // What another member of its sync group heard came from another address of the same node.
+  // The peer address of another sync group member is used last: a node may have a different address there.
   const peer = named ?? saidTo(takeover.event.router) ?? heard?.peer ?? saidTo()
   const before = peer === undefined ? undefined : nodeAt(timeline, peer)
   const known = { before, peer }
@@ -69,7 +69,7 @@ export function diagnose(timeline: Timeline, takeover: Takeover): Diagnosis {
   }
 }
 
-/** What was heard long before has nothing to do with it. */
+/** Drops events that ended well before the evidence began: they are not the cause. */
 function since(chain: readonly Told[], evidence: readonly Told[]): readonly Told[] {
   const began = Math.min(...evidence.map((told) => beganAway(told) ?? told.at))
   return evidence.length === 0 ? chain : chain.filter(({ at }, i) => i === 0 || at >= began - UNSURE_MS)
@@ -102,7 +102,7 @@ function discardedBefore({ at, event: { heard, router }, node }: Takeover): Told
   )
 }
 
-/** It has done nothing else since then. */
+/** Returns whether the router had not made another transition since its start. */
 function hadJustStarted({ node, event }: Takeover): boolean {
   const before = node.told.findLast(
     (told): told is Takeover =>
@@ -111,7 +111,7 @@ function hadJustStarted({ node, event }: Takeover): boolean {
   return before === undefined || before.event.reason === 'startup'
 }
 
-/** `death`: what it is when the journal of the other one just ends. */
+/** Finds the cause in the journal of the previous holder. `death` is the cause if that journal ends without a stop. */
 function ofPeer(timeline: Timeline, before: Node, takeover: Takeover, from: From, death: Cause): Diagnosis {
   const subject = subjectOf(takeover.event)
   const since = takeover.at - patienceOf(takeover.event)
@@ -139,25 +139,27 @@ function ofPeer(timeline: Timeline, before: Node, takeover: Takeover, from: From
       ...(gone === undefined ? [] : [gone]),
     )
   }
-  // After it was heard for the last time.
+  // The node died after it was heard for the last time.
   const died = hadDied(before, takeover.at - (takeover.event.heard?.agoMs ?? 0) - UNSURE_MS, takeover.at)
   const crash = before.told.findLast((told) => isKind(told, 'crashed') && told.at >= since && told.at <= until)
   if (crash !== undefined) return from('engineDied', crash)
   if (died === true) return from(death)
   const was = stateAt(before, subject, takeover.at)
-  // It does not answer now, and has recorded nothing since: its guardian released for it.
+  // The engine does not answer now and recorded nothing after the takeover. So its guardian released the VIP.
   if (before.stuck && was === 'Active' && (before.told.at(-1)?.at ?? 0) < takeover.at) return from('engineAway')
   if (was === 'Active' && died === false && takeover.event.reason === 'activeSilent') {
     const missed = missedOf(timeline, before, takeover.at)
     return missed === undefined ? from('cut') : from('lossy', missed)
   }
-  // What it did not say somebody else has said in its name.
+  // The node recorded no release, so another host sent it in the node's name.
   if (was === 'Active' && died === false && takeover.event.reason === 'activeReleased') return from('forged')
-  // Nobody was asked whether it runs, and there is no word of it.
+  // It is unknown whether the node ran at that time.
   return from(takeover.event.reason === 'activeSilent' ? 'silent' : 'released')
 }
 
-/** It did not run when it should have advertised. A short delay before or after has nothing to do with it. */
+/**
+ * Returns whether the engine did not run when an advertisement was due. A short delay before or after that is no cause.
+ */
 function isAwayFor(told: Told, { at, event: { interval } }: Takeover): boolean {
   const began = beganAway(told)
   if (began === undefined) return false
@@ -165,14 +167,14 @@ function isAwayFor(told: Told, { at, event: { interval } }: Takeover): boolean {
   return told.at - began >= 2 * interval && began <= at - interval && told.at >= at - interval - UNSURE_MS
 }
 
-/** The kernel says first that a link is down, and then that it is no more. */
+/** Returns the event that an interface was removed. The kernel reports it as down first, and as removed after that. */
 export function removalOf(left: Takeover): Told | undefined {
   return left.node.told.find(
     (told) => isKind(told, 'linkChanged') && !told.event.exists && Math.abs(told.at - left.at) <= SLACK_MS,
   )
 }
 
-/** Somebody has missed some of what this node said, and then heard it again: not everything is lost. */
+/** Returns an event that shows partial loss: a node missed advertisements of `speaker` and then received them again. */
 function missedOf(timeline: Timeline, speaker: Node, at: number): Told | undefined {
   return timeline.told.find(
     (each) =>
@@ -183,7 +185,7 @@ function missedOf(timeline: Timeline, speaker: Node, at: number): Told | undefin
   )
 }
 
-/** Why a router that was Active is not any more. */
+/** Returns why a router stopped being Active. */
 export function ofLeaving(left: Takeover): Cause {
   const chain = chainOf(left)
   const has = (kind: Told['event']['kind']) => chain.some(({ event }) => event.kind === kind)
@@ -200,7 +202,7 @@ export function ofLeaving(left: Takeover): Cause {
   return ofFault(reason)
 }
 
-/** The other one said less, or this one has more to say. */
+/** Finds whether the previous Active lowered its priority or this node raised its own. */
 function ofPriorities(before: Node | undefined, takeover: Takeover, from: From): Diagnosis {
   const fell =
     before === undefined ? undefined : changeOf(before, takeover, ({ active, from, to }) => active && to < from)
@@ -211,7 +213,7 @@ function ofPriorities(before: Node | undefined, takeover: Takeover, from: From):
   return from(lowered ? 'released' : 'preempted')
 }
 
-/** The latest change of priority on the node for which the router may have moved. */
+/** Returns the latest change of priority that may explain the move. `undefined` if there is none. */
 export function changeOf(
   node: Node,
   move: Takeover,
@@ -235,14 +237,14 @@ export function ofChange(change: Told<EventOf<'priorityChanged'>>): Cause {
   if (why === 'yield' || why === 'yieldOver') return 'yielded'
   const chain = chainOf(change)
   const check = chain.find((told): told is Told<EventOf<'checkChanged'>> => isKind(told, 'checkChanged'))
-  // Its first result: the node has just started, and is better.
+  // A first result means that the node has just started and its priority is higher.
   if (check?.event.from === 'undecided' && to > from) return 'preempted'
   if (check !== undefined) return to < from ? 'checkFailed' : 'checkPassed'
   if (chain.some((told) => isKind(told, 'linkChanged'))) return 'interfaceTracked'
   return chain.some((told) => isKind(told, 'reloaded')) ? 'reloaded' : 'unknown'
 }
 
-/** It became Active for reasons of its own. */
+/** Returns the cause of a takeover that no other router caused. */
 function ofItself({ event: { reason } }: Takeover, chain: readonly Told[], from: From): Diagnosis {
   if (reason === 'owner' || reason === 'startup') return from('started')
   if (reason === 'noSuccessor') return from('yielded')
@@ -263,5 +265,5 @@ function ofChain(chain: readonly Told[]): Cause | undefined {
   return undefined
 }
 
-/** How long before a takeover its reason may lie: four intervals and a bit, and the time to read a file and the like. */
+/** Returns how long before a takeover its cause may have happened, in milliseconds: four intervals plus a tolerance. */
 export const patienceOf = ({ interval }: EventOf<'transition'>): number => 4 * interval + SLACK_MS

@@ -1,7 +1,6 @@
 /**
- * Finds the incidents in the journals: each takeover with its cause and its phases, each end of a time with two Actives, and
- * what happened without a move of the address. Decided here: which events are the steps of one incident, and its phases.
- * PURE.
+ * Finds the incidents in the journals: takeovers with their cause and phases, periods with two Actives, and incidents
+ * without a move of a VIP. Decided here: which events are the steps of one incident, and what its phases are. PURE.
  */
 import type { EventOf } from '../events/event.ts'
 import { severalOf } from './actives.ts'
@@ -23,7 +22,7 @@ export function incidentsOf(timeline: Timeline): readonly Incident[] {
     return aloneOf(timeline, told)
   })
   const moved = found.filter(({ takeover }) => takeover !== undefined)
-  // What a takeover tells is not told once more, nor is what a router tells that has left.
+  // A takeover covers the events that are its steps. A router that left covers its events, too.
   const left = without(moved, found).filter(({ move }) => move !== undefined && move.heardWithin === undefined)
   const told = new Set([...moved, ...left])
   const seen = found.filter((each) => each.move?.heardWithin !== undefined)
@@ -32,7 +31,7 @@ export function incidentsOf(timeline: Timeline): readonly Incident[] {
   return [...without([...told], found), ...moves, ...untold].sort((one, other) => one.at - other.at)
 }
 
-/** The other incidents that share no step with these. */
+/** Returns the other incidents that share no step with `moved`. */
 function without(moved: readonly Incident[], found: readonly Incident[]): readonly Incident[] {
   const steps = new Set(moved.flatMap((each) => each.steps))
   const known = new Set(moved)
@@ -45,14 +44,14 @@ function without(moved: readonly Incident[], found: readonly Incident[]): readon
   )
 }
 
-/** Where a router that left has no word of its successor, a third node may have heard it. */
+/** Completes a move that has no successor from the report of a third node. */
 function withTarget(left: Incident, seen: readonly Incident[]): Incident {
   if (left.move === undefined || left.move.to !== undefined) return left
   const to = seen.find((each) => isSameMove(left, each))?.move?.to
   return to === undefined ? left : { ...left, move: { ...left.move, to } }
 }
 
-/** A node that took part in the move tells it, too. */
+/** Returns whether a witness reported the same move as a node that took part in it. */
 function isSameMove(told: Incident, { at, move, subject }: Incident): boolean {
   if (told.subject !== subject || told.move === undefined || move?.heardWithin === undefined) return false
   const isFrom = told.takeover === undefined && told.move.from === move.from
@@ -62,10 +61,12 @@ function isSameMove(told: Incident, { at, move, subject }: Incident): boolean {
   return isTo && Math.abs(told.at - at) <= move.heardWithin
 }
 
-/** Intervals: whoever starts again at once does so before another one has taken over. */
+/**
+ * Number of intervals after a death in which another node takes over, at most. A faster restart prevents a takeover.
+ */
 const PATIENCE = 5
 
-/** A life that ended without a word, and a takeover that was told because of it. */
+/** Returns whether a crash was the cause of a takeover that is already reported. */
 function isDeathOf(moved: readonly Incident[], { at, cause, node, steps }: Incident): boolean {
   const [found] = steps
   const event = found?.event
@@ -103,7 +104,7 @@ function takeoverOf(timeline: Timeline, takeover: Takeover): Incident {
   }
 }
 
-/** What whoever had it before does when it hears of it. */
+/** Returns the transitions of the previous holder when it hears the new Active. */
 function leavingOf(timeline: Timeline, takeover: Takeover): readonly Told[] {
   const subject = subjectOf(takeover.event)
   const until = takeover.at + takeover.event.interval
@@ -120,7 +121,7 @@ function leavingOf(timeline: Timeline, takeover: Takeover): readonly Told[] {
 
 const SAME_MOMENT = 100
 
-/** From what was noticed first to the LAN knowing. */
+/** Returns the phases from the first event to the announcement on the LAN. */
 function phasesOf(takeover: Takeover, steps: readonly Told[], announced: Told | undefined): readonly Phase[] {
   const { event, at, node } = takeover
   const decidedAt = at - (event.monotonicMs - event.decidedMs)
@@ -145,14 +146,17 @@ function phasesOf(takeover: Takeover, steps: readonly Told[], announced: Told | 
   return phases.filter(({ ms }) => ms >= 0)
 }
 
-/** What a Backup waits for that has heard why it is to take over. */
+/** Returns why a Backup waited before it took over. Empty if unknown. */
 function waitOf({ reason }: EventOf<'transition'>, heard: Told | undefined): { readonly why?: string } {
   if (reason === 'activeReleased' || reason === 'activeDemoted') return { why: 'Skew_Time' }
   const held = heard !== undefined && isKind(heard, 'peerHeard') ? heard.event.heldBy : undefined
   return held === undefined ? {} : { why: `minHold: the VIP had moved ${time(held.movedAgoMs)} before` }
 }
 
-/** An Active that finds another one, whose journal is here, after more than the moment that a preemption takes; or leaves. */
+/**
+ * Returns the incident of a router that stopped being Active. If another known node was Active at the same time for
+ * longer than a preemption lasts, the cause is `healed`.
+ */
 function lostOf(timeline: Timeline, lost: Takeover): readonly Incident[] {
   const { event, node, at } = lost
   if (followsTold(timeline, lost)) return []
@@ -175,7 +179,7 @@ function lostOf(timeline: Timeline, lost: Takeover): readonly Incident[] {
   return [{ ...common, cause: 'healed', subject, twoOwnersMs }]
 }
 
-/** A member of a sync group leaves with the one that hears another Active, which tells it where both journals are here. */
+/** Returns whether this router only follows a sync group member whose own transition is reported. */
 function followsTold(timeline: Timeline, { at, event, node }: Takeover): boolean {
   if (!event.reason.startsWith('syncGroup:')) return false
   return node.told.some(

@@ -1,5 +1,6 @@
 /**
- * The first sentence of an incident: what moved from where to where, and why. Decided here: the words of each cause. PURE.
+ * Builds the first sentence of an incident: which VIP moved from where to where, and why. Decided here: the text for
+ * each cause. PURE.
  */
 import type { EventKind, JournalEvent } from '../events/event.ts'
 import type { Cause } from './cause.ts'
@@ -8,7 +9,7 @@ import { readyAfter } from './not-ready.ts'
 import type { Told } from './timeline.ts'
 import { type NameOf, time, wordsOf } from './words.ts'
 
-/** Named in a sentence; of more the first, and how many. */
+/** Number of names that a sentence lists. Of more, the sentence lists the first ones and a count. */
 const MOST_NAMED = 4
 
 function listed(routers: readonly string[], addresses: readonly string[]): string {
@@ -24,11 +25,11 @@ function shortened(names: readonly string[]): string {
 
 export type Naming = {
   readonly nameOf: NameOf
-  /** "listed peer 10.0.0.2" where the configuration lists that address for the router; else its name. */
+  /** Returns "listed peer 10.0.0.2" if the configuration lists that address for the router, otherwise the name. */
   readonly titleOf: (router: string, address: string) => string
 }
 
-/** `routers`: all that moved with it. */
+/** Returns the sentence. `routers` are all routers that moved together. */
 export function headline(incident: Incident, routers: readonly string[], { nameOf, titleOf }: Naming): string {
   const { cause, move, node, steps, twoOwnersMs } = incident
   if (twoOwnersMs !== undefined) {
@@ -58,7 +59,7 @@ function reasonOf(incident: Incident, { nameOf, titleOf }: Naming): string {
   const { cause, move, node, takeover } = incident
   const { from, router = '', to } = move ?? {}
   const other = to === undefined ? 'another node' : titleOf(router, to)
-  // The priority is in the words of the node that heard it alone.
+  // Without the takeover's own journal, the priority is in the event of the node that heard it.
   if (takeover === undefined && to !== undefined && (cause === 'preempted' || cause === 'outranked')) {
     const took = `${other} has ${higherOf(incident)} and took over`
     return cause === 'preempted' ? took : `${took}; its journal is not here`
@@ -77,7 +78,7 @@ function reasonOf(incident: Incident, { nameOf, titleOf }: Naming): string {
 
 const ASK = 'reason: ask that node (--peer URL)'
 
-/** `higher priority (150 > 120)`. */
+/** Returns text such as `higher priority (150 > 120)`. */
 function higherOf({ steps, move, node }: Incident): string {
   const heard = steps.findLast(({ event }) => event.kind === 'peerHeard' && event.news === 'active')?.event
   const theirs = heard?.kind === 'peerHeard' ? heard.priority : undefined
@@ -89,7 +90,7 @@ function higherOf({ steps, move, node }: Incident): string {
   return theirs > ours ? `higher priority (${theirs} > ${ours})` : `priority ${theirs} (here ${ours})`
 }
 
-/** It released the addresses, or lowered its priority: what was heard tells which. */
+/** Returns whether the previous Active released the VIP or lowered its priority, as it was heard. */
 function releaseOf({ steps }: Incident, before: string): string {
   const heard = steps.findLast(
     ({ event }) => event.kind === 'peerHeard' && (event.news === 'lowered' || event.news === 'released'),
@@ -99,7 +100,7 @@ function releaseOf({ steps }: Incident, before: string): string {
   return `${before} released the VIP (priority 0); ${ASK}`
 }
 
-/** What the words of the event alone do not say. */
+/** Additions to the text of the event, for causes that it does not explain completely. */
 const ENDINGS: Readonly<Partial<Record<Cause, (incident: Incident, about: Told, nameOf: NameOf) => string>>> = {
   lossy: ({ sender }) =>
     sender === undefined
@@ -112,7 +113,7 @@ const ENDINGS: Readonly<Partial<Record<Cause, (incident: Incident, about: Told, 
   twoActives: ({ steps }) => overAfter(steps.at(-1)),
 }
 
-/** Empty while it lasts. */
+/** Returns the duration of a period that is over, otherwise an empty text. */
 const overAfter = (last: Told | undefined): string =>
   last?.event.kind === 'twoActives' && !last.event.present ? `; for ${time(last.event.forMs)}` : ''
 
@@ -121,7 +122,7 @@ const untilReady = (after: number | undefined): string =>
     ? ': no address to send from is ready'
     : `: an address to send from was ready after ${time(after)}`
 
-/** Names the addresses that a run which crashed had until then. */
+/** Returns the addresses that a crashed run held when it ended. */
 function heldThen({ event, node }: Told): string {
   if (event.kind !== 'earlierLife') return ''
   const states = new Map<string, string>()
@@ -135,7 +136,7 @@ function heldThen({ event, node }: Told): string {
   return states.size === 0 ? '' : `; it was Active for ${shortened([...states.values()])}`
 }
 
-/** The step where it began, as far as the cause is one that a journal has. */
+/** Returns the step that is the root of the cause. The first step, if the cause has no such event. */
 function rootOf({ cause, steps }: Incident): Told | undefined {
   const kinds = ROOTS[cause] ?? []
   return steps.find(({ event }) => kinds.includes(event.kind)) ?? steps[0]
@@ -153,7 +154,7 @@ const ROOTS: Readonly<Partial<Record<Cause, readonly EventKind[]>>> = {
   discarded: ['packetsDiscarded'],
 }
 
-/** The nodes of a move, and the first event that led to it. */
+/** Nodes of a move, and the event that caused it. */
 type Moved = {
   readonly from: string
   readonly to: string
@@ -161,20 +162,21 @@ type Moved = {
   readonly at: string | undefined
 }
 
-const UNKNOWN = () => 'the reason is in no journal'
+const UNKNOWN = () => 'no journal has the reason'
 
-/** The end of the sentence that says why an address has moved. */
+/** Second half of the sentence: why the VIP moved. */
 const WHY: Readonly<Record<Cause, (moved: Moved) => string>> = {
   started: ({ to }) => `${to} had started and no other router was Active`,
-  stopped: ({ from, event }) => `${from} was told to stop${event?.kind === 'stopOrdered' ? ` (${event.trigger})` : ''}`,
+  stopped: ({ from, event }) =>
+    `${from} was ordered to stop${event?.kind === 'stopOrdered' ? ` (${event.trigger})` : ''}`,
   yielded: ({ from, to, event, at = to }) =>
-    event?.kind === 'yieldOrdered' ? `an operator had ${from} yield` : `yield period ended on ${at}`,
+    event?.kind === 'yieldOrdered' ? `an operator ordered ${from} to yield` : `yield period ended on ${at}`,
   engineDied: ({ from, event }) =>
     event?.kind === 'crashed'
       ? `the engine of ${from} crashed by an uncaught exception (${event.error}); its guardian released the VIP`
       : `the engine of ${from} crashed or was killed; its guardian released the VIP`,
   engineAway: ({ from }) => `the engine of ${from} did not run (frozen, no CPU, or the machine was paused)`,
-  nodeDied: ({ from }) => `${from} died: engine and guardian at once, or the whole machine`,
+  nodeDied: ({ from }) => `${from} died: engine and guardian together, or the whole machine`,
   cut: ({ from, to }) =>
     `advertisements of ${from} did not reach ${to}, although ${from} was Active all the time: the network between them was cut`,
   lossy: ({ from, to }) =>

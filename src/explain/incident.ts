@@ -1,4 +1,4 @@
-/** An incident of a story, as values: find-incidents.ts finds them, headline.ts and story.ts say them. PURE. */
+/** The type of an incident. find-incidents.ts finds incidents; headline.ts and story.ts describe them. PURE. */
 import type { EventOf } from '../events/event.ts'
 import type { Cause } from './cause.ts'
 import type { Diagnosis } from './diagnosis.ts'
@@ -6,34 +6,34 @@ import type { Node, Subject, Told } from './timeline.ts'
 
 export type Phase = { readonly what: string; readonly ms: number; readonly why?: string }
 
-/** From where to where the addresses of a router went: names of nodes, or addresses. */
+/** Move of a router's addresses. `from` and `to` are names of nodes, or addresses. */
 export type Move = {
   readonly router: string
   readonly group: string | undefined
   readonly addresses: readonly string[]
   readonly from: string | undefined
   readonly to: string | undefined
-  /** A third node has heard it; the milliseconds that such a takeover takes at most. */
+  /** Longest duration of such a takeover in milliseconds, if only a third node heard the move. */
   readonly heardWithin?: number
 }
 
 export type Incident = {
   readonly at: number
   readonly cause: Cause
-  /** Where it happened, or who has the address now. */
+  /** Node where it happened, or the new holder. */
   readonly node: Node
-  /** Undefined: it is about the node as a whole. */
+  /** `undefined` if the incident concerns the whole node. */
   readonly subject: Subject | undefined
   readonly takeover: (Diagnosis & { readonly event: EventOf<'transition'> }) | undefined
-  /** `undefined`: the addresses stayed where they were. */
+  /** `undefined` if the addresses did not move. */
   readonly move?: Move
-  /** By time. */
+  /** Events of the incident, ordered by time. */
   readonly steps: readonly Told[]
   readonly phases: readonly Phase[]
-  /** For how long two routers were Active. */
+  /** Time in which two routers were Active, in milliseconds. */
   readonly twoOwnersMs?: number
-  /** What the first sentence is about, where that is not the last step. */
+  /** Event of the first sentence, if it is not the last step. */
   readonly about?: Told
-  /** Who has sent what did not arrive, as far as his journal is there. */
+  /** Node whose advertisements did not arrive. `undefined` without its journal. */
   readonly sender?: Node | undefined
 }

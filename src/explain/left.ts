@@ -1,7 +1,7 @@
 /**
- * Moves whose new Active has no journal here: a router of this node stops being Active, or a Backup hears that another
- * router is Active now. Decided here: that a cause in this node's own journal counts, and what else is not known is said
- * to be so. PURE.
+ * Moves to a node whose journal is not available. Either a router of this node stops being Active, or a Backup hears a
+ * new Active. Decided here: a cause in this node's own journal counts. Without one, the cause says that it is unknown.
+ * PURE.
  */
 import type { EventOf } from '../events/event.ts'
 import { isOfSeveral } from './actives.ts'
@@ -22,11 +22,11 @@ import {
 
 type Heard = Told<EventOf<'peerHeard'>>
 
-/** The incident of a router that is not Active any more. */
+/** Returns the incident of a router that stopped being Active. */
 export function leftOf(timeline: Timeline, lost: Takeover): readonly Incident[] {
   const { event, node } = lost
   const next = event.to === 'Leaving' ? nextOf(lost) : undefined
-  // It found no successor and is Active again, which is told there.
+  // No successor was found, so the router became Active again. That transition is reported instead.
   if (next?.event.to === 'Active') return []
   const chain = [...(next === undefined ? [] : chainOf(next)), ...chainOf(lost)]
   const heard = chain.find((told): told is Heard => isKind(told, 'peerHeard'))
@@ -41,7 +41,7 @@ export function leftOf(timeline: Timeline, lost: Takeover): readonly Incident[] 
   ]
 }
 
-/** The incident of a Backup that follows another Active than before. */
+/** Returns the incident of a Backup that hears a new Active. */
 export function seenOf(timeline: Timeline, seen: Heard): readonly Incident[] {
   const { node, event, at } = seen
   const { peer, previous, router } = event
@@ -50,7 +50,7 @@ export function seenOf(timeline: Timeline, seen: Heard): readonly Incident[] {
     (told): told is Takeover => isKind(told, 'transition') && told.event.router === router && told.at <= at,
   )
   if (own === undefined) return []
-  // Both of them tell it themselves.
+  // Both Actives have a journal here, which reports the move.
   if (nodeAt(timeline, peer) !== undefined && nodeAt(timeline, previous.peer) !== undefined) return []
   const heardWithin = patienceOf(own.event)
   if (isOfSeveral(seen, heardWithin)) return []
@@ -114,7 +114,7 @@ function causeOf(timeline: Timeline, lost: Takeover, heard: Heard | undefined, t
     return { cause: ofLeaving(lost), evidence: [] }
   const fell = changeOf(lost.node, lost, ({ active, from, to: now }) => active && now < from)
   const said = heard?.event.priority
-  // Without the change it would have been the better one.
+  // Without the lower priority, this router would have stayed Active.
   if (fell !== undefined && (said === undefined || said <= fell.event.from))
     return { cause: ofChange(fell), evidence: chainOf(fell) }
   const isListed = to !== undefined && standingOf(timeline, router, to) === 'listed'

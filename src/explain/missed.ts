@@ -1,13 +1,13 @@
-/** Advertisements that a node missed, seen from the node that should have sent them. PURE. */
+/** Missed advertisements, compared with the journal of their sender. PURE. */
 import type { EventOf } from '../events/event.ts'
 import { beganAway, isKind, type Node, nodeAt, type Timeline, type Told } from './timeline.ts'
 
-/** Clocks differ by so much, and an event is written some time after its cause. */
+/** Tolerance for different clocks and for the delay until an event is recorded, in milliseconds. */
 export const SLACK_MS = 500
 
 /**
- * Returns whether the sender did not run, had no link or changed its state in that time, or this node had no link: that is an
- * incident of its own.
+ * Returns whether a known event explains the gap: the sender did not run, had no link or changed its state, or this
+ * node had no link. Such an event is an incident of its own.
  */
 export function isExplainedBySender(timeline: Timeline, told: Told, event: EventOf<'advertisementsMissed'>): boolean {
   const since = told.at - event.gapMs - SLACK_MS

@@ -1,7 +1,7 @@
 /**
- * What is wrong at the end of the journals, however long ago it began: an engine that does not run or does not answer, two
- * Actives, another host with a VIP, a fault, a failed check, a refused reload. Decided here: which events begin and end
- * each of them. PURE.
+ * Problems that exist when the journals end, however long ago they began. Such a problem is an engine that does not run
+ * or answer, two Actives, another host with a VIP, a fault, a failed check or a refused reload. Decided here: which
+ * events begin and end each problem. PURE.
  */
 import type { EventOf } from '../events/event.ts'
 import {
@@ -18,13 +18,13 @@ import {
 import { reasonOfFailedReload, wordsOfFault } from './words.ts'
 
 export type Present = {
-  /** `undefined`: it is about the node as a whole. */
+  /** `undefined` if the problem concerns the whole node. */
   readonly subject: Subject | undefined
   readonly at: number | undefined
   readonly words: string
 }
 
-/** Of one node, as its journal ends. */
+/** State of one node at the end of its journal. */
 type State = {
   readonly node: Node
   readonly routers: Map<string, Told<EventOf<'transition'>>>
@@ -139,7 +139,10 @@ function twoActives(states: readonly State[]): readonly Present[] {
   })
 }
 
-/** What a node hears of Actives of which at most one has its journal here. Several nodes that hear it are one line. */
+/**
+ * Returns pairs of Actives that a node hears, where at most one of them has a journal here. Several witnesses give one
+ * line.
+ */
 function heardActives(timeline: Timeline, states: readonly State[], known: readonly Present[]): readonly Present[] {
   const subjects = new Set(known.map(({ subject }) => subject))
   return states.flatMap(({ actives, node, routers }) =>
@@ -163,7 +166,7 @@ function titleOf(timeline: Timeline, router: string, peer: string): string {
   return standingOf(timeline, router, peer) === 'listed' ? `listed peer ${known}` : known
 }
 
-/** Both have advertised for longer than a failover lasts. */
+/** Text where both have advertised for longer than a failover lasts. */
 const DEAF = "they do not receive each other's advertisements (firewall? switch?)"
 
 const UNHEARD = "they do not receive each other's advertisements (firewall? switch?), or a failover is in progress"
@@ -203,7 +206,7 @@ function ofChecks(state: State): readonly Present[] {
   })
 }
 
-/** A member that only follows another one of its sync group has no fault of its own. */
+/** Skips faults of sync group members that only follow another member. */
 function ofFaults({ faults, node, routers }: State): readonly Present[] {
   return [...faults.values()].flatMap((told) => {
     const own = routers.get(told.event.router)

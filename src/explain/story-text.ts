@@ -1,11 +1,11 @@
 /**
- * A story for people. Decided here: one line a step with how long after the first it was, what it took below, and what
- * would have helped at the end. PURE.
+ * Prints a story as text. Decided here: the layout. Each step is one line with its time after the first step; the
+ * phases and the advice follow. PURE.
  */
 import type { Story, ToldIncident } from './story.ts'
 import { plural, time } from './words.ts'
 
-/** `since`: the time that was asked for; `present`: the heading of what is wrong at the end of the journals. */
+/** Returns the text. `since` names the requested period; `present` is the label of problems that exist at the end. */
 export function formatStory({ incidents, nodes, now, problems }: Story, since: string, present = 'now'): string {
   const clocks = nodes.slice(1).map(clockWords)
   const head = [...problems.map((problem) => `note: ${problem}`), ...clocks]
@@ -18,16 +18,16 @@ export function formatStory({ incidents, nodes, now, problems }: Story, since: s
 function clockWords({ by, errorMs, name, offsetMs, pairs }: Story['nodes'][number]): string {
   const ahead = `the clock of ${name} is ${time(Math.abs(offsetMs))} ${offsetMs < 0 ? 'behind' : 'ahead of'} ours`
   if (by === 'transmissions')
-    return `note: ${ahead}, ±${time(errorMs ?? 0)}, by ${plural(pairs, 'transmission', 'transmissions')} that one sent and the other heard`
-  if (by === 'answer') return `note: ${ahead}, ±${time(errorMs ?? 0)}, by its own answer`
-  return `note: how far the clock of ${name} is from ours is not known: taken as equal`
+    return `note: ${ahead}, ±${time(errorMs ?? 0)}, measured by ${plural(pairs, 'transmission', 'transmissions')} from one to the other`
+  if (by === 'answer') return `note: ${ahead}, ±${time(errorMs ?? 0)}, measured by its answer`
+  return `note: the offset of the clock of ${name} is not known; this report assumes that it equals ours`
 }
 
 function formatIncident({ again, at, headline, noticedBy, phases, prevention, steps }: ToldIncident): string {
   const began = Date.parse(steps[0]?.at ?? at)
   const width = Math.max(0, ...steps.map(({ node }) => node.length))
   return [
-    `${at}  ${headline}${again === 0 ? '' : ` And ${again} more like it.`}`,
+    `${at}  ${headline}${again === 0 ? '' : ` Repeated ${plural(again, 'time', 'times')}.`}`,
     ...steps.map(
       (step) => `  ${`+${time(Date.parse(step.at) - began)}`.padStart(10)}  ${step.node.padEnd(width)}  ${step.words}`,
     ),

@@ -1,7 +1,7 @@
 /**
- * The story as a value, which is what --json prints (version 1: keys are added, never changed; docs/explain.md). Decided
- * here: which incidents it is about, what counts as one because it happened together, and what is said about clocks and
- * journals. PURE.
+ * A story is the report of `holdfast explain`, as a value (`--json`, version 1: keys are added, never changed;
+ * docs/explain.md). Decided here: which incidents belong to the request, which incidents are reported as one, and which
+ * notes about clocks and journals are added. PURE.
  */
 import { type Cause, PREVENTION, SPLIT_BRAIN } from './cause.ts'
 import { clockSteps } from './dating.ts'
@@ -26,13 +26,13 @@ import {
 import { time, wordsOf } from './words.ts'
 
 export type StoryOptions = {
-  /** Of the teller; undefined: all of them. */
+  /** Name of a router or sync group on the reference node. `undefined`: all routers. */
   readonly router?: string | undefined
-  /** Milliseconds since the epoch. */
+  /** Begin of the report, in milliseconds since the epoch. */
   readonly since: number
-  /** As the configuration of the teller has them; `undefined`: it could not be read. */
+  /** Peers in the configuration of the reference node. `undefined` if it could not be read. */
   readonly listed?: ListedPeers | undefined
-  /** What could not be read. */
+  /** Sources that could not be read, as text. */
   readonly problems: readonly string[]
 }
 
@@ -46,7 +46,7 @@ export type Story = {
     readonly pairs: number
   }[]
   readonly problems: readonly string[]
-  /** What is wrong at the end of the journals, however long ago it began. */
+  /** Problems that exist at the end of the journals, however long ago they began. */
   readonly now: readonly { readonly since: string | null; readonly words: string }[]
   readonly incidents: readonly ToldIncident[]
 }
@@ -54,19 +54,19 @@ export type Story = {
 export type ToldIncident = {
   readonly at: string
   readonly cause: Cause
-  /** That moved for this cause at the same time; the steps are those of the first. */
+  /** Routers that moved for this cause at the same time. `steps` are those of the first. */
   readonly routers: readonly string[]
   readonly headline: string
-  /** How often it happened once more right after that; the steps are then the first ones. */
+  /** Number of repetitions shortly afterwards. `steps` are then the first ones. */
   readonly again: number
   readonly steps: readonly { readonly at: string; readonly node: string; readonly words: string }[]
   readonly phases: readonly { readonly what: string; readonly ms: number; readonly why?: string }[]
-  /** The node whose journal has the first step. */
+  /** Node whose journal has the first step. */
   readonly noticedBy: string
   readonly prevention: string | null
 }
 
-/** The teller's journal comes first. */
+/** Returns the story. The first journal is that of the reference node. */
 export function storyOf(journals: readonly NodeJournal[], { listed, problems, router, since }: StoryOptions): Story {
   const timeline = timelineOf(journals, listed)
   const [teller] = timeline.nodes
@@ -75,7 +75,9 @@ export function storyOf(journals: readonly NodeJournal[], { listed, problems, ro
   const isWanted = (subject: Subject | undefined) =>
     router === undefined || subject === undefined || teller === undefined || namesOf(teller, subject).has(router)
   const steps = journals.flatMap(({ events, name, now }) =>
-    clockSteps(events, now).map(({ at, byMs }) => `The clock of ${name} was set by ${time(byMs)} before ${at}`),
+    clockSteps(events, now).map(
+      ({ at, byMs }) => `The wall clock of ${name} was changed by ${time(byMs)} before ${at}`,
+    ),
   )
   return {
     version: 1,
@@ -97,13 +99,13 @@ export function storyOf(journals: readonly NodeJournal[], { listed, problems, ro
 function isAbout(incident: Incident, teller: Node, router: string): boolean {
   const { subject, steps } = incident
   if (subject !== undefined) return namesOf(teller, subject).has(router)
-  // What a step is not about a router at all is about the node, and so about all of them.
+  // A step without a router concerns the whole node, and so each router.
   const meant = (name: string | undefined) =>
     name === router || (name !== undefined && groupOf(teller, name) === router)
   return steps.some(({ event }) => !('router' in event) || meant(event.router))
 }
 
-/** Names of the virtual router on the teller, and of its sync groups. */
+/** Returns the names of the virtual router on the reference node, and of its sync groups. */
 function namesOf(teller: Node, subject: Subject): ReadonlySet<string> {
   const routers = routersOf(teller, subject)
   return new Set([...routers, ...[...routers].flatMap((router) => groupOf(teller, router) ?? [])])
@@ -114,9 +116,9 @@ const groupOf = ({ told }: Node, router: string): string | undefined => {
   return last?.kind === 'transition' ? last.group : undefined
 }
 
-/** The first, what moved with it, and how often it happened again. */
+/** Incidents that are reported as one. */
 type Group = {
-  /** Of a sync group, the member that has the cause. */
+  /** First incident. In a sync group: the incident of the member with the most specific cause. */
   incident: Incident
   readonly routers: string[]
   readonly steps: Told[]
@@ -124,14 +126,17 @@ type Group = {
   again: number
 }
 
-/** Of a node that goes every router moves. */
+/** Time within which all routers of a node that leaves move, in milliseconds. */
 const TOGETHER_MS = 1_000
-/** What goes on is written down so often. */
+/** Interval at which a lasting problem is recorded again, with a tolerance, in milliseconds. */
 const AGAIN_MS = 12_000
-/** Of what happens again and again. */
+/** Number of steps that are shown of a repeated incident. */
 const MOST_STEPS = 10
 
-/** Of these the second is no news when it comes so soon; each check and each host that has an address is. */
+/**
+ * Causes whose repetition soon afterwards is not reported again. Each failed check and each duplicate holder is
+ * reported by itself.
+ */
 const REPEATED: ReadonlySet<Cause> = new Set([
   ...(['engineAway', 'lossy', 'rejected', 'rival', 'outranked', 'healed', 'foreignChange'] as const),
   ...([
@@ -169,7 +174,7 @@ function together(incidents: readonly Incident[]): readonly Group[] {
   return groups
 }
 
-/** Of the members of a sync group, the one that tells most is the story. */
+/** Rank of causes by how specific they are. A sync group shows the incident with the highest rank. */
 const TELLS: Readonly<Partial<Record<Cause, number>>> = {
   ...{ fault: 0, unknown: 0, silent: 1, outranked: 1, released: 2, preempted: 2 },
 }
@@ -189,9 +194,12 @@ function belongs(incident: Incident, { incident: first, routers, until }: Group)
   return (same || sameGroup) && at - (routers.includes(move.router) ? until : first.at) <= TOGETHER_MS
 }
 
-/** What its cause calls for; of two nodes of one group that are both Active, what their network calls for. */
+/**
+ * Returns the advice for an incident, `null` if there is none. Two Actives of one group get the advice for a split
+ * brain.
+ */
 function preventionOf(timeline: Timeline, { about, cause, move }: Incident): string | null {
-  // A reload that moved nothing asks for nothing.
+  // A reload that moved no VIP needs no advice.
   if (cause === 'reloaded' && move === undefined) return null
   // Nor does an address for which the kernel had to look for a duplicate.
   if (cause === 'addressNotReady' && cameSoon(about)) return null

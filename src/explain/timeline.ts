@@ -1,31 +1,31 @@
 /**
- * The journals of several nodes on one time line, by the clock of the first: what a node was at a moment, what led to an
- * event, and whose an address is. Within a boot the monotonic clock dates events, so that a wall clock that is stepped
- * meanwhile reorders nothing. Decided here: how an event is dated, and what tells that a daemon has died. PURE.
+ * Journals of several nodes on one time line. The node of the first journal is the reference node: its clock gives all
+ * times. Within a boot the monotonic clock gives the order, so a step of the wall clock reorders nothing. Decided here:
+ * the time of each event, and how the death of a daemon is recognized. PURE.
  */
 import type { EventKind, EventOf, JournalEvent } from '../events/event.ts'
 import { type ClockOffset, offsetOf, sent } from './clock-offset.ts'
 import { type Dated, dated, type Reading } from './dating.ts'
 
 export type NodeJournal = {
-  /** How the story calls it. */
+  /** Name of the node in the story. */
   readonly name: string
-  /** The oldest first. */
+  /** The oldest event first. */
   readonly events: readonly JournalEvent[]
-  /** Its daemon answers; undefined: nobody has asked it. */
+  /** Whether the daemon answers. `undefined` if it was not asked. */
   readonly running?: boolean | undefined
-  /** Its wall clock minus the teller's, by an answer of it. */
+  /** Wall clock of the node minus that of the reference node, as its answer showed. */
   readonly clock?: { readonly offsetMs: number; readonly errorMs: number } | undefined
-  /** Its process has taken the question, and has not answered it. */
+  /** Whether the daemon accepted the request but did not answer it. */
   readonly stuck?: boolean | undefined
-  /** Its clocks when it answered. */
+  /** Clock readings of the node when it answered. */
   readonly now?: Reading | undefined
 }
 
-/** Addresses of the other nodes, for each virtual router that the teller's configuration has. */
+/** Addresses of peers, for each virtual router in the configuration of the reference node. */
 export type ListedPeers = ReadonlyMap<string, ReadonlySet<string>>
 
-/** An event of a node. `at`: milliseconds since the epoch by the teller's clock. */
+/** An event of a node. `at` is its time by the clock of the reference node, in milliseconds since the epoch. */
 export type Told<E extends JournalEvent = JournalEvent> = {
   readonly node: Node
   readonly event: E
@@ -37,23 +37,23 @@ export type Node = {
   readonly running: boolean | undefined
   readonly stuck: boolean
   readonly offset: ClockOffset
-  /** By time, which is by number as well. */
+  /** Ordered by time, which is also the order of their numbers. */
   readonly told: Told[]
   readonly byNumber: Map<number, Told>
-  /** Of its routers. */
+  /** Source addresses of the node's routers. */
   readonly addresses: ReadonlySet<string>
 }
 
-/** What is one virtual router on all nodes. */
+/** Identity of a virtual router that is the same on all nodes. */
 export type Subject = string
 
 export type Timeline = {
-  /** The first is the teller. */
+  /** The first is the reference node. */
   readonly nodes: readonly Node[]
-  /** Of all nodes, by time. */
+  /** Events of all nodes, ordered by time. */
   readonly told: readonly Told[]
   readonly listed: ListedPeers
-  /** Link-local addresses of other nodes, and the address by which people know the node. */
+  /** Link-local addresses of other nodes, mapped to the IPv4 or global address of the same node. */
   readonly aliases: ReadonlyMap<string, string>
 }
 
@@ -79,7 +79,10 @@ export function timelineOf(journals: readonly NodeJournal[], listed: ListedPeers
   return { nodes, told, listed, aliases: aliasesOf(nodes) }
 }
 
-/** A sync group moves as one, so that its members follow addresses of one node when they make the same step. */
+/**
+ * Maps link-local addresses to other addresses of the same node. Sync group members make a transition together, so the
+ * peers that they name are one node.
+ */
 function aliasesOf(nodes: readonly Node[]): ReadonlyMap<string, string> {
   const aliases = new Map<string, string>()
   for (const { told } of nodes) {
@@ -100,7 +103,10 @@ function aliasesOf(nodes: readonly Node[]): ReadonlyMap<string, string> {
   return aliases
 }
 
-/** Clocks are not known better than that: nothing is heard before it was said. */
+/**
+ * Moves a reception that seems to be earlier than its transmission to the time of the transmission. The clocks are not
+ * known more exactly.
+ */
 function hearAfterSaying(nodes: readonly Node[], heard: Told): void {
   if (heard.event.kind !== 'peerHeard') return
   const { peer, priority } = heard.event
@@ -126,7 +132,7 @@ function selvesOf(events: readonly Dated[]): ReadonlySet<string> {
 
 export const isKind = <K extends EventKind>(told: Told, kind: K): told is Told<EventOf<K>> => told.event.kind === kind
 
-/** When it had stopped to run, as it found out later. */
+/** Returns when the engine stopped to run, in milliseconds since the epoch. `undefined` for other events. */
 export function beganAway({ at, event }: Told): number | undefined {
   if (event.kind === 'absence') return at - (event.silentMs ?? 0)
   return event.kind === 'engineLate' ? at - event.lateMs : undefined
@@ -134,7 +140,7 @@ export function beganAway({ at, event }: Told): number | undefined {
 
 export const subjectOf = ({ vrid, addresses }: EventOf<'transition'>): Subject => `${vrid} ${[...addresses].sort()[0]}`
 
-/** The router of this name is this one, as its own transitions say. */
+/** Returns the names of this virtual router on the node, by the node's own transitions. */
 export function routersOf({ told }: Node, subject: Subject): ReadonlySet<string> {
   return new Set(
     told.flatMap((each) => (isKind(each, 'transition') && subjectOf(each.event) === subject ? each.event.router : [])),
@@ -144,7 +150,10 @@ export function routersOf({ told }: Node, subject: Subject): ReadonlySet<string>
 export const nodeAt = ({ nodes }: Timeline, address: string): Node | undefined =>
   nodes.find(({ addresses }) => addresses.has(address))
 
-/** `unknown`: the configuration lists no peers for that router, or could not be read. */
+/**
+ * Returns whether the configuration lists the address as a peer. `unknown` if it lists no peers for the router, or
+ * could not be read.
+ */
 export function standingOf(
   { aliases, listed }: Timeline,
   router: string,
@@ -155,7 +164,10 @@ export function standingOf(
   return (listed.get(router)?.size ?? 0) === 0 ? 'unknown' : 'unlisted'
 }
 
-/** The node of the group, or else the router, that has this MAC: what it said for another virtual router counts, too. */
+/**
+ * Returns the address of the peer with this MAC, preferably of a node of the group. Reports of other virtual routers
+ * count, too.
+ */
 export function peerWith(timeline: Timeline, { mac, peer, router }: EventOf<'duplicateHolder'>): string | undefined {
   const said = timeline.told.flatMap(({ event }) =>
     event.kind === 'duplicateHolder' && event.mac === mac ? (event.peer ?? []) : [],
@@ -165,7 +177,7 @@ export function peerWith(timeline: Timeline, { mac, peer, router }: EventOf<'dup
   return said.find(isOurs) ?? peer ?? said[0]
 }
 
-/** What a router of the node was then; undefined: its journal does not go so far back, or the daemon did not run. */
+/** Returns the state of a router at a time. `undefined` if the journal begins later, or the daemon did not run. */
 export function stateAt(node: Node, subject: Subject, at: number): EventOf<'transition'>['to'] | undefined {
   let state: EventOf<'transition'>['to'] | undefined
   for (const each of node.told) {
@@ -178,17 +190,17 @@ export function stateAt(node: Node, subject: Subject, at: number): EventOf<'tran
 
 const isLastWord = ({ event: { kind } }: Told): boolean => kind === 'stopped' || kind === 'crashed'
 
-/** From the event back to where it began, on its own node. */
+/** Returns the event and the events that caused it, on its own node, back to the first. */
 export function chainOf(told: Told): readonly Told[] {
   const { because } = told.event
   const cause = because === undefined || because >= told.event.seq ? undefined : told.node.byNumber.get(because)
-  // Numbers begin anew where a file was lost.
+  // The numbers begin again if a journal file was lost.
   return cause === undefined || cause.at > told.at + UNSURE_MS ? [told] : [told, ...chainOf(cause)]
 }
 
 /**
- * The daemon of the node has died in that time, without having said so: behind its last word comes a new start, or nothing
- * although nobody is there. Undefined: that cannot be known.
+ * Returns whether the daemon died in that time without a record of it. The evidence is a start without a stop before
+ * it, or a journal that ends although the daemon does not run. `undefined` if this cannot be known.
  */
 export function hadDied(node: Node, since: number, until: number): boolean | undefined {
   const { running, told } = node

@@ -1,11 +1,11 @@
 /**
- * An event as a sentence about the node where it happened, without its subject: `heard that r1 released the VIP (priority 0)`.
- * Decided here: the words, and nothing else. PURE.
+ * Text of an event, without its subject, the node: `heard that r1 released the VIP (priority 0)`. Decided here: the
+ * text alone. PURE.
  */
 import { checkEffectWords } from '../events/check-words.ts'
 import type { EventOf, JournalEvent } from '../events/event.ts'
 
-/** How the story calls whoever has this address. */
+/** Returns the name of the node with this address, or the address. */
 export type NameOf = (address: string) => string
 
 export function wordsOf(event: JournalEvent, nameOf: NameOf): string {
@@ -37,9 +37,11 @@ export function wordsOf(event: JournalEvent, nameOf: NameOf): string {
     case 'linkChanged':
       return `${event.interface} ${event.exists ? (event.up ? (event.carrier ? 'has carrier' : 'has lost its carrier') : 'is turned off') : 'is gone'}`
     case 'interfaceMoved':
-      return `goes from ${event.from} to ${event.to}${event.holding === undefined ? '' : `, where ${event.holding} is now`}, without an election`
+      return `moves from ${event.from} to ${event.to}${event.holding === undefined ? '' : `, where ${event.holding} is now`}, without an election`
     case 'addressNamed':
-      return event.address === undefined ? `${event.file}: ${event.problem}` : `${event.file} says ${event.address}`
+      return event.address === undefined
+        ? `${event.file}: ${event.problem}`
+        : `read ${event.address} from ${event.file}`
     case 'faultChanged':
       return wordsOfFault(event)
     case 'reloaded':
@@ -66,7 +68,7 @@ type Observation = EventOf<
   | 'packetsLost'
 >
 
-/** Says what the node observed of other routers, other programs, and its own delays. */
+/** Returns what the node observed of other routers, other programs, and its own delays. */
 function observationWords(event: Observation, nameOf: NameOf): string {
   switch (event.kind) {
     case 'peerHeard':
@@ -102,10 +104,10 @@ const PRIORITY: Readonly<Record<EventOf<'priorityChanged'>['why'], string>> = {
 const ANSWER: Readonly<Record<EventOf<'foreignChange'>['answer'], string>> = {
   addedAgain: 'added again',
   removedAgain: 'removed again',
-  left: 'left so, because it happens too often',
+  left: 'not repaired, because it happens too often',
 }
 
-/** Of a transition, as the end of a sentence; a fault is its own word. */
+/** Reasons of a transition, as the end of a sentence. A fault is its own text. */
 const REASONS: Readonly<Record<string, string>> = {
   startup: 'started',
   owner: 'address owner (priority 255)',
@@ -146,7 +148,7 @@ function reasonWords({ group, heard, peer, reason }: EventOf<'transition'>, name
   return `${REASONS[reason] ?? `fault ${reason}`}${peer === undefined ? '' : ` from ${nameOf(peer)}`}`
 }
 
-/** Before the name of the member that leads. */
+/** Prefix of a reason, before the name of the sync group member that caused the transition. */
 const FOLLOWS = 'syncGroup:'
 
 function heardWords({ heldBy, news, peer, previous, priority }: EventOf<'peerHeard'>, nameOf: NameOf): string {
@@ -176,14 +178,14 @@ function absenceWords({ agoMs, cause, silentMs }: EventOf<'absence'>): string {
 
 function reactionWords({ address, reaction }: EventOf<'duplicateHolder'>): string {
   if (reaction === 'announce') return `${address.includes(':') ? 'unsolicited NA' : 'gratuitous ARP'} sent again`
-  return reaction === 'yield' ? 'the other host wins, so this router yields' : 'no reaction'
+  return reaction === 'yield' ? 'this router releases the address to the other host' : 'no reaction'
 }
 
 function activesWords({ actives, forMs, present, router }: EventOf<'twoActives'>, nameOf: NameOf): string {
   const who = actives.map(({ peer, priority }) => `${nameOf(peer)} (priority ${priority})`).join(' and ')
   return present
     ? `hears ${actives.length} routers advertise as Active for ${router}: ${who}`
-    : `${router}: one Active at most again, after ${time(forMs)}: it was ${who}`
+    : `${router}: no longer several Actives, after ${time(forMs)}: they were ${who}`
 }
 
 function verdictWords({ from, to }: EventOf<'checkChanged'>): string {
@@ -208,13 +210,13 @@ export const reasonOfFailedReload = ({ by, reason }: EventOf<'reloaded'>): strin
 function changes({ changes = [], checksChanged = [] }: EventOf<'reloaded'>): string {
   const done = changes.map(({ change, router }) => `${router} ${change}`)
   if (checksChanged.length > 0) done.push(`health checks ${checksChanged.join(' and ')} changed`)
-  return done.length === 0 ? 'nothing that has an effect' : done.join(', ')
+  return done.length === 0 ? 'no change with an effect' : done.join(', ')
 }
 
-/** Returns the moment without its fraction of a second. */
+/** Returns the time without its fraction of a second. */
 const second = (at: string): string => at.replace(/\.\d+Z$/, 'Z')
 
-/** `4.2 s`, `310 ms`: as exact as it is of use. */
+/** Returns a duration such as `4.2 s` or `310 ms`, rounded. */
 export function time(ms: number): string {
   if (ms < 0) return `-${time(-ms)}`
   if (ms < 10) return `${Math.round(ms * 10) / 10} ms`

@@ -37,7 +37,7 @@ export const SENTENCES: Readonly<Record<FaultKind, readonly Sentence[]>> = {
   ],
   'kill guardian': [owner(1_500, 'guardianLost', 'moved from r1 to r2: r1 lost its guardian and stopped.')],
   'kill group': [
-    owner(2_500, 'nodeDied', 'moved from r1 to r2: r1 died: engine and guardian at once, or the whole machine.'),
+    owner(2_500, 'nodeDied', 'moved from r1 to r2: r1 died: engine and guardian together, or the whole machine.'),
   ],
   'freeze engine': [
     owner(
@@ -84,8 +84,8 @@ export const SENTENCES: Readonly<Record<FaultKind, readonly Sentence[]>> = {
   ],
   'interface gone': [owner(1_500, 'interfaceGone', 'moved from r1 to r2: the interface of r1 was removed.')],
   'clock step': [
-    owner(0, undefined, 'The clock of r1 was set by 1 h 0 min before …', '+1 h'),
-    owner(0, undefined, 'The clock of r1 was set by -1 h 0 min before …', '-1 h'),
+    owner(0, undefined, 'The wall clock of r1 was changed by 1 h 0 min before …', '+1 h'),
+    owner(0, undefined, 'The wall clock of r1 was changed by -1 h 0 min before …', '-1 h'),
   ],
   // Beside two busy CPUs an engine with --realtime runs; one that does not says that it woke late, as after a short freeze.
   'CPU hogs': [owner(1_500, undefined, '')],

@@ -94,7 +94,7 @@ describeInterop('keepalived on the same node', () => {
     )
     expect(told).toMatchObject({ level: 40 })
     expect((await daemon.snapshot())?.keepalivedBeside).toEqual([{ pid: expect.any(Number), name: 'keepalived' }])
-    expect((await statusCommand(daemon.socket, { json: false })).stdout).toMatch(/^BESIDE KEEPALIVED \(pid \d+\)/m)
+    expect((await statusCommand(daemon.socket, { json: false })).stdout).toMatch(/^KEEPALIVED \(pid \d+\) spoke VRRP/m)
   })
 
   test('without VRRP, or in another network namespace, it is no reason', async () => {

@@ -193,7 +193,7 @@ describeNetns('everything on a node dies', () => {
     }
     await cluster?.apiUp()
     for (const node of nodes) {
-      await node.agent?.line(/the nodes are watched again/, WITHIN)
+      await node.agent?.line(/watch of the nodes restored/, WITHIN)
       expect(await node.routers(), `of ${node.name} with the API`).toEqual(UNICAST)
     }
   })

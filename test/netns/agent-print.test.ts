@@ -78,11 +78,11 @@ describeNetns('agent --print', () => {
   })
 
   test.each([
-    ['{"version":1,"ingressHa":"Disabled"}', ['ostest_API_0'], 'ingressHa is Disabled, as remembered'],
+    ['{"version":1,"ingressHa":"Disabled"}', ['ostest_API_0'], 'stored from an earlier run: ingressHa is Disabled'],
     [
       '{"version":1,"elsewhere":{"reason":"UnsupportedPlatform","message":"the platform is AWS"}}',
       [],
-      'nodes hold no VIPs, as remembered: the platform is AWS',
+      'stored from an earlier run: nodes hold no VIPs: the platform is AWS',
     ],
     ['', ['ostest_API_0', 'ostest_INGRESS_0'], 'intent.json: '],
   ])('what the API said last of the wishes counts: %s', (text, routers, note) => {

@@ -95,9 +95,7 @@ async function names(daemon: Holdfast, stranger: Holdfast, { reason, words }: { 
   )
   expect(found, `what ${where} says of ${address}`).toMatchObject({ reason, listenedTo: false })
   const { stdout } = await statusCommand(daemon.socket, { json: false })
-  expect(stdout, `status of ${where}`).toContain(
-    `MISMATCHED ROUTER: ${address} ${words} (${reason}): not listened to, `,
-  )
+  expect(stdout, `status of ${where}`).toContain(`MISMATCHED ROUTER: ${address} ${words} (${reason}): ignored, `)
   const said = daemon.records.filter(({ peer, reason: why }) => peer === address && why === reason)
   expect(said.map(({ msg }) => msg).at(0), `log of ${where} about ${address}`).toContain(words)
 }
@@ -189,7 +187,7 @@ describeNetns('a stranger on our VRID', () => {
       ])
       const { stdout } = await statusCommand(us.socket, { json: false })
       expect(stdout).toContain(
-        'MISMATCHED ROUTER: 10.77.0.12 advertises other addresses (address-list-mismatch): listened to',
+        'MISMATCHED ROUTER: 10.77.0.12 advertises other addresses (address-list-mismatch): accepted',
       )
     })
   })

@@ -135,7 +135,7 @@ describeNetns('holdfast doctor', () => {
     await active(stranger)
     // It was asked for real-time priority, may not have it, and says so.
     expect(await statusCommand(stranger.socket, { json: false })).toMatchObject({
-      stdout: expect.stringContaining(', WITHOUT THE REAL-TIME PRIORITY it was asked for\n'),
+      stdout: expect.stringContaining(', WITHOUT THE REQUESTED REAL-TIME PRIORITY\n'),
     })
     await says(
       stranger,

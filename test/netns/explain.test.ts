@@ -182,8 +182,8 @@ describeNetns('holdfast explain names the fault', () => {
     {
       fault: 'yield',
       cause: 'yielded',
-      headline: /moved from .* to .*: an operator had .* yield/,
-      alone: /moved from \S+ to 10\.77\.0\.12: an operator had .* yield/,
+      headline: /moved from .* to .*: an operator ordered .* to yield/,
+      alone: /moved from \S+ to 10\.77\.0\.12: an operator ordered .* to yield/,
       inflict: async () => {
         await first.yieldFor(YIELD)
         await settlesOn('r2')
@@ -271,8 +271,8 @@ describeNetns('holdfast explain names the fault', () => {
     {
       fault: 'SIGTERM',
       cause: 'stopped',
-      headline: /moved from .* to .*: .* was told to stop \(SIGTERM\)/,
-      alone: /^now: .*: holdfast is stopped[\s\S]*: \S+ was told to stop \(SIGTERM\)/m,
+      headline: /moved from .* to .*: .* was ordered to stop \(SIGTERM\)/,
+      alone: /^now: .*: holdfast is stopped[\s\S]*: \S+ was ordered to stop \(SIGTERM\)/m,
       inflict: async () => {
         first.terminate()
         await settlesOn('r2')
@@ -305,7 +305,7 @@ describeNetns('holdfast explain names the fault', () => {
     {
       fault: 'kill -9 of all its processes',
       cause: 'nodeDied',
-      headline: /moved from .* to .*: .* died: engine and guardian at once/,
+      headline: /moved from .* to .*: .* died: engine and guardian together/,
       inflict: async () => {
         first.killAll()
         await answeredBy('r2')

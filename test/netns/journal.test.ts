@@ -144,7 +144,7 @@ describeNetns('a journal whose disk is no good', () => {
     const counted = (await daemon.snapshot())?.journal
     expect(counted).toMatchObject({ file: found.file, problem: expect.stringMatching(/ENOSPC|full/) })
     const { stdout } = await statusCommand(daemon.socket, { json: false })
-    expect(stdout).toMatch(/^journal \S+: CANNOT BE KEPT: .*, \d+ events are not in it$/m)
+    expect(stdout).toMatch(/^event journal \S+: CANNOT BE WRITTEN: .*, \d+ events are missing$/m)
     rmSync(filler)
     await sleep(TRY_AGAIN)
     await daemon.yieldFor(1_000)

@@ -166,11 +166,11 @@ describeNetns('holdfast node-ip on a real kernel', () => {
       ip(namespace, 'address del 10.0.0.5/24 dev eth0')
       const again = call('set', '10.0.0.100')
       expect(again).toMatchObject({ status: 0 })
-      expect(again.stdout).toContain('10.0.0.5 was chosen before')
+      expect(again.stdout).toContain('10.0.0.5 was chosen earlier in this boot')
       expect(read('run/nodeip-configuration/primary-ip')).toBe('10.0.0.5')
       // Upstream would take this for no address, and choose again.
       put('run/nodeip-configuration/primary-ip', '10.0.0.5\n')
-      expect(call('set').stdout).toContain('was chosen before')
+      expect(call('set').stdout).toContain('was chosen earlier in this boot')
       put('run/nodeip-configuration/primary-ip', 'nonsense')
       expect(call('set', '192.168.1.0').stdout.split('\n')[0]).toBe('192.168.1.2')
     })
@@ -216,7 +216,7 @@ describeNetns('holdfast node-ip on a real kernel', () => {
     test('another failure to forward is exit status 1, before the choice is announced', () => {
       const { stdout, stderr } = setHere('mount -t tmpfs none /proc/sys/net/ipv4/conf')
       expect(stdout).toBe('1')
-      expect(stderr).toMatch(/^holdfast: Cannot write down 10\.0\.0\.5: ENOENT/)
+      expect(stderr).toMatch(/^holdfast: Cannot store the address 10\.0\.0\.5: ENOENT/)
     })
 
     test('a worker that is far from the VIPs is marked, and no longer when it is near', () => {
@@ -261,7 +261,7 @@ describeNetns('holdfast node-ip on a real kernel', () => {
     test('what is wrong is named, and nothing is written', () => {
       expect(call('set', '10.0.0.100/24')).toMatchObject({
         status: 64,
-        stderr: 'holdfast: Cannot use "10.0.0.100/24": it is no IP address\n',
+        stderr: 'holdfast: "10.0.0.100/24": not an IP address\n',
       })
       put('etc/default/nodeip-configuration', 'NODEIP_HINT=eth0\n')
       expect(call('set').stderr).toContain('Cannot use "eth0" of NODEIP_HINT in')
@@ -271,7 +271,7 @@ describeNetns('holdfast node-ip on a real kernel', () => {
       chmodSync(join(root, 'etc/systemd'), 0o600)
       const failed = call('set')
       expect(failed).toMatchObject({ status: 1, stdout: '' })
-      expect(failed.stderr).toMatch(/^holdfast: Cannot write down 10\.0\.0\.5: /)
+      expect(failed.stderr).toMatch(/^holdfast: Cannot store the address 10\.0\.0\.5: /)
       expect(existsSync(join(root, 'run/nodeip-configuration/primary-ip'))).toBe(false)
     })
 
@@ -283,7 +283,7 @@ describeNetns('holdfast node-ip on a real kernel', () => {
       const { status, stderr } = call('show', '-6', 'fd00::64')
       expect([status, stderr]).toEqual([
         1,
-        'holdfast: fd00::7 is still tentative: it cannot be used, perhaps another host has it\n',
+        'holdfast: fd00::7 is still tentative, so it cannot be used; perhaps another host has it\n',
       ])
     })
 

@@ -169,7 +169,7 @@ describeNetns('three that record', () => {
     const { exitCode, stdout } = await explainCommand({ ...verified, verify: true, recording: recordingOf(first()) })
     expect({ exitCode, stdout }).toEqual({
       exitCode: 0,
-      stdout: expect.stringMatching(/replayed, and the engine did the same \d+ things\n$/),
+      stdout: expect.stringMatching(/replayed; the engine produced the same \d+ outputs\n$/),
     })
   })
 })

@@ -153,7 +153,7 @@ describeNetns('a release', () => {
     expect(packages.filter((name) => !name.startsWith('.'))).toEqual(['node-gyp-build'])
     const command = join(prefix, 'bin', 'holdfast')
     expect(ran([command, '--version']).trim()).toEqual(RELEASED)
-    expect(ran([command, 'demo'])).toContain('Done; everything that the demo made is removed.')
+    expect(ran([command, 'demo'])).toContain('Done; the demo has removed everything that it created.')
   })
 
   test('the tarball needs neither Node nor a compiler on the machine', DEMO, () => {
@@ -166,7 +166,7 @@ describeNetns('a release', () => {
     const env = { PATH: path }
     expect(ran([join(tarball, 'bin', 'holdfast'), '--version'], { env }).trim()).toEqual(RELEASED)
     expect(ran([join(tarball, 'bin', 'holdfast'), 'demo'], { env })).toContain(
-      'Done; everything that the demo made is removed.',
+      'Done; the demo has removed everything that it created.',
     )
   })
 

@@ -505,7 +505,7 @@ describeNetns('reload', () => {
 
     const at = performance.now()
     const stopped = await first.command('stop')
-    expect([stopped.status, stopped.stdout]).toEqual([0, 'holdfast has left\n'])
+    expect([stopped.status, stopped.stdout]).toEqual([0, 'holdfast has stopped\n'])
     expect(performance.now() - at, 'ms').toBeLessThan(WITHIN)
     expect((await first.daemon.exited).code).toBe(0)
     expect(network.holders(LAB_VIP)).toEqual(['r2'])

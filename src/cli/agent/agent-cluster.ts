@@ -1,4 +1,4 @@
-/** The cluster that an agent was started for, as far as its command line and its files say. */
+/** The cluster of an agent, as its command line and files describe it. */
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { AgentSettings } from '../../cluster/decisions/agent-settings.ts'
@@ -13,32 +13,36 @@ import { textIn } from '../../cluster/runtime/machine.ts'
 
 const TOPOLOGIES: readonly Topology[] = ['HighlyAvailable', 'HighlyAvailableArbiter', 'DualReplica', 'SingleReplica']
 
-/** `server`: of the kubeconfig in use. A string says why it has no name. */
+/** Returns the name of the cluster, or the reason why it is unknown. `server` comes from the kubeconfig in use. */
 export function clusterName(settings: AgentSettings, server: string | undefined): { readonly name: string } | string {
   if (settings.clusterName !== undefined) return { name: settings.clusterName }
   const { clusterConfig: file } = settings
   const clusterConfig = file === undefined ? undefined : textIn(file)
-  if (file !== undefined && clusterConfig === undefined) return `Cannot read the cluster-config ${file}`
+  if (file !== undefined && clusterConfig === undefined) return `Cannot read the cluster configuration ${file}`
   return clusterNameIn({ clusterConfig, server })
 }
 
-/** Why nothing is to be handed over here; undefined: its nodes hold its addresses, as where nobody says anything of a platform. */
+/**
+ * Returns why the engine gets no configuration on this platform. `undefined` if the nodes hold the VIPs, which is also
+ * assumed without information about the platform.
+ */
 export function offPremises({ clusterConfig, platform: given }: AgentSettings): string | undefined {
   const text = clusterConfig === undefined ? undefined : textIn(clusterConfig)
   const found = text === undefined ? undefined : installedPlatform(text)
   const installed = found !== undefined && 'platform' in found ? found.platform : undefined
   const answer = isOnPremises({ installed, given })
   if (typeof answer === 'string') return answer
-  return answer ? undefined : `The platform is "${given || installed}", whose load balancers have the addresses`
+  return answer ? undefined : `The platform is "${given || installed}", where load balancers hold the VIPs`
 }
 
-/** As the API calls this node. */
+/** Returns the name of this node in the API. */
 export const ownName = ({ nodeName, hostnameFile }: AgentSettings): string =>
   nodeName ?? (hostnameFile && textIn(hostnameFile)?.trim()) ?? hostname()
 
 /**
- * Returns whether VIPs form sync groups. MCO's command line does not name the platform, its template has the groups.
- * `notes`: the template cannot be read, or has scripts that are written differently here.
+ * Returns whether VIPs form sync groups. The Machine Config Operator's command line does not name the platform, but its
+ * template has the groups. `notes` has the reason if the template cannot be read, or the scripts in it that this
+ * version does not know.
  */
 export function grouping({ platform, template }: AgentSettings): {
   readonly grouped: boolean
@@ -48,25 +52,27 @@ export function grouping({ platform, template }: AgentSettings): {
   if (template === undefined) return { grouped: isOpenStack, notes: [] }
   const text = textIn(template)
   if (text === undefined) {
-    const given = isOpenStack ? 'because of --platform=OpenStack they do' : 'without --platform=OpenStack they do not'
+    const given = isOpenStack
+      ? 'because of --platform=OpenStack they form groups'
+      : 'without --platform=OpenStack they form none'
     return {
       grouped: isOpenStack,
-      notes: [`Cannot read the template ${template}: whether VIPs form sync groups is unknown, ${given}`],
+      notes: [`Cannot read the template ${template}, which says whether VIPs form sync groups: ${given}`],
     }
   }
   const { grouped, unknown } = readTemplate(text)
   const notes = unknown.map(
-    (script) => `The template ${template} has a script that this version does not know, and does not write: ${script}`,
+    (script) => `The template ${template} has a script that this version does not know and leaves out: ${script}`,
   )
   return { grouped: grouped || isOpenStack, notes }
 }
 
-/** Where keepalived and its monitor have their files on the node. */
+/** Folder of keepalived's files and of its monitor's on the node. */
 export const KEEPALIVED_FOLDER = '/etc/keepalived'
 
 /**
- * Returns the mode of an engine without a configuration. Until each node has our engine, its group may still speak
- * multicast: keepalived's file of this cluster says so. Without that file, ENABLE_UNICAST decides.
+ * Returns the mode of an engine without a configuration. As long as some nodes run keepalived, the group may use
+ * multicast. The keepalived file of this cluster says which mode. Without that file, ENABLE_UNICAST decides.
  */
 export function firstMode({ handOver, unicast }: AgentSettings, cluster: string, folder = KEEPALIVED_FOLDER): Mode {
   const text = textIn(handOver.to === 'keepalived' ? handOver.file : join(folder, 'keepalived.conf'))
@@ -90,9 +96,12 @@ export function clusterOf<R extends Cluster['role'] | undefined>(settings: Agent
   }
 }
 
-/** HostedNetServices is followed: not in the place of keepalived's monitor, nor on a bootstrap node. */
+/**
+ * Returns whether the agent follows HostedNetServices. It does not in place of keepalived's monitor, nor on a bootstrap
+ * node.
+ */
 export const isFollowed = ({ bootstrap, handOver, status }: AgentSettings): boolean =>
   handOver.to === 'engine' && status && !bootstrap
 
-/** The node's own API server: asked when the cluster's address does not answer. */
+/** Returns the URL of the node's own API server, for use when the cluster's address does not answer. */
 export const localApi = ({ apiPort }: AgentSettings): string => `https://localhost:${apiPort}`

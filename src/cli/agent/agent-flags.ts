@@ -1,7 +1,7 @@
 /**
- * The command line of `holdfast agent`, which is dynkeepalived's with a few words of ours, and its environment. Decided here:
- * that every bad value is named at once, and that what would end in two groups or in none (no VIP, a pair of two families) is
- * refused before anything is done. Pure: words in, settings or problems out. Refuses to know what the settings lead to.
+ * The command line and environment of `holdfast agent`: dynkeepalived's flags and some of its own. Decided here: every
+ * invalid value is reported at once, and a command line that would give two groups or none (no VIP, a pair of VIPs of
+ * two families) is refused. Pure: arguments in, settings or problems out. This file does not know what the settings do.
  */
 import { dirname, join } from 'node:path'
 import type { AgentSettings, HandOver } from '../../cluster/decisions/agent-settings.ts'
@@ -27,19 +27,18 @@ export function agentOrder(argv: readonly string[], environment: AgentEnvironmen
   const [kubeconfig, template, file, ...further] = read.positional
   if (further.length > 0) words.problem(`Unexpected argument: ${further.join(' ')}`)
   if (template !== undefined && file === undefined)
-    words.problem('KUBECONFIG alone, or KUBECONFIG TEMPLATE CFG wanted, and there are two arguments')
+    words.problem('two arguments; accepted: KUBECONFIG alone, or KUBECONFIG TEMPLATE CFG')
   const notes: string[] = []
   const vips = { api: words.vips('api', notes), ingress: words.vips('ingress', notes) }
   if (words.last('dns-vip') !== undefined) {
     words.address('dns-vip')
-    notes.push('--dns-vip has no meaning any more')
+    notes.push('--dns-vip no longer has an effect')
   }
   for (const problem of vipPairs(vips).problems) words.problem(problem)
   if (vips.api.length + vips.ingress.length === 0)
-    words.problem('There is no VIP: --api-vips or --ingress-vips wanted, a list with commas')
+    words.problem('no VIP; required: --api-vips or --ingress-vips, a list with commas')
   const topology = words.last('control-plane-topology') ?? ''
-  if (!TOPOLOGIES.includes(topology))
-    notes.push(`--control-plane-topology ${topology} is not known, and changes nothing`)
+  if (!TOPOLOGIES.includes(topology)) notes.push(`--control-plane-topology ${topology} is unknown and has no effect`)
   const settings: AgentSettings = {
     kubeconfig: words.path(kubeconfig, 'KUBECONFIG'),
     handOver: handOver(words, file),
@@ -54,7 +53,7 @@ export function agentOrder(argv: readonly string[], environment: AgentEnvironmen
     vrids: words.vrids(),
     platform: words.last('platform') ?? '',
     controlPlaneTopology: topology,
-    // keepalived's monitor is told by every manifest; our own engine has no reason to shout.
+    // Every manifest sets ENABLE_UNICAST for keepalived's monitor. This engine uses unicast without it.
     unicast: words.yesOrNo(environment, 'ENABLE_UNICAST', file === undefined),
     bootstrap: words.yesOrNo(environment, 'IS_BOOTSTRAP'),
     podNamespace: environment.POD_NAMESPACE || undefined,
@@ -68,14 +67,13 @@ export function agentOrder(argv: readonly string[], environment: AgentEnvironmen
     nodesFile: words.last('nodes'),
     logFormat: words.logFormat(),
   }
-  if (settings.nodesFile !== undefined && settings.print === undefined)
-    words.problem('--nodes is for trying out: it goes with --print')
+  if (settings.nodesFile !== undefined && settings.print === undefined) words.problem('--nodes requires --print')
   if (settings.native && settings.handOver.to === 'keepalived')
-    words.problem('--native is for an engine of ours: keepalived cannot be told so (leave TEMPLATE and CFG away)')
+    words.problem("--native requires holdfast's engine, not keepalived: omit TEMPLATE and CFG")
   return words.problems.length > 0 ? { do: 'refuse', problems: words.problems } : { do: 'run', settings, notes }
 }
 
-/** A container of the monitor has one folder of the node that it may write to. */
+/** Returns the state folder. The container of the monitor may write to one folder of the node only, that of CFG. */
 const stateBeside = (file: string | undefined): string =>
   file === undefined ? STATE_DIRECTORY : join(dirname(file), 'holdfast-agent')
 
@@ -83,7 +81,7 @@ function handOver(words: AgentValues, file: string | undefined): HandOver {
   const socket = words.path(words.last('engine-socket'), '--engine-socket')
   if (file === undefined) return { to: 'engine', socket: socket ?? ENGINE_SOCKET }
   if (socket !== undefined)
-    words.problem('--engine-socket is for our engine, and CFG for keepalived: one of them wanted')
+    words.problem("--engine-socket is for holdfast's engine and CFG for keepalived; give one of them")
   return { to: 'keepalived', file: words.path(file, 'CFG') ?? file, socket: KEEPALIVED_SOCKET }
 }
 
@@ -96,5 +94,5 @@ export function agentHelp(): string {
 }
 
 const ENVIRONMENT = `Environment: ENABLE_UNICAST=yes|no, IS_BOOTSTRAP=yes|no, POD_NAMESPACE, NODE_NAME, RUNTIMECFG_HOSTNAME_PATH.
-Exit status: 0 ok, 1 failure, 64 usage (every bad value is named).
+Exit status: 0 ok, 1 failure, 64 usage (reports every invalid value).
 `

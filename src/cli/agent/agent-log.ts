@@ -1,6 +1,6 @@
 /**
- * The agent's log on standard output, in the formats of the engine's (docs/adr/0080): lines for people where no format is
- * given, also in a pipe. A reader that stops costs lines, never time (log-output.ts).
+ * Log of the agent on standard output, in the formats of the engine's log (docs/adr/0080). Without a given format it is
+ * `text`, also in a pipe. A slow reader costs lines, never time (log-output.ts).
  */
 import { formatOf, LogLines } from '../../app/log/log-lines.ts'
 import { LogOutput } from '../../app/log/log-output.ts'
@@ -9,15 +9,15 @@ import type { LogFormat } from '../../config/config.ts'
 
 export type AgentLog = {
   log(level: Level, message: string, fields?: Readonly<Record<string, unknown>>): void
-  /** Debug lines as well. */
+  /** Enables or disables debug lines. */
   verbose(on: boolean): void
-  /** Resolves when all was taken, or after a moment. */
+  /** Resolves when all lines are written, or after a short time. */
   flush(): Promise<void>
 }
 
 const FLUSH_LIMIT = 200
 
-/** `format`: `undefined` is `journald` for the systemd journal, otherwise `text`. */
+/** Opens the log. Without `format` it is `journald` for the systemd journal, otherwise `text`. */
 export function openAgentLog(format: LogFormat | undefined, isVerbose: boolean, descriptor = 1): AgentLog {
   let lost = 0
   const output = new LogOutput(descriptor, () => lost++)

@@ -1,6 +1,7 @@
 /**
- * The agent and what it needs before it asks the cluster: its memory, its wishes, the engine that it hands over to. Decided
- * here: which of it comes from the settings, and which from the files of an earlier run.
+ * Builds the agent and what it needs before it contacts the cluster: its stored peers, the wanted services, and the
+ * engine that it configures. Decided here: which of these come from the settings, and which from files of an earlier
+ * run.
  */
 
 import { join } from 'node:path'
@@ -25,14 +26,14 @@ import { clusterOf, firstMode, grouping, isFollowed, KEEPALIVED_FOLDER, ownName 
 import type { AgentLog } from './agent-log.ts'
 import { holdfastEngine } from './holdfast-engine.ts'
 
-/** Milliseconds. Addresses move under a running cluster. */
+/** Milliseconds between two reads of the machine's addresses. Addresses move while the cluster runs. */
 const LOOK_EVERY = 1_000
 
 export type AgentParts = {
   readonly agent: Agent
   readonly wishes: Wishes
   readonly door: Door
-  /** The duty to report to the API comes later, and not everywhere. */
+  /** Reports to the API. It starts later, and not on every node. */
   readonly status: { duty?: StatusDuty }
 }
 

@@ -1,6 +1,7 @@
 /**
- * `holdfast agent --print`: what would be handed over, as our YAML and as keepalived.conf, and nothing is changed or said to
- * anybody. Decided here: what is printed, and that notes go beside it. What is to be done is cluster/decisions/engine/desired-state.ts.
+ * `holdfast agent --print`: prints the configuration that the agent would hand over, as YAML and as keepalived.conf. It
+ * changes nothing. Decided here: what is printed; notes go to standard error. The configuration is decided in
+ * cluster/decisions/engine/desired-state.ts.
  */
 
 import { EXIT } from '../../app/exit-code.ts'
@@ -28,11 +29,11 @@ import { clusterName, clusterOf, firstMode, grouping, isFollowed, offPremises, o
 
 export type PrintSources = {
   readonly nodes: NodeSource
-  /** Of the kubeconfig in use; undefined: nobody knows. */
+  /** Server of the kubeconfig in use. `undefined` if unknown. */
   readonly server: string | undefined
 }
 
-const NOTHING = 'Nothing would be handed over: what is in force stays'
+const NOTHING = 'Nothing would be handed over; the configuration in force is kept'
 
 export async function agentPrint(settings: AgentSettings, sources: PrintSources): Promise<CommandResult> {
   const elsewhere = offPremises(settings)
@@ -57,7 +58,9 @@ export async function agentPrint(settings: AgentSettings, sources: PrintSources)
   notes.unshift(...odd)
   if (!settings.bootstrap && peers.every(({ name }) => name !== nodeName)) {
     const role = roleOf({ cluster, machine, peers }) === 'worker' ? 'worker' : 'control plane node'
-    notes.push(`${nodeName} is not among the nodes (NODE_NAME says another name): taken for a ${role} by its address`)
+    notes.push(
+      `${nodeName} is not in the list of nodes (NODE_NAME sets another name); by its address it is treated as a ${role}`,
+    )
   }
   const decision = desiredState({
     cluster,
@@ -75,16 +78,20 @@ export async function agentPrint(settings: AgentSettings, sources: PrintSources)
   return { exitCode: EXIT.ok, stdout: text, stderr: lines(notes) }
 }
 
-/** As an agent of this node would begin; without an answer of the API as with one that wishes nothing. */
+/**
+ * Returns the services that an agent of this node would start with. Without an answer of the API, the stored intent
+ * counts.
+ */
 function wishedServices(settings: AgentSettings, notes: string[]): Readonly<Record<Service, boolean>> {
   const found = rememberedIntent(settings.stateDirectory)
   if (typeof found === 'string') notes.push(found)
   const known = typeof found === 'object' ? found : {}
   const isStopped = settings.bootstrap && wasStopped(settings.stateDirectory) && settings.handOver.to === 'engine'
   const { api, ingress } = intentBy(known, { isFollowed: isFollowed(settings), isStopped })
-  if (known.elsewhere !== undefined) notes.push(`nodes hold no VIPs, as remembered: ${known.elsewhere.message}`)
-  else if (isStopped) notes.push('the bootstrap node has given up its VIPs, as remembered')
-  else if (ingress === false) notes.push('ingressHa is Disabled, as remembered')
+  if (known.elsewhere !== undefined)
+    notes.push(`stored from an earlier run: nodes hold no VIPs: ${known.elsewhere.message}`)
+  else if (isStopped) notes.push('stored from an earlier run: the bootstrap node has released its VIPs')
+  else if (ingress === false) notes.push('stored from an earlier run: ingressHa is Disabled')
   return { api, ingress: ingress !== false }
 }
 
@@ -93,7 +100,7 @@ function peersOf(found: Exclude<FoundNodes, { missing: string }>, cluster: Clust
   if ('peers' in found) return { peers: found.peers, notes }
   const readings = found.nodes.map((node) => readNode(node))
   for (const { node, field, found: what } of readings.flatMap(({ malformed }) => malformed))
-    notes.push(`${node}: ${field} makes no sense: ${what}`)
+    notes.push(`${node}: ${field}: invalid value ${what}`)
   const nodes = readings.flatMap(({ node }) => node ?? [])
   const { peers, odd } = peerNodes(nodes, peerWishes({ cluster, machine }), [])
   notes.push(...odd.map(({ node, what }) => `${node}: ${what}`))

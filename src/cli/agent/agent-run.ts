@@ -1,7 +1,7 @@
 /**
- * `holdfast agent`: the wiring of the process. Settings, log, engine, machine, then the API of the cluster, on which nothing else
- * waits. Decided here: what a signal means (it ends at once; the engine keeps what it has) and what is asked besides the
- * nodes. Refuses to decide anything about VRRP.
+ * `holdfast agent`: connects the parts of the process. It opens settings, log, engine and machine first, then the API
+ * of the cluster; nothing else waits for the API. Decided here: a signal ends the agent immediately and the engine
+ * keeps its configuration, and what is watched besides the nodes. Nothing about VRRP is decided here.
  */
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -36,7 +36,7 @@ export async function agentRun(settings: AgentSettings, notes: readonly string[]
   const end = new AbortController()
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     process.once(signal, () => {
-      log('info', `${signal}: the agent ends, the engine keeps what it has`)
+      log('info', `${signal}: agent stops; the engine keeps its configuration`)
       end.abort()
     })
   const exitCode = await serve(settings, { log, ...output }, end.signal)
@@ -60,7 +60,8 @@ async function serve(settings: AgentSettings, { log, verbose }: AgentLog, signal
   }
   const parts = agentParts(settings, { name, vrids }, { account, log })
   const { agent, door, status, wishes } = parts
-  if (wishes.elsewhere !== undefined) log('warn', `nodes hold no VIPs, as remembered: ${wishes.elsewhere.message}`)
+  if (wishes.elsewhere !== undefined)
+    log('warn', `stored from an earlier run: nodes hold no VIPs: ${wishes.elsewhere.message}`)
   const access = clusterAccess({ kubeconfig: settings.kubeconfig, local: localApi(settings) })
   const elsewhere = offPremises(settings)
   watchNodesOf(access, agent, { account, log }, signal)
@@ -70,7 +71,7 @@ async function serve(settings: AgentSettings, { log, verbose }: AgentLog, signal
   watchCluster(settings, new ClusterClient(access), parts, { account, log, verbose }, signal)
   if (elsewhere === undefined) await agent.run(signal)
   else {
-    log('warn', `${elsewhere}: nothing is handed over`, { platform: settings.platform })
+    log('warn', `${elsewhere}: no configuration is handed over`, { platform: settings.platform })
     if (!signal.aborted) await once(signal, 'abort')
   }
   status.duty?.end()
@@ -80,7 +81,7 @@ async function serve(settings: AgentSettings, { log, verbose }: AgentLog, signal
 
 type Reports = { readonly account: Account; readonly log: AgentLog['log'] }
 
-/** Watches the nodes, on which the peers depend. A failure is logged once for each kind. */
+/** Watches the nodes, which are the possible peers. A failure of one kind is logged once. */
 function watchNodesOf(access: ClusterAccess, agent: Agent, { account, log }: Reports, signal: AbortSignal): void {
   const client = new ClusterClient(access, {}, ({ kind, message }) => {
     account.failed(kind)
@@ -97,13 +98,15 @@ function watchNodesOf(access: ClusterAccess, agent: Agent, { account, log }: Rep
       account.phase = phase
       if (phase !== 'watching' || lastKind === '') return
       lastKind = ''
-      log('info', 'the nodes are watched again')
+      log('info', 'watch of the nodes restored')
     },
   }
   void watchNodes(client, listener, signal)
 }
 
-/** Watches what a cluster may not have, or may not allow: that such a request fails is no failure of the agent. */
+/**
+ * Watches resources that a cluster may not have or may not allow. A failed request here is not a failure of the agent.
+ */
 function watchCluster(
   settings: AgentSettings,
   client: ClusterClient,
@@ -137,7 +140,10 @@ function watchCluster(
   }
 }
 
-/** A kubeconfig may come when we are already there. Undefined: told to end before. */
+/**
+ * Waits until the name of the cluster is known: the kubeconfig may appear later. Returns `undefined` if the agent is
+ * stopped before.
+ */
 async function nameOf(settings: AgentSettings, log: AgentLog['log'], signal: AbortSignal): Promise<string | undefined> {
   let told = ''
   while (!signal.aborted) {
@@ -150,7 +156,7 @@ async function nameOf(settings: AgentSettings, log: AgentLog['log'], signal: Abo
   return undefined
 }
 
-/** Keeps the facts about this node that the engine's checks read. */
+/** Keeps the facts about this node up to date that the engine's checks read. */
 function watchFacts(settings: AgentSettings, log: AgentLog['log'], signal: AbortSignal): void {
   const tell = (message: string) => log('warn', message)
   const runtime = watchRuntime({ tell })

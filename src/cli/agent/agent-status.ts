@@ -1,7 +1,7 @@
 /**
- * The agent's part of HostedNetServices: who holds the addresses, in the API; and which of them somebody wants to be held.
- * Decided here: what of it is told in the log. A cluster without the resource, or one that does not allow it, is told once: all
- * else goes on. Refuses to know the resource.
+ * Connects the agent to HostedNetServices: it writes to the API which node holds each VIP, and reads which VIPs are
+ * wanted. Decided here: what is logged about it. A cluster without the resource or without permission is logged once,
+ * and all else continues. The content of the resource is not known here.
  */
 
 import type { AgentSettings } from '../../cluster/decisions/agent-settings.ts'
@@ -16,12 +16,12 @@ import { ownName } from './agent-cluster.ts'
 import type { AgentLog } from './agent-log.ts'
 
 export type StatusPorts = {
-  /** The engine's. */
+  /** Control socket of the engine. */
   readonly socket: string
   readonly client: ClusterClient
   readonly log: AgentLog['log']
   readonly wishes: Pick<Wishes, 'ingressIs'>
-  /** ingressHa as the API said it last. */
+  /** Last value of ingressHa that the API gave. */
   readonly remembered: Toggle | undefined
   readonly onFailure: (failure: ApiFailure) => void
 }
@@ -45,7 +45,7 @@ export function openStatus(settings: AgentSettings, { socket, client, log, ...po
   })
 }
 
-/** What came of it, for the log: each trouble once, until a write has been taken again. */
+/** Returns the log functions. Each problem is logged as a warning once, until a write succeeds again. */
 export function statusNews(log: AgentLog['log']): Pick<StatusDutyOptions, 'onNews' | 'onFailure'> {
   const told = new Set<string>()
   function tell(level: 'info' | 'warn', key: string, words: string, fields: Readonly<Record<string, unknown>>): void {
@@ -61,15 +61,15 @@ export function statusNews(log: AgentLog['log']): Pick<StatusDutyOptions, 'onNew
     },
     onFailure(failure) {
       if (failure.status === 404) return tell('info', 'absent', ABSENT, { why: failure.message })
-      // What is wrong with the API as a whole is told by the watch of the nodes.
+      // The watch of the nodes logs failures of the whole API.
       const level = isRefusal(failure) ? 'warn' : undefined
-      const words = `HostedNetServices is not followed: ${failure.message}`
+      const words = `Cannot follow HostedNetServices: ${failure.message}`
       if (level === undefined) log('debug', words, { kind: failure.kind })
       else tell(level, failure.kind, words, { kind: failure.kind })
     },
   }
 }
 
-const ABSENT = 'there is no HostedNetServices in this cluster: nobody is told who holds the addresses'
+const ABSENT = 'this cluster has no HostedNetServices: the holders of the VIPs are not published'
 const isRefusal = ({ kind }: ApiFailure): boolean =>
   kind === 'forbidden' || kind === 'unauthorized' || kind === 'refused'

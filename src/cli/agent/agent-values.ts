@@ -1,6 +1,6 @@
 /**
- * The values of the agent's flags and of its environment, read one by one, and all that is wrong with them. Decided here: what
- * each may be. Refuses to know what two of them mean for each other (agent-flags.ts).
+ * Reads the values of the agent's flags and environment one by one, and collects what is wrong with them. Decided here:
+ * the accepted values of each. Rules about two flags together are in agent-flags.ts.
  */
 import { isAbsolute } from 'node:path'
 import type { AgentSettings, PrintForm } from '../../cluster/decisions/agent-settings.ts'
@@ -15,7 +15,7 @@ const SHORTEST = 100
 const LONGEST = 3_600_000
 const UNIT: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
 
-/** What was given, and what is wrong with it. */
+/** Values of the command line, and the problems that were found in them. */
 export class AgentValues {
   readonly problems: string[] = []
   readonly #given: readonly Given[]
@@ -32,7 +32,7 @@ export class AgentValues {
     return this.#given.flatMap(({ flag, value }) => (flag.long === long && value !== undefined ? [value] : []))
   }
 
-  /** As every such command line has it. */
+  /** Returns the last value of a flag, which counts if a flag is repeated. */
   last(long: string): string | undefined {
     return this.all(long).at(-1)
   }
@@ -41,7 +41,7 @@ export class AgentValues {
     return this.#given.some(({ flag }) => flag.long === long)
   }
 
-  /** `--api-vips` before the older `--api-vip`. */
+  /** Returns the VIPs. `--api-vips` counts before the older `--api-vip`. */
   vips(service: 'api' | 'ingress', notes: string[]): readonly string[] {
     const list = this.all(`${service}-vips`).flatMap((text) =>
       text === '' ? [] : text.split(',').map((one) => one.trim()),
@@ -49,14 +49,14 @@ export class AgentValues {
     const single = this.last(`${service}-vip`) || undefined
     if (single === undefined) return list
     if (list.length === 0) return [single]
-    if (!list.includes(single)) notes.push(`--${service}-vip ${single} is not looked at: there is --${service}-vips`)
+    if (!list.includes(single)) notes.push(`--${service}-vip ${single} is ignored, because --${service}-vips is given`)
     return list
   }
 
   address(long: string): void {
     const text = this.last(long)
     if (text !== undefined && parseAddress(text) === undefined)
-      this.problem(`Cannot use "${text}" for --${long}: it is no IP address`)
+      this.problem(`--${long}: "${text}" is not an IP address`)
   }
 
   whole(long: string, least: number, most: number): number | undefined {
@@ -64,24 +64,23 @@ export class AgentValues {
     if (text === undefined) return undefined
     const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN
     if (value >= least && value <= most) return value
-    this.problem(`Cannot use "${text}" for --${long}: a whole number from ${least} to ${most} wanted`)
+    this.problem(`--${long}: "${text}" is not accepted; required: an integer from ${least} to ${most}`)
     return undefined
   }
 
-  /** As Go writes them: 10s, 1m30s, 500ms. */
+  /** Returns a duration in milliseconds, written as in Go: 10s, 1m30s, 500ms. */
   duration(long: string): number | undefined {
     const text = this.last(long)
     if (text === undefined) return undefined
     const parts = /^(?:\d{1,7}(?:\.\d{1,3})?(?:ms|s|m|h))+$/.test(text) ? [...text.matchAll(/([\d.]+)(ms|s|m|h)/g)] : []
     const value = parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * (UNIT[unit ?? ''] ?? Number.NaN), 0)
     if (parts.length > 0 && value >= SHORTEST && value <= LONGEST) return Math.round(value)
-    this.problem(`Cannot use "${text}" for --${long}: a duration from 100ms to 1h wanted, such as 10s`)
+    this.problem(`--${long}: "${text}" is not accepted; required: a duration from 100ms to 1h, such as 10s`)
     return undefined
   }
 
   path(text: string | undefined, what: string): string | undefined {
-    if (text !== undefined && !isAbsolute(text))
-      this.problem(`Cannot use "${text}" for ${what}: an absolute path wanted`)
+    if (text !== undefined && !isAbsolute(text)) this.problem(`${what}: "${text}" is not an absolute path`)
     return text
   }
 
@@ -92,14 +91,16 @@ export class AgentValues {
       /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(text)?.filter((part) => part !== undefined) ?? []
     if (parseAddress(host) !== undefined && Number(port) >= 1 && Number(port) <= 65_535)
       return { host, port: Number(port) }
-    this.problem(`Cannot use "${text}" for --listen: ADDRESS:PORT wanted, such as 127.0.0.1:9656`)
+    this.problem(`--listen: "${text}" is not accepted; required: ADDRESS:PORT, such as 127.0.0.1:9656`)
     return undefined
   }
 
   clusterName(): string | undefined {
     const text = this.last('name')
     if (text !== undefined && !/^[a-z0-9](?:[a-z0-9.-]{0,51}[a-z0-9])?$/.test(text))
-      this.problem(`Cannot use "${text}" for --name: a cluster's name wanted, up to 53 letters, digits, "-" and "."`)
+      this.problem(
+        `--name: "${text}" is not accepted; required: the cluster's name, up to 53 letters, digits, "-" and "."`,
+      )
     return text
   }
 
@@ -113,7 +114,7 @@ export class AgentValues {
   yesOrNo(environment: AgentEnvironment, name: string, unsaid = false): boolean {
     const text = (environment[name] ?? '').toLowerCase()
     if (!['', 'yes', 'no', 'true', 'false'].includes(text))
-      this.problem(`Cannot use "${environment[name]}" for ${name} in the environment: yes or no wanted`)
+      this.problem(`environment variable ${name}: "${environment[name]}" is not accepted; required: yes or no`)
     return text === '' ? unsaid : text === 'yes' || text === 'true'
   }
 
@@ -121,7 +122,7 @@ export class AgentValues {
     const text = this.last('log-format')
     if (text === undefined) return this.has('json') ? 'json' : undefined
     const format = LOG_FORMATS.find((each) => each === text)
-    if (format === undefined) this.problem(`Cannot use "${text}" for --log-format: json, text or journald wanted`)
+    if (format === undefined) this.problem(`--log-format: "${text}" is not accepted; required: json, text or journald`)
     return format
   }
 
@@ -129,8 +130,7 @@ export class AgentValues {
     if (!this.has('print')) return undefined
     const text = this.last('print')
     const form = FORMS.find((each) => each === (text ?? 'both'))
-    if (form === undefined)
-      this.problem(`Cannot use "${text}" for --print: yaml or keepalived wanted, or nothing for both`)
+    if (form === undefined) this.problem(`--print: "${text}" is not accepted; required: yaml, keepalived or both`)
     return form
   }
 }

@@ -1,12 +1,13 @@
 /**
- * The words that the agent's command line is made of: dynkeepalived's flags, then ours. Decided here: which flags there are, and
- * how words become flags (the way of Go's pflag: --flag=value, --flag value, -cVALUE; arguments in between). Refuses to judge values.
+ * The flags of the agent's command line: dynkeepalived's, then holdfast's own. Decided here: the list of flags, and how
+ * arguments are parsed (as in Go's pflag: --flag=value, --flag value, -cVALUE, with positional arguments in between).
+ * Values are not checked here.
  */
 
 export type AgentFlag = {
   readonly short?: string
   readonly long: string
-  /** `maybe`: in the same word, or as the next one where that is one of its values. */
+  /** `maybe`: the value follows in the same argument, or is the next argument if that is one of the known values. */
   readonly value?: 'wanted' | 'maybe'
   readonly says: string
 }
@@ -16,55 +17,58 @@ export type GivenFlags = { readonly flags: readonly Given[]; readonly positional
 const MAYBE_VALUES = ['yaml', 'keepalived', 'both']
 
 export const AGENT_FLAGS: readonly AgentFlag[] = [
-  { long: 'api-vips', value: 'wanted', says: 'VIPs of the API, with commas: one, or one of each family' },
+  { long: 'api-vips', value: 'wanted', says: 'VIPs of the API, separated by commas: one, or one for each family' },
   { long: 'ingress-vips', value: 'wanted', says: 'VIPs of ingress, in the same order' },
-  { long: 'api-vip', value: 'wanted', says: 'the same with one VIP' },
-  { long: 'ingress-vip', value: 'wanted', says: 'the same with one VIP' },
+  { long: 'api-vip', value: 'wanted', says: 'older form of --api-vips with one VIP' },
+  { long: 'ingress-vip', value: 'wanted', says: 'older form of --ingress-vips with one VIP' },
   { long: 'dns-vip', value: 'wanted', says: 'without effect' },
   { long: 'api-port', value: 'wanted', says: 'port of the API (default: 6443)' },
-  { long: 'lb-port', value: 'wanted', says: 'port that the API is led to by nftables (default: 9445)' },
-  { long: 'check-interval', value: 'wanted', says: 'how often the node itself is looked at (default: 10s)' },
+  { long: 'lb-port', value: 'wanted', says: 'port to which nftables redirects the API (default: 9445)' },
+  { long: 'check-interval', value: 'wanted', says: 'interval of the checks of this node (default: 10s)' },
   {
     short: 'c',
     long: 'cluster-config',
     value: 'wanted',
-    says: 'the file with the install-config, on a bootstrap node',
+    says: 'file with the install-config, on a bootstrap node',
   },
-  { short: 'p', long: 'platform', value: 'wanted', says: 'as in the Infrastructure resource' },
-  { long: 'control-plane-topology', value: 'wanted', says: 'as in the Infrastructure resource' },
-  { long: 'name', value: 'wanted', says: "the cluster's name, instead of what cluster-config or kubeconfig say" },
-  { long: 'api-vrid', value: 'wanted', says: 'instead of the VRID by the name' },
-  { long: 'ingress-vrid', value: 'wanted', says: 'instead of the VRID by the name' },
+  { short: 'p', long: 'platform', value: 'wanted', says: 'platform, as in the Infrastructure resource' },
+  { long: 'control-plane-topology', value: 'wanted', says: 'topology, as in the Infrastructure resource' },
+  { long: 'name', value: 'wanted', says: 'name of the cluster, in place of the one in cluster-config or kubeconfig' },
+  { long: 'api-vrid', value: 'wanted', says: 'VRID of the API, in place of the one by name' },
+  { long: 'ingress-vrid', value: 'wanted', says: 'VRID of ingress, in place of the one by name' },
   {
     long: 'engine-socket',
     value: 'wanted',
-    says: "the engine's control socket (default: /run/holdfast/holdfast.sock)",
+    says: 'control socket of the engine (default: /run/holdfast/holdfast.sock)',
   },
   {
     long: 'state-dir',
     value: 'wanted',
-    says: 'where peers are remembered (default: /var/lib/holdfast/agent, with CFG holdfast-agent beside it)',
+    says: 'folder that stores the peers (default: /var/lib/holdfast/agent; with CFG: holdfast-agent beside it)',
   },
-  { long: 'stable-for', value: 'wanted', says: 'how long a change must last before it is handed over (default: 5s)' },
-  { long: 'listen', value: 'wanted', says: 'ADDRESS:PORT for /metrics and /healthz of the agent (default: nowhere)' },
+  { long: 'stable-for', value: 'wanted', says: 'time that a change must last before it is handed over (default: 5s)' },
+  { long: 'listen', value: 'wanted', says: 'ADDRESS:PORT for /metrics and /healthz of the agent (default: none)' },
   { long: 'native', says: 'every node of the LAN runs holdfast: VRRPv3, no password' },
-  { long: 'no-status', says: 'the API is not told who holds the addresses, and its HostedNetServices not followed' },
+  {
+    long: 'no-status',
+    says: 'do not write the holders of the VIPs to the API, and do not follow its HostedNetServices',
+  },
   {
     long: 'print',
     value: 'maybe',
     says: 'print what would be handed over (yaml, keepalived; default: both), change nothing',
   },
-  { long: 'nodes', value: 'wanted', says: 'with --print: a NodeList as JSON instead of the API' },
+  { long: 'nodes', value: 'wanted', says: 'with --print: file with a NodeList as JSON, in place of the API' },
   {
     long: 'log-format',
     value: 'wanted',
     says: 'json, text or journald (default: journald for the systemd journal, otherwise text)',
   },
-  { long: 'json', says: 'the same as --log-format=json' },
-  { short: 'h', long: 'help', says: 'prints the flags' },
+  { long: 'json', says: 'same as --log-format=json' },
+  { short: 'h', long: 'help', says: 'print this help' },
 ]
 
-/** Or why not. */
+/** Returns the parsed arguments, or a text if they cannot be parsed. */
 export function givenFlags(argv: readonly string[]): GivenFlags | string {
   const flags: Given[] = []
   const positional: string[] = []
@@ -96,7 +100,7 @@ function givenValue(flag: AgentFlag, inWord: string | undefined, rest: string[])
   const [next] = rest
   if (flag.value === 'maybe')
     return { flag, value: next !== undefined && MAYBE_VALUES.includes(next) ? rest.shift() : undefined }
-  // A flag where a value belongs is a value that was forgotten, not one.
+  // If another flag follows, the value was forgotten.
   if (next === undefined || next.startsWith('--')) return `Missing value for option --${flag.long}`
   return { flag, value: rest.shift() }
 }

@@ -1,6 +1,6 @@
 /**
- * `holdfast agent`, also under the name dynkeepalived: words to settings, and what they lead to. Decided here: the exit status, and
- * that every bad value is told before anything starts.
+ * `holdfast agent`, also under the name dynkeepalived: parses the arguments and runs or prints. Decided here: the exit
+ * status, and that every invalid value is reported before anything starts.
  */
 
 import { EXIT } from '../../app/exit-code.ts'
@@ -28,7 +28,7 @@ export async function agentCommand(argv: readonly string[]): Promise<CommandResu
   const client = new ClusterClient(clusterAccess({ kubeconfig, local: localApi(settings) }))
   const nodes =
     nodesFile === undefined
-      ? nodesAt(client, rememberedIn(stateDirectory), (reason) => notes.push(`${reason}: by what was remembered`))
+      ? nodesAt(client, rememberedIn(stateDirectory), (reason) => notes.push(`${reason}; the stored nodes are used`))
       : nodesIn(nodesFile)
   const printed = await agentPrint(settings, { nodes, server: serverIn({ kubeconfig }) })
   return { ...printed, stderr: told(notes) + printed.stderr }

@@ -1,6 +1,6 @@
 /**
- * holdfast's own engine as the agent meets it: by its control socket. Decided here: what of its status says in which mode it
- * is, and what of its answers is a refusal. Refuses to know what is handed over, and when.
+ * Connects the agent to holdfast's engine over the control socket. Decided here: how the engine's mode is read from its
+ * status, and which answers are a refusal. This file does not know what is handed over, and when.
  */
 
 import type { Desired } from '../../cluster/decisions/engine/desired.ts'
@@ -11,7 +11,7 @@ import { handOver } from '../configure.ts'
 
 const WITHIN = 5_000
 const WHO = 'holdfast agent'
-/** As desired-state.ts names them. */
+/** Names of ingress routers, as desired-state.ts builds them. */
 const INGRESS = /_INGRESS_\d+$/
 
 export function holdfastEngine(socket: string, options: { readonly native: boolean }): EngineDoor {
@@ -26,9 +26,9 @@ export function holdfastEngine(socket: string, options: { readonly native: boole
       return status === 200 ? { accepted: true } : refusalIn(status, body)
     },
     async gone(signal) {
-      // Its events are not for us: the stream lasts as long as the engine does.
+      // The events themselves are not used. The stream ends when the engine ends.
       await listen(socket, '/v1/events', () => {}, signal)
-      return 'it has closed its control socket'
+      return 'the engine has closed its control socket'
     },
     close() {},
   }
@@ -43,7 +43,9 @@ function sightIn(body: string): EngineSight {
   return { configured: true, mode: transport.startsWith('multicast') ? 'multicast' : 'unicast', ingress }
 }
 
-/** live-configuration.ts says whether it has judged it. */
+/**
+ * Reads a refusal. The fields are those of live-configuration.ts, which says whether it has checked the configuration.
+ */
 export function refusalIn(status: number, body: string): HandedOver {
   try {
     const { problems, fault, reason } = fieldsOf(JSON.parse(body))
@@ -54,7 +56,7 @@ export function refusalIn(status: number, body: string): HandedOver {
     }
     if (typeof reason === 'string') return { accepted: false, problems: [reason], failed }
   } catch {
-    // Words, then.
+    // The answer is not JSON but plain text.
   }
   return { accepted: false, problems: [`${body.trim()} (${status})`] }
 }

@@ -1,7 +1,8 @@
 /**
- * Reads an Ethernet frame for `holdfast capture`. Decided here: which frames are worth a line (VRRP, ARP without ordinary requests,
- * Neighbor Solicitations and Advertisements), and how a receiver without a configuration judges an advertisement. PURE.
- * Refused here: the source of frames, and the form of a line. No octet of a password leaves this file (VR-SEC-05).
+ * Reads an Ethernet frame for `holdfast capture`. Decided here: which frames are shown (VRRP, ARP without ordinary
+ * requests, Neighbor Solicitations and Advertisements), and how a receiver without a configuration judges an
+ * advertisement. PURE. This file does not know where frames come from, or how a line is written. No octet of a password
+ * leaves this file (VR-SEC-05).
  */
 import { isArpReply, readArp } from '../../arp/arp-packet.ts'
 import { readNeighborAdvertisement } from '../../arp/neighbor-advertisement.ts'
@@ -31,25 +32,25 @@ export type VrrpSighting = {
   readonly destination: Address
   /** TTL or hop limit. */
   readonly ttl: number
-  /** What stands in the message, as far as it could be read. */
+  /** Version in the message. `undefined` if it could not be read, like the fields below. */
   readonly version: number | undefined
   readonly vrid: number | undefined
   readonly priority: number | undefined
   readonly intervalMs: number | undefined
   readonly addresses: readonly Address[] | undefined
-  /** Version 2 only. */
+  /** For version 2 only. */
   readonly authentication: 'none' | 'simple' | 'unknown' | undefined
-  /** Why every receiver discards it. */
+  /** Reason why every receiver discards the packet. `undefined` if none. */
   readonly discard: DiscardReason | undefined
   readonly warnings: readonly ReceiveWarning[]
 }
 
 export type ArpSighting = {
   readonly kind: 'arp'
-  /** Gratuitous: a request or a reply in which the sender speaks of itself (RFC 5227 §3). */
+  /** `gratuitous`: a request or reply in which the sender announces its own address (RFC 5227 §3). */
   readonly what: 'probe' | 'gratuitous' | 'reply'
   readonly address: Address
-  /** Who has it, or, of a probe, who asks. */
+  /** MAC of the holder; of a probe, MAC of the sender. */
   readonly mac: Mac
 }
 
@@ -68,7 +69,7 @@ export type NeighborSighting = {
   readonly kind: 'na'
   readonly source: Address
   readonly destination: Address
-  /** Undefined: the checks of RFC 4861 §7.1.2 fail, and every host ignores it. */
+  /** `undefined` if a check of RFC 4861 §7.1.2 fails: every host ignores the message. */
   readonly address: Address | undefined
   readonly mac: Mac | undefined
   readonly router: boolean
@@ -92,11 +93,11 @@ const IPV4_HEADER = 20
 const IPV6_HEADER = 40
 const NOBODY = address('0.0.0.0')
 
-/** Undefined: none of our business, or too short to be anything. Never throws. */
+/** Returns what the frame is. `undefined` if capture does not show it, or it is too short. Never throws. */
 export function sightingOf(frame: Uint8Array): Sighting | undefined {
   if (frame.length < ETHERNET) return undefined
   const type = viewOf(frame).getUint16(12)
-  // The tap puts the tag back that the kernel has taken off.
+  // The kernel removes the VLAN tag; the tap adds it again.
   if (type === TYPE.vlan && frame.length >= ETHERNET + 4) {
     const inner = sightingOf(concatBytes(frame.subarray(0, 12), frame.subarray(16)))
     return inner === undefined ? undefined : { ...inner, vlan: viewOf(frame).getUint16(14) & 0x0fff }
@@ -114,7 +115,7 @@ export function sightingOf(frame: Uint8Array): Sighting | undefined {
   return { sourceMac: macFromBytes(frame.subarray(6, 12)), destinationMac, vlan: undefined, ...seen }
 }
 
-/** Ordinary questions for other hosts are left out: a LAN is full of them. */
+/** Returns ARP announcements, replies and probes. Ordinary requests are left out, because a LAN has many. */
 function arpSighting(frame: Uint8Array): ArpSighting | undefined {
   const arp = readArp(frame)
   if (arp === undefined) return undefined
@@ -170,7 +171,8 @@ function judged(packet: IncomingPacket & { destination: Address; ttl: number }, 
   const read = readMessage(octets, family, spoken)
   const message = typeof read === 'string' ? undefined : read
   const parameters = impartial(packet, spoken, message)
-  // Nobody's address is its own, and every VRID is one that it runs, or the ladder would end there.
+  // Every VRID counts as configured and no address as our own. Otherwise the receiver would discard the packet for
+  // these reasons.
   const verdict = receive(
     packet,
     (vrid) => ({ ...parameters, vrid }),
@@ -193,7 +195,10 @@ function judged(packet: IncomingPacket & { destination: Address; ttl: number }, 
   }
 }
 
-/** A receiver that agrees with the message wherever it has a choice: what it discards, everybody does. */
+/**
+ * Returns parameters that agree with the message wherever receivers may differ. What such a receiver discards, every
+ * receiver discards.
+ */
 function impartial(
   { destination, family, source }: IncomingPacket,
   version: 2 | 3,

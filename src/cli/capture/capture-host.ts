@@ -1,6 +1,6 @@
 /**
- * The machine on which `holdfast capture` listens: its interfaces, and frames from one of them. Decided here: which interfaces
- * are offered when none is named: a node's uplink has an address, the veths of its containers have none.
+ * The machine on which `holdfast capture` listens: its interfaces, and frames from one of them. Decided here: which
+ * interfaces are offered without -i. A node's uplink has an address; the veth interfaces of its containers have none.
  */
 import type { Failure, NetworkPort } from '../../daemon/ports.ts'
 import { openClock } from '../../linux/clock.ts'
@@ -13,11 +13,11 @@ export type CaptureInterface = {
   readonly index: number
   readonly name: string
   readonly up: boolean
-  /** It has an address of a network, and is not the loopback. */
+  /** Whether it has an address of a network and is not the loopback. */
   readonly addressed: boolean
 }
 
-/** This machine, in this network namespace. */
+/** Interfaces of this machine, in this network namespace. */
 export type CaptureHost = {
   look(): readonly CaptureInterface[]
   openTap(options: FrameTapOptions): FrameTap | Failure
@@ -25,7 +25,7 @@ export type CaptureHost = {
 
 const LOOPBACK_MAC = '00:00:00:00:00:00'
 
-/** Empty when the kernel gave no complete list; the next look may have one. */
+/** Returns the interfaces. Empty if the kernel gave no complete list; the next call may get one. */
 export function captureInterfaces(network: Pick<NetworkPort, 'links' | 'addresses'>): readonly CaptureInterface[] {
   const addresses = network.addresses() ?? []
   return (network.links() ?? []).map(({ index, mac, name, up }) => ({
@@ -38,7 +38,7 @@ export function captureInterfaces(network: Pick<NetworkPort, 'links' | 'addresse
   }))
 }
 
-/** Opens interfaces and frames of this network namespace. Throws Error where the kernel refuses. */
+/** Opens interfaces and frames of this network namespace. Throws Error if the kernel refuses. */
 export function openCaptureHost(): { readonly host: CaptureHost; readonly close: () => void } {
   const native = loadNative()
   const network = openNetwork(native, openClock(native))

@@ -1,6 +1,6 @@
 /**
- * Writes a sighting for people, one line with columns, and for programs, one JSON object a line. Refused here: the judgement of a
- * packet. PURE apart from the local time zone.
+ * Prints a captured frame: one line with columns for people, or one JSON object per line for programs. The packet is
+ * judged elsewhere. PURE apart from the local time zone.
  */
 import type { Sighting, VrrpSighting } from './capture-decode.ts'
 
@@ -13,7 +13,7 @@ export type Seen = {
 const micros = (at: number): string => String(Math.floor((at % 1000) * 1000)).padStart(6, '0')
 const two = (value: number): string => String(value).padStart(2, '0')
 
-/** Local time of day with microseconds, as tcpdump has it. */
+/** Returns the local time of day with microseconds, as tcpdump prints it. */
 function clockTime(at: number): string {
   const date = new Date(at)
   return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${micros(at)}`
@@ -28,12 +28,12 @@ export function formatJson({ at, interfaceName, sighting }: Seen): string {
 type Cells = readonly [time: string, kind: string, from: string, to: string, what: string]
 
 const HEADING: Cells = ['TIME', 'KIND', 'FROM', 'TO', 'WHAT']
-/** Of a time, a kind and two MACs. */
+/** Widths that fit a time, a kind and two MACs. */
 const NARROWEST = [15, 7, 17, 17] as const
 
 /**
- * A table whose columns have the width of the longest MAC or address so far. With fixed columns for IPv6, the lines of an IPv4
- * network would not fit a terminal.
+ * A table whose columns have the width of the longest MAC or address so far. With fixed columns for IPv6, the lines of
+ * an IPv4 network would not fit a terminal.
  */
 export class CaptureTable {
   readonly #widths: number[] = [...NARROWEST]
@@ -42,7 +42,7 @@ export class CaptureTable {
     return this.#row(HEADING)
   }
 
-  /** Returns one line. A heading stands in front of it if a column got wider. */
+  /** Returns one line, after a new heading if a column became wider. */
   lines({ at, sighting }: Seen): readonly string[] {
     const [kind, from, to, what] = columns(sighting)
     const vlan = sighting.vlan === undefined ? '' : ` [VLAN ${sighting.vlan}]`
@@ -90,7 +90,7 @@ function vrrp(sighting: VrrpSighting): string {
   const { addresses, authentication, discard, intervalMs, priority, ttl, vrid, warnings } = sighting
   const said = [
     vrid === undefined ? undefined : `vrid ${vrid}`,
-    priority === undefined ? undefined : `priority ${priority}${priority === 0 ? ' (leaves)' : ''}`,
+    priority === undefined ? undefined : `priority ${priority}${priority === 0 ? ' (releases the VIP)' : ''}`,
     intervalMs === undefined ? undefined : `every ${intervalMs} ms`,
     ttl === 255 ? undefined : `TTL ${ttl}`,
     authentication === undefined || authentication === 'none' ? undefined : `${authentication} authentication`,

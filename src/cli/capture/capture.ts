@@ -1,7 +1,7 @@
 /**
- * `holdfast capture`: prints VRRP, ARP and Neighbor Discovery of one interface, one frame a line. Decided here: what is printed and
- * written, and that the command waits for an interface that goes down. It works beside a daemon or without one, and never in
- * the daemon's process (docs/adr/0011).
+ * `holdfast capture`: prints VRRP, ARP and Neighbor Discovery of one interface, one frame per line. Decided here: what
+ * is printed and written, and that the command waits for an interface that is down. It works beside a daemon or without
+ * one, but never in the daemon's process (docs/adr/0011).
  */
 
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
@@ -17,23 +17,23 @@ import { pcapHeader, pcapRecord } from './pcap-file.ts'
 export type CaptureOptions = {
   readonly interfaceName: string | undefined
   readonly json: boolean
-  /** pcap file. */
+  /** Path of a pcap file. */
   readonly write: string | undefined
-  /** Lines; undefined = until SIGINT. */
+  /** Number of lines. `undefined`: until SIGINT. */
   readonly count: number | undefined
 }
 
-/** ms between two looks for a missing interface. */
+/** Milliseconds between two searches for a missing interface. */
 const LOOK_AGAIN = 200
-/** Of /sys/class/net/NAME/type (linux/if_arp.h): frames of these two begin with an Ethernet header. */
+/** Values of /sys/class/net/NAME/type (linux/if_arp.h) with Ethernet headers. */
 const ETHERNET_TYPES = ['1', '772']
 
 const complain = (text: string): void => void process.stderr.write(`holdfast: ${text}\n`)
 
-/** Returns the exit status. */
+/** Runs the capture. Returns the exit status. */
 export async function captureCommand(options: CaptureOptions, host: CaptureHost): Promise<number> {
   if (missingCapabilities().includes('CAP_NET_RAW')) {
-    complain('Cannot capture without CAP_NET_RAW: run it as root (in a container: docker exec --user 0)')
+    complain('Cannot capture without CAP_NET_RAW: run this command as root (in a container: docker exec --user 0)')
     return EXIT.privilege
   }
   const { look } = host
@@ -49,7 +49,7 @@ export async function captureCommand(options: CaptureOptions, host: CaptureHost)
   }
   let file: number | undefined
   if (options.write !== undefined) {
-    // Frames are written as they came, so a version 2 password is in there.
+    // Frames are written unchanged. A password of version 2 is therefore in the file.
     try {
       file = openSync(options.write, 'w', 0o600)
       writeSync(file, pcapHeader())
@@ -65,7 +65,9 @@ export async function captureCommand(options: CaptureOptions, host: CaptureHost)
   }
 }
 
-/** Without /sys the answer is yes: a frame of another kind then matches no filter. */
+/**
+ * Returns whether frames of the interface have Ethernet headers. True without /sys: other frames then match no filter.
+ */
 function isEthernet(interfaceName: string): boolean {
   try {
     return ETHERNET_TYPES.includes(readFileSync(`/sys/class/net/${interfaceName}/type`, 'utf8').trim())
@@ -91,7 +93,7 @@ class Session {
   #stopped = false
   #headed = false
   #lines = 0
-  /** Ends the wait that is under way. */
+  /** Ends the current wait. */
   #wake = (): void => {}
 
   constructor(interfaceName: string, options: CaptureOptions, host: CaptureHost, file: number | undefined) {
@@ -104,7 +106,7 @@ class Session {
   async run(): Promise<number> {
     const stop = (): void => this.#stop()
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, stop)
-    // `| head` has read enough.
+    // The reader, such as `head`, has closed the pipe.
     process.stdout.on('error', stop)
     while (!this.#stopped) {
       const index = this.#indexIfUp()
@@ -115,7 +117,7 @@ class Session {
       }
       const failure = await this.#listen(index)
       if (failure === undefined) break
-      // The interface can go down between our look and the socket; a tap of a deleted interface fails with ENODEV.
+      // The interface may go down after it was found. The tap of a deleted interface fails with ENODEV.
       if (failure.code !== 'ENETDOWN' && this.#indexIfUp() === index) {
         complain(`Cannot capture: ${failure.message}`)
         return EXIT.failure

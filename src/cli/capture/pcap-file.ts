@@ -1,6 +1,6 @@
 /**
- * The classic capture file (pcap 2.4, microseconds, Ethernet), which every analyser opens. PURE. Refused here: which
- * frames go in, and the disk.
+ * The classic capture file format (pcap 2.4, microseconds, Ethernet), which every analyser reads. PURE. This file does
+ * not choose frames, and does not write to disk.
  */
 
 const MAGIC = 0xa1b2c3d4
@@ -18,7 +18,10 @@ export function pcapHeader(): Uint8Array {
   return bytes
 }
 
-/** `at`: CLOCK_REALTIME in ms. `wireLength`: before the frame was cut, if it was. */
+/**
+ * Returns one record. `at` is CLOCK_REALTIME in milliseconds. `wireLength` is the length of the frame before it was
+ * cut.
+ */
 export function pcapRecord(frame: Uint8Array, at: number, wireLength = frame.length): Uint8Array {
   const bytes = new Uint8Array(16 + frame.length)
   const view = new DataView(bytes.buffer)

@@ -1,6 +1,6 @@
 /**
- * `holdfast agent` in the help of the program. Its flags are dynkeepalived's, which commander cannot read: program.ts hands
- * the command line over before commander sees it (agent/agent-flags.ts).
+ * `holdfast agent` in the help of the program. Its flags are those of dynkeepalived, which commander cannot parse. So
+ * program.ts handles this command line before commander sees it (agent/agent-flags.ts).
  */
 import type { Register } from '../command.ts'
 
@@ -8,6 +8,6 @@ export const registerAgent: Register = (program) => {
   program
     .command('agent')
     .description(
-      'beside the engine on a node of OpenShift: peers from the cluster (as dynkeepalived; --help for its flags)',
+      "run the OpenShift agent: gives the engine its peers from the cluster (dynkeepalived's flags; --help lists them)",
     )
 }

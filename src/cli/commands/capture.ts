@@ -8,13 +8,13 @@ export const registerCapture: Register = (program, end) => {
   program
     .command('capture')
     .description(
-      'VRRP, ARP and Neighbor Discovery on this LAN, live, with the reason why a packet is discarded; ' +
+      'show VRRP, ARP and Neighbor Discovery packets of this LAN, live, and why a packet is discarded; ' +
         'needs CAP_NET_RAW',
     )
-    .option('-i, --interface <name>', 'where to listen (default: the only interface with an address)')
-    .option('--json', 'one JSON object a line')
-    .option('-w, --write <file>', 'also into a pcap file')
-    .option('-n, --count <lines>', 'end after so many lines', wholeNumber)
+    .option('-i, --interface <name>', 'interface to listen on (default: the only one with an address)')
+    .option('--json', 'print one JSON object per line')
+    .option('-w, --write <file>', 'also write the packets to a pcap file')
+    .option('-n, --count <lines>', 'end after this number of lines', wholeNumber)
     .action(async ({ interface: interfaceName, write, count, json = false }: Options) => {
       const { captureCommand } = await import('../capture/capture.ts')
       const { openCaptureHost } = await import('../capture/capture-host.ts')
@@ -25,6 +25,6 @@ export const registerCapture: Register = (program, end) => {
 }
 
 function wholeNumber(text: string): number {
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('a whole number of lines wanted')
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw new InvalidArgumentError('accepted: an integer from 1 to 999999999')
   return Number(text)
 }

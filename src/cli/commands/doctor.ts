@@ -1,4 +1,4 @@
-/** `holdfast doctor`: options; and the program that it starts to measure timers. */
+/** `holdfast doctor`: options. Also the hidden command that doctor starts to measure timers. */
 import { type Register, repeated, socketOption } from '../command.ts'
 
 type Options = {
@@ -13,17 +13,17 @@ type Options = {
 export const registerDoctor: Register = (program, end) => {
   program
     .command('doctor')
-    .description('measure this machine and its networks: what is wrong, and how short an interval is safe')
-    .argument('[file]', "configuration, YAML or keepalived's; without one the machine alone")
-    .option('-i, --interface <name>', 'also look at this interface; may be repeated', repeated)
-    .option('-f, --keepalived', "the file is keepalived's, also where it does not look like that")
-    .option('-d, --duration <time>', 'how long to measure (default: 5s, or 3 of the intervals of the file)')
-    .option('-v, --verbose', 'also what is ok')
-    .option('--json', 'as JSON')
+    .description('check this machine and its networks for problems, and measure how short an interval is safe')
+    .argument('[file]', "configuration, YAML or keepalived's; without one only the machine is checked")
+    .option('-i, --interface <name>', 'also check this interface; may be repeated', repeated)
+    .option('-f, --keepalived', "read the file as keepalived's")
+    .option('-d, --duration <time>', 'time to measure (default: 5s, or 3 advertisement intervals of the file)')
+    .option('-v, --verbose', 'also print what is ok')
+    .option('--json', 'print JSON')
     .addOption(socketOption())
     .addHelpText(
       'after',
-      '\nExit status: 0 nothing worse than a note, 2 warnings, 3 errors, 1 it could not be done, 64 usage, 78 configuration.' +
+      '\nExit status: 0 at most notes, 2 warnings, 3 errors, 1 doctor could not run, 64 usage, 78 configuration.' +
         '\nHarmless beside a running daemon: no advertisement is sent, no address changed (docs/doctor.md).',
     )
     .action(async (file: string | undefined, options: Options) => {

@@ -15,27 +15,30 @@ type Options = {
 export const registerExplain: Register = (program, end) => {
   program
     .command('explain')
-    .description('why an address moved: the events of this node, and of those that are named, as a story')
+    .description('explain why an address moved, from the event journals of this node and of its peers')
     .argument('[router]', 'name of a virtual router or sync group; without one, all of them')
     .addOption(socketOption())
-    .option('--file <path>', 'the journal, when the daemon does not answer (default: events.jsonl beside the socket)')
+    .option(
+      '--file <path>',
+      'event journal to read if the daemon does not answer (default: events.jsonl beside the socket)',
+    )
     .option(
       '--recording <file>',
-      'what holdfast run --record has written, replayed, instead of the journal; says whether the engine does the same again',
+      'replay a recording of holdfast run --record instead of the journal; reports whether the engine does the same again',
     )
-    .option('--verify', 'with --recording: only that; exit 1 when it does something else')
+    .option('--verify', 'with --recording: only report whether the engine does the same; exit 1 if not')
     .option(
       '--since <time>',
-      'not what is older: 12h, 30m, or a moment like 2026-11-22T03:00:00Z (default: 12h; all of a recording)',
+      'only later events: a duration such as 12h or 30m, or a time such as 2026-11-22T03:00:00Z (default: 12h, or a whole recording)',
     )
     .option(
       '--peer <url>',
-      'another node as well: URL of its API, its run directory, or a copy of its journal or recording; may be repeated',
+      'also use the journal of another node: URL of its API, its run directory, or a copy of its journal or recording; may be repeated',
       repeated,
     )
-    .option('--no-ask-peers', 'do not ask the nodes of api.peers in the configuration')
-    .option('--json', 'as JSON')
-    .addHelpText('after', '\nExit status: 0 told, 64 usage or no such name, 69 neither a daemon nor a journal.')
+    .option('--no-ask-peers', 'do not contact the nodes of api.peers in the configuration')
+    .option('--json', 'print JSON')
+    .addHelpText('after', '\nExit status: 0 ok, 64 usage or unknown name, 69 neither a daemon nor a journal.')
     .action(async (router: string | undefined, options: Options) => {
       const { askPeers: asksPeers = true, file, json = false, peer: peers = [] } = options
       const { recording, since, socket, verify = false } = options

@@ -6,10 +6,10 @@ type Options = { socket: string; dryRun?: boolean; json?: boolean }
 export const registerReload: Register = (program, end) => {
   program
     .command('reload')
-    .description('read the configuration again; exit 78 when it is wrong, then the one in force is kept')
+    .description('make the daemon read its configuration again; if it is invalid, exit 78 and keep the one in force')
     .addOption(socketOption())
     .option('--dry-run', 'only show what would change')
-    .option('--json', 'as JSON')
+    .option('--json', 'print JSON')
     .action(async ({ dryRun = false, json = false, socket }: Options) => {
       const { reloadCommand } = await import('../reload.ts')
       end(await reloadCommand(socket, { json, dryRun }))

@@ -1,11 +1,14 @@
-/** `holdfast run`: options, and the settings that follow from them. */
+/** `holdfast run`: options, and the settings that result from them. */
 import { Option } from 'commander'
 import type { RunOptions } from '../../app/start.ts'
 import type { ApiOptions, ApiOverride } from '../../config/api-options.ts'
 import { type CommandResult, type Register, usage } from '../command.ts'
 
 const DEFAULT_CONFIG = '/etc/holdfast/holdfast.yaml'
-/** Memory of an engine with --managed; systemd's StateDirectory=holdfast makes the folder. */
+/**
+ * File that stores the configuration of an engine with --managed. StateDirectory=holdfast in the systemd unit makes the
+ * folder.
+ */
 const DEFAULT_MEMORY = '/var/lib/holdfast/managed.yaml'
 
 type Options = {
@@ -35,32 +38,32 @@ export const registerRun: Register = (program, end) => {
     .addOption(
       new Option(
         '--managed',
-        'its configuration is handed over at the control socket (holdfast configure, holdfast agent); FILE is its memory',
+        'take the configuration from holdfast configure or holdfast agent over the control socket; FILE stores it',
       ).conflicts('keepalived'),
     )
-    .option('--run-directory <dir>', 'with --managed: where sockets and journal are, whatever the configuration says')
-    .option('-f, --keepalived <file>', "keepalived's configuration instead, as it is")
-    .option('--keepalived-socket <path>', 'with -f: a unix socket that takes the lines reload and stop')
+    .option(
+      '--run-directory <dir>',
+      'with --managed: folder of sockets and journal, in place of the one in the configuration',
+    )
+    .option('-f, --keepalived <file>', 'use this keepalived configuration, unchanged')
+    .option('--keepalived-socket <path>', 'with -f: unix socket that accepts the lines reload and stop')
     .option(
       '--listen <address:port>',
-      'with -f or --managed: where the API listens (default: 127.0.0.1:9655; false: nowhere)',
+      'with -f or --managed: address of the HTTP API (default: 127.0.0.1:9655; false: no API)',
     )
     .option('--public', 'with -f or --managed: --listen may be another address than loopback')
     .option(
       '--metrics-compat <names>',
-      'with -f or --managed: keepalived-exporter: /metrics has the names of that exporter as well',
+      'with -f or --managed: additional metric names; keepalived-exporter is the only value',
     )
-    .option(
-      '--realtime [priority]',
-      'real-time priority, 20 or as --realtime=30: for intervals below 100 ms, or a busy machine',
-    )
+    .option('--realtime [priority]', 'real-time priority, for intervals below 100 ms or a busy machine (default: 20)')
     .option(
       '--record <file>',
-      'write what the engine is told and does into FILE, for holdfast explain --recording (docs/explain.md)',
+      'record inputs and outputs of the engine in FILE, for holdfast explain --recording (docs/explain.md)',
     )
-    .option('--record-limit <size>', 'with --record: it ends at that size, from 64KiB to 1024MiB', '64MiB')
-    .option('--core', 'allow a core dump of the engine, to look for a bug')
-    .option('--force', 'run beside a keepalived that speaks VRRP in this network namespace')
+    .option('--record-limit <size>', 'with --record: size at which the recording ends, from 64KiB to 1024MiB', '64MiB')
+    .option('--core', 'allow a core dump of the engine, to find a bug')
+    .option('--force', 'start even if keepalived speaks VRRP in this network namespace')
     .action(async (options: Options) => {
       const order = await runOrder(options)
       if ('exitCode' in order) return end(order)
@@ -89,7 +92,10 @@ async function runOrder(options: Options): Promise<{ file: string; options: RunO
   }
 }
 
-/** Returns `undefined` without such options, a string if they are wrong. Loads the schema only if there are some. */
+/**
+ * Returns the API settings, `undefined` without such options, or a text if they are wrong. Loads the schema only if it
+ * is needed.
+ */
 async function apiOf(options: ApiOptions, isAllowed: boolean): Promise<ApiOverride | string | undefined> {
   if (Object.values(options).every((value) => value === undefined)) return undefined
   if (!isAllowed)
@@ -98,19 +104,17 @@ async function apiOf(options: ApiOptions, isAllowed: boolean): Promise<ApiOverri
   return apiOverride(options)
 }
 
-/** Returns `undefined` without --record, a string if the limit is wrong. */
+/** Returns the recording's settings, `undefined` without --record, or a text if the limit is wrong. */
 async function recordOf({ record: path, recordLimit }: Pick<Options, 'record' | 'recordLimit'>) {
   if (path === undefined) return undefined
   const { octets } = await import('../../config/schema/field.ts')
   const limit = octets(64 * 1024, 1024 * 1024 * 1024).safeParse(recordLimit)
   if (limit.success) return { path, limit: limit.data }
-  return `Cannot use ${recordLimit} as --record-limit: ${limit.error.issues.map(({ message }) => message).join(', ')}`
+  return `--record-limit: ${recordLimit}: ${limit.error.issues.map(({ message }) => message).join(', ')}`
 }
 
 function directoryProblem(runDirectory: string | undefined, isManaged: boolean): string | undefined {
   if (runDirectory === undefined) return undefined
   if (!isManaged) return '--run-directory goes with --managed: in YAML it is "runDirectory"'
-  return runDirectory.startsWith('/')
-    ? undefined
-    : `Cannot use ${runDirectory} as --run-directory: absolute path wanted`
+  return runDirectory.startsWith('/') ? undefined : `--run-directory: "${runDirectory}" is not an absolute path`
 }

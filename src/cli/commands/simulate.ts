@@ -6,16 +6,14 @@ import type { SimulateOptions } from '../simulate.ts'
 export const registerSimulate: Register = (program, end) => {
   program
     .command('simulate')
-    .description(
-      'what would happen: this engine on simulated nodes with your configurations and a list of faults (docs/simulate.md)',
-    )
+    .description('run this engine on simulated nodes with your configurations and a list of faults (docs/simulate.md)')
     .argument('<scenario>', 'YAML: nodes with their configurations, and faults with their times')
-    .option('--log', 'what each node does and logs as well')
+    .option('--log', 'also print what each node does and logs')
     .addOption(
-      new Option('--expect', 'for CI: exit 1 also when a failed check would not move its address').conflicts('weights'),
+      new Option('--expect', 'for CI: also exit 1 if a failed check would not move its address').conflicts('weights'),
     )
     .option('--no-weights', 'do not try whether each health check moves its addresses')
-    .option('--json', 'as JSON')
+    .option('--json', 'print JSON')
     .action(async (scenario: string, options: SimulateOptions) => {
       const { simulateCommand } = await import('../simulate.ts')
       end(simulateCommand(scenario, options))

@@ -6,11 +6,11 @@ type Options = { socket: string; json?: boolean; askPeers: boolean }
 export const registerStatus: Register = (program, end) => {
   program
     .command('status')
-    .description('who holds the addresses, and why')
+    .description('show which node holds each address, and why')
     .argument('[router]', 'name of a virtual router or sync group; without one, all of them')
     .addOption(socketOption())
-    .option('--no-ask-peers', 'do not ask the nodes of api.peers in the configuration')
-    .option('--json', 'as JSON')
+    .option('--no-ask-peers', 'do not contact the nodes of api.peers in the configuration')
+    .option('--json', 'print JSON')
     .action(async (router: string | undefined, { askPeers: asksPeers, json = false, socket }: Options) => {
       const { statusCommand } = await import('../status/status.ts')
       end(await statusCommand(socket, { router, json, asksPeers }))

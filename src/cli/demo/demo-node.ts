@@ -1,4 +1,4 @@
-/** One node of the demo: a daemon with one virtual router, and the service that answers its clients. Knows no other node. */
+/** One node of the demo: a daemon with one virtual router, and the service that answers its clients. */
 import { join } from 'node:path'
 import { HoldfastProcess, minimal } from '../../lab/daemons/holdfast-process.ts'
 import type { Host, Network } from '../../lab/network.ts'
@@ -29,7 +29,7 @@ export class DemoNode extends HoldfastProcess {
     this.priority = plan.priority
   }
 
-  /** Why the daemon has ended although the demo did not end it; `undefined` otherwise. */
+  /** Returns why the daemon ended although the demo did not end it, otherwise `undefined`. */
   get startFailure(): string | undefined {
     const { exit } = this.process
     if (this.#killed || exit === undefined) return undefined
@@ -37,7 +37,7 @@ export class DemoNode extends HoldfastProcess {
     return `holdfast on ${this.host.name} ended (${how}): ${this.lastLines(20).join('\n').trim()}`
   }
 
-  /** The machine dies: what runs on it ends without a word, its cable goes dark. */
+  /** Kills everything on the node at the same moment and cuts its link, as a power failure does. */
   powerOff(): void {
     this.#killed = true
     this.#network.powerOff(this.host)

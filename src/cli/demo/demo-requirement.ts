@@ -1,6 +1,6 @@
 /**
- * What the demo needs of the machine and does not have: a capability, a tool, a kernel feature. Each is tried rather
- * than guessed from a version. Decides the words; refuses to know how the demo goes on.
+ * Finds what the demo needs and the machine does not have: a capability, a tool, or a kernel feature. Each is tried; a
+ * version says too little.
  */
 
 import { readFileSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { run } from '../../lab/command.ts'
 import { probePath } from '../../lab/installation.ts'
 import { namespacesStarting, removeNamespaces } from '../../lab/leftovers.ts'
 
-/** Bits of the effective set: namespaces, links and addresses, raw sockets. */
+/** Bits of the effective set, for namespaces, for links and addresses, and for raw sockets. */
 const CAPABILITIES = { CAP_SYS_ADMIN: 21n, CAP_NET_ADMIN: 12n, CAP_NET_RAW: 13n } as const
 
 function missingCapabilities(): string[] {
@@ -27,7 +27,10 @@ function complaintOf(attempt: () => unknown): string | undefined {
   }
 }
 
-/** The first thing that is missing, as one line; undefined when the demo can run. `prefix` names a trial namespace. */
+/**
+ * Returns the first missing requirement as one line, `undefined` if the demo can run. `prefix` begins the name of a
+ * trial namespace.
+ */
 export function missingRequirement(prefix: string): string | undefined {
   const capabilities = missingCapabilities()
   if (capabilities.length > 0)

@@ -1,7 +1,7 @@
 /**
- * `holdfast demo`: three real daemons on three nodes out of network namespaces, seen by a client that asks every
- * millisecond who answers. Two failures: the owner's engine is killed, then the next owner's node goes dark. Decides
- * the story, its words, and that nothing is left behind; refuses to know how a daemon works.
+ * `holdfast demo`: runs three daemons in network namespaces, with a client that probes the VIP every millisecond. Two
+ * failures follow: the engine of the holder is killed, then the node of the next holder loses power. Decided here: the
+ * order of events, their text, and that nothing is left behind. This file does not know how a daemon works.
  */
 
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -26,7 +26,7 @@ const now = () => Number(process.hrtime.bigint()) / 1e6
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 const skewTime = (priority: number) => ((256 - priority) * INTERVAL) / 256
 
-/** Returns the exit status; 77 where this machine lacks something. */
+/** Runs the demo. Returns the exit status; 77 if the machine lacks a requirement. */
 export async function demoCommand(): Promise<number> {
   const prefix = `${PREFIX}${process.pid}x`
   const missing = missingRequirement(prefix)
@@ -42,11 +42,11 @@ export async function demoCommand(): Promise<number> {
     network?.destroy()
     rmSync(directory, { recursive: true, force: true })
   }
-  // For what ends the process without unwinding: a closed terminal, an error that nobody caught, a second Ctrl-C.
+  // Also cleans up if the process ends without unwinding: closed terminal, uncaught error, second Ctrl-C.
   process.on('exit', cleanUp)
   let signalled: number | undefined
   const interrupted = new Promise<void>((resolve) => {
-    // Whoever read the story is gone (EPIPE): nobody is left to tell it to.
+    // The reader of standard output has closed it (EPIPE).
     process.stdout.once('error', () => {
       signalled = EXIT.failure
       resolve()
@@ -104,7 +104,7 @@ class Story {
     }
     const prober = new Prober(this.#network, this.#network.host(CLIENT.name), VIP)
     await this.#until(`the client to be answered by ${first.host.name}`, () => prober.owner === first.host.name)
-    this.#say('the client asks once a millisecond who answers')
+    this.#say('the client probes the address every millisecond')
     await sleep(1_000)
 
     await this.#failure(
@@ -114,7 +114,7 @@ class Story {
       `kill -9 of the engine on ${first.host.name}`,
       () => first.killEngine(),
       [
-        `its guardian takes the address off and says so; ${second.host.name} waits Skew_Time,`,
+        `its guardian removes the address and sends priority 0; ${second.host.name} waits Skew_Time,`,
         `${skewTime(second.priority).toFixed(0)} ms at priority ${second.priority}`,
       ],
     )
@@ -123,15 +123,15 @@ class Story {
       prober,
       second,
       third,
-      `power off ${second.host.name}: it dies without a word`,
+      `power off ${second.host.name}: it cannot send anything`,
       () => second.powerOff(),
       [
-        `nobody can say so; ${third.host.name} waits Active_Down_Interval since the last advertisement,`,
+        `no node can report it; ${third.host.name} waits Active_Down_Interval since the last advertisement,`,
         `at most ${(3 * INTERVAL + skewTime(third.priority)).toFixed(0)} ms at priority ${third.priority}`,
       ],
     )
     await prober.stop()
-    process.stdout.write('\nDone; everything that the demo made is removed.\n')
+    process.stdout.write('\nDone; the demo has removed everything that it created.\n')
   }
 
   async #failure(
@@ -147,7 +147,7 @@ class Story {
     act()
     await this.#until(`${to.host.name} to answer the client`, () => prober.movedFrom(from.host.name, at) !== undefined)
     await this.#until(`${to.host.name} to be Active`, async () => (await to.state()) === 'Active')
-    // The prober tells of a gap when the first answer after it is in.
+    // The prober reports a gap when the first answer after it arrives.
     await sleep(100)
     const owner = prober.movedFrom(from.host.name, at)?.name
     const gaps = prober.gaps.filter((gap) => gap.to >= at)

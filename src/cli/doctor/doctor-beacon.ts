@@ -1,11 +1,12 @@
 /**
- * What two doctors say to each other, to find out whether VRRP's group passes both ways: each says who it is and whom it has
- * heard. Decided here: the words (JSON in UDP), and that nothing a stranger sends can do harm. Refuses to know sockets.
+ * Messages between two doctors, which show whether the VRRP group passes in both directions: each sends its id and the
+ * ids that it has heard. Decided here: the format (JSON in UDP), and that a foreign packet does no harm. This file
+ * knows no sockets.
  */
 import type { Beacon } from '../../doctor/measurement.ts'
 import type { Address } from '../../wire/address.ts'
 
-/** Beside that of the HTTP API; nobody has to listen there. */
+/** UDP port. It is free beside the port of the HTTP API, and needs no listener. */
 export const BEACON_PORT = 9656
 const MOST = 64
 const WORD = 'holdfast-doctor'
@@ -16,7 +17,7 @@ export class BeaconLedger {
   readonly #id: string
   readonly #known = new Map<string, Known>()
 
-  /** `id`: unique on the LAN. */
+  /** `id` is unique on the LAN. */
   constructor(id: string) {
     this.#id = id
   }
@@ -26,7 +27,7 @@ export class BeaconLedger {
     return new TextEncoder().encode(JSON.stringify(words))
   }
 
-  /** Never throws: anybody may send anything. */
+  /** Counts a message. Never throws, because any host may send any bytes. */
   hear(bytes: Uint8Array, from: Address): void {
     const said = read(bytes)
     if (said === undefined || said.id === this.#id) return

@@ -1,6 +1,6 @@
 /**
- * The daemon that runs on this node, for `holdfast doctor`. Decided here: it is the process that listens on the control socket,
- * by the kernel (SO_PEERCRED), which also translates its process id into this namespace. Refuses to know what is judged.
+ * Finds the daemon that runs on this node. Decided here: it is the process that listens on the control socket. The
+ * kernel names that process (SO_PEERCRED), with its process id in this namespace.
  */
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -10,7 +10,7 @@ import { socketPeer } from '../../linux/process/socket-peer.ts'
 /** `status` is the text of /proc/PID/status. */
 export type RunningDaemon = { readonly pid: number; readonly status: string }
 
-/** Returns `undefined` when no process listens there, or when the process cannot be seen from here. */
+/** Returns `undefined` if no process listens there, or if the process cannot be seen from here. */
 export async function runningDaemon(native: Credentials, socketPath: string): Promise<RunningDaemon | undefined> {
   const pid = await listenerOf(native, socketPath)
   if (pid === undefined || pid <= 0) return undefined

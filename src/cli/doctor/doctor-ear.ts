@@ -1,7 +1,7 @@
 /**
- * Listens for VRRP of one family on one interface, twice: on the wire and where the daemon would get it. Decided here: what is
- * counted for whom, and that a VRRP packet is tried on this node's own rules without any wire seeing it. It sends no
- * advertisement and is not in a running daemon's way. Refuses to know what the counts mean.
+ * Listens for VRRP of one family on one interface, on the wire and at a socket as the daemon has it. Decided here: what
+ * is counted for each router, and that a VRRP packet tests this node's own packet filter without reaching any wire. It
+ * sends no advertisement and does not disturb a running daemon. This file does not judge the counts.
  */
 import { randomBytes } from 'node:crypto'
 import type { Failure, SocketPort } from '../../daemon/ports.ts'
@@ -14,7 +14,7 @@ import { type Address, type Family, isMulticast } from '../../wire/address.ts'
 import { type Sighting, sightingOf } from '../capture/capture-decode.ts'
 import { BEACON_PORT, BeaconLedger } from './doctor-beacon.ts'
 
-/** Of one family: a LAN with more routers than VRIDs is one that somebody fills. */
+/** Limit of routers of one family. More are only possible if a host sends forged packets. */
 const MOST = 600
 const MAX_BATCHES = 128
 const UDP = 17
@@ -28,9 +28,9 @@ export type EarOptions = {
   readonly interfaceName: string
   readonly family: Family
   readonly source: Address
-  /** Of this node, on any interface: what comes from them is our own. */
+  /** Addresses of this node on any interface. Packets from them are its own. */
   readonly own: ReadonlySet<Address>
-  /** Another process of this node listens for VRRP: nothing may come back to it. */
+  /** Whether another process of this node listens for VRRP. Then the test packet must not come back. */
   readonly shared: boolean
 }
 
@@ -92,14 +92,14 @@ export class Ear {
     })
   }
 
-  /** Says who we are to other doctors. */
+  /** Sends this doctor's message to other doctors. */
   call(): void {
     const failure = this.#beacon?.send(this.#beacons.words())
     if (failure !== undefined) this.#beaconFailure = failure
     else if (this.#beacon !== undefined) this.#beaconsSent++
   }
 
-  /** From the tap of the interface. */
+  /** Counts a frame that the tap of the interface saw. */
   frame(frame: Uint8Array, outgoing: boolean): void {
     const protocol = frame[PROTOCOL_AT[this.#options.family]]
     if (outgoing) {
@@ -119,12 +119,12 @@ export class Ear {
     const { addresses = [], intervalMs = 0, priority = 0, version = 0 } = seen
     const counts = known ?? { packets: 0, delivered: 0 }
     const fields = { source, mac, vrid, version, intervalMs, addresses, discard, group: isMulticast(destination) }
-    // Who leaves was somebody before.
+    // A router that leaves keeps the priority that it had.
     const last = priority === 0 ? (known?.priority ?? 0) : priority
     this.#heard.set(key, { ...fields, priority: last, packets: counts.packets + 1, delivered: counts.delivered })
   }
 
-  /** A packet is delivered behind its way through the tap, whose reader may come later. */
+  /** Deliveries to the socket. They are counted apart, because the tap may be read later than the socket. */
   readonly #deliveries = new Map<string, number>()
   #deliver(source: Address, vrid: number): void {
     const key = `${source} ${vrid}`
@@ -162,7 +162,7 @@ export class Ear {
   }
 }
 
-/** IPv4 comes with its header. */
+/** Returns the VRID. An IPv4 packet begins with its IP header. */
 function vridOf(family: Family, bytes: Uint8Array): number {
   const header = family === 'ipv4' ? ((bytes[0] ?? 0) & 0x0f) * 4 : 0
   return bytes[header + 1] ?? 0

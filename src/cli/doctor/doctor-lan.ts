@@ -1,6 +1,7 @@
 /**
- * One interface for `holdfast doctor`: who is heard on it, who answers for what, and how the kernel treats it. Decided here:
- * what is asked for (virtual addresses, peers, the node's own) and in whose name. Refuses to know what is bad news.
+ * Examines one interface for `holdfast doctor`: which routers are heard, which MACs answer for addresses, and the
+ * kernel's settings. Decided here: which addresses are asked for (virtual addresses, peers, the node's own) and with
+ * which source address. Nothing is judged here.
  */
 import type { Link, PresentAddress, SocketPort } from '../../daemon/ports.ts'
 import {
@@ -21,7 +22,7 @@ import { Ear } from './doctor-ear.ts'
 import { lanManager, lanSettings, routesText } from './doctor-machine.ts'
 import { type Question, Questions } from './doctor-questions.ts'
 
-/** Between two calls to other doctors. */
+/** Milliseconds between two messages to other doctors. */
 const CALL_EVERY = 500
 const DAD_FAILED = 0x08
 const ETHERTYPE = { ipv4: 0x0800, ipv6: 0x86dd } as const
@@ -33,15 +34,15 @@ export type LanOptions = {
   readonly reversePath: ReversePath
   readonly link: Link
   readonly links: readonly Link[]
-  /** Of all interfaces. */
+  /** Addresses of all interfaces. */
   readonly addresses: readonly PresentAddress[]
   readonly routers: readonly PlannedRouter[]
   readonly shared: boolean
-  /** CAP_NET_RAW and the like; undefined: nothing is in the way. */
+  /** Reason why listening is impossible, such as a missing CAP_NET_RAW. `undefined` if there is none. */
   readonly obstacle: string | undefined
 }
 
-/** Begins at once; `end` after `durationMs` gives what was seen. */
+/** Begins immediately. `end` returns what was observed in `durationMs`. */
 export class LanExamination {
   readonly #options: LanOptions
   readonly #ears = new Map<Family, Ear | Unmeasured>()
@@ -95,7 +96,10 @@ export class LanExamination {
     return ear instanceof Ear ? ear : undefined
   }
 
-  /** A virtual address goes away, and IPv6 routers send from the link-local one (RFC 9568 §5.1.2.1). */
+  /**
+   * Returns the source address. A virtual address may move away. IPv6 routers send from the link-local address (RFC
+   * 9568 §5.1.2.1).
+   */
   #sourceOf(family: Family): Address | undefined {
     const here = this.#own.filter(({ address, tentative }) => familyOf(address) === family && !tentative)
     const usable = here.filter(({ address }) => !this.#isVirtual(address))
@@ -132,7 +136,10 @@ export class LanExamination {
     this.#close.push(() => questions.close())
   }
 
-  /** IPv6: never in the name of the address that is asked for, the answer would be ours. */
+  /**
+   * Returns the question for an address. For IPv6 its source is never the address itself, because this node would then
+   * answer.
+   */
   #question(address: Address): Question {
     if (familyOf(address) === 'ipv4') return { address }
     const sources = this.#own.filter(
@@ -167,7 +174,10 @@ export class LanExamination {
     return state
   }
 
-  /** To whom this node listens, or is to; while it is in the group, as their packets would find it. */
+  /**
+   * Returns the routes back to routers that are peers or were heard. The kernel is asked while this node is in the
+   * group.
+   */
   #waysBack(): readonly WayBack[] {
     const { link, reversePath, routers } = this.#options
     const heard = this.#earOf('ipv4')?.senders() ?? []
@@ -176,7 +186,7 @@ export class LanExamination {
       .flatMap(({ multicast: group, peers }) => peers.map((source) => ({ source, group })))
     const routeTo = routeTable(routesText())
     const own = this.#sourceOf('ipv4')
-    // Of a group that was not joined the kernel refuses everything.
+    // Without a membership in the group the kernel would refuse every packet.
     const joined = isUnmeasured(this.#listening('ipv4', 0)) ? undefined : vrrpGroup('ipv4')
     const senders = new Map([...peers, ...heard].map(({ group, source }) => [source, group]))
     return [...senders].map(([address, group]) => {

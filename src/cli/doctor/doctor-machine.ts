@@ -1,6 +1,6 @@
 /**
- * The machine as /proc, /sys and the kernel tell of it, for `holdfast doctor`. Decided here: where each thing stands, and that
- * what cannot be read is undefined, never a guess. Refuses to know what any of it is good for.
+ * Reads the state of the machine from /proc, /sys and the kernel, for `holdfast doctor`. Decided here: where each value
+ * is read. A value that cannot be read is undefined, never guessed. Nothing is judged here.
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { cpus, release } from 'node:os'
@@ -15,7 +15,7 @@ import { RECEIVE_BUFFER } from '../../linux/sockets/raw-socket.ts'
 import type { RunningDaemon } from './doctor-daemon.ts'
 
 const CAP_SYS_NICE = 23n
-/** Names in /proc/PID/comm, which are cut after 15 octets. */
+/** Process names in /proc/PID/comm, which the kernel cuts after 15 octets. */
 const MANAGERS = { networkManager: 'NetworkManager', networkd: 'systemd-network' } as const
 const OTHERS = ['calico-node', 'kube-vip']
 const GUARDIAN = 'holdfast-guardian'
@@ -47,7 +47,7 @@ export function mayRealtime(): boolean {
   return ((BigInt(`0x${effective}`) >> CAP_SYS_NICE) & 1n) === 1n || limit === 'unlimited' || Number(limit) > 0
 }
 
-/** What adds up while something is measured. */
+/** Counters of the kernel, which are read before and after the measurement. */
 export type Meter = {
   readonly stolen: number
   readonly total: number
@@ -57,7 +57,7 @@ export type Meter = {
 
 export function readMeter(): Meter {
   const fields = (textOf('/proc/stat')?.split('\n', 1)[0] ?? '').split(/\s+/).slice(1).map(Number)
-  // user nice system idle iowait irq softirq steal; the two behind are parts of the first two.
+  // Fields: user nice system idle iowait irq softirq steal. The two fields after them are included in the first two.
   const total = fields.slice(0, 8).reduce((sum, value) => sum + value, 0)
   const waited = /^some .*total=(\d+)/m.exec(textOf('/proc/pressure/cpu') ?? '')?.[1]
   const throttled = throttledTimes()
@@ -69,7 +69,7 @@ export function readMeter(): Meter {
   }
 }
 
-/** Of our cgroup and those above it: any of them may have the limit. */
+/** Returns how often the CPU limit stopped this cgroup and its parents: any of them may have the limit. */
 function throttledTimes(): number | undefined {
   const path = /^0::(\/.*)$/m.exec(textOf('/proc/self/cgroup') ?? '')?.[1]
   if (path === undefined) return undefined
@@ -117,7 +117,7 @@ export function machineState(native: NativeAddon, daemon: RunningDaemon | undefi
 const difference = (before: number | undefined, after: number | undefined): number | undefined =>
   before === undefined || after === undefined ? undefined : after - before
 
-/** Tried, not guessed from a version. */
+/** Returns missing kernel features. Each is tried; a version says too little. */
 function missingFeatures(native: NativeAddon): readonly string[] {
   try {
     new native.ProcessEnd(process.pid).close()
@@ -142,7 +142,9 @@ function neighbours(): { readonly processes: readonly NeighbourProcess[]; readon
   return { processes: [...speaking, ...others.map((other) => ({ ...other, vrrp: false }))], unseen }
 }
 
-/** Processes of these names that live in our network namespace, or may. */
+/**
+ * Returns processes with these names in this network namespace. A process whose namespace cannot be read is included.
+ */
 function here(names: readonly string[]): readonly { readonly pid: number; readonly name: string }[] {
   const ours = linkOf('/proc/self/ns/net')
   return readdirSync('/proc').flatMap((entry) => {
@@ -154,7 +156,10 @@ function here(names: readonly string[]): readonly { readonly pid: number; readon
   })
 }
 
-/** The larger of `all` and the interface's own holds (Documentation/networking/ip-sysctl.rst). */
+/**
+ * Returns the settings of an interface. The larger of the values of `all` and of the interface counts
+ * (Documentation/networking/ip-sysctl.rst).
+ */
 export function lanSettings(name: string): LanSettings {
   const conf = '/proc/sys/net/ipv4/conf'
   const larger = (key: string): number | undefined => {
@@ -169,7 +174,10 @@ export function lanSettings(name: string): LanSettings {
   }
 }
 
-/** By the files in which they keep what they know of each interface; only of those that live in this network namespace. */
+/**
+ * Returns which network managers manage the interface, by their state files. Only managers in this network namespace
+ * count.
+ */
 export function lanManager(index: number): LanManager {
   const networkManager = here([MANAGERS.networkManager]).length > 0
   const networkd = here([MANAGERS.networkd]).length > 0

@@ -1,4 +1,4 @@
-/** A router as the configuration means it on this node, down to what a doctor has to know. Decides nothing. */
+/** Converts a resolved router of the configuration into the values that the judges of `holdfast doctor` need. */
 import { datagramLength } from '../../config/datagram.ts'
 import type { ResolvedRouter } from '../../config/resolve.ts'
 import type { PlannedRouter } from '../../doctor/measurement.ts'

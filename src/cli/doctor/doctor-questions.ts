@@ -1,7 +1,7 @@
 /**
- * Asks an interface who has which address (RFC 5227 §2.1.1 probes, RFC 4861 §7.2.2 solicitations) and keeps who answered or
- * claimed one unasked. Decided here: how often and how fast; a question spoils nobody's cache and is answered by nobody here.
- * Refuses to know whether an answer is good news.
+ * Asks on an interface which MAC has an address (RFC 5227 §2.1.1 probes, RFC 4861 §7.2.2 solicitations), and collects
+ * answers and unsolicited claims. Decided here: the number and rate of questions. A question changes no cache, and this
+ * node does not answer it. The answers are not judged here.
  */
 
 import { DETECTION_STEP, MOST_QUESTIONS } from '../../arp/duplicate-detection.ts'
@@ -12,14 +12,14 @@ import type { LanState } from '../../doctor/measurement.ts'
 import { type Address, familyOf } from '../../wire/address.ts'
 import type { Mac } from '../../wire/mac.ts'
 
-/** An answer to each may be lost; RFC 5227 §2.1.1 sends three. */
+/** Number of questions for each address, because an answer may be lost. RFC 5227 §2.1.1 sends three. */
 const ROUNDS = 3
-/** A LAN of hosts that all announce themselves must not fill our memory. */
+/** Limit of claims, so that a LAN of many hosts does not fill the memory. */
 const MOST_CLAIMS = 4_096
 
 export type Question = {
   readonly address: Address
-  /** IPv6: from whom. Absent: it cannot be asked. */
+  /** Source address of an IPv6 question. Without it the address cannot be asked for. */
   readonly source?: Address | undefined
 }
 
@@ -28,7 +28,7 @@ export type QuestionsOptions = {
   readonly interfaceIndex: number
   readonly interfaceName: string
   readonly mac: Mac
-  /** Of this node, on any interface. */
+  /** MACs of this node, of all interfaces. */
   readonly ownMacs: ReadonlySet<Mac>
 }
 
@@ -56,7 +56,10 @@ export class Questions {
     }
   }
 
-  /** Three rounds over the time, the last early enough to be answered; of one interface so many at once as duplicate address detection asks. */
+  /**
+   * Asks three rounds over the time; the last leaves time for its answers. The rate per interface is that of duplicate
+   * address detection.
+   */
   ask(questions: readonly Question[], durationMs: number): void {
     const rounds = Array.from({ length: ROUNDS }, () => questions).flat()
     const steps = Math.max(1, Math.ceil(rounds.length / MOST_QUESTIONS))

@@ -1,7 +1,7 @@
 /**
- * How late this machine's timers are, as the engine would find them: the engine's own alarm on the grid of an interval, in a
- * process of its own that the guardian has started, so that scheduling is what a daemon gets. Decided here: how often is asked,
- * and what the process says at its end. Refuses to know what is late enough to matter.
+ * Measures how late this machine's timers are. It uses the engine's own alarm on the grid of an interval. A separate
+ * process, started by the guardian, has the scheduling of a daemon. Decided here: how often is measured, and what the
+ * process reports. The result is not judged here.
  */
 import { spawn } from 'node:child_process'
 import { join } from 'node:path'
@@ -13,17 +13,17 @@ import { schedulingOf } from '../../linux/process/scheduling.ts'
 import type { ClockPair } from '../../linux/sockets/receive-time.ts'
 import { plus } from '../../wire/units.ts'
 
-/** The shortest interval of version 3. */
+/** Milliseconds between two deadlines: the shortest interval of version 3. */
 export const EVERY = 10
-/** Of the start, while code is still compiled. */
+/** Milliseconds at the start that are not measured, because code is still compiled. */
 const WARM_UP = 300
-/** Until somebody looks why a child does not end. */
+/** Milliseconds after the expected end before the child is killed. */
 const PATIENCE = 10_000
-/** As bin/holdfast starts an engine. */
+/** Options with which bin/holdfast starts an engine. */
 const ENGINE_OPTIONS = ['--max-semi-space-size=1']
 export const TIMER_COMMAND = 'doctor-timer'
 
-/** The child: resolves with what it measured. */
+/** Measures in the child process. Resolves with the result. */
 export function measureTimer(durationMs: number): Promise<TimerRun> {
   const clock = openClock(loadNative())
   const lateness: number[] = []
@@ -35,7 +35,7 @@ export function measureTimer(durationMs: number): Promise<TimerRun> {
     const alarm = new Alarm(clock, (now) => {
       lateness.push(round(now - due))
       offsets.push(round(offsetOf(clock)))
-      // On the grid, as advertisements are: what was slept through is not made up for.
+      // Deadlines stay on the grid, as those of advertisements do. Missed ones are skipped.
       due = plus(due, (Math.floor((now - due) / EVERY) + 1) * EVERY)
       if (due < end) return alarm.set(due)
       const { policy, priority } = schedulingOf('self') ?? { policy: 'unknown', priority: 0 }
@@ -47,7 +47,10 @@ export function measureTimer(durationMs: number): Promise<TimerRun> {
 
 const round = (value: number): number => Math.round(value * 1_000) / 1_000
 
-/** Between the two clocks this process may be interrupted: the pair that was read in the shortest time is believed. */
+/**
+ * Returns CLOCK_REALTIME minus CLOCK_MONOTONIC. The process may be interrupted between the two clocks, so the fastest
+ * of three pairs counts.
+ */
 function offsetOf(clock: Pick<KernelClock, 'pair' | 'now'>): number {
   let best: { readonly took: number; readonly pair: ClockPair } | undefined
   for (let i = 0; i < 3; i++) {
@@ -58,7 +61,10 @@ function offsetOf(clock: Pick<KernelClock, 'pair' | 'now'>): number {
   return best === undefined ? 0 : best.pair.realtime - best.pair.monotonic
 }
 
-/** Both at once, so that both find the machine as busy. `realtime`: why not, or undefined. */
+/**
+ * Measures with and without real-time priority at the same time, so that both meet the same load. `realtime` is the
+ * reason why it cannot be tried, `undefined` if it can.
+ */
 export async function measureTimers(durationMs: number, realtime: string | undefined): Promise<Timers> {
   const [ordinary, preferred] = await Promise.all([
     run(durationMs, []),

@@ -1,8 +1,8 @@
 /**
- * `holdfast doctor`: looks at this machine, its networks and the configuration that is to run here, and says what is wrong, how
- * short an interval may be, and what to do. Decided here: what is looked at without a configuration, for how long, and the exit
- * status. Harmless beside a running daemon: it sends no advertisement, changes no address and answers nobody (docs/adr/0037).
- * Refuses to know what a finding is: doctor/ judges what was measured.
+ * `holdfast doctor`: examines this machine, its networks and the configuration, and reports problems, the smallest safe
+ * interval, and what to do. Decided here: what is examined without a configuration, for how long, and the exit status.
+ * It is harmless beside a running daemon: it sends no advertisement, changes no address and answers no question
+ * (docs/adr/0037). Findings are judged in src/doctor.
  */
 import { hostname } from 'node:os'
 import { EXIT } from '../../app/exit-code.ts'
@@ -39,19 +39,19 @@ export type DoctorOptions = {
   /** Path of the daemon's control socket. */
   readonly socket: string
   readonly json: boolean
-  /** Findings that are ok are printed as well. */
+  /** Also prints findings that are ok. */
   readonly verbose: boolean
-  /** As typed. */
+  /** Duration as typed. */
   readonly duration: string | undefined
 }
 
-/** Three intervals of a router that advertises once a second, and room for the fourth. */
+/** Milliseconds: three intervals of a router that advertises once a second, with room for the fourth. */
 const USUAL_DURATION = 5_000
 const LEAST_DURATION = 1_000
 const MOST_DURATION = 3_600_000
-/** What three intervals are given, so that a third advertisement which is late is heard. */
+/** Number of intervals to listen, so that a late third advertisement is still heard. */
 const INTERVALS = 3.2
-/** Without being asked nobody wants to wait longer: the report says what was missed. */
+/** Longest duration that is chosen without --duration, in milliseconds. The report then says what was missed. */
 const LONGEST_UNASKED = 30_000
 
 const STATUS: Readonly<Record<Level, number>> = {
@@ -64,7 +64,7 @@ const STATUS: Readonly<Record<Level, number>> = {
 export async function doctorCommand(options: DoctorOptions): Promise<CommandResult> {
   const wanted = options.duration === undefined ? undefined : parseDuration(options.duration)
   if (options.duration !== undefined && (wanted === undefined || wanted < LEAST_DURATION || wanted > MOST_DURATION)) {
-    const stderr = `holdfast: --duration wants 1s to 1h, found "${options.duration}"\n`
+    const stderr = `holdfast: --duration: "${options.duration}" is not accepted; required: a duration from 1s to 1h\n`
     return { exitCode: EXIT.usage, stdout: '', stderr }
   }
   const read = options.file === undefined ? undefined : loadWritten(options.file, options.keepalived)
@@ -81,7 +81,7 @@ export async function doctorCommand(options: DoctorOptions): Promise<CommandResu
     const known = network.links()?.map(({ name }) => name) ?? []
     const unknown = options.interfaces.filter((name) => !known.includes(name))
     if (unknown.length > 0) {
-      const stderr = `holdfast: Cannot look at "${unknown.join('", "')}": interface does not exist\n`
+      const stderr = `holdfast: Cannot examine "${unknown.join('", "')}": interface does not exist\n`
       return { exitCode: EXIT.failure, stdout: '', stderr }
     }
     const routers = read === undefined ? [] : plan(read.config, network)

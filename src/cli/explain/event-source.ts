@@ -1,7 +1,7 @@
 /**
- * Where the command line gets a node's events: from its daemon, which has the last thousand, and from the file, which has
- * more and is there when the daemon is not. Decided here: both are one list by their numbers, and what the daemon says of
- * its own file is believed. Refuses to know what the events are wanted for.
+ * Reads the events of a node: from its daemon, which keeps the last thousand in memory, and from the journal file. The
+ * file has more events and can be read while the daemon is down. Decided here: both become one list by the numbers of
+ * the events, and the daemon's answer names the file. This file does not know what the events are used for.
  */
 
 import { dirname, join } from 'node:path'
@@ -12,30 +12,33 @@ import { readJournalFile } from '../../events/journal-file.ts'
 import { ask } from '../../files/control-client.ts'
 
 const TIMEOUT = 3_000
-/** A daemon keeps a thousand events, and tells a hundred at once at its port. */
+/** Limit of pages. A daemon keeps a thousand events, and its port gives a hundred at once. */
 const MOST_PAGES = 20
 
 export type NodeEvents = {
-  /** Undefined: the daemon does not answer. */
+  /** `undefined` if the daemon does not answer. */
   readonly hostname: string | undefined
-  /** Undefined: somebody is there who does not answer. */
+  /** `undefined` if a process accepts connections but does not answer. */
   readonly running: boolean | undefined
-  /** The daemon has taken the question, and has not answered it in time. */
+  /** Whether the daemon accepted the request but did not answer in time. */
   readonly stuck: boolean
   readonly events: readonly JournalEvent[]
-  /** Its clocks when it answered. */
+  /** Clock readings of the daemon when it answered. */
   readonly now: EventPage['now'] | undefined
-  /** What could not be read, in words. */
+  /** Sources that could not be read, as text. */
   readonly problems: readonly string[]
 }
 
-/** `file`: read while the daemon does not answer; `undefined`: events.jsonl beside the socket. */
+/** `file` is read if the daemon does not answer. `undefined`: events.jsonl beside the socket. */
 export type EventPlaces = { readonly socket: string; readonly file?: string | undefined }
 
-/** The path of the events behind this number. */
+/** Returns the path of the events after this number. */
 export const eventPath = (after: number): string => `/v1/events?after=${after}`
 
-/** All that a daemon has in memory, page by page; the first page with all events. Rejects with Error as `askPage` does. */
+/**
+ * Reads all events that a daemon has in memory, page by page. Returns the first page with all events. Rejects with
+ * Error as `askPage` does.
+ */
 export async function allPages(askPage: (after: number) => Promise<EventPage>): Promise<EventPage> {
   const first = await askPage(0)
   const events = [...first.events]
@@ -55,14 +58,14 @@ async function pageOf(socket: string, after: number): Promise<EventPage> {
   return eventPage(JSON.parse(body))
 }
 
-/** Throws Error when it is something else. Source: a daemon, perhaps of another version. */
+/** Returns the value as a page of events. Throws Error if it is none: the daemon may have another version. */
 export function eventPage(value: unknown): EventPage {
   const page = readEventPage(value)
   if (page === undefined) throw new Error('the answer is no page of events')
   return page
 }
 
-/** Never rejects. */
+/** Reads the events of a node from daemon and file. Never rejects; problems are in the result. */
 export async function nodeEvents({ socket, file }: EventPlaces): Promise<NodeEvents> {
   const problems: string[] = []
   let running: boolean | undefined = true

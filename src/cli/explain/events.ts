@@ -1,6 +1,7 @@
 /**
- * `holdfast events`: what this node remembers, a line for each event; with the daemon down out of its file. Decided here:
- * how an event looks on a line, and that following goes on when the daemon comes back. Refuses to judge.
+ * `holdfast events`: prints the events of this node, one line each. While the daemon is down, they come from its file.
+ * Decided here: the format of a line, and that --follow continues when the daemon is back. Events are printed without
+ * judgement.
  */
 
 import { EXIT } from '../../app/exit-code.ts'
@@ -10,15 +11,15 @@ import { listen } from '../../files/control-client.ts'
 import type { CommandResult } from '../command.ts'
 import { type EventPlaces, eventPath, nodeEvents } from './event-source.ts'
 
-/** The number of the last event that was told, or left out. */
+/** Number of the last event that was printed or skipped. */
 export type Reached = { readonly latest: number }
 
-/** Until it is looked whether there is a daemon again. */
+/** Milliseconds until the next attempt to reach a daemon. */
 const AGAIN_AFTER = 500
 
 export type EventsOptions = EventPlaces & {
   readonly json: boolean
-  /** A duration back from now, or a moment. */
+  /** A duration before now, or a time. */
   readonly since: string | undefined
 }
 
@@ -36,7 +37,10 @@ export async function eventsCommand(options: EventsOptions, now = Date.now()): P
   }
 }
 
-/** After eventsCommand(), also over the end of the daemon. Resolves when `signal` says so; what is news goes to `write`. */
+/**
+ * Prints new events after eventsCommand(), also across a restart of the daemon. Passes each line to `write`. Resolves
+ * when `signal` aborts.
+ */
 export async function followEvents(
   { socket, json }: Pick<EventsOptions, 'socket' | 'json'>,
   after: number,
@@ -51,7 +55,7 @@ export async function followEvents(
       last = event.seq
       write(lineOf(event, json))
     }
-    // No daemon is there: perhaps the next one.
+    // No daemon answers. The next attempt may find one.
     await listen(socket, eventPath(last), hear, signal).catch(() => {})
     await pause(AGAIN_AFTER, signal)
   }
@@ -70,7 +74,7 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
   })
 }
 
-/** Milliseconds since the epoch; undefined: it is neither a duration nor a moment. */
+/** Returns milliseconds since the epoch. `undefined` if the text is neither a duration nor a time. */
 export function momentOf(since: string | undefined, now: number): number | undefined {
   if (since === undefined) return Number.NEGATIVE_INFINITY
   const ago = parseDuration(since)
@@ -82,7 +86,7 @@ export function momentOf(since: string | undefined, now: number): number | undef
 export const wrongSince = (since: string | undefined): CommandResult => ({
   exitCode: EXIT.usage,
   stdout: '',
-  stderr: `holdfast: Cannot use "${since}" as --since: a duration like 12h or a moment like 2026-11-22T03:00:00Z wanted\n`,
+  stderr: `holdfast: --since: "${since}" is not a time; accepted: a duration such as 12h, or a time such as 2026-11-22T03:00:00Z\n`,
 })
 
 export function lineOf(event: JournalEvent, json: boolean): string {

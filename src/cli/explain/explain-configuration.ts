@@ -1,7 +1,7 @@
 /**
- * What `holdfast explain` and `holdfast status` take from the configuration file of this node: names of routers and groups, the peers that it
- * lists, and the API of the other nodes (`api.peers`). The journal names the file, so that this works while the engine is
- * dead. Refuses to ask anybody.
+ * Reads from the configuration file of this node what `holdfast explain` and `holdfast status` need: names of routers
+ * and groups, listed peers, and the API of other nodes (`api.peers`). The event journal names the file, so this works
+ * while the engine does not run. Contacts no other host.
  */
 import { networkInterfaces } from 'node:os'
 import { unicastOf } from '../../config/schema/transport.ts'
@@ -11,24 +11,24 @@ import { readText } from '../../files/configuration-file.ts'
 import { loadAny, looksLikeKeepalived } from '../../files/configuration-language.ts'
 
 export type NodeConfiguration = {
-  /** Of routers and sync groups. */
+  /** Names of virtual routers and sync groups. */
   readonly names: readonly string[]
   readonly listed: ListedPeers
   /** URLs of `api.peers`, without this node. */
   readonly peers: readonly string[]
 }
 
-/** Returns a text where the file cannot be used; `undefined`: the journal names none. */
+/** Returns an error text if the file cannot be used, `undefined` if the journal names none. */
 export function configurationOf(events: readonly JournalEvent[]): NodeConfiguration | string | undefined {
   const file = events.findLast((event) => event.kind === 'started')?.config
   return file === undefined ? undefined : configurationAt(file)
 }
 
-/** Returns a text where the file cannot be used. */
+/** Returns an error text if the file cannot be used. */
 export function configurationAt(file: string): NodeConfiguration | string {
   const loaded = loadAny(file, isKeepalived(file) ? { configId: undefined, allFiles: false } : undefined)
   if ('problems' in loaded)
-    return `Cannot use the configuration ${file} (${loaded.problems[0]?.message ?? 'unknown'}): api.peers are not asked, and listed peers are not known`
+    return `Cannot use the configuration ${file} (${loaded.problems[0]?.message ?? 'unknown'}): the nodes of api.peers are not asked, and listed peers are not known`
   const { api, syncGroups, virtualRouters } = loaded.config
   const addressesOf = (router: (typeof virtualRouters)[number]) =>
     new Set<string>((unicastOf(router)?.peers ?? router.peers ?? []).map(({ address }) => address))

@@ -1,7 +1,7 @@
 /**
- * `holdfast explain`: why the address moved, told out of this node's journal and those of the nodes that are named, or out of
- * a recording. Decided here: how a peer can be named, how long it is waited for, and that a journal which cannot be had is a
- * note, not a failure. Refuses to judge (explain/).
+ * `holdfast explain`: explains why a VIP moved. The evidence is the event journal of this node and those of its peers,
+ * or a recording. Decided here: how a peer can be named, how long it is waited for, and that a missing journal is a
+ * note, not a failure. The causes are found in src/explain.
  */
 
 import { statSync } from 'node:fs'
@@ -23,21 +23,21 @@ import { configurationOf, type NodeConfiguration } from './explain-configuration
 import type { RecordingReport } from './recorded.ts'
 
 const TIMEOUT = 3_000
-/** For each question to a node of `api.peers`, which nobody has named on the command line. */
+/** Timeout for nodes of `api.peers`, which are asked without an order by the user, in milliseconds. */
 const SHORT_TIMEOUT = 1_000
 
 export type ExplainOptions = EventPlaces & {
   readonly router: string | undefined
-  /** Undefined: 12 hours, or all of a recording. */
+  /** `undefined`: 12 hours, or a whole recording. */
   readonly since: string | undefined
   /** URLs of other nodes' APIs, their run directories, or copies of their journals or recordings. */
   readonly peers: readonly string[]
   /** False: only `peers` are asked, not `api.peers` of the configuration. */
   readonly asksPeers?: boolean
   readonly json: boolean
-  /** In the place of this node's journal. */
+  /** Recording that is used in place of this node's journal. */
   readonly recording?: string | undefined
-  /** Only whether the engine does again what it did. */
+  /** Only reports whether the engine repeats what it did. */
   readonly verify?: boolean
 }
 
@@ -70,7 +70,7 @@ export async function explainCommand(options: ExplainOptions, now = Date.now()):
     }
   const names = namesIn(journals, configured)
   if (router !== undefined && !names.includes(router)) return unknownName(router, names)
-  // What is over for long is told from its end.
+  // The period of an old recording is counted from its end.
   const end = own.report?.to == null ? now : Date.parse(own.report.to)
   const since = momentOf(wanted, end) ?? Number.NEGATIVE_INFINITY
   const story = storyOf(journals, { router, since, listed: configured?.listed, problems })
@@ -80,7 +80,7 @@ export async function explainCommand(options: ExplainOptions, now = Date.now()):
   return told(formatStory(story, isAgo ? `in the last ${wanted}` : `since ${wanted}`))
 }
 
-/** Of routers and sync groups. */
+/** Returns the names of all routers and sync groups. */
 function namesIn(journals: readonly NodeJournal[], configured: NodeConfiguration | undefined): readonly string[] {
   const recorded = journals.flatMap(({ events }) =>
     events.flatMap((event) => [
@@ -95,12 +95,14 @@ function unknownName(router: string, names: readonly string[]): CommandResult {
   return { exitCode: EXIT.usage, stdout: '', stderr: `holdfast: ${unknownRouter(router, names)}\n` }
 }
 
-/** A node that was named twice, or that is this one, is told once. */
+/** Removes journals of a node that occurs twice, such as a peer that is this node. */
 function withoutDoubles(journals: readonly NodeJournal[]): readonly NodeJournal[] {
   return journals.filter((journal, i) => !journals.slice(0, i).some((before) => isSameNode(before, journal)))
 }
 
-/** One event that both have: number, wall clock and monotonic clock agree on one node alone. */
+/**
+ * Returns whether both journals share an event. Number, wall clock and monotonic clock together are unique to a node.
+ */
 function isSameNode(one: NodeJournal, other: NodeJournal): boolean {
   const keyOf = ({ at, monotonicMs, seq }: JournalEvent) => `${seq} ${at} ${monotonicMs}`
   const known = new Set(one.events.map(keyOf))
@@ -114,7 +116,10 @@ const reportsOf = (read: readonly Read[]): { readonly recordings?: readonly Reco
   return recordings.length === 0 ? {} : { recordings }
 }
 
-/** Exit status 1 when the engine does something else, or the recording cannot be read to its end. */
+/**
+ * Returns the result of --verify. The exit status is 1 if the engine behaves differently, or the recording cannot be
+ * read to its end.
+ */
 function verified({ problems, report }: Read, json: boolean): CommandResult {
   if (report === undefined)
     return { exitCode: EXIT.failure, stdout: '', stderr: problems.map((problem) => `holdfast: ${problem}\n`).join('') }
@@ -122,7 +127,7 @@ function verified({ problems, report }: Read, json: boolean): CommandResult {
   return { exitCode: report.matches ? EXIT.ok : EXIT.failure, stdout, stderr: '' }
 }
 
-/** Replayed. Never rejects. */
+/** Replays a recording. Never rejects; a problem is in the result. */
 async function recorded(path: string): Promise<Read> {
   try {
     const { readRecording, reportWords } = await import('./recorded.ts')
@@ -154,21 +159,24 @@ async function peerJournal(peer: string, within = TIMEOUT): Promise<Read> {
       journal: undefined,
       problems: [
         within < TIMEOUT
-          ? `peer ${peer} (api.peers) does not answer: ${why}`
+          ? `peer ${peer} (api.peers) did not answer: ${why}`
           : `Cannot read the journal of ${peer}: ${why}`,
       ],
     }
   }
 }
 
-/** What its clock says is so at some moment between question and answer: the quickest answer says it best. */
+/**
+ * Reads the journal of a peer over HTTP. Its clock was read between request and answer, so the quickest answer gives
+ * the smallest error.
+ */
 async function journalOf(peer: string, within: number): Promise<NodeJournal> {
   let clock = { offsetMs: 0, errorMs: Number.POSITIVE_INFINITY }
   const { events, hostname, now } = await allPages(async (after) => {
     const asked = { wall: Date.now(), elapsed: performance.now() }
     const page = eventPage(await askPeer(new URL(eventPath(after), peer), within))
     const roundTrip = performance.now() - asked.elapsed
-    // Its moments are whole milliseconds.
+    // Times in the answer are whole milliseconds.
     const errorMs = roundTrip / 2 + 1
     if (errorMs < clock.errorMs) clock = { offsetMs: Date.parse(page.now.at) - (asked.wall + roundTrip / 2), errorMs }
     return page
@@ -179,13 +187,13 @@ async function journalOf(peer: string, within: number): Promise<NodeJournal> {
 const nameIn = (events: readonly JournalEvent[]): string | undefined =>
   events.findLast((event) => event.kind === 'started')?.hostname
 
-/** Two that call themselves the same, as in a lab, are told apart by their addresses. */
+/** Adds an address to nodes with the same host name, as in a lab. */
 function withDistinctNames(journals: readonly NodeJournal[]): readonly NodeJournal[] {
   return journals.map((journal) => {
     const { events, name } = journal
     if (journals.filter((other) => other.name === name).length === 1) return journal
     const selves = events.flatMap((event) => (event.kind === 'transition' ? (event.self ?? []) : []))
-    // That people know; a link-local one is nobody's name.
+    // An IPv4 address is preferred, because link-local addresses are not used as names.
     const self = selves.findLast((address) => !address.includes(':')) ?? selves.at(-1)
     return { ...journal, name: self === undefined ? name : `${name} (${self})` }
   })

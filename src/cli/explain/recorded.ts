@@ -1,6 +1,6 @@
 /**
- * A recording as `holdfast explain` takes it: replayed, and the journal that came of it. Decided here: in which words it is
- * told whether the engine does now what it did then. Refuses to know how a replay goes (recording/) and to judge (explain/).
+ * Replays a recording for `holdfast explain` and returns its events. Decided here: how the report says whether the
+ * engine behaves as it did then. The replay itself is in src/recording, the causes are found in src/explain.
  */
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
@@ -10,16 +10,16 @@ import { OPENING, UnreadableLine } from '../../recording/lines.ts'
 import { RecordingLines } from '../../recording/recording-lines.ts'
 import { type Difference, type Gap, Replay } from '../../recording/replay.ts'
 
-/** `--json`, version 1 of the story: keys are added, never changed. */
+/** Part of the JSON output, version 1 of the story: keys are added, never changed. */
 export type RecordingReport = {
   readonly file: string
-  /** Which holdfast has recorded it. */
+  /** Version of holdfast that made the recording. */
   readonly holdfast: string
   readonly from: string | null
   readonly to: string | null
   readonly turns: number
   readonly outputs: number
-  /** As far as it can be replayed, the engine does what it did then. */
+  /** Whether the engine does the same as recorded, as far as the recording can be replayed. */
   readonly matches: boolean
   readonly difference: Difference | null
   readonly gap: Gap | null
@@ -29,7 +29,7 @@ export type RecordingReport = {
 
 export type Recorded = { readonly journal: NodeJournal; readonly report: RecordingReport }
 
-/** Rejects with Error, in words: it cannot be read, or is no recording. */
+/** Replays a recording. Rejects with Error if the file cannot be read or is no recording. */
 export async function readRecording(path: string): Promise<Recorded> {
   const bytes = await allOf(path)
   let lines: RecordingLines
@@ -51,7 +51,7 @@ export async function readRecording(path: string): Promise<Recorded> {
   }
 }
 
-/** Whoever names a file may have a journal there. */
+/** Returns whether the file is a recording. It may also be an event journal. */
 export async function isRecording(path: string): Promise<boolean> {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
@@ -72,7 +72,7 @@ async function allOf(path: string): Promise<Buffer> {
   }
 }
 
-/** One sentence each. */
+/** Returns the report as sentences, one each. */
 export function reportWords({
   crash,
   difference,
@@ -88,17 +88,15 @@ export function reportWords({
   const version = holdfast === VERSION ? '' : ` (replayed by holdfast ${VERSION})`
   const verdict =
     difference === null
-      ? `${what}, and the engine did the same ${outputs} things`
-      : `${what}, and at line ${difference.line} the engine does something else${version}: the story is what was recorded`
+      ? `${what}; the engine produced the same ${outputs} outputs`
+      : `${what}; the engine behaves differently at line ${difference.line}${version}; the report shows what was recorded`
   return [
     verdict,
     ...(difference === null ? [] : [`recorded: ${difference.recorded}`, `replayed: ${difference.replayed}`]),
-    ...(crash === null ? [] : [`the engine ended by an exception, and does so again: ${crash}`]),
+    ...(crash === null ? [] : [`the engine ended with an exception, and does so in the replay: ${crash}`]),
     ...(gap === null
       ? []
-      : [
-          `line ${gap.line}: ${gap.missing} lines are missing, because the disk did not keep up: the replay ends there`,
-        ]),
+      : [`line ${gap.line}: ${gap.missing} lines are missing, because the disk was too slow: the replay ends there`]),
     ...(end === 'the daemon has left' ? [] : [endWords(end, crash)]),
   ]
 }
@@ -106,6 +104,6 @@ export function reportWords({
 function endWords(end: string | null, crash: string | null): string {
   if (end !== null) return `the recording ends: ${end}`
   return crash === null
-    ? 'the recording ends without a last word: the engine was killed, or still runs'
+    ? 'the recording has no end mark: the engine was killed, or still runs'
     : 'the recording ends there'
 }

@@ -1,7 +1,7 @@
 /**
- * One sentence for each VIP, as the status page has it: the holder, since when and why, and the next in line. The other nodes
- * are asked by `api.peers`. Decided here: what is put in capitals before a sentence. Refuses to word the sentence itself
- * (http/page/, docs/adr/0041).
+ * Builds the sentence for each VIP, as the status page shows it: the holder, since when and why, and the next in line.
+ * Other nodes are asked over `api.peers`. Decided here: the warning in capitals before a sentence. The sentence itself
+ * comes from http/page/ (docs/adr/0041).
  */
 
 import type { Snapshot } from '../../daemon/telemetry/snapshot.ts'
@@ -15,17 +15,17 @@ import { reasonWords } from '../../http/page/words.js'
 import type { PeersAnswer } from '../../http/peers/peers.ts'
 import { configurationAt } from '../explain/explain-configuration.ts'
 
-/** What is known besides the status of this node. */
+/** Information besides the status of this node. */
 export type Surroundings = {
-  /** Of this node, the oldest first. */
+  /** Events of this node, the oldest first. */
   readonly events: readonly JournalEvent[]
-  /** `undefined`: the other nodes were not asked. */
+  /** `undefined` if the other nodes were not asked. */
   readonly peers: PeersAnswer | undefined
 }
 
 export const ALONE: Surroundings = { events: [], peers: undefined }
 
-/** Never rejects. A peer that does not answer takes a second. */
+/** Reads the events of this node and the status of its peers. Never rejects. Waits at most a second for a peer. */
 export async function surroundingsOf(
   socket: string,
   { config }: Snapshot,
@@ -41,7 +41,7 @@ async function eventsOf(socket: string, within: number): Promise<readonly Journa
     const { body } = await ask(socket, { path: '/v1/events', within })
     return readEventPage(JSON.parse(body))?.events ?? []
   } catch {
-    // A daemon of an earlier version, perhaps: the reasons of its status are enough.
+    // Perhaps the daemon has an earlier version. The reasons in its status suffice.
     return []
   }
 }
@@ -54,9 +54,9 @@ async function peersOf(file: string | null): Promise<PeersAnswer> {
 }
 
 export type Sentences = {
-  /** For each VIP, and for each node that does not answer. */
+  /** One line for each VIP, and for each node that does not answer. */
   readonly lines: readonly string[]
-  /** Why the router of this name is in its state. */
+  /** Returns why this router is in its state. */
   readonly because: (router: string) => string
 }
 
@@ -91,7 +91,10 @@ export function sentencesOf(snapshot: Snapshot, { events, peers }: Surroundings)
 
 type Group = ReturnType<typeof groupsOf>[number]
 
-/** With the colon behind it; empty: clients are served, as far as the nodes that answer know. */
+/**
+ * Returns the warning before a sentence, with its colon. Empty if clients are served, as far as the nodes that answer
+ * know.
+ */
 function alarmOf(group: Group, snapshot: Snapshot): string {
   const [holder, ...others] = holdersOf(group)
   if (others.length > 0) return `${others.length + 1} NODES ARE ACTIVE: `

@@ -1,12 +1,15 @@
 /**
- * Health checks in `holdfast status`, and the effective priority as the sum that they make it. Decided here: the words
- * alone. Refuses to know where a snapshot comes from.
+ * Prints health checks in `holdfast status`, and the effective priority as a sum. Decided here: the text alone. This
+ * file does not know where a snapshot comes from.
  */
 import type { HealthcheckSnapshot } from '../../daemon/health/healthcheck-snapshot.ts'
 import type { RouterSnapshot, Snapshot } from '../../daemon/telemetry/snapshot.ts'
 import { moment, seconds } from './status-time.ts'
 
-/** "90 = 150 - 60 (web down)", "150 (web up; -60 if it fails)"; the base alone where nothing has a weight. */
+/**
+ * Returns "90 = 150 - 60 (web down)" or "150 (web up; -60 if it fails)". Returns the base alone if nothing has a
+ * weight.
+ */
 export function prioritySum(
   { priority, tracking, yieldingUntil }: RouterSnapshot,
   checks: readonly HealthcheckSnapshot[],
@@ -24,7 +27,10 @@ export function prioritySum(
 
 type Part = RouterSnapshot['tracking']['parts'][number]
 
-/** The weight tells the state: a positive one counts while the check is up, a negative one while it is down. */
+/**
+ * Returns one term of the sum. The weight implies the state: a positive one counts while the check is up, a negative
+ * one while it is down.
+ */
 function termWords({ adds, name, weight }: Part): string {
   const state = weight == null ? '' : weight > 0 ? ' up' : ' down'
   return `${adds < 0 ? '-' : '+'} ${Math.abs(adds)} (${name}${state})`
@@ -33,7 +39,7 @@ function termWords({ adds, name, weight }: Part): string {
 function idleWords({ kind, name, weight }: Part, checks: readonly HealthcheckSnapshot[]): string {
   const check = kind === 'healthcheck' ? checks.find((each) => each.name === name) : undefined
   const verdict = check?.verdict
-  // The content of a file is multiplied by the weight.
+  // The number in a file is multiplied by the weight, so no fixed effect can be shown.
   if (weight == null || (check !== undefined && check.weight !== null))
     return `${name}${verdict === undefined ? '' : ` ${verdict}`}`
   return weight < 0
@@ -48,13 +54,14 @@ export function formatHealthchecks({ healthchecks, routers }: Snapshot, now: num
 function formatHealthcheck(check: HealthcheckSnapshot, tracking: readonly RouterSnapshot[], now: number): string[] {
   const { heardMsAgo, kind, last, name, partOf, routers, since, standing, target, verdict, weight } = check
   const isCombination = kind === 'all' || kind === 'any'
-  const counts = verdict === 'unknown' ? `, counts as ${standing === 'nothing' ? 'nothing' : standing}` : ''
+  const counts = verdict === 'unknown' ? `, counts as ${standing === 'nothing' ? 'neither up nor down' : standing}` : ''
   const lines = [`healthcheck ${name}: ${verdict}${counts} since ${moment(since, now)}`]
   lines.push(`  ${kind}${isCombination ? ' of' : ''} ${target}`)
   if (last !== null) {
     const found = last.ok || last.detail === undefined ? last.reason : `${last.reason} (${last.detail})`
-    // Its age is not told: results of a healthy check come here every few seconds, however often it runs.
-    lines.push(`  last result: ${found} in ${last.latencyMs} ms${weight === null ? '' : `, holds ${weight}`}`)
+    // The age of the last result is not shown: results arrive here only every few seconds, however often the check
+    // runs.
+    lines.push(`  last result: ${found} in ${last.latencyMs} ms${weight === null ? '' : `, value ${weight}`}`)
   } else if (!isCombination) lines.push('  last result: none yet')
   if (!isCombination) lines.push(`  ${runsOf(check)}`)
   if (heardMsAgo !== null && heardMsAgo > SILENT)
@@ -69,14 +76,14 @@ function formatHealthcheck(check: HealthcheckSnapshot, tracking: readonly Router
   return lines
 }
 
-/** The thread tells everything once a second. */
+/** Milliseconds without a report of the worker that are normal. The worker reports every check once a second. */
 const SILENT = 3_000
 
 function runsOf({ results, runs, skipped, watched }: HealthcheckSnapshot): string {
   const failed = Object.entries(results).flatMap(([reason, count]) => (reason === 'ok' ? [] : [`${reason} ${count}`]))
   return [
     `${runs} ${runs === 1 ? 'run' : 'runs'}`,
-    ...(failed.length === 0 ? [] : [`of them failed: ${failed.join(', ')}`]),
+    ...(failed.length === 0 ? [] : [`failed: ${failed.join(', ')}`]),
     ...(skipped === 0 ? [] : [`${skipped} skipped`]),
     ...(watched ? ['watched between runs'] : []),
   ].join(', ')
@@ -85,7 +92,7 @@ function runsOf({ results, runs, skipped, watched }: HealthcheckSnapshot): strin
 function effectOn({ adds, fault, required, router }: HealthcheckSnapshot['routers'][number], weight: number): string {
   if (fault?.startsWith('healthcheckUndecided:') === true) return `keeps ${router} waiting for its first result`
   if (fault !== null) return `KEEPS ${router} IN FAULT`
-  if (required) return `${router} needs it`
+  if (required) return `required by ${router}`
   if (adds !== 0) return adds > 0 ? `raises ${router} by ${adds}` : `lowers ${router} by ${-adds}`
   if (weight === 0) return `does not change ${router} now`
   return weight < 0 ? `lowers ${router} by ${-weight} if it fails` : `raises ${router} by ${weight} when it is up`

@@ -1,5 +1,6 @@
 /**
- * Notify programs in `holdfast status`. Decided here: the words alone. Refuses to know where a snapshot comes from.
+ * Prints notify programs and the webhook in `holdfast status`. Decided here: the text alone. This file does not know
+ * where a snapshot comes from.
  */
 import type { NoticeSnapshot } from '../../daemon/telemetry/notice-account.ts'
 import type { WebhookSnapshot } from '../../daemon/telemetry/snapshot.ts'
@@ -10,21 +11,21 @@ export function formatNotifications(notifications: readonly NoticeSnapshot[], no
   return ['', ...notifications.map((each) => lineOf(each, now))]
 }
 
-/** Undefined: from a daemon of an earlier version. */
+/** Returns the line of the webhook. `undefined` comes from a daemon of an earlier version. */
 export function formatWebhook(webhook: WebhookSnapshot | null | undefined): string[] {
   if (webhook == null) return []
   const { to, failing, waiting, delivered, refused, expired, overflow } = webhook
   const lost = Object.entries({ refused, expired, overflow }).flatMap(([why, count]) =>
     count === 0 ? [] : [`, LOST ${count} (${why})`],
   )
-  const now = failing ? 'DOES NOT ARRIVE, ' : ''
+  const now = failing ? 'DELIVERY FAILS, ' : ''
   return ['', `webhook ${to}: ${now}${delivered} events delivered, ${waiting} waiting${lost.join('')}`]
 }
 
 function lineOf({ kind, last, name, runs, waiting }: NoticeSnapshot, now: number): string {
   const who = kind === 'group' ? `sync group ${name}` : name
-  const queue = waiting === 0 ? '' : `, ${waiting} under way or waiting`
-  if (last === null) return `notify ${who}: nothing run so far${queue}`
+  const queue = waiting === 0 ? '' : `, ${waiting} running or waiting`
+  if (last === null) return `notify ${who}: no program has run yet${queue}`
   const said = last.detail === undefined ? last.reason : last.detail
   const result = last.ok ? said : `FAILED (${last.reason}): ${said}`
   const counts = Object.entries(runs).map(([key, count]) => `${key} ${count}`)

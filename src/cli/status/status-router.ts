@@ -1,6 +1,7 @@
 /**
- * A virtual router in `holdfast status`, below the sentence about its VIP. Decided here: the text alone, and that a fault which
- * follows from another one is not told beside it. Refuses to know where a snapshot comes from.
+ * Prints a virtual router in `holdfast status`, below the sentence about its VIP. Decided here: the text alone, and
+ * that a fault which follows from another one is not shown beside it. This file does not know where a snapshot comes
+ * from.
  */
 
 import { describeMismatch } from '../../daemon/lan/mismatched-routers.ts'
@@ -15,7 +16,7 @@ import { clock, faultWords, span } from '../../http/page/words.js'
 import { prioritySum } from './status-healthcheck.ts'
 import { ago, moment, seconds } from './status-time.ts'
 
-/** `because`: why it is in its state. */
+/** Returns the lines of a router. `because` says why it is in its state. */
 export function formatRouter(router: RouterSnapshot, snapshot: Snapshot, because: string): string[] {
   const { name, state, since, vrid, addresses, mismatchedRouters, counters } = router
   const now = Date.parse(snapshot.takenAt)
@@ -27,19 +28,19 @@ export function formatRouter(router: RouterSnapshot, snapshot: Snapshot, because
     `  holder: ${holderText(router)}`,
     `  addresses: ${addresses.map(({ address, present }) => `${address} ${present ? '(here)' : '(not here)'}`).join(', ')}`,
   ]
-  // Absent in a daemon of an earlier version.
+  // A daemon of an earlier version does not have this field.
   if (router.holding?.problem != null) lines.push(`  CANNOT FOLLOW ITS ADDRESS: ${router.holding.problem}`)
-  if (router.departing) lines.push('  NO LONGER CONFIGURED: on its way out')
+  if (router.departing) lines.push('  NO LONGER CONFIGURED: it is stopping')
   if (router.group !== null) lines.push(`  moves with its sync group ${router.group}`)
   if (router.yieldingUntil !== null)
     lines.push(
       `  YIELDS until ${clock(Date.parse(router.yieldingUntil), now)}; holdfast yield ${name} --cancel ends it`,
     )
   lines.push(...faultLines(router))
-  if (router.configuredFault !== null) lines.push(`  BY ITS CONFIGURATION: ${router.configuredFault}`)
-  // Absent in a daemon of an earlier version.
+  if (router.configuredFault !== null) lines.push(`  FAULT IN ITS CONFIGURATION: ${router.configuredFault}`)
+  // A daemon of an earlier version does not have this field.
   if (router.heldBack != null)
-    lines.push(`  LEAVES IT to priority ${router.holder.priority}: ${HELD_BACK[router.heldBack]}`)
+    lines.push(`  NOT PREEMPTING the Active (priority ${router.holder.priority}): ${HELD_BACK[router.heldBack]}`)
   for (const [deadline, ms] of Object.entries(router.deadlines)) lines.push(`  ${deadlineWords(deadline, ms)}`)
   const discarded = Object.entries(counters.discarded).map(([key, count]) => `${key} ${count}`)
   const sent = Object.values(counters.sent).reduce((sum, count) => sum + count, 0)
@@ -51,9 +52,9 @@ export function formatRouter(router: RouterSnapshot, snapshot: Snapshot, because
   for (const [code, count] of Object.entries(counters.sendFailures))
     lines.push(`  SEND FAILURES: ${code}, ${times(count)} since the start; the log has the destination`)
   lines.push(...rivalLines(router, now))
-  // Absent in a daemon of an earlier version.
+  // A daemon of an earlier version does not have this field.
   for (const { address, forMs, priority } of router.otherActives ?? [])
-    lines.push(`  TWO ACTIVES: ${address} (priority ${priority}) advertises as well, for ${span(forMs)}`)
+    lines.push(`  TWO ACTIVES: ${address} (priority ${priority}) also advertises, for ${span(forMs)}`)
   return lines
 }
 
@@ -63,9 +64,9 @@ function holdingWords({ holding, interface: on }: RouterSnapshot): string {
 }
 
 const HELD_BACK: Readonly<Record<HeldBack, string>> = {
-  preempt: 'preempt is false, so it takes it when that one lets go',
-  preemptDelay: 'preemptDelay has to be over first',
-  margin: 'margin wants a greater difference',
+  preempt: 'preempt is false',
+  preemptDelay: 'preemptDelay has not passed yet',
+  margin: 'the difference of priorities is not above margin',
 }
 
 function priorityWords({ heardMsAgo, priority }: NonNullable<DuplicateSnapshot['router']>): string {
@@ -73,12 +74,12 @@ function priorityWords({ heardMsAgo, priority }: NonNullable<DuplicateSnapshot['
   return heardMsAgo == null ? `priority ${priority}` : `priority ${priority} when last heard, ${ago(heardMsAgo)}`
 }
 
-/** A certain duplicate holder has its own line. */
+/** Returns the line of another host that answers for an address. A confirmed duplicate holder has its own line. */
 function rivalLines({ duplicates, competingAnswer: rival }: RouterSnapshot, now: number): string[] {
   if (rival == null || duplicates.some(({ mac }) => mac === rival.mac)) return []
   const since = clock(now - rival.sinceMsAgo, now)
   return [
-    `  COMPETING HOST: ${rival.mac} answers for ${rival.address} as well, ${times(rival.answers)} since ${since}, last ${ago(rival.lastMsAgo)}`,
+    `  COMPETING HOST: ${rival.mac} also answers for ${rival.address}: ${times(rival.answers)} since ${since}, last ${ago(rival.lastMsAgo)}`,
   ]
 }
 
@@ -87,14 +88,14 @@ const times = (count: number) => (count === 1 ? 'once' : `${count} times`)
 
 function strangerLine(stranger: MismatchedRouterSnapshot, version: number): string {
   const { address, count, lastHeardMsAgo, listenedTo, reason } = stranger
-  const effect = listenedTo ? 'listened to all the same' : 'not listened to'
+  const effect = listenedTo ? 'accepted' : 'ignored'
   const words = describeMismatch(reason, stranger.version, version)
   return `  MISMATCHED ROUTER: ${address} ${words} (${reason}): ${effect}, ${packets(count)}, the last ${lastHeardMsAgo} ms ago`
 }
 
 function duplicateLine({ address, foundMsAgo, mac, router }: DuplicateSnapshot): string {
   const who = router === null ? 'no VRRP heard from it' : `router ${router.address}, ${priorityWords(router)}`
-  return `  DUPLICATE HOLDER: ${mac} (${who}) has ${address} as well, for ${span(foundMsAgo)}`
+  return `  DUPLICATE HOLDER: ${mac} (${who}) also has ${address}, for ${span(foundMsAgo)}`
 }
 
 function holderText({ holder, mismatchedRouters }: RouterSnapshot): string {
@@ -103,11 +104,14 @@ function holderText({ holder, mismatchedRouters }: RouterSnapshot): string {
   if (address === null)
     return mismatchedRouters.some(({ listenedTo }) => !listenedTo)
       ? 'unknown: only mismatched routers have been heard'
-      : 'unknown: nobody has been heard'
+      : 'unknown: no router has been heard'
   return `${address}, priority ${priority}, heard ${heardMsAgo} ms ago`
 }
 
-/** A member of a sync group follows the one that has the cause; without a link there is no source address. */
+/**
+ * Returns the line of faults. A member of a sync group only follows the member that has the cause; a missing source
+ * address follows from a missing link.
+ */
 function faultLines({ faults, group, interface: on }: RouterSnapshot): string[] {
   const isCause = (fault: string) =>
     !fault.startsWith('syncGroup:') && !(fault === 'sourceAddressMissing' && faults.includes('linkDown'))
@@ -131,6 +135,6 @@ const DEADLINES: Readonly<Record<string, (time: string) => string>> = {
 
 function deadlineWords(deadline: string, ms: number): string {
   const words = DEADLINES[deadline]
-  // Of a daemon of a later version.
+  // A daemon of a later version may have further deadlines.
   return words === undefined ? `${deadline} ${ms}` : words(seconds(ms))
 }

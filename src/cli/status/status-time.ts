@@ -1,7 +1,7 @@
-/** Times for people in `holdfast status`, as on the status page: the local clock, and how long ago. PURE. */
+/** Times in `holdfast status`, as on the status page: the local clock, and how long ago. PURE. */
 import { clock, span } from '../../http/page/words.js'
 
-/** Returns "12:14:05, 3 min ago"; the day where it is not today. */
+/** Returns "12:14:05, 3 min ago", with the day if it is not today. */
 export function moment(at: string, now: number): string {
   const time = Date.parse(at)
   return `${clock(time, now)}, ${ago(now - time)}`
@@ -9,6 +9,8 @@ export function moment(at: string, now: number): string {
 
 export const ago = (ms: number): string => `${span(Math.max(0, ms))} ago`
 
-/** Returns "0.1 s", "3.4 s", "13 s": what remains, or has passed since something that changes every second. */
+/**
+ * Returns "0.1 s", "3.4 s" or "13 s". Used for remaining times and for times since something that changes every second.
+ */
 export const seconds = (ms: number): string =>
   Math.abs(ms) < 10_000 ? `${(ms / 1_000).toFixed(1)} s` : span(Math.max(0, ms))

@@ -1,6 +1,6 @@
 /**
- * `holdfast status`: asks the running daemon over its unix socket, and prints a sentence for each VIP, then the details.
- * With --json the answer is passed on as it came.
+ * `holdfast status`: asks the running daemon over its unix socket, and prints a sentence for each VIP, then the
+ * details. With --json it prints the answer unchanged.
  */
 
 import { EXIT } from '../../app/exit-code.ts'
@@ -22,9 +22,9 @@ const TIMEOUT = 3_000
 
 export type StatusOptions = {
   readonly json: boolean
-  /** Name of a virtual router or a sync group; `undefined`: all of them. */
+  /** Name of a virtual router or a sync group. `undefined`: all of them. */
   readonly router?: string | undefined
-  /** False: the nodes of `api.peers` are not asked. */
+  /** Whether the nodes of `api.peers` are asked. */
   readonly asksPeers?: boolean
 }
 
@@ -45,7 +45,7 @@ export async function statusCommand(socket: string, options: StatusOptions): Pro
   }
 }
 
-/** The part that is about this router or sync group; a text where there is none. */
+/** Returns the part of the snapshot about this router or sync group, or an error text if there is none. */
 function ofRouter(snapshot: Snapshot, wanted: string): Snapshot | string {
   const routers = snapshot.routers.filter(({ group, name }) => name === wanted || group === wanted)
   if (routers.length > 0) {
@@ -58,10 +58,10 @@ function ofRouter(snapshot: Snapshot, wanted: string): Snapshot | string {
   return unknownRouter(wanted, [...new Set(names)])
 }
 
-/** Who stands behind the engine, where that is worth a word. */
+/** Text about the guardian, if it does not protect this engine completely. */
 const behind: Readonly<Record<Snapshot['guardian'], string>> = {
-  none: ', NO GUARDIAN: a crash leaves VIPs behind',
-  armed: ', guarded against a crash alone',
+  none: ', NO GUARDIAN: after a crash the VIPs stay on this node',
+  armed: ', the guardian acts after a crash but not on a frozen engine',
   guarded: '',
 }
 
@@ -72,10 +72,12 @@ export function formatStatus(snapshot: Snapshot, surroundings: Surroundings = AL
   const since = `${moment(startedAt, now)} (times are ${zone(now)})`
   const head = `holdfast on ${hostname}, pid ${pid}, since ${since}${behind[guardian]}${preferred(scheduling)}`
   const around = keepalivedBeside.map(
-    (process) => `BESIDE KEEPALIVED (pid ${process.pid}), which spoke VRRP here when holdfast was started with --force`,
+    (process) => `KEEPALIVED (pid ${process.pid}) spoke VRRP on this node when holdfast was started with --force`,
   )
   if (controlRefused > 0)
-    around.push(`REFUSED at the control socket, neither root nor the daemon's user: ${times(controlRefused)}`)
+    around.push(
+      `CONTROL SOCKET: a client that was neither root nor the daemon's user was refused ${times(controlRefused)}`,
+    )
   around.push(...formatJournal(snapshot.journal))
   const checks = [
     ...formatHealthchecks(snapshot, now),
@@ -89,30 +91,30 @@ export function formatStatus(snapshot: Snapshot, surroundings: Surroundings = AL
 
 const times = (count: number) => (count === 1 ? 'once' : `${count} times`)
 
-/** Absent in a daemon of an earlier version; that it is kept is worth no line. */
+/** Returns a line if the event journal has a problem. A daemon of an earlier version does not have this field. */
 function formatJournal(journal: Snapshot['journal'] | undefined): string[] {
   if (journal == null || (journal.problem === null && journal.lost === 0)) return []
   const { file, lost, problem } = journal
-  const now = problem === null ? 'is kept again' : `CANNOT BE KEPT: ${problem}`
-  return [`journal ${file}: ${now}, ${lost === 1 ? '1 event is' : `${lost} events are`} not in it`]
+  const now = problem === null ? 'is written again' : `CANNOT BE WRITTEN: ${problem}`
+  return [`event journal ${file}: ${now}, ${lost === 1 ? '1 event is' : `${lost} events are`} missing`]
 }
 
-/** Absent in a daemon of an earlier version. */
+/** Returns text about the real-time priority. A daemon of an earlier version does not have this field. */
 function preferred(scheduling: Snapshot['scheduling'] | undefined): string {
   if (scheduling == null) return ''
   const { policy, priority, realtimeAsked } = scheduling
   if (policy === 'SCHED_RR' || policy === 'SCHED_FIFO') return `, real-time priority ${priority}`
-  return realtimeAsked ? ', WITHOUT THE REAL-TIME PRIORITY it was asked for' : ''
+  return realtimeAsked ? ', WITHOUT THE REQUESTED REAL-TIME PRIORITY' : ''
 }
 
 function formatConfig(config: ConfigSnapshot, now: number): string[] {
   const { file, hash, loadedAt, lastReload, imported, stoppedAt, managed } = config
   const lines = file === null ? [] : [`configuration: ${file}, ${hash ?? 'nothing'}, loaded ${moment(loadedAt, now)}`]
-  // Absent in a daemon of an earlier version.
+  // A daemon of an earlier version does not have this field.
   if (managed != null) lines.push(...formatManaged(managed, now))
-  if (imported !== null) lines.push(`  keepalived's file: ${importedWords(imported)} (holdfast convert tells which)`)
+  if (imported !== null) lines.push(`  keepalived's file: ${importedWords(imported)} (holdfast convert shows which)`)
   if (stoppedAt !== null)
-    lines.push(`STOPPED at ${moment(stoppedAt, now)}, over keepalived's socket: nothing runs until a reload`)
+    lines.push(`STOPPED at ${moment(stoppedAt, now)} over keepalived's socket: no router runs until a reload`)
   if (lastReload?.ok !== false) return lines
   const what = managed == null ? 'RELOAD' : 'RELOAD OR HAND-OVER'
   lines.push(
@@ -122,13 +124,15 @@ function formatConfig(config: ConfigSnapshot, now: number): string[] {
 }
 
 function formatManaged({ handedOver, notKept, waits }: ManagedSnapshot, now: number): string[] {
-  const lines = [`  managed: ${handedOver === null ? 'as remembered, nobody has handed it over since the start' : ''}`]
+  const lines = [
+    `  managed: ${handedOver === null ? 'stored configuration, none has been handed over since the start' : ''}`,
+  ]
   if (handedOver !== null) {
     const revision = handedOver.revision === null ? '' : `, revision ${handedOver.revision}`
-    lines[0] = `  managed: handed over by ${handedOver.by ?? 'somebody'}${revision} at ${moment(handedOver.at, now)}`
+    lines[0] = `  managed: handed over by ${handedOver.by ?? 'an unnamed client'}${revision} at ${moment(handedOver.at, now)}`
   }
   if (waits !== null) lines[0] = `  managed: IDLE until a configuration is handed over: ${waits}`
-  if (notKept !== null) lines.push(`  NOT KEPT, a restart would lose it: ${notKept}`)
+  if (notKept !== null) lines.push(`  NOT STORED, a restart would lose it: ${notKept}`)
   return lines
 }
 

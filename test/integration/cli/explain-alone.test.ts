@@ -119,8 +119,8 @@ describe('the node that loses the address', () => {
   })
 
   test.each([
-    ['sigterm', /^vip \(10\.77\.0\.100\) (left r1|moved from r1 to 10\.77\.0\.12): r1 was told to stop/],
-    ['yield', /^vip \(10\.77\.0\.100\) moved from r1 to 10\.77\.0\.12: an operator had r1 yield/],
+    ['sigterm', /^vip \(10\.77\.0\.100\) (left r1|moved from r1 to 10\.77\.0\.12): r1 was ordered to stop/],
+    ['yield', /^vip \(10\.77\.0\.100\) moved from r1 to 10\.77\.0\.12: an operator ordered r1 to yield/],
   ])('%s', (name, headline) => {
     expect(headlines(tell(sample(name, 'r1'), { name: 'r1', running: name !== 'sigterm' }, LISTED)).at(-1)).toMatch(
       headline,
@@ -341,7 +341,7 @@ describe('a third node in a split brain', () => {
     ])
     expect(told.incidents[0]?.steps.map(({ words }) => words)).toEqual([
       expect.stringMatching(/^hears 2 routers/),
-      expect.stringMatching(/^web4: one Active at most again, after 59 min/),
+      expect.stringMatching(/^web4: no longer several Actives, after 59 min/),
     ])
   })
 
@@ -527,7 +527,7 @@ virtualRouters:
   test('asks api.peers by itself, without this node, and names those that do not answer', async () => {
     const { problems } = await story()
     expect(problems.filter((each) => each.startsWith('peer '))).toEqual([
-      expect.stringMatching(/^peer http:\/\/127\.0\.0\.2:1 \(api\.peers\) does not answer: /),
+      expect.stringMatching(/^peer http:\/\/127\.0\.0\.2:1 \(api\.peers\) did not answer: /),
     ])
     expect((await story({ asksPeers: false })).problems.filter((each) => each.startsWith('peer '))).toEqual([])
   })

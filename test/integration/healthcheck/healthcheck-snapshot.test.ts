@@ -95,7 +95,7 @@ test('status tells of each check in lines', () => {
   expect(lines).toContain('\n  NO RESULT for 10 s, still counted as up\n  raises api by 50\n')
   expect(lines).toContain('\n  all of lb, mcs\n  lowers api by 20\n')
   expect(lines).toContain('\n  part of both\n')
-  expect(lines).toContain('\n  api needs it\n')
+  expect(lines).toContain('\n  required by api\n')
   world.health('alive', 'down')
   expect(formatStatus(world.daemon.snapshot())).toContain('\n  KEEPS api IN FAULT\n')
   const waiting = new FakeWorld([{ ...ROUTER, track: TRACK }], { healthchecks: CHECKS }).start()

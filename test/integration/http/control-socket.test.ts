@@ -126,8 +126,8 @@ test('the status tells of those who were refused and of a keepalived beside us',
   const snapshot = world.daemon.snapshot()
   expect(formatStatus(snapshot)).not.toMatch(/REFUSED|BESIDE/)
   const told = formatStatus({ ...snapshot, controlRefused: 2, keepalivedBeside: [{ pid: 12, name: 'keepalived' }] })
-  expect(told).toContain("\nREFUSED at the control socket, neither root nor the daemon's user: 2 times\n")
-  expect(told).toContain('\nBESIDE KEEPALIVED (pid 12), which spoke VRRP here when holdfast was started with --force\n')
+  expect(told).toContain("\nCONTROL SOCKET: a client that was neither root nor the daemon's user was refused 2 times\n")
+  expect(told).toContain('\nKEEPALIVED (pid 12) spoke VRRP on this node when holdfast was started with --force\n')
 })
 
 test('an answer without bounds is not sent', async () => {

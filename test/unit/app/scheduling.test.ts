@@ -45,5 +45,5 @@ test('nothing asked, nothing got, nothing said; the status likewise', () => {
   expect(head(null)).not.toMatch(/real-time/i)
   expect(head({ ...ORDINARY, realtimeAsked: false, guardian: null })).not.toMatch(/real-time/i)
   expect(head(got)).toMatch(/, real-time priority 20$/)
-  expect(head({ ...got, ...ORDINARY })).toMatch(/, WITHOUT THE REAL-TIME PRIORITY it was asked for$/)
+  expect(head({ ...got, ...ORDINARY })).toMatch(/, WITHOUT THE REQUESTED REAL-TIME PRIORITY$/)
 })

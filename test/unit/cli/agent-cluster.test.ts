@@ -89,7 +89,7 @@ describe('sync groups', () => {
       .replace('vrrp_script chk_ingress {', 'vrrp_script chk_router {')
       .replace('timeout 4.9', 'timeout 9.9')
     expect(groupingWith(text).notes).toEqual([
-      expect.stringMatching(/has a script that this version does not know, and does not write: chk_router$/),
+      expect.stringMatching(/has a script that this version does not know and leaves out: chk_router$/),
       expect.stringMatching(/: \/usr\/bin\/timeout 9\.9 \/etc\/keepalived\/chk_default_ingress\.sh$/),
     ])
   })

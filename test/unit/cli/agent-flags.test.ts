@@ -103,25 +103,33 @@ describe('agent', () => {
   })
 
   test.each<readonly [string, readonly string[], RegExp]>([
-    ['no VIP at all', [], /There is no VIP/],
+    ['no VIP at all', [], /no VIP; required/],
     ['no address', ['--api-vips=192.168.111.5/24'], /"192\.168\.111\.5\/24".*no IP address/],
     ['an empty place in a list', ['--api-vips=10.0.0.5,'], /"".*no IP address/],
     ['two families in a pair', ['--api-vips=10.0.0.5', '--ingress-vips=fd00::4'], /two families/],
     ['one VIP for both', ['--api-vips=10.0.0.5', '--ingress-vips=10.0.0.5'], /10\.0\.0\.5 is listed twice/],
-    ['a port', [...VIPS, '--api-port=0'], /"0" for --api-port: a whole number from 1 to 65535/],
-    ['a VRID', [...VIPS, '--api-vrid=256'], /"256" for --api-vrid/],
+    ['a port', [...VIPS, '--api-port=0'], /--api-port: "0" is not accepted; required: an integer from 1 to 65535/],
+    ['a VRID', [...VIPS, '--api-vrid=256'], /--api-vrid: "256" is not accepted/],
     ['one VRID for both', [...VIPS, '--api-vrid=7', '--ingress-vrid=7'], /cannot both have VRID 7/],
-    ['an interval without a unit', [...VIPS, '--check-interval=10'], /"10" for --check-interval: a duration/],
-    ['an interval of nothing', [...VIPS, '--stable-for=0s'], /"0s" for --stable-for/],
-    ['a relative path', [...VIPS, '--state-dir=here'], /"here" for --state-dir: an absolute path/],
-    ['a name that is none', [...VIPS, '--name=Os test'], /"Os test" for --name/],
-    ['a form that is none', [...VIPS, '--print=xml'], /"xml" for --print/],
-    ['a log in no such format', [...VIPS, '--log-format', 'xml'], /for --log-format: json, text or journald wanted/],
-    ['nodes without a look', [...VIPS, '--nodes', 'n.json'], /goes with --print/],
-    ['two arguments', ['/k', '/t', ...VIPS], /there are two arguments/],
+    [
+      'an interval without a unit',
+      [...VIPS, '--check-interval=10'],
+      /--check-interval: "10" is not accepted; required: a duration/,
+    ],
+    ['an interval of nothing', [...VIPS, '--stable-for=0s'], /--stable-for: "0s" is not accepted/],
+    ['a relative path', [...VIPS, '--state-dir=here'], /--state-dir: "here" is not an absolute path/],
+    ['a name that is none', [...VIPS, '--name=Os test'], /--name: "Os test" is not accepted/],
+    ['a form that is none', [...VIPS, '--print=xml'], /--print: "xml" is not accepted/],
+    [
+      'a log in no such format',
+      [...VIPS, '--log-format', 'xml'],
+      /--log-format: "xml" is not accepted; required: json, text or journald/,
+    ],
+    ['nodes without a look', [...VIPS, '--nodes', 'n.json'], /--nodes requires --print/],
+    ['two arguments', ['/k', '/t', ...VIPS], /two arguments; accepted/],
     ['four arguments', [...POD, 'more', ...VIPS], /Unexpected argument: more/],
-    ['native keepalived', [...POD, ...VIPS, '--native'], /--native is for an engine of ours/],
-    ['both engines', [...POD, ...VIPS, '--engine-socket=/e'], /one of them wanted/],
+    ['native keepalived', [...POD, ...VIPS, '--native'], /--native requires holdfast's engine/],
+    ['both engines', [...POD, ...VIPS, '--engine-socket=/e'], /give one of them/],
     ['an unknown flag', [...VIPS, '--vips=1'], /Unknown option --vips/],
     ['an unknown letter', [...VIPS, '-x'], /Unknown option -x/],
     ['a missing value', ['--api-vips', '--ingress-vips=10.0.0.4'], /Missing value for option --api-vips/],
@@ -130,10 +138,10 @@ describe('agent', () => {
     expect(problems(argv).join('\n')).toMatch(expected)
   })
 
-  test('every bad value is named, also those of the environment', () => {
+  test('every invalid value is reported, also those of the environment', () => {
     const found = problems(['--api-vips=x', '--api-port=y', '--check-interval=z'], { ENABLE_UNICAST: 'perhaps' })
     expect(found).toHaveLength(4)
-    expect(found.join('\n')).toMatch(/"x"[\s\S]*"y"[\s\S]*"z"[\s\S]*"perhaps" for ENABLE_UNICAST/)
+    expect(found.join('\n')).toMatch(/"x"[\s\S]*"y"[\s\S]*"z"[\s\S]*ENABLE_UNICAST: "perhaps" is not accepted/)
   })
 
   test('the help has every flag', () => {

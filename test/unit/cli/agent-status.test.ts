@@ -16,7 +16,7 @@ const forbidden = (times: number) =>
 test('no such resource is told once, whoever finds it out, and again after it was there', () => {
   const { told, onFailure, onNews } = listened()
   const missing = { kind: 'missing', part: 'claims', why: 'there is no HostedNetServices "cluster"' } as const
-  const absent = 'info there is no HostedNetServices in this cluster: nobody is told who holds the addresses'
+  const absent = 'info this cluster has no HostedNetServices: the holders of the VIPs are not published'
   for (let i = 0; i < 3; i++) {
     onFailure(new ApiFailure('refused', `Cannot list: 404, attempt ${i}`, { status: 404 }))
     onNews(missing)
@@ -36,7 +36,7 @@ test('no right is a warning for each that is missed, once; an API that is gone i
     onFailure(new ApiFailure('unreachable', 'Cannot list: connection refused'))
   }
   expect(told).toEqual([
-    'warn HostedNetServices is not followed: Cannot list hostednetservices, attempt 1: 403',
+    'warn Cannot follow HostedNetServices: Cannot list hostednetservices, attempt 1: 403',
     'warn status: refused',
   ])
 })

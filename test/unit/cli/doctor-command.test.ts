@@ -16,7 +16,7 @@ const options: DoctorOptions = {
 }
 
 test.each(['', '5', '0.5s', '2h', 'soon'])('a duration of "%s" is refused', async (duration) => {
-  const stderr = `holdfast: --duration wants 1s to 1h, found "${duration}"\n`
+  const stderr = `holdfast: --duration: "${duration}" is not accepted; required: a duration from 1s to 1h\n`
   expect(await doctorCommand({ ...options, duration })).toEqual({ exitCode: 64, stdout: '', stderr })
 })
 
@@ -33,7 +33,7 @@ test('an interface that is not there is one line', async () => {
   expect(await doctorCommand({ ...options, interfaces: ['lo', 'nosuch0'] })).toEqual({
     exitCode: 1,
     stdout: '',
-    stderr: 'holdfast: Cannot look at "nosuch0": interface does not exist\n',
+    stderr: 'holdfast: Cannot examine "nosuch0": interface does not exist\n',
   })
 })
 

@@ -332,9 +332,9 @@ describe('what is wrong with a scenario', () => {
     const second = configuration({ priority: 100 }).split('virtualRouters:\n')[1] ?? ''
     const other = second.replace('name: api', 'name: b').replace('51', '52').replace('.100]', '.101]')
     writeFileSync(join(folder, 'n1.yaml'), configuration({ priority: 100 }) + other.replace('eth0', 'eth1'))
-    expect(problemsOf(path)).toMatch(/it is on several interfaces \(eth0, eth1\), and the LAN here is one/)
+    expect(problemsOf(path)).toMatch(/it uses several interfaces \(eth0, eth1\), but a simulation has one LAN/)
     writeFileSync(join(folder, 'n1.yaml'), configuration({ priority: 100 }).replace('eth0', '{ holding: /run/ip }'))
-    expect(problemsOf(path)).toMatch(/asks for a file of that node/)
+    expect(problemsOf(path)).toMatch(/reads a file of that node/)
   })
   test('no such file', () => {
     expect(simulateCommand(join(folder, 'nowhere.yaml'))).toMatchObject({ exitCode: 78 })

@@ -30,7 +30,7 @@ describe('holdfast vrid', () => {
 
   test.each(['', '  '])('refuses the name "%s"', (name) => {
     const { exitCode, stdout, stderr } = vridCommand(name, none)
-    expect([exitCode, stdout, stderr]).toEqual([64, '', 'holdfast: The name of a cluster is not empty\n'])
+    expect([exitCode, stdout, stderr]).toEqual([64, '', 'holdfast: name of a cluster: required, not empty\n'])
     expect(vridCommand('ostest', { beside: [name] }).exitCode).toBe(64)
   })
 
@@ -46,14 +46,14 @@ describe('holdfast vrid', () => {
   test.each(['0', '256', '-1', '1.5', '0x10', ''])('refuses the VRID "%s"', (word) => {
     const { exitCode, stderr } = vridCommand('ostest', { ...none, api: word })
     expect(exitCode).toBe(64)
-    expect(stderr).toContain(`"${word}" for --api`)
+    expect(stderr).toContain(`--api: "${word}" is not a VRID`)
   })
 
   test('names what it has in common with the clusters beside it', () => {
     const { exitCode, stdout } = vridCommand('kni', { beside: ['edge-01', 'ostest'] })
     expect(stdout.split('\n').slice(2)).toEqual([
-      'beside edge-01: 71 is its api and our api',
-      'beside edge-01: 182 is its ingress and our ingress',
+      'beside edge-01: VRID 71 is its api and our api',
+      'beside edge-01: VRID 182 is its ingress and our ingress',
       'beside ostest: no VRID in common',
       '',
     ])

@@ -48,9 +48,7 @@ test('--strict: a warning fails, and a note does not', async () => {
   const warned = write('strict.yaml', GOOD.replace('stagger: false', 'stagger: false, advertisementInterval: 10ms'))
   const { exitCode, stdout, stderr } = await checkCommand(warned, { strict: true })
   expect([exitCode, stdout]).toEqual([78, ''])
-  expect(stderr).toMatch(
-    /^.*strict.yaml:2:.*: warning: An interval of 10ms .*\n.*: 1 warning, and --strict allows none\n$/,
-  )
+  expect(stderr).toMatch(/^.*strict.yaml:2:.*: warning: An interval of 10ms .*\n.*: 1 warning; --strict allows none\n$/)
   const json = await checkCommand(warned, { strict: true, json: true })
   expect([json.exitCode, JSON.parse(json.stdout).ok]).toEqual([78, false])
 })
@@ -211,7 +209,7 @@ ${file}:5:104: note: cannot tell whether weight 50 of web and weight -20 of eth1
     const keys =
       'priority: 40, preset: openshift-api, advertisementInterval: 100ms, track: [{ healthcheck: w, weight: 2 }]'
     const { stdout } = await checkCommand(write('preset.yaml', router(keys, checks)))
-    expect(stdout).toContain('  and what the file of "w" holds, times 2\n')
+    expect(stdout).toContain('  plus the number in the file of "w", times 2\n')
     expect(stdout).toContain('  openshift-lb  openshift-both  openshift-mcs\n')
     expect(stdout).toContain(
       'preset openshift-api: HTTP cannot tell whether the machine-config-server runs: "openshift-mcs" is up while /run/holdfast/agent/machine-config-server is there',
@@ -223,8 +221,8 @@ ${file}:5:104: note: cannot tell whether weight 50 of web and weight -20 of eth1
     const { stdout } = await checkCommand(
       write('files.yaml', router('track: [{ healthcheck: w }, { healthcheck: r, reverse: true }]', checks)),
     )
-    expect(stdout).toContain('  FAULT while the file of "w" holds anything but 0\n')
-    expect(stdout).toContain('  FAULT while the file of "r" holds 0, or is empty or missing\n')
+    expect(stdout).toContain('  FAULT while the file of "w" contains anything but 0\n')
+    expect(stdout).toContain('  FAULT while the file of "r" contains 0, or is empty or missing\n')
     expect(stdout).not.toContain('times 0')
   })
 
@@ -241,7 +239,7 @@ ${file}:5:104: note: cannot tell whether weight 50 of web and weight -20 of eth1
       ),
     )
     expect(stdout.split('\n').filter((line) => /^ {2}(up|down)/.test(line))).toHaveLength(11)
-    expect(stdout).toContain('  9 results are independent of each other and 8 are shown in full')
+    expect(stdout).toContain('  9 results are independent, and at most 8 are shown in full')
   })
 
   test('a script that others can write is refused, one that is not there may come', async () => {

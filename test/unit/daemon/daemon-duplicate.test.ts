@@ -155,7 +155,7 @@ describe('a station that speaks no VRRP', () => {
     ])
     expect(owners(world)).toEqual([`${VIP} ${STATION}`])
     expect(formatStatus(world.daemon.snapshot())).toContain(
-      `DUPLICATE HOLDER: ${STATION} (no VRRP heard from it) has ${VIP}`,
+      `DUPLICATE HOLDER: ${STATION} (no VRRP heard from it) also has ${VIP}`,
     )
     expect(gauge(world)).toBe(1)
     const found = world.announced[0]?.at ?? 0
@@ -295,7 +295,7 @@ describe('yield to a router whose advertisements do not come through', () => {
     ])
     expect(world.sent.at(-1)?.priority, 'its last word').toBe(0)
     expect(formatStatus(world.daemon.snapshot()), 'its priority may be another one by now').toContain(
-      `DUPLICATE HOLDER: ${PEER_MAC} (router ${PEER}, priority 200 when last heard, 7 s ago) has ${VIP} as well, for `,
+      `DUPLICATE HOLDER: ${PEER_MAC} (router ${PEER}, priority 200 when last heard, 7 s ago) also has ${VIP}, for `,
     )
     world.announced.length = 0
     const changes = world.transitions.length

@@ -133,8 +133,8 @@ test('the journal tells the news of the file and the move, in words', () => {
     .filter(({ kind }) => kind === 'addressNamed' || kind === 'interfaceMoved')
     .map((event) => wordsOf(event, (name) => name))
   expect(words).toEqual([
-    `${FILE} says ${OTHER}`,
-    `goes from eth0 to eth1, where ${OTHER} is now, without an election`,
+    `read ${OTHER} from ${FILE}`,
+    `moves from eth0 to eth1, where ${OTHER} is now, without an election`,
     `${FILE}: it does not exist`,
   ])
 })

@@ -53,7 +53,7 @@ describe('a Backup that takes nothing says which setting it is', () => {
     besidePeer(world, 100, 5)
     expect([world.router().state, world.router().heldBack]).toEqual(['Backup', 'margin'])
     expect(formatStatus(world.daemon.snapshot())).toContain(
-      'LEAVES IT to priority 100: margin wants a greater difference',
+      'NOT PREEMPTING the Active (priority 100): the difference of priorities is not above margin',
     )
   })
 

@@ -118,7 +118,7 @@ describe('an answer', () => {
     world.advance(1_500)
     expect(formatStatus(world.daemon.snapshot())).toMatch(
       new RegExp(
-        `\\n  COMPETING HOST: ${RIVAL} answers for ${VIP} as well, 2 times since \\d\\d:\\d\\d:\\d\\d, last 1 s ago\\n`,
+        `\\n  COMPETING HOST: ${RIVAL} also answers for ${VIP}: 2 times since \\d\\d:\\d\\d:\\d\\d, last 1 s ago\\n`,
       ),
     )
     world.advance(8_600)

@@ -53,7 +53,7 @@ test('a version 2 Active at a version 3 router: named while Backup, and when nob
     { address: STRANGER, reason: 'version', version: 2, listenedTo: false, count: 3, lastHeardMsAgo: 501 },
   ])
   expect(status(world)).toContain(
-    `\n  MISMATCHED ROUTER: ${STRANGER} speaks VRRPv2, this router VRRPv3 (version): not listened to, 3 packets, the last 501 ms ago\n`,
+    `\n  MISMATCHED ROUTER: ${STRANGER} speaks VRRPv2, this router VRRPv3 (version): ignored, 3 packets, the last 501 ms ago\n`,
   )
   expect(warnings(world)).toEqual([
     `Discarded a packet of ${STRANGER} on eth0: version: for api (VRID 51) it speaks VRRPv2, this router VRRPv3`,
@@ -67,7 +67,7 @@ test('with nobody strange there is no such line, and the takeover is no warning'
   world.advance(2 * DOWN)
   expect(world.router().state).toBe('Active')
   expect(status(world)).not.toContain('MISMATCHED ROUTER')
-  expect(status(new FakeWorld().start())).toContain('holder: unknown: nobody has been heard')
+  expect(status(new FakeWorld().start())).toContain('holder: unknown: no router has been heard')
   expect(warnings(world)).toEqual([])
 })
 
@@ -91,7 +91,7 @@ describe('another group on our VRID', () => {
       { reason: 'address-list-mismatch', listenedTo: true, count: 1 },
     ])
     expect(status(world)).toContain(
-      `  MISMATCHED ROUTER: ${STRANGER} advertises other addresses (address-list-mismatch): listened to all the same, 1 packet,`,
+      `  MISMATCHED ROUTER: ${STRANGER} advertises other addresses (address-list-mismatch): accepted, 1 packet,`,
     )
     expect(warnings(world)).toEqual([
       `api: address-list-mismatch in an advertisement of ${STRANGER}: it advertises other addresses`,

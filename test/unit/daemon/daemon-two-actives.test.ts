@@ -29,7 +29,7 @@ describe('a third node that hears two Actives', () => {
       otherActives: [{ address: THIRD, priority: 190, forMs: 5_000 }],
     })
     expect(status(world)).toMatch(/^api: 2 ROUTERS ADVERTISE AS ACTIVE: /)
-    expect(status(world)).toContain(`\n  TWO ACTIVES: ${THIRD} (priority 190) advertises as well, for 5 s\n`)
+    expect(status(world)).toContain(`\n  TWO ACTIVES: ${THIRD} (priority 190) also advertises, for 5 s\n`)
     const gauge = () =>
       samplesOf(world.daemon.snapshot(), '1').find(({ name }) => name === 'holdfast_vrrp_other_actives')?.value
     expect(gauge()).toBe(1)

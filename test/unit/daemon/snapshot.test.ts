@@ -110,14 +110,14 @@ test('status tells it in lines', () => {
   expect(formatStatus(Active)).toContain(`${VIP} (here)`)
   expect(formatStatus({ ...Active, guardian: 'none' })).toContain('NO GUARDIAN')
   expect(formatStatus(Active)).not.toContain('webhook')
-  const told = 'webhook http://x/hook: DOES NOT ARRIVE, 2 events delivered, 1 waiting, LOST 3 (expired)'
+  const told = 'webhook http://x/hook: DELIVERY FAILS, 2 events delivered, 1 waiting, LOST 3 (expired)'
   expect(formatStatus({ ...Active, webhook: WEBHOOK })).toContain(told)
   const journal = (problem: string | null, lost: number) =>
     formatStatus({ ...Active, journal: { ...JOURNAL, problem, lost } })
   expect(journal('the disk is full', 2)).toContain(
-    'journal /run/holdfast/events.jsonl: CANNOT BE KEPT: the disk is full, 2 events are not in it\n',
+    'event journal /run/holdfast/events.jsonl: CANNOT BE WRITTEN: the disk is full, 2 events are missing\n',
   )
-  expect(journal(null, 1)).toContain('journal /run/holdfast/events.jsonl: is kept again, 1 event is not in it\n')
+  expect(journal(null, 1)).toContain('event journal /run/holdfast/events.jsonl: is written again, 1 event is missing\n')
   expect(journal(null, 0)).not.toContain('journal')
 })
 
@@ -132,10 +132,10 @@ test('of a configuration that was handed over the status tells whose it is, and 
   const managed = (changes: Partial<ManagedSnapshot>) =>
     formatStatus({ ...Active, config: { ...Active.config, file: '/m.yaml', managed: { ...MANAGED, ...changes } } })
   expect(managed({})).toContain('  managed: handed over by agent, revision 7 at 2026-11-22 00:00:00, ')
-  expect(managed({})).toContain('  NOT KEPT, a restart would lose it: the disk is full\n')
+  expect(managed({})).toContain('  NOT STORED, a restart would lose it: the disk is full\n')
   expect(managed({ notKept: null })).not.toContain('NOT KEPT')
   expect(managed({ handedOver: null })).toContain(
-    '  managed: as remembered, nobody has handed it over since the start\n',
+    '  managed: stored configuration, none has been handed over since the start\n',
   )
   expect(managed({ handedOver: null, waits: 'Nothing yet' })).toContain(
     '  managed: IDLE until a configuration is handed over: Nothing yet\n',

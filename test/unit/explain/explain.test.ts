@@ -118,7 +118,7 @@ describe('the text', () => {
 
   test('of clocks: how far they are apart, and how that is known', () => {
     expect(formatStory(story('check-fails'), 'ever')).toMatch(
-      /^note: the clock of r1 is \S+ ms (behind|ahead of) ours, ±\S+ ms, by \d+ transmissions that one sent and the other heard\n/,
+      /^note: the clock of r1 is \S+ ms (behind|ahead of) ours, ±\S+ ms, measured by \d+ transmissions from one to the other\n/,
     )
   })
 

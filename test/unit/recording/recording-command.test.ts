@@ -62,9 +62,9 @@ test('explain --recording reports whether the engine acts the same, and then the
   const { exitCode, stderr, stdout } = await explain({ recording: files.a, peers: [files.b] })
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
   expect(stdout).toMatch(
-    /^note: \S+a\.jsonl: a recording of holdfast test, \S+ to \S+: \d+ inputs replayed, and the engine did the same \d+ things$/m,
+    /^note: \S+a\.jsonl: a recording of holdfast test, \S+ to \S+: \d+ inputs replayed; the engine produced the same \d+ outputs$/m,
   )
-  expect(stdout).toMatch(/an operator had .* yield/)
+  expect(stdout).toMatch(/an operator ordered .* to yield/)
 })
 
 test('--json has the story and the recordings', async () => {
@@ -89,11 +89,14 @@ test('--since counts from the end of the recording', async () => {
 
 test('--verify reports only the comparison, with an exit status', async () => {
   const well = await explain({ recording: files.b, verify: true })
-  expect(well).toMatchObject({ exitCode: 0, stdout: expect.stringMatching(/the engine did the same \d+ things\n/) })
+  expect(well).toMatchObject({
+    exitCode: 0,
+    stdout: expect.stringMatching(/the engine produced the same \d+ outputs\n/),
+  })
   const changed = await explain({ recording: files.changed, verify: true })
   expect(changed.exitCode).toBe(1)
   expect(changed.stdout).toMatch(
-    /at line \d+ the engine does something else.*\nrecorded: .*224\.0\.0\.81.*\nreplayed: .*224\.0\.0\.18/,
+    /the engine behaves differently at line \d+.*\nrecorded: .*224\.0\.0\.81.*\nreplayed: .*224\.0\.0\.18/,
   )
   const json = await explain({ recording: files.changed, verify: true, json: true })
   expect(JSON.parse(json.stdout)).toMatchObject({ matches: false, difference: { line: expect.any(Number) } })
