@@ -1,4 +1,4 @@
-/** Everything that was measured, judged: the findings of one run of `holdfast doctor`, in the order in which they are told. */
+/** Judges all measurements of one run of `holdfast doctor`. The findings are in the order in which they were made. */
 import type { Finding } from './finding.ts'
 import { addressFindings } from './judge-addresses.ts'
 import { lanFindings } from './judge-lan.ts'
@@ -21,7 +21,10 @@ export function diagnose(measured: Measured): readonly Finding[] {
   ]
 }
 
-/** Without its interface a router is in fault, and nothing about it can be asked. */
+/**
+ * Returns findings for routers without an interface. Such a router is in fault, and nothing else about it can be
+ * checked.
+ */
 function homeless({ lans, routers }: Measured): readonly Finding[] {
   return routers
     .filter((router) => !lans.some((lan) => lan.interface === router.interface))
@@ -31,11 +34,14 @@ function homeless({ lans, routers }: Measured): readonly Finding[] {
       about: name,
       found:
         on === undefined ? (cannotFollow ?? 'no interface fits its addresses') : `the interface "${on}" does not exist`,
-      advice: 'holdfast check --node says more',
+      advice: 'holdfast check --node shows details',
     }))
 }
 
-/** It runs where it was last, which is not what its file says. */
+/**
+ * Returns findings for routers that cannot follow their address. Such a router runs on its last interface, which its
+ * file does not name.
+ */
 function astray({ lans, routers }: Measured): readonly Finding[] {
   return routers.flatMap(({ cannotFollow, interface: on, name }) =>
     cannotFollow === undefined || !lans.some((lan) => lan.interface === on)
@@ -45,7 +51,7 @@ function astray({ lans, routers }: Measured): readonly Finding[] {
           level: 'warning' as const,
           about: name,
           found: cannotFollow,
-          advice: `it is judged on "${on}", where it was last; holdfast check --node says more`,
+          advice: `it is checked on "${on}", its last interface; holdfast check --node shows details`,
         },
   )
 }

@@ -1,14 +1,19 @@
 /**
- * What `holdfast doctor` says: one finding a line, each with a level, what was measured and what to do. Decided here: the
- * levels and which of several is the worst. Refuses to know what is looked at, how a finding is printed and what exit status
- * follows.
+ * A finding of `holdfast doctor`: its level, what was measured, and what to do. Decided here: the levels, and which of
+ * several is the worst. This file does not know what is examined, how a finding is printed, and which exit status
+ * results.
  */
 
-/** Note: worth knowing, nothing to do. Warning: it works, and will surprise. Error: it does not work, or endangers others. */
+/**
+ * Note: worth knowing, no action needed. Warning: it works, with unexpected effects. Error: it does not work, or
+ * endangers other hosts.
+ */
 export const LEVELS = ['ok', 'note', 'warning', 'error'] as const
 export type Level = (typeof LEVELS)[number]
 
-/** Names of checks are for programs: a finding may change its words, never its name (docs/doctor.md lists them). */
+/**
+ * Names of checks. Programs read them, so a finding may change its text but not its name (docs/doctor.md lists them).
+ */
 export const CHECKS = [
   'timers',
   'interval',
@@ -39,10 +44,10 @@ export type Check = (typeof CHECKS)[number]
 export type Finding = {
   readonly check: Check
   readonly level: Level
-  /** What it is about: an interface, a virtual router; absent: the machine. */
+  /** An interface or a virtual router; absent if the finding concerns the machine. */
   readonly about?: string
   readonly found: string
-  /** What to do about it. */
+  /** Action that resolves the finding. */
   readonly advice?: string
 }
 

@@ -1,20 +1,21 @@
 /**
- * The smallest safe advertisement interval of a machine, out of how late its timers are. Decided here: the rule, which
- * docs/doctor.md derives, and how samples are put in order. PURE. Refuses to know whose timers they are.
- *
- * A Backup waits for Active_Down_Interval = 3 x Advertisement_Interval + Skew_Time (RFC 9568 §6.1). Our advertisements are
- * on a grid (VR-TM-09): with one of them lost, the next comes after two intervals and its own lateness, so lateness <
- * interval + Skew_Time keeps the addresses; Skew_Time goes towards 0 with priority 254 and is not counted on.
+ * The smallest safe advertisement interval of a machine, from the lateness of its timers. Decided here: the rule, which
+ * docs/doctor.md derives, and the statistics of samples. PURE.
+ * A Backup waits for Active_Down_Interval = 3 x Advertisement_Interval + Skew_Time (RFC 9568 §6.1). Advertisements are
+ * on a grid (VR-TM-09). If one is lost, the next comes after two intervals plus its own lateness. So the Active keeps
+ * the VIP while its lateness is below interval + Skew_Time. Skew_Time is nearly 0 with priority 254, so it is not
+ * counted.
  */
 import { type Centis, centis, centisToMillis } from '../wire/units.ts'
 
 /**
- * A run of seconds sees what is usual; once an hour it is worse. Two for that, and two because the guardian allows half an
- * interval only after a demotion (docs/architecture.md), as keepalived's own Backups, which know no receive time, may be late as well.
+ * Factor between worst lateness and smallest interval. A measurement of seconds shows usual values; once an hour they
+ * are worse, which takes a factor of two. Another factor of two covers peers with less tolerance. The guardian allows
+ * only half an interval after a demotion (docs/architecture.md), and keepalived's Backups do not use receive times.
  */
 export const SAFETY = 4
 const VERSION_3 = { least: 1, most: 4095 } as const
-/** RFC 3768 §5.3.7 counts seconds. */
+/** In hundredths of a second. Version 2 counts whole seconds (RFC 3768 §5.3.7). */
 const VERSION_2 = { step: 100, most: 25_500 } as const
 
 export type Spread = {
@@ -24,14 +25,14 @@ export type Spread = {
   readonly max: number
 }
 
-/** Nearest rank. Of nothing: zeros, and `samples` says so. */
+/** Returns percentiles by nearest rank. All are 0 without samples. */
 export function spreadOf(values: readonly number[]): Spread {
   const sorted = values.toSorted((a, b) => a - b)
   const at = (share: number) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0
   return { samples: sorted.length, p50: at(0.5), p99: at(0.99), max: sorted.at(-1) ?? 0 }
 }
 
-/** Undefined: none of this version is long enough. */
+/** Returns the smallest interval. `undefined` if no interval of this version is long enough. */
 export function smallestInterval(worstMs: number, version: 2 | 3 = 3): Centis | undefined {
   const wanted = Math.max(VERSION_3.least, Math.ceil((SAFETY * worstMs) / 10))
   if (version === 3) return wanted > VERSION_3.most ? undefined : centis(wanted)
@@ -39,7 +40,7 @@ export function smallestInterval(worstMs: number, version: 2 | 3 = 3): Centis | 
   return seconds > VERSION_2.most ? undefined : centis(seconds)
 }
 
-/** How many times the worst lateness an interval stands, with one advertisement lost. */
+/** Returns how many times the worst lateness fits into an interval, if one advertisement is lost. */
 export const standing = (intervalMs: number, worstMs: number): number =>
   worstMs <= 0 ? Number.POSITIVE_INFINITY : intervalMs / worstMs
 

@@ -1,7 +1,7 @@
 /**
- * Who answers for the virtual addresses, and who else has an address of this node. Decided here: who a MAC is (a router that
- * was heard, a peer that answered for its own address, a virtual router's MAC), and when an answer is no reason to worry.
- * PURE. Refuses to know ARP and Neighbor Discovery.
+ * Judges which hosts answer for virtual addresses, and which other hosts have an address of this node. Decided here:
+ * the identity of a MAC (a router that was heard, a peer that answered for its own address, a virtual router's MAC),
+ * and when an answer is normal. PURE. This file does not know ARP and Neighbor Discovery.
  */
 import { type Address, familyOf } from '../wire/address.ts'
 import { type Mac, virtualRouterMac } from '../wire/mac.ts'
@@ -25,7 +25,7 @@ const askedFor = ({ asked }: LanState, address: Address): number =>
 const holdersOf = ({ claims }: LanState, address: Address): readonly Mac[] =>
   claims.filter((claim) => claim.address === address).map(({ mac }) => mac)
 
-/** RFC 5227 §2.1.1, §2.4; RFC 4862 §5.4. */
+/** Judges the node's own addresses (RFC 5227 §2.1.1, §2.4; RFC 4862 §5.4). */
 function primaryFindings(lan: LanState, routers: readonly PlannedRouter[]): readonly Finding[] {
   const { interface: about, own } = lan
   const check = 'primary-address'
@@ -38,12 +38,13 @@ function primaryFindings(lan: LanState, routers: readonly PlannedRouter[]): read
   const quiet = primary.filter(({ address }) => askedFor(lan, address) > 0 && holdersOf(lan, address).length === 0)
   return [
     ...failed.map(({ address }): Finding => {
-      const found = `duplicate address detection has found another host with ${address}: nothing is sent from it`
+      const found = `duplicate address detection has found another host with ${address}: the kernel does not use the address`
       return { check, level: 'error', about, found, advice: 'Give one of them another address' }
     }),
     ...duplicates.map(({ address, macs }): Finding => {
-      const found = `${address} is this node's, and ${macs.join(', ')} has it as well`
-      const advice = 'Give one of them another address: routers with one source address take each other for themselves'
+      const found = `${address} belongs to this node, but ${macs.join(', ')} also answers for it`
+      const advice =
+        'Give one of them another address: two routers with the same source address ignore packets of each other'
       return { check, level: 'error', about, found, advice }
     }),
     ...(quiet.length === 0
@@ -53,7 +54,7 @@ function primaryFindings(lan: LanState, routers: readonly PlannedRouter[]): read
             check,
             level: 'ok',
             about,
-            found: `nobody else has ${quiet.map(({ address }) => address).join(', ')}`,
+            found: `no other host has ${quiet.map(({ address }) => address).join(', ')}`,
           } as const,
         ]),
   ]
@@ -75,7 +76,7 @@ function peerFindings(lan: LanState, { name, peers }: PlannedRouter): readonly F
             level: 'note',
             about: name,
             found: `peers that do not answer: ${silent.join(', ')}`,
-            advice: 'They are off, in another network, or no longer in use: then take them out of the list',
+            advice: 'They are off, in another network, or no longer in use; remove unused ones from the list',
           } as const,
         ]),
   ]
@@ -99,45 +100,45 @@ function virtualFinding(lan: LanState, router: PlannedRouter, address: Address):
   const who = known.map((one) => `${one.mac} (${one.who})`).join(' and ')
   const heard = heardActive(lan, router, address)
   if (here && macs.length > 0) {
-    const found = `${address} is on this node, and ${who} answers for it as well`
-    const advice = 'Two owners: look at holdfast status on both, and at whether they hear each other'
+    const found = `${address} is on this node, but ${who} also answers for it`
+    const advice = 'Two holders: run holdfast status on both, and check whether they hear each other'
     return { check, level: 'error', about, found, advice }
   }
-  if (here) return { check, level: 'ok', about, found: `${address} is on this node, and nobody else answers for it` }
+  if (here) return { check, level: 'ok', about, found: `${address} is on this node, and no other host answers for it` }
   if (macs.length > 1) {
-    const found = `${address} is answered for by ${macs.length} hosts: ${who}`
+    const found = `${macs.length} hosts answer for ${address}: ${who}`
     return { check, level: 'error', about, found, advice: 'Find out which of them may have it' }
   }
   const [one] = known
   if (one === undefined) {
-    if (heard === undefined) return { check, level: 'ok', about, found: `nobody answers for ${address} yet` }
-    const found = `${heard} advertises for it, and nobody answers for ${address}`
+    if (heard === undefined) return { check, level: 'ok', about, found: `no host answers for ${address} yet` }
+    const found = `${heard} advertises ${address}, but no host answers for it`
     return {
       check,
       level: 'warning',
       about,
       found,
-      advice: 'Look at that node: its address is missing, or ARP is filtered',
+      advice: 'Check that node: its address is missing, or ARP is filtered',
     }
   }
   if (heard === undefined && !listenedLongEnough(lan, router)) {
-    const found = `${address} is answered for by ${who}, none of whose advertisements came in the time: less than 3 intervals`
+    const found = `${who} answers for ${address}; no advertisement of it was heard, but less than 3 intervals were measured`
     return { check, level: 'note', about, found, advice: 'Measure for longer (--duration)' }
   }
   if (one.kind === 'stranger') {
-    const found = `${address} is answered for by ${who}, and no router was heard to advertise it`
+    const found = `${who} answers for ${address}, but no router was heard to advertise it`
     const advice =
-      'Another host has the address: take it away there, or choose another (duplicateAllowed is for proxies)'
+      'Another host has the address: remove it there, or choose another one (duplicateAllowed is for proxies)'
     return { check, level: 'error', about, found, advice }
   }
   if (one.kind === 'peer' && heard === undefined) {
-    const found = `${address} is answered for by ${who}, whose advertisements do not come here: this node would take it over as well`
+    const found = `${who} answers for ${address}, but its advertisements do not arrive: this node would also become Active`
     const advice = router.multicast
-      ? 'Look for what stops multicast between the two: packet filters, IGMP or MLD snooping; or use unicast'
-      : 'List this node among the peers there, and look for packet filters'
+      ? 'Find what stops multicast between the two nodes (packet filter, IGMP or MLD snooping), or use unicast'
+      : 'List this node among the peers there, and check packet filters'
     return { check, level: 'error', about, found, advice }
   }
-  return { check, level: 'ok', about, found: `${address} is answered for by ${who}` }
+  return { check, level: 'ok', about, found: `${who} answers for ${address}` }
 }
 
 function listenedLongEnough({ listening }: LanState, { family, intervalMs }: PlannedRouter): boolean {
@@ -145,7 +146,10 @@ function listenedLongEnough({ listening }: LanState, { family, intervalMs }: Pla
   return !isUnmeasured(on) && on.forMs >= 3 * intervalMs
 }
 
-/** Who was heard to be Active of this router, for this address; one that is not in the packet goes with the others. */
+/**
+ * Returns the source that advertises this router and address. If no packet has the address, the other addresses of the
+ * router count.
+ */
 function heardActive(
   { listening }: LanState,
   { addresses, family, vrid }: PlannedRouter,
@@ -161,7 +165,7 @@ function whoIs(mac: Mac, lan: LanState, { family, peers, vrid }: PlannedRouter):
   const on = lan.listening[family]
   const router = isUnmeasured(on) ? undefined : on.heard.find((one) => one.mac === mac && one.vrid === vrid)
   if (router !== undefined) {
-    const listed = peers.length === 0 || peers.includes(router.source) ? '' : ', not among the peers'
+    const listed = peers.length === 0 || peers.includes(router.source) ? '' : ', not a listed peer'
     return {
       mac,
       kind: 'router',
@@ -178,7 +182,7 @@ function whoIs(mac: Mac, lan: LanState, { family, peers, vrid }: PlannedRouter):
   return {
     mac,
     kind: 'stranger',
-    who: alias.length > 1 ? `a host that also has ${alias.slice(0, 3).join(', ')}` : 'a stranger',
+    who: alias.length > 1 ? `a host that also has ${alias.slice(0, 3).join(', ')}` : 'an unknown host',
   }
 }
 

@@ -1,12 +1,12 @@
 /**
- * An interface before anybody is heard on it: link, MTU, kernel settings, and who else thinks that it is his. PURE. Refuses
- * to know what other routers say.
+ * Judges an interface without its VRRP traffic: link, MTU, kernel settings, and network managers. PURE. This file does
+ * not know what other routers send.
  */
 import { compareAddresses, familyOf, isLinkLocal } from '../wire/address.ts'
 import type { Finding } from './finding.ts'
 import { isUnmeasured, type LanState, leadsElsewhere, type PlannedRouter, type WayBack } from './measurement.ts'
 
-/** RFC 8200 §5: below it the kernel turns IPv6 off on the interface. */
+/** Below this MTU the kernel disables IPv6 on the interface (RFC 8200 §5). */
 const IPV6_LEAST = 1280
 const USUAL = 1500
 
@@ -31,15 +31,14 @@ function link({ carrier, interface: about, own, portOf, up }: LanState): Finding
       level: 'error',
       about,
       found: 'has no carrier: routers on it are in fault',
-      advice: 'Look at cable and switch',
+      advice: 'Check cable and switch',
     }
   if (portOf !== undefined) {
-    const found = `is a port of a ${portOf}, which takes everything that it receives`
+    const found = `is a port of a ${portOf}, which receives all its packets`
     return { check, level: 'error', about, found, advice: `Use the ${portOf} itself` }
   }
   const addresses = own.filter(({ address }) => !isLinkLocal(address)).map(({ address }) => address)
-  const found =
-    addresses.length === 0 ? 'is up, and has no address of a network' : `is up, with ${addresses.join(', ')}`
+  const found = addresses.length === 0 ? 'is up, but has no network address' : `is up, with ${addresses.join(', ')}`
   return { check, level: 'ok', about, found }
 }
 
@@ -51,8 +50,8 @@ function mtu({ interface: about, mtu: octets }: LanState, routers: readonly Plan
       check,
       level: 'error',
       about,
-      found: `the MTU is ${octets}, and an advertisement of "${name}" has ${datagramOctets} octets: it is never sent in parts`,
-      advice: 'Raise the MTU, or make two routers of it',
+      found: `the MTU is ${octets}, but an advertisement of "${name}" has ${datagramOctets} octets and is never fragmented`,
+      advice: 'Raise the MTU, or split the router into two',
     }))
   }
   if (octets < IPV6_LEAST) {
@@ -62,7 +61,7 @@ function mtu({ interface: about, mtu: octets }: LanState, routers: readonly Plan
         check,
         level: needed ? 'error' : 'warning',
         about,
-        found: `the MTU is ${octets}: below ${IPV6_LEAST} the interface has no IPv6 (RFC 8200 §5)${needed ? '' : ', and few networks are meant to be so'}`,
+        found: `the MTU is ${octets}: below ${IPV6_LEAST} the interface has no IPv6 (RFC 8200 §5)${needed ? '' : ', which is rarely intended'}`,
         advice: `ip link set ${about} mtu ${USUAL}, if the network carries it`,
       },
     ]
@@ -74,18 +73,21 @@ function ipv6({ interface: about, own, settings }: LanState, routers: readonly P
   const wanted = routers.filter(({ family }) => family === 'ipv6')
   if (wanted.length === 0) return []
   if (settings.disableIpv6 === 1) {
-    const found = `IPv6 is off, and ${wanted.map(({ name }) => `"${name}"`).join(', ')} needs it`
+    const found = `IPv6 is off, but ${wanted.map(({ name }) => `"${name}"`).join(', ')} needs it`
     return [{ check: 'ipv6', level: 'error', about, found, advice: `sysctl net.ipv6.conf.${about}.disable_ipv6=0` }]
   }
   const multicast = wanted.some((router) => router.multicast)
   if (multicast && !own.some(({ address, dadFailed }) => isLinkLocal(address) && !dadFailed)) {
     const found = 'has no link-local address, from which advertisements are sent (RFC 9568 §5.1.2.1)'
-    return [{ check: 'ipv6', level: 'error', about, found, advice: 'Look at addr_gen_mode and accept_dad' }]
+    return [{ check: 'ipv6', level: 'error', about, found, advice: 'Check addr_gen_mode and accept_dad' }]
   }
   return [{ check: 'ipv6', level: 'ok', about, found: 'has what IPv6 routers need' }]
 }
 
-/** Strict filtering is harmless where the way back is the same interface; where it is not, every packet is dropped without a word. */
+/**
+ * Judges strict reverse path filtering. It is harmless if the route back uses the same interface. Otherwise the kernel
+ * drops every packet silently.
+ */
 function reversePath(lan: LanState, routers: readonly PlannedRouter[]): readonly Finding[] {
   const { interface: about, routes, settings } = lan
   const { rpFilter } = settings
@@ -98,7 +100,7 @@ function reversePath(lan: LanState, routers: readonly PlannedRouter[]): readonly
     return [{ check, level: 'ok', about, found: `rp_filter is ${rpFilter} (${rpFilter === 2 ? 'loose' : 'off'})` }]
   }
   if (away.length === 0) {
-    const found = 'rp_filter is 1 (strict), and the way back to everybody known here is this interface'
+    const found = 'rp_filter is 1 (strict), and the route back to all known hosts uses this interface'
     return [{ check, level: 'ok', about, found }]
   }
   const whom = away.map((route) => `${route.address} (${wayOf(route, about)})`)
@@ -108,8 +110,8 @@ function reversePath(lan: LanState, routers: readonly PlannedRouter[]): readonly
       check,
       level: used ? 'error' : 'warning',
       about,
-      found: `rp_filter is 1 (strict), and the way back leads elsewhere for ${whom.join(', ')}: what they send here is dropped without a word`,
-      advice: `sysctl net.ipv4.conf.${about}.rp_filter=2 (net.ipv4.conf.all.rp_filter must not be 1 then), or mend the route or the rule`,
+      found: `rp_filter is 1 (strict), and the route back uses another interface for ${whom.join(', ')}: the kernel drops their packets silently`,
+      advice: `sysctl net.ipv4.conf.${about}.rp_filter=2 (net.ipv4.conf.all.rp_filter must not be 1 then), or correct the route or the rule`,
     },
   ]
 }
@@ -127,22 +129,25 @@ function heardFrom({ listening }: LanState, away: LanState['routes']): boolean {
   )
 }
 
-/** Virtual addresses are hosts' (/32): whether the kernel answers for them is up to these. */
+/**
+ * Judges ARP settings. Virtual addresses have the prefix length 32, so these settings decide whether the kernel answers
+ * for them.
+ */
 function arp({ interface: about, settings }: LanState, routers: readonly PlannedRouter[]): readonly Finding[] {
   const wanted = routers.some(({ held }) => held.some(({ address }) => familyOf(address) === 'ipv4'))
   if (!wanted || settings.arpIgnore === undefined) return []
   const check = 'arp-settings'
   const { arpFilter = 0, arpIgnore } = settings
   if (arpIgnore === 8) {
-    const found = 'arp_ignore is 8: the kernel answers for no address, so nobody finds the virtual ones'
+    const found = 'arp_ignore is 8: the kernel answers for no address, so no host finds the virtual addresses'
     return [{ check, level: 'error', about, found, advice: `sysctl net.ipv4.conf.${about}.arp_ignore=0 (or 1)` }]
   }
   if (arpIgnore === 2) {
-    const found = 'arp_ignore is 2: only hosts of a network that this interface is in are answered'
+    const found = 'arp_ignore is 2: the kernel answers only hosts in a network of this interface'
     return [{ check, level: 'note', about, found }]
   }
   if (arpFilter === 1) {
-    const found = 'arp_filter is 1: hosts to which this node would answer by another interface are not answered'
+    const found = 'arp_filter is 1: the kernel does not answer hosts whose route uses another interface'
     return [{ check, level: 'note', about, found }]
   }
   return [
@@ -150,12 +155,12 @@ function arp({ interface: about, settings }: LanState, routers: readonly Planned
       check,
       level: 'ok',
       about,
-      found: `arp_ignore ${arpIgnore}, arp_filter ${arpFilter}: virtual addresses are answered for`,
+      found: `arp_ignore ${arpIgnore}, arp_filter ${arpFilter}: the kernel answers for virtual addresses`,
     },
   ]
 }
 
-/** NetworkManager: keepalived issue 2564; systemd-networkd: systemd issue 12050. */
+/** Judges network managers, which may remove foreign addresses (keepalived issue 2564, systemd issue 12050). */
 function managers({ interface: about, manager }: LanState): readonly Finding[] {
   const { networkd, networkManager } = manager
   const check = 'network-manager'
@@ -166,7 +171,7 @@ function managers({ interface: about, manager }: LanState): readonly Finding[] {
       level: 'note',
       about,
       found:
-        'NetworkManager manages it: activating a connection again takes addresses off that it has not put there; holdfast puts a removed one back at once, and says so',
+        'NetworkManager manages it: activating a connection again removes foreign addresses; holdfast restores a removed VIP immediately and logs it',
       advice: `nmcli device set ${about} managed no, where addresses are static`,
     })
   }
@@ -176,7 +181,7 @@ function managers({ interface: about, manager }: LanState): readonly Finding[] {
       level: 'note',
       about,
       found:
-        'systemd-networkd manages it: a restart, or a new lease, takes addresses off that it has not put there; holdfast puts a removed one back at once, and says so',
+        'systemd-networkd manages it: a restart or a new lease removes foreign addresses; holdfast restores a removed VIP immediately and logs it',
       advice: 'KeepConfiguration=yes in its .network file',
     })
   }

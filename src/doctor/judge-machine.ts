@@ -1,12 +1,12 @@
 /**
- * The node apart from its networks: privileges, kernel, processor, and who else runs here. PURE. Refuses to know how it was
- * looked at, and timers.
+ * Judges the machine apart from its networks: privileges, kernel, processor, and other daemons. PURE. This file does
+ * not know how the machine was examined; timers are judged elsewhere.
  */
 import type { Finding } from './finding.ts'
 import type { MachineState, Measured, NeighbourProcess } from './measurement.ts'
 
 const mebi = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(bytes < 10 * 1024 * 1024 ? 2 : 0)} MiB`
-/** A default buffer of 208 KiB holds 256 advertisements (ground rule 2). */
+/** Octets that one advertisement takes in a receive buffer: a default buffer of 208 KiB holds 256 (ground rule 2). */
 const OCTETS_PER_ADVERTISEMENT = 832
 
 export function machineFindings({ machine, routers }: Measured): readonly Finding[] {
@@ -23,14 +23,22 @@ export function machineFindings({ machine, routers }: Measured): readonly Findin
   ]
 }
 
-/** A daemon that runs is judged itself: the user of this command may have fewer capabilities. */
+/**
+ * Judges capabilities. A running daemon is judged by its own capabilities, because the user of this command may have
+ * fewer.
+ */
 function capabilities({ daemon, missingCapabilities: missing, user }: MachineState): Finding {
   const who = daemon === undefined ? `user ${user} of this command` : `the running daemon (pid ${daemon})`
   if (missing.length === 0)
     return { check: 'capabilities', level: 'ok', found: `${who} has CAP_NET_ADMIN and CAP_NET_RAW` }
   const lacks = `${who} lacks ${missing.join(' and ')}`
-  const found = daemon === undefined ? `${lacks}: a daemon started by this user does not start` : lacks
-  return { check: 'capabilities', level: 'error', found, advice: 'Run it as root, or give them (docs/privileges.md)' }
+  const found = daemon === undefined ? `${lacks}, so a daemon of this user cannot start` : lacks
+  return {
+    check: 'capabilities',
+    level: 'error',
+    found,
+    advice: 'Run it as root, or grant the capabilities (docs/privileges.md)',
+  }
 }
 
 function kernel({ clockSource, kernel: release, missingFeatures, processors }: MachineState): Finding {
@@ -39,7 +47,7 @@ function kernel({ clockSource, kernel: release, missingFeatures, processors }: M
     return {
       check: 'kernel',
       level: 'error',
-      found: `${about}: without ${missingFeatures.join(', ')}`,
+      found: `${about}: missing ${missingFeatures.join(', ')}`,
       advice: 'Linux 5.4 or newer is needed',
     }
   }
@@ -47,7 +55,7 @@ function kernel({ clockSource, kernel: release, missingFeatures, processors }: M
     return {
       check: 'kernel',
       level: 'note',
-      found: `${about}: reading it is slow, or coarse`,
+      found: `${about}: this clock source is slow or coarse`,
       advice: 'Use tsc or the clock of the hypervisor (kvm-clock, hyperv_clocksource_tsc_page)',
     }
   }
@@ -60,7 +68,7 @@ function processor({ durationMs, pressureMs, stolenShare, throttled }: MachineSt
     findings.push({
       check: 'processor',
       level: 'warning',
-      found: `the CPU limit of this cgroup stopped its processes ${throttled === 1 ? 'once' : `${throttled} times`} during the measurement: real-time priority does not help against that`,
+      found: `the CPU limit of this cgroup stopped its processes ${throttled === 1 ? 'once' : `${throttled} times`} during the measurement; real-time priority does not help`,
       advice: 'Set no CPU limit for the daemon (resources.limits.cpu, CPUQuota=)',
     })
   }
@@ -68,7 +76,7 @@ function processor({ durationMs, pressureMs, stolenShare, throttled }: MachineSt
     findings.push({
       check: 'processor',
       level: stolenShare > 0.1 ? 'warning' : 'note',
-      found: `the hypervisor gave ${(100 * stolenShare).toFixed(1)} % of the processor time to others`,
+      found: `the hypervisor gave ${(100 * stolenShare).toFixed(1)} % of the CPU time to other machines`,
       advice: 'Reserve CPUs for this machine',
     })
   }
@@ -76,7 +84,7 @@ function processor({ durationMs, pressureMs, stolenShare, throttled }: MachineSt
     findings.push({
       check: 'processor',
       level: 'note',
-      found: `for ${((100 * pressureMs) / durationMs).toFixed(0)} % of the time somebody waited for a processor: what was measured is that of a busy machine`,
+      found: `for ${((100 * pressureMs) / durationMs).toFixed(0)} % of the time a process waited for a CPU: the figures are those of a busy machine`,
     })
   }
   return findings
@@ -88,15 +96,15 @@ function receiveBuffer(state: MachineState): Finding {
   if (limit === undefined && !forced)
     return { check: 'receive-buffer', level: 'note', found: 'net.core.rmem_max cannot be read' }
   if (forced || (limit !== undefined && limit >= wanted)) {
-    const found = `${mebi(wanted)} for what is received${forced ? ' (past net.core.rmem_max, with CAP_NET_ADMIN)' : ''}`
+    const found = `${mebi(wanted)} for received packets${forced ? ' (past net.core.rmem_max, with CAP_NET_ADMIN)' : ''}`
     return { check: 'receive-buffer', level: 'ok', found }
   }
   const got = limit ?? 0
   return {
     check: 'receive-buffer',
     level: 'warning',
-    found: `net.core.rmem_max allows ${mebi(got)} of ${mebi(wanted)}: about ${Math.floor(got / OCTETS_PER_ADVERTISEMENT)} advertisements, and a full queue drops the newest`,
-    advice: `Give CAP_NET_ADMIN, or set net.core.rmem_max=${wanted}`,
+    found: `net.core.rmem_max allows ${mebi(got)} of ${mebi(wanted)}, room for about ${Math.floor(got / OCTETS_PER_ADVERTISEMENT)} advertisements; a full queue drops the newest`,
+    advice: `Grant CAP_NET_ADMIN, or set net.core.rmem_max=${wanted}`,
   }
 }
 
@@ -107,22 +115,25 @@ function timeNamespace({ monotonicOffset, timeNamespaceChanges }: MachineState):
         check: 'time-namespace',
         level: 'error',
         found:
-          'children of this process get another time namespace: guardian and engine would not agree on CLOCK_MONOTONIC, and the guardian takes addresses off by it',
-        advice: 'Enter the time namespace before the daemon is started, not with it',
+          'children of this process get another time namespace: guardian and engine would have different CLOCK_MONOTONIC, and the guardian would remove addresses at wrong times',
+        advice: 'Enter the time namespace before the daemon starts',
       },
     ]
   }
   if (monotonicOffset === 0) return []
-  const found = `CLOCK_MONOTONIC is shifted by ${(monotonicOffset / 1e9).toFixed(3)} s here: guardian and engine share it, which is enough`
+  const found = `CLOCK_MONOTONIC is shifted by ${(monotonicOffset / 1e9).toFixed(3)} s in this time namespace; this is harmless, because guardian and engine share it`
   return [{ check: 'time-namespace', level: 'note', found }]
 }
 
-/** Measured both ways (docs/performance.md): it hides stale neighbour entries, and it is what a Kubernetes node has. */
+/**
+ * Reports IP forwarding. It hides stale neighbour entries, and Kubernetes nodes have it; both settings were measured
+ * (docs/performance.md).
+ */
 function forwarding({ ipForward }: MachineState): readonly Finding[] {
   if (ipForward === undefined) return []
   const found = ipForward
-    ? 'net.ipv4.ip_forward is 1: what a client sends to a node that no longer has the address is passed on to the one that has'
-    : 'net.ipv4.ip_forward is 0: a client with a stale neighbour entry gets no answer until it has heard of the new owner'
+    ? 'net.ipv4.ip_forward is 1: a node that no longer has the address forwards late packets to the new holder'
+    : 'net.ipv4.ip_forward is 0: a client with a stale neighbour entry gets no answer until it learns the new holder'
   return [{ check: 'forwarding', level: 'ok', found }]
 }
 
@@ -145,22 +156,22 @@ function beside(process: NeighbourProcess, machine: MachineState): readonly Find
       {
         check: 'processes',
         level: both ? 'error' : 'note',
-        found: `${named(process)} speaks VRRP in this network namespace${both ? ' beside holdfast: both install the same addresses, and each takes the other’s away' : ': holdfast refuses to start beside it'}`,
+        found: `${named(process)} speaks VRRP in this network namespace${both ? ' beside holdfast: both install the same addresses and remove those of the other' : ': holdfast refuses to start beside it'}`,
         advice: both ? 'Stop one of them' : 'Stop it before holdfast starts (systemctl disable --now keepalived)',
       },
     ]
   }
   if (vrrp) {
     const found = `${named(process)} has a socket for VRRP in this network namespace`
-    return [{ check: 'processes', level: 'warning', found, advice: 'See to it that it uses other VRIDs and addresses' }]
+    return [{ check: 'processes', level: 'warning', found, advice: 'Make sure that it uses other VRIDs and addresses' }]
   }
   if (name === 'kube-vip') {
     const found = `${named(process)} runs here: it holds virtual addresses by ARP, without VRRP`
-    return [{ check: 'processes', level: 'warning', found, advice: 'Give it other addresses, or stop one of the two' }]
+    return [{ check: 'processes', level: 'warning', found, advice: 'Use different addresses, or stop one of the two' }]
   }
   if (name === 'calico-node') {
-    const found = `${named(process)} runs here: where it looks for the node's own address (first-found) it may take a virtual one`
-    const advice = 'Set IP_AUTODETECTION_METHOD to kubernetes-internal-ip or a cidr without the virtual addresses'
+    const found = `${named(process)} runs here: its autodetection of the node's address (first-found) may choose a virtual one`
+    const advice = 'Set IP_AUTODETECTION_METHOD to kubernetes-internal-ip or to a CIDR without the virtual addresses'
     return [{ check: 'processes', level: 'note', found, advice }]
   }
   return []
@@ -169,7 +180,7 @@ function beside(process: NeighbourProcess, machine: MachineState): readonly Find
 function unseen({ unseenVrrpSockets: unseen }: MachineState): readonly Finding[] {
   if (unseen === 0) return []
   const found = `${unseen} sockets for VRRP belong to processes that cannot be seen from here`
-  return [{ check: 'processes', level: 'note', found, advice: 'Run it in the PID namespace of the host' }]
+  return [{ check: 'processes', level: 'note', found, advice: 'Run this command in the PID namespace of the host' }]
 }
 
 const nobody = (): Finding => ({

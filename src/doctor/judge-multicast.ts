@@ -1,7 +1,7 @@
 /**
- * Whether VRRP packets get out of this node, come in, and who was heard on the way. Decided here: what one node alone may
- * honestly say: a packet seen on the wire and not given to a socket was dropped here; silence proves nothing, because only
- * the Active of a router speaks. PURE. Refuses to know whose addresses they are.
+ * Judges whether VRRP packets leave this node and arrive, and which routers were heard. Decided here: what one node
+ * alone can know. A packet that is seen on the wire but not given to a socket was dropped by this node. Silence proves
+ * nothing, because only the Active of a router sends. PURE. This file does not judge the holders of addresses.
  */
 import type { Address, Family } from '../wire/address.ts'
 import type { Finding } from './finding.ts'
@@ -16,11 +16,11 @@ import {
 
 const GROUP = { ipv4: '224.0.0.18', ipv6: 'ff02::12' } as const
 const NAME = { ipv4: 'IPv4', ipv6: 'IPv6' } as const
-/** A beacon that came this often and still does not name us has not heard us. */
+/** Number of messages from a doctor after which it must have heard this one, if multicast passes both ways. */
 const PATIENCE = 3
 const ALLOW = 'Allow protocol 112 (nft: meta l4proto 112 accept; firewall-cmd --add-protocol=vrrp)'
 
-/** Without a router of that family nobody asked; with none at all everybody does. */
+/** Judges both families. With a configuration only the families of its routers count; without one both do. */
 export function multicastFindings(lan: LanState, routers: readonly PlannedRouter[]): readonly Finding[] {
   const here = routers.filter((router) => router.interface === lan.interface)
   return (['ipv4', 'ipv6'] as const).flatMap((family) => {
@@ -38,7 +38,7 @@ export function multicastFindings(lan: LanState, routers: readonly PlannedRouter
   })
 }
 
-/** What this node does to packets. */
+/** Judges the packet filter of this node. */
 function filterFindings(
   lan: LanState,
   { heard, looped, passedOutput, refused }: Listening,
@@ -47,7 +47,7 @@ function filterFindings(
   const check = 'packet-filter'
   const findings: Finding[] = []
   if (refused !== undefined) {
-    const found = `this node refuses VRRP packets on their way out (${refused}): the daemon gives its addresses up after 3 intervals`
+    const found = `the packet filter of this node blocks outgoing VRRP packets (${refused}): the daemon would release its addresses after 3 intervals`
     findings.push({ check, level: 'error', about, found, advice: `${ALLOW} in the output rules` })
   }
   const dropped = heard.filter(
@@ -55,22 +55,22 @@ function filterFindings(
   )
   for (const { packets, source } of dropped) {
     const strict = lan.settings.rpFilter === 1 && isElsewhere(lan, source)
-    const found = `${packets} advertisements of ${source} came in, and this node dropped them: ${
-      strict ? 'rp_filter is 1 (strict) and the way back leads elsewhere' : 'a packet filter'
-    }; two owners of one address would follow`
+    const found = `${packets} advertisements of ${source} arrived, but this node dropped them: ${
+      strict ? 'rp_filter is 1 (strict) and the route back uses another interface' : 'a packet filter'
+    }; two nodes would become Active`
     const advice = strict ? `sysctl net.ipv4.conf.${lan.interface}.rp_filter=2` : `${ALLOW} in the input rules`
     findings.push({ check, level: 'error', about, found, advice })
   }
   if (looped === false && dropped.length === 0 && refused === undefined) {
     const found =
-      'a VRRP packet that this node sent to itself did not come in again: a packet filter of this node drops them ' +
-      '(or asks for TTL 255, which this one had not)'
+      'a VRRP packet that this node sent to itself did not arrive: a packet filter of this node drops such packets ' +
+      '(or requires TTL 255, which this packet did not have)'
     findings.push({ check, level: 'warning', about, found, advice: `${ALLOW} in the input rules` })
   }
   if (findings.length > 0) return findings
   const came = heard.some(({ delivered }) => delivered > 0) || looped === true
   if (came && passedOutput) {
-    const found = 'VRRP packets pass the rules of this node, in and out'
+    const found = 'VRRP packets pass the packet filter of this node in both directions'
     return [{ check, level: 'ok', about, found }]
   }
   const untried = [came ? [] : 'in', passedOutput ? [] : 'out'].flat().join(' or ')
@@ -81,7 +81,7 @@ function filterFindings(
 const isElsewhere = ({ interface: here, routes }: LanState, source: Address): boolean =>
   routes.some((route) => route.address === source && leadsElsewhere(route, here))
 
-/** What the LAN does to them. */
+/** Judges what the LAN does to multicast packets. */
 function pathFindings(
   { beacon, forMs, heard, left }: Listening,
   family: Family,
@@ -97,15 +97,15 @@ function pathFindings(
       check,
       level: 'note',
       about,
-      found: `nothing could be sent to ${group} for other doctors: ${beacon.failure}`,
+      found: `cannot send to ${group} for other doctors: ${beacon.failure}`,
     })
   } else if (beacon.sent > 0 && beacon.left === 0) {
     findings.push({
       check,
       level: 'warning',
       about,
-      found: `none of ${beacon.sent} packets to ${group} was seen to leave the interface`,
-      advice: 'Look at the output rules of this node (nft list ruleset, tc filter)',
+      found: `none of ${beacon.sent} packets to ${group} left the interface`,
+      advice: 'Check the output rules of this node (nft list ruleset, tc filter)',
     })
   }
   const oneWay = beacon.heard.filter(({ hearsUs, packets }) => !hearsUs && packets >= PATIENCE)
@@ -114,21 +114,21 @@ function pathFindings(
       check,
       level: 'warning',
       about,
-      found: `the doctor on ${from} is heard here and does not hear this one: ${group} passes one way only`,
+      found: `this doctor hears the one on ${from}, which does not hear this one: ${group} passes in one direction only`,
       advice:
-        'Look at the switches between them (IGMP or MLD snooping without a querier, filters), and at the input rules there',
+        'Check the switches between them (IGMP or MLD snooping without a querier, filters), and at the input rules there',
     })
   }
   const both = beacon.heard.filter(({ hearsUs }) => hearsUs).map(({ from }) => from)
   if (both.length > 0)
-    findings.push({ check, level: 'ok', about, found: `heard both ways: the doctor on ${both.join(', ')}` })
+    findings.push({ check, level: 'ok', about, found: `passes in both directions: doctor on ${both.join(', ')}` })
   const groupSources = [...new Set(heard.filter((one) => one.group).map(({ source }) => source))]
   if (groupSources.length > 0) {
-    const found = `advertisements to ${group} come in from ${groupSources.join(', ')}`
+    const found = `advertisements to ${group} arrive from ${groupSources.join(', ')}`
     findings.push({ check, level: 'ok', about, found })
   } else if (both.length === 0) {
     const silent =
-      left > 0 ? 'this node is Active, so the others are silent' : 'nobody is Active, or nothing comes through'
+      left > 0 ? 'this node is Active, so the others are silent' : 'no node is Active, or packets do not pass'
     const peers = wanted.flatMap((router) => router.peers)
     const whom = peers.length === 0 ? 'another node' : peers.join(', ')
     findings.push({
@@ -136,13 +136,16 @@ function pathFindings(
       level: 'note',
       about,
       found: `no other router was heard at ${group} in ${seconds} s: ${silent}`,
-      advice: `Run holdfast doctor on ${whom} at the same time: two doctors find out whether the group passes both ways`,
+      advice: `Run holdfast doctor on ${whom} at the same time: two doctors show whether multicast passes in both directions`,
     })
   }
   return findings
 }
 
-/** Each VRRP router of the LAN that was heard: whether it is of one of ours, and what collides. */
+/**
+ * Judges each VRRP router that was heard: whether it belongs to a router of the configuration, and whether they
+ * conflict.
+ */
 export function vridFindings(lan: LanState, routers: readonly PlannedRouter[]): readonly Finding[] {
   const here = routers.filter((router) => router.interface === lan.interface)
   return (['ipv4', 'ipv6'] as const).flatMap((family) => {
@@ -159,7 +162,7 @@ const sameSet = (one: readonly Address[], other: readonly Address[]): boolean =>
   one.length === other.length && one.every((address) => other.includes(address))
 
 const spoken = ({ addresses, intervalMs, mac, priority, source, version, vrid }: HeardRouter): string =>
-  `VRID ${vrid} is spoken by ${source} (${mac}): VRRPv${version}, priority ${priority}, every ${intervalMs} ms, for ${addresses.length === 0 ? 'no address' : addresses.join(', ')}`
+  `${source} (${mac}) advertises VRID ${vrid}: VRRPv${version}, priority ${priority}, every ${intervalMs} ms, for ${addresses.length === 0 ? 'no address' : addresses.join(', ')}`
 
 function heardFinding(heard: HeardRouter, mine: readonly PlannedRouter[], about: string): Finding {
   const router = mine.find((one) => one.vrid === heard.vrid)
@@ -172,11 +175,11 @@ function otherVrid(heard: HeardRouter, mine: readonly PlannedRouter[], about: st
   const check = 'vrid'
   const ours = mine.filter(({ held }) => held.some(({ address }) => addresses.includes(address)))
   if (ours.length > 0) {
-    const found = `${spoken(heard)}: these are addresses of "${ours.map(({ name }) => name).join('", "')}", which has another VRID`
-    return { check, level: 'error', about, found, advice: 'Give the routers of one address one VRID on all nodes' }
+    const found = `${spoken(heard)}: these addresses belong to "${ours.map(({ name }) => name).join('", "')}", which has another VRID`
+    return { check, level: 'error', about, found, advice: 'Use the same VRID for an address on all nodes' }
   }
   if (discard !== undefined) {
-    const found = `VRID ${vrid} of ${source}: everybody discards its packets (${discard})`
+    const found = `VRID ${vrid} of ${source}: every router discards its packets (${discard})`
     return { check, level: 'note', about, found }
   }
   return { check, level: mine.length === 0 ? 'note' : 'ok', about, found: spoken(heard) }
@@ -188,7 +191,7 @@ function sameVrid(heard: HeardRouter, router: PlannedRouter, about: string): Fin
   const named = `"${router.name}"`
   const listed = router.peers.includes(source)
   if (discard !== undefined && discard !== 'version') {
-    const found = `${source} (${heard.mac}) speaks for VRID ${vrid}, that of ${named}, and everybody discards it: ${discard}`
+    const found = `${source} (${heard.mac}) advertises VRID ${vrid}, that of ${named}, but every router discards it: ${discard}`
     return {
       check,
       level: 'error',
@@ -198,18 +201,18 @@ function sameVrid(heard: HeardRouter, router: PlannedRouter, about: string): Fin
     }
   }
   if (version !== router.version) {
-    const found = `${spoken(heard)}: ${named} is of version ${router.version}, and the two do not hear each other`
+    const found = `${spoken(heard)}: ${named} has version ${router.version}, so the two ignore each other`
     return { check, level: 'error', about, found, advice: `Set version: ${version}, or choose another VRID` }
   }
   const advertised = router.addresses
   if (!sameSet(addresses, advertised)) {
     const shared = addresses.some((address) => advertised.includes(address))
     const found = `${spoken(heard)}: ${named} has the same VRID for ${advertised.join(', ')}`
-    const advice = shared ? 'Write the same addresses on all nodes of the group' : 'Choose a VRID that nobody has'
+    const advice = shared ? 'Write the same addresses on all nodes of the group' : 'Choose an unused VRID'
     return { check, level: shared || listed ? 'warning' : 'error', about, found, advice }
   }
   if (heard.group !== router.multicast) {
-    const found = `${spoken(heard)}, by ${heard.group ? 'multicast' : 'unicast'}: ${named} is spoken to by ${router.multicast ? 'multicast' : 'unicast'}`
+    const found = `${spoken(heard)}, by ${heard.group ? 'multicast' : 'unicast'}: ${named} uses ${router.multicast ? 'multicast' : 'unicast'}`
     return { check, level: 'error', about, found, advice: 'Write the same transport on all nodes of the group' }
   }
   if (priority === 255 && router.priority === 255) {
@@ -217,20 +220,20 @@ function sameVrid(heard: HeardRouter, router: PlannedRouter, about: string): Fin
       check,
       level: 'error',
       about,
-      found: `${spoken(heard)}: ${named} has priority 255 as well, and both own the addresses`,
-      advice: 'Give 255 to the one that has the addresses',
+      found: `${spoken(heard)}: ${named} also has priority 255, but only one router can be the address owner`,
+      advice: 'Use 255 only on the node whose own addresses these are',
     }
   }
   if (intervalMs !== router.intervalMs) {
     const level = router.version === 2 ? 'error' : 'warning'
-    const found = `${spoken(heard)}: ${named} has ${router.intervalMs} ms here${router.version === 2 ? ', and version 2 discards what differs' : ''}`
+    const found = `${spoken(heard)}: ${named} has ${router.intervalMs} ms here${router.version === 2 ? ', and version 2 discards packets with another interval' : ''}`
     return { check, level, about, found, advice: 'Write the same interval on all nodes of the group' }
   }
   if (router.peers.length > 0 && !listed) {
-    const found = `${spoken(heard)}: it is of the group of ${named}, and not among its peers (${router.peers.join(', ')})`
-    return { check, level: 'warning', about, found, advice: 'List it, or find out who it is' }
+    const found = `${spoken(heard)}: it belongs to the group of ${named}, but is not a listed peer (${router.peers.join(', ')})`
+    return { check, level: 'warning', about, found, advice: 'List it under peers, or find out which host it is' }
   }
-  return { check, level: 'ok', about, found: `${spoken(heard)}: of the group of ${named}` }
+  return { check, level: 'ok', about, found: `${spoken(heard)}: a router of the group of ${named}` }
 }
 
 function quietVrids({ forMs, heard }: Listening, mine: readonly PlannedRouter[], about: string): readonly Finding[] {
@@ -240,11 +243,11 @@ function quietVrids({ forMs, heard }: Listening, mine: readonly PlannedRouter[],
       check: 'vrid',
       level: 'ok',
       about,
-      found: `VRID ${vrid} ("${name}") is spoken by nobody else, in 3 of its intervals and more`,
+      found: `VRID ${vrid} ("${name}"): no other router heard in at least 3 of its intervals`,
     }))
 }
 
-/** Silence shorter than three intervals says nothing. */
+/** Returns a note for routers that were not measured for three intervals, after which silence would mean something. */
 function missed({ forMs }: Listening, mine: readonly PlannedRouter[], about: string): readonly Finding[] {
   return mine
     .filter(({ intervalMs }) => forMs < 3 * intervalMs)

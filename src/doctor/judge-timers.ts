@@ -1,6 +1,6 @@
 /**
- * How late the timers are, what interval that allows, and whether the clocks can be believed. PURE. Refuses to know how
- * time was measured, and what else is wrong with the machine.
+ * Judges how late the timers are, which interval that allows, and whether the clocks are reliable. PURE. This file does
+ * not know how time was measured.
  */
 import type { Finding } from './finding.ts'
 import { asMillis, SAFETY, type Spread, smallestInterval, spreadOf } from './interval.ts'
@@ -13,20 +13,26 @@ import {
   type Timers,
 } from './measurement.ts'
 
-/** Ground rule 2: with more between two drains the kernel's receive stamps are not believed. */
+/**
+ * Largest change between wall clock and monotonic clock, in milliseconds, with which the kernel's receive times are
+ * used (ground rule 2).
+ */
 const STEP = 1
-/** Equal routers act one after the other in steps of this (docs/architecture.md, Stagger). */
+/** Milliseconds between the takeovers of equal routers (docs/architecture.md, Stagger). */
 const STAGGER = 3
-/** A default that should work on every machine: where it does not, that is news by itself. */
+/**
+ * Interval in milliseconds that should work on every machine. If it does not, doctor warns even without a
+ * configuration.
+ */
 const USUAL_INTERVAL = 1_000
 
 export type Recommendation = {
-  /** Milliseconds; null: no interval of the protocol is long enough. */
+  /** Milliseconds; `null` if no interval of the protocol is long enough. */
   readonly intervalMs: number | null
   readonly worstMs: number
   readonly samples: number
 }
-/** Null: could not be measured. */
+/** `null` if it could not be measured. */
 export type Recommendations = {
   readonly ordinary: Recommendation | null
   readonly realtime: Recommendation | null
@@ -66,22 +72,22 @@ function lateness(how: string, run: Timers['ordinary']): Finding {
   if (isUnmeasured(run))
     return { check: 'timers', level: 'warning', about: how, found: `not measured: ${run.unmeasured}` }
   if (run.lateness.length === 0) {
-    const found = 'no timer came at all while it was measured: the machine gives an ordinary process no processor'
-    return { check: 'timers', level: 'error', about: how, found, advice: 'Find out what keeps the processors busy' }
+    const found = 'no timer fired during the measurement: an ordinary process gets no CPU time'
+    return { check: 'timers', level: 'error', about: how, found, advice: 'Find out what keeps the CPUs busy' }
   }
   return { check: 'timers', level: 'ok', about: how, found: `late by ${words(spreadOf(run.lateness))}` }
 }
 
 const intervalWords = ({ intervalMs }: Recommendation): string =>
-  intervalMs === null ? 'none that VRRP has (40.95 s)' : `${intervalMs} ms`
+  intervalMs === null ? 'none, the limit of VRRP is 40.95 s' : `${intervalMs} ms`
 
-/** The recommendation with its reason, and what would lower it. */
+/** Returns the recommendation with its reason, and what would allow a shorter interval. */
 function smallest(
   { ordinary, realtime }: Recommendations,
   machine: MachineState,
   configured: boolean,
 ): readonly Finding[] {
-  // Where there is a configuration its own interval is what counts.
+  // With a configuration, its own interval is judged instead.
   const usual =
     configured || [ordinary, realtime].some((given) => given?.intervalMs != null && given.intervalMs <= USUAL_INTERVAL)
   const one = (how: string, given: Recommendation, other: Recommendation | null): Finding => {
@@ -110,14 +116,14 @@ function smallest(
 }
 
 function lowered({ mayRealtime, processors, stolenShare = 0, throttled = 0 }: MachineState): string {
-  if (throttled > 0) return 'A CPU limit of its cgroup stopped this process: without the limit timers come sooner'
+  if (throttled > 0) return 'A CPU limit of its cgroup stopped this process; without the limit timers are less late'
   if (stolenShare > 0.01)
-    return `The hypervisor ran others for ${(100 * stolenShare).toFixed(0)} % of the time: ask for reserved CPUs`
+    return `The hypervisor ran other machines for ${(100 * stolenShare).toFixed(0)} % of the time: ask for reserved CPUs`
   if (!mayRealtime) return 'Real-time priority lowers it: give the daemon CAP_SYS_NICE and start it with --realtime'
   return `Less load, or more than ${processors} CPUs, lowers it`
 }
 
-/** What the file asks for, against what the machine can do. */
+/** Compares the configured interval with what the machine allows. */
 function intervalOf(
   { intervalMs, name, version }: PlannedRouter,
   { ordinary, realtime }: Recommendations,
@@ -138,15 +144,15 @@ function intervalOf(
       ({ policy, vrrp }) => vrrp && (policy === 'SCHED_RR' || policy === 'SCHED_FIFO'),
     )
     const found = `${intervalMs} ms is safe with --realtime only (worst lateness ${ms(realtime.worstMs)}, without it ${ms(ordinary.worstMs)})`
-    if (runs) return [{ check: 'interval', level: 'ok', about, found: `${found}, and so the daemon here runs` }]
+    if (runs) return [{ check: 'interval', level: 'ok', about, found: `${found}, which the running daemon has` }]
     return [{ check: 'interval', level: 'warning', about, found, advice: 'Start the daemon with --realtime' }]
   }
   const best = realtime ?? ordinary
   const overdue = best.worstMs >= intervalMs
   const found = `${intervalMs} ms is ${times(intervalMs / best.worstMs)} the worst lateness (${ms(best.worstMs)}): ${
     overdue
-      ? 'one lost advertisement beside it, and a Backup takes over from a living Active'
-      : `${SAFETY} times is what a busier hour asks for`
+      ? 'with one lost advertisement, a Backup takes over from a healthy Active'
+      : `${SAFETY} times are needed for busier hours`
   }`
   const advice = `Set advertisementInterval to ${intervalWords(best)} or more on all its routers${
     best === realtime ? ' and use --realtime' : `; ${lowered(machine).replace(/^./, (first) => first.toLowerCase())}`
@@ -157,14 +163,17 @@ function intervalOf(
 const times = (share: number): string =>
   `${Number.isFinite(share) ? share.toFixed(share < 10 ? 1 : 0) : 'far more than 100'} x`
 
-/** Where equals are kept apart by 3 ms, timers that are later than that let two of them act together. */
+/**
+ * Judges whether timers are too late for the 3 ms that keep equal routers apart. If so, two of them may become Active
+ * together.
+ */
 function staggerOf(routers: readonly PlannedRouter[], { ordinary, realtime }: Timers): readonly Finding[] {
   if (!routers.some(({ peers }) => peers.length > 1)) return []
   const run = isRun(realtime) && isRealtime(realtime) ? realtime : ordinary
   if (isUnmeasured(run)) return []
   const { p99 } = spreadOf(run.lateness)
   if (p99 <= STAGGER) return []
-  const found = `one timer in a hundred is more than ${ms(p99)} late, and equal priorities are kept apart by ${STAGGER} ms: two may take over together, and one steps down again`
+  const found = `1 % of the timers are more than ${ms(p99)} late, but only ${STAGGER} ms separate routers of equal priority: two may take over together, and one then steps down`
   return [
     {
       check: 'timers',
@@ -182,7 +191,7 @@ function realtimeOf(run: Timers['realtime'], { mayRealtime }: MachineState): Fin
     return { check: 'realtime', level: 'ok', found: `--realtime gets ${run.policy}, priority ${run.priority}` }
   }
   const found = `--realtime gets ${run.policy}: ${mayRealtime ? 'the kernel refuses it here' : 'CAP_SYS_NICE is missing, and RLIMIT_RTPRIO allows none'}`
-  const advice = 'Below 100 ms add CAP_SYS_NICE (docs/privileges.md); above it the daemon does without'
+  const advice = 'Below 100 ms add CAP_SYS_NICE (docs/privileges.md); above 100 ms the daemon does not need it'
   return { check: 'realtime', level: 'note', found, advice }
 }
 
@@ -197,7 +206,7 @@ function clockOf({ ordinary, realtime }: Timers): readonly Finding[] {
       {
         check: 'clock',
         level: 'ok',
-        found: `CLOCK_REALTIME went along with CLOCK_MONOTONIC (${drift.toFixed(3)} ms in all)`,
+        found: `CLOCK_REALTIME and CLOCK_MONOTONIC advanced together (difference ${drift.toFixed(3)} ms)`,
       },
     ]
   }
@@ -206,7 +215,7 @@ function clockOf({ ordinary, realtime }: Timers): readonly Finding[] {
     {
       check: 'clock',
       level: 'warning',
-      found: `the wall clock was stepped ${steps.length === 1 ? 'once' : `${steps.length} times`}, by ${ms(Math.abs(largest))} ${largest < 0 ? 'back' : 'forward'} at most: elections go by CLOCK_MONOTONIC and do not notice, but around a step the kernel's receive times are not used`,
+      found: `the wall clock was stepped ${steps.length === 1 ? 'once' : `${steps.length} times`}, by ${ms(Math.abs(largest))} ${largest < 0 ? 'back' : 'forward'} at most: elections use CLOCK_MONOTONIC and are not affected, but around a step the kernel's receive times are not used`,
       advice: 'Let one time service slew the clock (chrony without makestep after the start)',
     },
   ]

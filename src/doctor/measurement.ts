@@ -1,7 +1,7 @@
 /**
- * What was measured, as plain values: the only thing that the judgements beside this file look at. Decided here: its
- * shape, which `--json` passes on under `measured` (docs/doctor.md). Refuses to know how any of it was found out, and what
- * it means.
+ * Measurements as plain values, which are the only input of the judges in this folder. Decided here: their shape, which
+ * `--json` prints under `measured` (docs/doctor.md). This file does not know how the values are measured, or what they
+ * mean.
  */
 
 import type { DiscardReason } from '../vrrp/advertisement.ts'
@@ -9,7 +9,7 @@ import type { Address, Family } from '../wire/address.ts'
 import type { Mac } from '../wire/mac.ts'
 import type { ManagerState } from './manager-state.ts'
 
-/** A virtual router of the configuration on this node, as far as a doctor needs to know it. */
+/** A virtual router of the configuration on this node, with the values that the judges need. */
 export type PlannedRouter = {
   readonly name: string
   readonly vrid: number
@@ -17,34 +17,34 @@ export type PlannedRouter = {
   readonly version: 2 | 3
   readonly priority: number
   readonly intervalMs: number
-  /** Undefined: the configuration's choice found none. */
+  /** `undefined` if no interface fits the configuration. */
   readonly interface: string | undefined
-  /** Why it cannot follow the address that it is to follow. */
+  /** Reason why the router cannot follow its address. */
   readonly cannotFollow?: string | undefined
   readonly source: Address | undefined
-  /** Those of its packets. */
+  /** Addresses in its advertisements. */
   readonly addresses: readonly Address[]
-  /** All that it installs. */
+  /** All addresses that the router installs. */
   readonly held: readonly HeldAddress[]
-  /** Priority 255, and the addresses are the node's own. */
+  /** Whether the router has priority 255 and the addresses are the node's own. */
   readonly owner: boolean
   readonly multicast: boolean
   readonly peers: readonly Address[]
-  /** Of its advertisement, with the IP header. */
+  /** Size of its advertisement with the IP header. */
   readonly datagramOctets: number
 }
 export type HeldAddress = { readonly address: Address; readonly interface: string | undefined }
 
-/** Milliseconds of one run of the timer that the engine uses. */
+/** Times of one run of the engine's timer, in milliseconds. */
 export type TimerRun = {
-  /** As the kernel calls it. */
+  /** Scheduling policy, by the kernel's name. */
   readonly policy: string
-  /** Of a real-time policy; 0 otherwise. */
+  /** Priority of a real-time policy, otherwise 0. */
   readonly priority: number
   readonly everyMs: number
-  /** How late each deadline was noticed. */
+  /** Lateness of each deadline. */
   readonly lateness: readonly number[]
-  /** CLOCK_REALTIME minus CLOCK_MONOTONIC, at each. */
+  /** CLOCK_REALTIME minus CLOCK_MONOTONIC at each deadline. */
   readonly offsets: readonly number[]
 }
 export type Timers = {
@@ -56,44 +56,44 @@ export type Unmeasured = { readonly unmeasured: string }
 export type MachineState = {
   readonly kernel: string
   readonly processors: number
-  /** Names; of the running daemon, or of this command where no daemon runs. */
+  /** Names of missing capabilities: of the running daemon, or of this command if no daemon runs. */
   readonly missingCapabilities: readonly string[]
-  /** Process id of the daemon that answers at the control socket; `undefined`: none answers. */
+  /** Process id of the daemon at the control socket. `undefined` if none answers. */
   readonly daemon: number | undefined
-  /** User that runs this command. */
+  /** User id of this command. */
   readonly user: number
-  /** Real-time priority may be had: capability or limit. */
+  /** Whether real-time priority is possible, by capability or limit. */
   readonly mayRealtime: boolean
-  /** Bytes; undefined: not known. */
+  /** Octets. `undefined` if unknown. */
   readonly receiveBufferLimit: number | undefined
-  /** The engine asks for so many, past the limit where it has CAP_NET_ADMIN. */
+  /** Octets that the engine requests. With CAP_NET_ADMIN it exceeds the limit. */
   readonly receiveBufferWanted: number
   readonly clockSource: string | undefined
-  /** Of the run: share of time in which the hypervisor ran somebody else. */
+  /** Share of the measured time in which the hypervisor ran other machines. */
   readonly stolenShare: number | undefined
-  /** Times that the cgroup was stopped for its CPU quota, during the run. */
+  /** Times that the CPU quota stopped the cgroup during the measurement. */
   readonly throttled: number | undefined
-  /** PSI cpu some, ms of the run in which somebody waited for a processor. */
+  /** Milliseconds of the measurement in which a process waited for a CPU (PSI `cpu some`). */
   readonly pressureMs: number | undefined
   readonly durationMs: number
-  /** Nanoseconds that are added to CLOCK_MONOTONIC in this time namespace; 0: it is that of the machine. */
+  /** Nanoseconds added to CLOCK_MONOTONIC in this time namespace. 0 in the time namespace of the machine. */
   readonly monotonicOffset: number
-  /** Children get another time namespace than we have. */
+  /** Whether children of this process get another time namespace. */
   readonly timeNamespaceChanges: boolean
-  /** What the kernel does not have, in words. */
+  /** Missing kernel features, as text. */
   readonly missingFeatures: readonly string[]
   readonly ipForward: boolean | undefined
   readonly processes: readonly NeighbourProcess[]
-  /** Sockets for VRRP whose process cannot be seen. */
+  /** Number of VRRP sockets whose process cannot be seen. */
   readonly unseenVrrpSockets: number
 }
 
 export type NeighbourProcess = {
   readonly pid: number
   readonly name: string
-  /** It has a socket for VRRP in this network namespace. */
+  /** Whether it has a socket for VRRP in this network namespace. */
   readonly vrrp: boolean
-  /** SCHED_OTHER, SCHED_RR, …; of those with such a socket. */
+  /** SCHED_OTHER, SCHED_RR, …; only of processes with such a socket. */
   readonly policy?: string
 }
 
@@ -103,39 +103,41 @@ export type LanState = {
   readonly mtu: number
   readonly up: boolean
   readonly carrier: boolean
-  /** What it is a port of. */
+  /** Kind of device whose port this interface is. */
   readonly portOf: string | undefined
   readonly own: readonly OwnAddress[]
   readonly settings: LanSettings
   readonly manager: LanManager
   readonly listening: Readonly<Record<Family, Listening | Unmeasured>>
-  /** Answers to our questions, and claims that came unasked, of others; each address and MAC once. */
+  /** Answers and unsolicited claims of other hosts; each pair of address and MAC once. */
   readonly claims: readonly { readonly address: Address; readonly mac: Mac }[]
-  /** Of what was asked for: how often. */
+  /** Number of questions for each address. */
   readonly asked: readonly { readonly address: Address; readonly times: number }[]
-  /** IPv4. */
+  /** IPv4 only. */
   readonly routes: readonly WayBack[]
 }
 
-/** From this node to a peer, or to somebody who was heard. */
+/** Route from this node to a peer or to a router that was heard. */
 export type WayBack = {
   readonly address: Address
-  /** By the main table; undefined: it has no route. */
+  /** Interface by the main table. `undefined` without a route. */
   readonly interface: string | undefined
-  /** What the kernel says about a packet of theirs that comes in here; undefined: it did not say. */
+  /**
+   * Whether the kernel would refuse a packet of that host on this interface. `undefined` if the kernel did not answer.
+   */
   readonly refused: boolean | undefined
 }
 
 export type OwnAddress = {
   readonly address: Address
   readonly prefixLength: number
-  /** Duplicate address detection has found another. */
+  /** Whether duplicate address detection has found another host. */
   readonly dadFailed: boolean
-  /** IPv6: preferred lifetime 0. */
+  /** IPv6 only: the preferred lifetime is 0. */
   readonly deprecated: boolean
 }
 
-/** Undefined: could not be read. */
+/** Kernel settings. `undefined` if a setting could not be read. */
 export type LanSettings = {
   readonly rpFilter: number | undefined
   readonly arpIgnore: number | undefined
@@ -144,22 +146,25 @@ export type LanSettings = {
 }
 
 export type LanManager = {
-  /** Undefined: it does not run, or is not to be seen from here. */
+  /** `undefined` if it does not run or cannot be seen. */
   readonly networkManager: ManagerState | undefined
   readonly networkd: ManagerState | undefined
 }
 
 export type Listening = {
   readonly forMs: number
-  /** On the wire, before any filter of this node; never our own. */
+  /** Routers that were heard on the wire, before any filter of this node. Never this node itself. */
   readonly heard: readonly HeardRouter[]
-  /** VRRP packets of this node that were seen to leave. */
+  /** Number of VRRP packets of this node that left the interface. */
   readonly left: number
-  /** In words, why the output rules of this node refuse a VRRP packet; it was one that no wire ever saw. */
+  /** Reason why the packet filter blocks outgoing VRRP packets. A test packet shows it that never reaches a wire. */
   readonly refused: string | undefined
-  /** They let that packet pass, or the daemon's; false: not tried, or refused. */
+  /** Whether the test packet or a packet of the daemon passed the output rules. False if not tried, or refused. */
   readonly passedOutput: boolean
-  /** That packet came back through the input rules of this node; undefined: not tried, a daemon would have heard it. */
+  /**
+   * Whether the test packet came back through the input rules. `undefined` if not tried, because a running daemon would
+   * receive it.
+   */
   readonly looped: boolean | undefined
   readonly beacon: Beacon
 }
@@ -174,16 +179,16 @@ export type HeardRouter = {
   readonly addresses: readonly Address[]
   readonly group: boolean
   readonly packets: number
-  /** Of them, given to a socket of ours: the others were dropped on this node. */
+  /** Number of these packets that reached a socket. The other ones were dropped on this node. */
   readonly delivered: number
-  /** Why everybody discards it. */
+  /** Reason why every router discards the packets. */
   readonly discard: DiscardReason | undefined
 }
 
-/** What doctors say to each other: UDP to VRRP's group. */
+/** Messages between doctors: UDP to the VRRP group. */
 export type Beacon = {
   readonly sent: number
-  /** Of them, seen to leave the interface. */
+  /** Number of these that left the interface. */
   readonly left: number
   readonly failure: string | undefined
   readonly heard: readonly { readonly from: Address; readonly packets: number; readonly hearsUs: boolean }[]
@@ -197,7 +202,10 @@ export type Measured = {
   readonly routers: readonly PlannedRouter[]
 }
 
-/** Strict reverse path filtering drops what they send. Where the kernel did not say, the main table has to do. */
+/**
+ * Returns whether strict reverse path filtering drops packets of that host. If the kernel did not answer, the main
+ * table decides.
+ */
 export const leadsElsewhere = ({ interface: by, refused }: WayBack, on: string): boolean => refused ?? by !== on
 
 export const isUnmeasured = (one: object): one is Unmeasured => 'unmeasured' in one

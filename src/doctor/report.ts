@@ -1,6 +1,7 @@
 /**
- * A diagnosis as a text for people and as the value behind `--json`. Decided here: one line a finding, the worst first, the advice
- * indented below it, what is ok only if it is asked for, and the shape that programs may rely on (version 1: keys are added, never changed; docs/doctor.md). PURE.
+ * The report of `holdfast doctor`, as text and as the value of `--json`. Decided here: one line for each finding, the
+ * worst first, with the advice indented below it. Findings that are ok are printed on request only. Programs rely on
+ * the value (version 1: keys are added, never changed; docs/doctor.md). PURE.
  */
 import { countOf, type Finding, type Level, worst } from './finding.ts'
 import { spreadOf } from './interval.ts'
@@ -38,7 +39,7 @@ export function doctorReport(measured: Measured, findings: readonly Finding[], a
   }
 }
 
-/** Thousands of samples are nobody's reading. */
+/** Returns percentiles in place of thousands of samples. */
 function summary({ ordinary, realtime }: Measured['timers']): Readonly<Record<string, unknown>> {
   const of = (run: TimerRun | Unmeasured) => {
     if (isUnmeasured(run)) return run
@@ -52,7 +53,7 @@ const WIDTH = Math.max(...(['ok', 'note', 'warning', 'error'] satisfies Level[])
 
 const WORST_FIRST: readonly Level[] = ['error', 'warning', 'note', 'ok']
 
-/** `verbose`: with the findings that are ok. */
+/** Returns the text. `verbose`: also findings that are ok. */
 export function formatReport(report: DoctorReport, verbose = false): string {
   const { count, durationMs, findings, holdfast, host, interval } = report
   const head = `holdfast ${holdfast} doctor on ${host}, measured for ${(durationMs / 1000).toFixed(1)} s`

@@ -1,12 +1,13 @@
 /**
- * /proc/net/route as a question: by which interface would this node send to an IPv4 address? The main table only, so it
- * explains to people what strict reverse path filtering (RFC 3704 §2.2) does; what it does says the kernel. PURE.
+ * Reads /proc/net/route: by which interface would this node send to an IPv4 address? Only the main table is used, so
+ * the result explains strict reverse path filtering (RFC 3704 §2.2) but does not decide about it. The kernel decides.
+ * PURE.
  */
 import { type Address, addressBytes } from '../wire/address.ts'
 
 type Route = { readonly interface: string; readonly network: number; readonly mask: number; readonly metric: number }
 
-/** Host order of a little endian machine, as the kernel prints it. */
+/** Parses a field of the table. The kernel prints it in the byte order of a little-endian machine. */
 const hex = (text: string | undefined): number => {
   const value = Number.parseInt(text ?? '', 16) >>> 0
   return ((value & 0xff) << 24) | ((value & 0xff00) << 8) | ((value >>> 8) & 0xff00) | (value >>> 24)

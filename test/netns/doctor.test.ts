@@ -99,10 +99,10 @@ describeNetns('holdfast doctor', () => {
     for (const { code, report } of [beside, alone]) expect(code, report.worst).toBe(STATUS[report.worst])
     expect(beside.report.version).toBe(1)
     const said = lines(alone.report).join('\n')
-    expect(said).toContain('ok multicast eth0, IPv4: heard both ways: the doctor on 10.77.0.11')
-    expect(said).toContain(`${LAB_VIP} is answered for by`)
+    expect(said).toContain('ok multicast eth0, IPv4: passes in both directions: doctor on 10.77.0.11')
+    expect(said).toContain(`answers for ${LAB_VIP}`)
     expect(said).toMatch(/10\.77\.0\.11, Active of VRID 51 with priority 200/)
-    expect(lines(beside.report).join('\n')).toContain(`${LAB_VIP} is on this node, and nobody else answers for it`)
+    expect(lines(beside.report).join('\n')).toContain(`${LAB_VIP} is on this node, and no other host answers for it`)
 
     // What --realtime got is in its log, its status, and seen by the doctor.
     expect(lines(beside.report).join('\n')).toMatch(/ok processes undefined: holdfast \(pid \d+\) runs here, SCHED_RR/)
@@ -163,18 +163,20 @@ describeNetns('holdfast doctor', () => {
         .join('\n')
     expect
       .soft(found('vrid'))
-      .toMatch(/error .*VRID 51 is spoken by 10\.77\.0\.13 .*for 10\.77\.0\.150.*has the same VRID for 10\.77\.0\.100/)
+      .toMatch(/error .*10\.77\.0\.13 .*advertises VRID 51: .*for 10\.77\.0\.150.*has the same VRID for 10\.77\.0\.100/)
     expect
       .soft(found('virtual-address'))
-      .toMatch(/error vip: 10\.77\.0\.100 is answered for by .*and no router|error .*10\.77\.0\.100 is answered for by/)
-    expect.soft(found('primary-address')).toMatch(/error .*10\.77\.0\.12 is this node's, and .* has it as well/)
+      .toMatch(/error vip: .* answers for 10\.77\.0\.100, but no router|error .*\d hosts answer for 10\.77\.0\.100/)
+    expect
+      .soft(found('primary-address'))
+      .toMatch(/error .*10\.77\.0\.12 belongs to this node, but .* also answers for it/)
     expect.soft(found('mtu')).toMatch(/warning .*the MTU is 1000/)
     expect.soft(found('reverse-path')).toMatch(/error .*10\.77\.0\.11 \(by away\)/)
     expect.soft(found('arp-settings')).toMatch(/error .*arp_ignore is 8/)
-    expect.soft(found('packet-filter')).toMatch(/error .*refuses VRRP packets on their way out/)
+    expect.soft(found('packet-filter')).toMatch(/error .*blocks outgoing VRRP packets/)
     expect
       .soft(found('packet-filter'))
-      .toMatch(/error .*advertisements of 10\.77\.0\.13 came in, and this node dropped them: a packet filter/)
+      .toMatch(/error .*advertisements of 10\.77\.0\.13 arrived, but this node dropped them: a packet filter/)
     expect.soft(report.worst).toBe('error')
     expect(code).toBe(3)
   })

@@ -97,8 +97,8 @@ export class LanExamination {
   }
 
   /**
-   * Returns the source address. A virtual address may move away. IPv6 routers send from the link-local address (RFC
-   * 9568 §5.1.2.1).
+   * Returns the source address. A virtual address may move away. IPv6 routers send from the link-local address
+   * (RFC 9568 §5.1.2.1).
    */
   #sourceOf(family: Family): Address | undefined {
     const here = this.#own.filter(({ address, tentative }) => familyOf(address) === family && !tentative)

@@ -59,7 +59,7 @@ describe('the interface', () => {
     [
       'a rule of policy routing, strict',
       { settings: { ...LAN.settings, rpFilter: 1 }, routes: [{ address: PEER, interface: 'eth0', refused: true }] },
-      /^error reverse-path \(eth0\): .*192\.0\.2\.2 \(policy routing: ip rule.*mend the route or the rule/,
+      /^error reverse-path \(eth0\): .*192\.0\.2\.2 \(policy routing: ip rule.*correct the route or the rule/,
     ],
     [
       'arp_ignore 8',
@@ -102,7 +102,7 @@ describe('the interface', () => {
 
   test('an advertisement that does not fit is an error, an MTU it fits in is none', () => {
     expect(complaints(measuredWith({ router: { datagramOctets: 1501 } }))).toEqual([
-      expect.stringMatching(/^error mtu \(eth0\): the MTU is 1500, and an advertisement of "api" has 1501 octets/),
+      expect.stringMatching(/^error mtu \(eth0\): the MTU is 1500, but an advertisement of "api" has 1501 octets/),
     ])
     expect(complaints(measuredWith({ router: { datagramOctets: 1500 } }))).toEqual([])
   })
@@ -122,7 +122,7 @@ describe('the interface', () => {
       expect.stringMatching(/^error interface \(api\): \/run\/ip: it does not exist/),
     ])
     expect(complaints(measuredWith({ router: { cannotFollow } }), 'interface')).toEqual([
-      expect.stringMatching(/^warning interface \(api\): \/run\/ip: it does not exist.*judged on "eth0"/),
+      expect.stringMatching(/^warning interface \(api\): \/run\/ip: it does not exist.*checked on "eth0"/),
     ])
   })
 
@@ -180,14 +180,16 @@ describe('packet filters of this node', () => {
 
   test('out: refused', () => {
     expect(filter({ refused: 'Cannot send to 224.0.0.18: refused by a packet filter' })).toEqual([
-      expect.stringMatching(/^error packet-filter \(eth0, IPv4\): this node refuses VRRP .*output rules/),
+      expect.stringMatching(
+        /^error packet-filter \(eth0, IPv4\): the packet filter of this node blocks outgoing VRRP .*output rules/,
+      ),
     ])
   })
 
   test('in: came on the wire and to no socket', () => {
     const heard = [{ ...HEARD, delivered: 0 }]
     expect(filter({ heard })).toEqual([
-      expect.stringMatching(/^error .*5 advertisements of 192\.0\.2\.2 came in.*: a packet filter/),
+      expect.stringMatching(/^error .*5 advertisements of 192\.0\.2\.2 arrived.*: a packet filter/),
     ])
     // One alone may have been under way.
     expect(filter({ heard: [{ ...HEARD, delivered: 0, packets: 1 }] })).toEqual([])
@@ -199,7 +201,7 @@ describe('packet filters of this node', () => {
   })
 
   test('in: a packet to ourselves that does not come back', () => {
-    expect(filter({ looped: false })).toEqual([expect.stringMatching(/^warning .*did not come in again/)])
+    expect(filter({ looped: false })).toEqual([expect.stringMatching(/^warning .*did not arrive/)])
     expect(filter({ looped: undefined })).toEqual([])
     expect(filter({ looped: undefined, ...heardNobody })).toEqual([
       expect.stringMatching(/^note .*not tested while the daemon runs: .* lets VRRP packets in$/),
@@ -220,13 +222,15 @@ describe('multicast', () => {
     expect(multicast({})).toEqual([])
     const both = { ...beacon, heard: [{ from: PEER, packets: 5, hearsUs: true }] }
     expect(multicast({ ...heardNobody, beacon: both })).toEqual([])
-    expect(allTold(measuredWith({ listening: { beacon: both } }))).toContain('heard both ways: the doctor on 192.0.2.2')
+    expect(allTold(measuredWith({ listening: { beacon: both } }))).toContain(
+      'passes in both directions: doctor on 192.0.2.2',
+    )
   })
 
   test('silence proves nothing: a note, that says what would', () => {
     expect(multicast(heardNobody)).toEqual([
       expect.stringMatching(
-        /^note .*nobody is Active, or nothing comes through -> Run holdfast doctor on 192\.0\.2\.2 at the same time/,
+        /^note .*no node is Active, or packets do not pass -> Run holdfast doctor on 192\.0\.2\.2 at the same time/,
       ),
     ])
     expect(multicast({ ...heardNobody, left: 5 })).toEqual([
@@ -238,7 +242,7 @@ describe('multicast', () => {
   test('one way only, none left, not to be sent', () => {
     const one = { ...beacon, heard: [{ from: PEER, packets: 3, hearsUs: false }] }
     expect(multicast({ beacon: one })).toEqual([
-      expect.stringMatching(/^warning .*doctor on 192\.0\.2\.2 is heard here and does not hear this one/),
+      expect.stringMatching(/^warning .*this doctor hears the one on 192\.0\.2\.2, which does not hear this one/),
     ])
     expect(multicast({ beacon: { ...one, heard: [{ from: PEER, packets: 2, hearsUs: false }] } })).toEqual([])
     expect(multicast({ beacon: { ...beacon, left: 0 } })).toEqual([
@@ -265,18 +269,18 @@ describe('VRIDs', () => {
       'other addresses: another group',
       { source: OTHER, addresses: [address('192.0.2.77')] },
       {},
-      /^error .*"api" has the same VRID.*Choose a VRID/,
+      /^error .*"api" has the same VRID.*Choose an unused VRID/,
     ],
     ['some of the addresses', { addresses: [VIP, address('192.0.2.77')] }, {}, /^warning .*Write the same addresses/],
-    ['another version', { version: 2 }, {}, /^error .*do not hear each other/],
+    ['another version', { version: 2 }, {}, /^error .*the two ignore each other/],
     ['another interval', { intervalMs: 3_000 }, {}, /^warning .*has 1000 ms here/],
     ['another interval, version 2', { version: 2, intervalMs: 3_000 }, { version: 2 }, /^error .*version 2 discards/],
-    ['by unicast', { group: false }, {}, /^error .*by unicast: "api" is spoken to by multicast/],
-    ['two owners', { priority: 255 }, { priority: 255 }, /^error .*priority 255 as well/],
-    ['not among the peers', { source: OTHER }, {}, /^warning .*not among its peers/],
-    ['broken packets', { discard: 'checksum' }, {}, /^error .*everybody discards it: checksum/],
-    ['our address under another VRID', { vrid: 7 }, {}, /^error .*addresses of "api", which has another VRID/],
-    ['broken packets of another', { vrid: 7, discard: 'ttl', addresses: [] }, {}, /^note .*everybody discards/],
+    ['by unicast', { group: false }, {}, /^error .*by unicast: "api" uses multicast/],
+    ['two owners', { priority: 255 }, { priority: 255 }, /^error .*also has priority 255/],
+    ['not among the peers', { source: OTHER }, {}, /^warning .*is not a listed peer/],
+    ['broken packets', { discard: 'checksum' }, {}, /^error .*every router discards it: checksum/],
+    ['our address under another VRID', { vrid: 7 }, {}, /^error .*addresses belong to "api", which has another VRID/],
+    ['broken packets of another', { vrid: 7, discard: 'ttl', addresses: [] }, {}, /^note .*every router discards/],
   ] as const)('%s', (_, heard, router, wanted) => {
     expect(vrid(heard, router)).toEqual([expect.stringMatching(wanted)])
   })
@@ -285,19 +289,19 @@ describe('VRIDs', () => {
     expect(vrid({})).toEqual([])
     expect(vrid({ vrid: 7, addresses: [address('192.0.2.77')] })).toEqual([])
     expect(vrid({ source: OTHER }, { peers: [] })).toEqual([])
-    expect(allTold(MEASURED)).toContain('VRID 51 is spoken by 192.0.2.2')
+    expect(allTold(MEASURED)).toContain('192.0.2.2 (02:00:00:00:00:02) advertises VRID 51')
   })
 
   test('without a configuration each is a note', () => {
     expect(complaints({ ...MEASURED, routers: [] }, 'vrid')).toEqual([
-      expect.stringMatching(/^note .*VRID 51 is spoken by 192\.0\.2\.2/),
+      expect.stringMatching(/^note .*192\.0\.2\.2 \(.*\) advertises VRID 51/),
     ])
   })
 
   test('nobody else: said when it was listened for long enough', () => {
     const quiet = measuredWith({ listening: heardNobody })
     expect(complaints(quiet, 'vrid')).toEqual([])
-    expect(allTold(quiet)).toContain('VRID 51 ("api") is spoken by nobody else')
+    expect(allTold(quiet)).toContain('VRID 51 ("api"): no other router heard')
     expect(complaints(measuredWith({ router: { intervalMs: 2_000 }, heard: { intervalMs: 2_000 } }), 'vrid')).toEqual([
       expect.stringMatching(/^note .*less than 3 intervals of "api" -> --duration 7s/),
     ])
@@ -313,24 +317,24 @@ describe('addresses', () => {
   test('answered for by the Active: fine, and it is said who', () => {
     expect(addresses({})).toEqual([])
     expect(allTold(MEASURED)).toContain(
-      '192.0.2.100 is answered for by 02:00:00:00:00:02 (192.0.2.2, Active of VRID 51 with priority 200)',
+      '02:00:00:00:00:02 (192.0.2.2, Active of VRID 51 with priority 200) answers for 192.0.2.100',
     )
   })
 
-  test('answered for by a stranger', () => {
+  test('an unknown host answers', () => {
     expect(addresses({ claims: [claim(VIP, STRANGER_MAC)] })).toEqual([
-      expect.stringMatching(/^error .*02:00:00:00:00:99 \(a stranger\)/),
+      expect.stringMatching(/^error .*02:00:00:00:00:99 \(an unknown host\)/),
     ])
   })
 
   test('answered for by a peer that is not heard: the state before two owners', () => {
     const deaf = measuredWith({ listening: heardNobody })
     expect(complaints(deaf, 'virtual-address')).toEqual([
-      expect.stringMatching(/^error .*the peer 192\.0\.2\.2\), whose advertisements do not come here.*multicast/),
+      expect.stringMatching(/^error .*the peer 192\.0\.2\.2\) .*its advertisements do not arrive.*multicast/),
     ])
     const soon = measuredWith({ listening: heardNobody, router: { intervalMs: 2_000 } })
     expect(complaints(soon, 'virtual-address')).toEqual([
-      expect.stringMatching(/^note .*none of whose advertisements came in the time/),
+      expect.stringMatching(/^note .*no advertisement of it was heard, but less than 3 intervals/),
     ])
     const unicast = measuredWith({ listening: heardNobody, router: { multicast: false } })
     expect(complaints(unicast, 'virtual-address')).toEqual([expect.stringMatching(/List this node among the peers/)])
@@ -339,18 +343,18 @@ describe('addresses', () => {
   test('on this node: alone, or beside another', () => {
     const alone = measuredWith({ lan: { own: here, claims: [peerIsThere] } })
     expect(complaints(alone, 'virtual-address')).toEqual([])
-    expect(allTold(alone)).toContain('192.0.2.100 is on this node, and nobody else answers')
+    expect(allTold(alone)).toContain('192.0.2.100 is on this node, and no other host answers')
     expect(addresses({ own: here })).toEqual([
-      expect.stringMatching(/^error .*is on this node, and .* answers for it as well -> Two owners/),
+      expect.stringMatching(/^error .*is on this node, but .* also answers for it -> Two holders/),
     ])
   })
 
   test('by two hosts; by nobody although one advertises; by nobody at all; the virtual MAC', () => {
     expect(addresses({ claims: [claim(VIP, PEER_MAC), claim(VIP, STRANGER_MAC)] })).toEqual([
-      expect.stringMatching(/^error .*by 2 hosts/),
+      expect.stringMatching(/^error .*: 2 hosts answer for/),
     ])
     expect(addresses({ claims: [] })).toEqual([
-      expect.stringMatching(/^warning .*192\.0\.2\.2 advertises for it, and nobody answers/),
+      expect.stringMatching(/^warning .*192\.0\.2\.2 advertises 192\.0\.2\.100, but no host answers/),
     ])
     expect(
       complaints(
@@ -371,7 +375,7 @@ describe('addresses', () => {
   test('an address of this node that somebody has as well, and one that DAD refused', () => {
     const twice = measuredWith({ lan: { claims: [...LAN.claims, claim(SELF, STRANGER_MAC)] } })
     expect(complaints(twice, 'primary-address')).toEqual([
-      expect.stringMatching(/^error .*192\.0\.2\.1 is this node's, and 02:00:00:00:00:99 has it/),
+      expect.stringMatching(/^error .*192\.0\.2\.1 belongs to this node, but 02:00:00:00:00:99 also answers for it/),
     ])
     const failed = measuredWith({ lan: { own: [...LAN.own, { ...own6, dadFailed: true }] } })
     expect(complaints(failed, 'primary-address')).toEqual([
