@@ -1,7 +1,7 @@
 /**
- * The second stage of a daemon: the engine and the parts around it, made of what start.ts has judged. No router runs when
- * this returns. Each part is made before the parts that need it; where two need each other, the first one learns of the
- * second by a call that says so (`attach`, `through`, `onApplied`).
+ * The second stage of a daemon: makes the engine and the parts around it, from what start.ts has checked. No router
+ * runs when this returns. Each part is made before the parts that need it. If two parts need each other, the first one
+ * gets the second by a later call (`attach`, `through`, `onApplied`).
  */
 import type { Socket } from 'node:net'
 import { LedgerFile } from '../daemon/addresses/ledger-file.ts'
@@ -23,15 +23,15 @@ import { ServiceManager } from './service-manager.ts'
 import type { Start, StartOrder } from './start.ts'
 import type { Workers } from './worker-thread.ts'
 
-/** Milliseconds between two looks at the worker where no guardian wakes the engine. */
+/** Milliseconds between two checks of the worker if no guardian wakes the engine. */
 const WORKER_LOOK = 2_000
 
-/** A daemon, with everything that is needed to run it and to end it. */
+/** A daemon with everything that is needed to run and stop it. */
 export type EngineProcess = Pick<StartOrder, 'file' | 'recorder' | 'tapes' | 'guardian' | 'journal'> &
   Pick<Start, 'config' | 'lock'> &
   Pick<Workers, 'worker' | 'webhook'> & {
     readonly daemon: Daemon
-    /** Every order that changes the engine goes through here, so that a recording has it. */
+    /** Every order that changes the engine is given here, so that a recording contains it. */
     readonly orders: EngineOrders
     readonly live: LiveConfiguration
     readonly departure: Departure
@@ -41,7 +41,7 @@ export type EngineProcess = Pick<StartOrder, 'file' | 'recorder' | 'tapes' | 'gu
     /** Reloads for a signal or a command. Never rejects. */
     readonly reload: (trigger: string) => Promise<ReloadAnswer>
     readonly peerOf: (socket: Socket) => ControlPeer | undefined
-    /** `undefined`: there is no guardian. */
+    /** `undefined` without a guardian. */
     readonly guardianPid: number | undefined
   }
 
@@ -159,7 +159,7 @@ type SurroundingsParts = {
   readonly journal: { readonly state: SurroundingsSnapshot['journal'] }
 }
 
-/** What the status says about the parts around the engine. */
+/** Collects the part of the status about the surroundings of the engine. */
 class Surroundings {
   readonly #parts: SurroundingsParts
   #controlRefused = 0
@@ -168,7 +168,7 @@ class Surroundings {
     this.#parts = parts
   }
 
-  /** Counts a client of the control socket that may not command. */
+  /** Counts a client of the control socket that has no permission. */
   refused(): void {
     this.#controlRefused++
   }

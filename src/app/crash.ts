@@ -1,8 +1,7 @@
 /**
- * The end of an engine that has a bug. Decided here: first the guardian gets its turn, then a person is told, and
- * neither waits for whoever reads standard error: a stuck reader must not keep a dead engine's addresses. The last of all is
- * a word for the journal: a disk may hang, and by then it keeps nothing but the exit status. Refuses to
- * know what the engine was doing, and to end the process itself.
+ * The end of an engine that has a bug. Decided here: first the guardian is released, so that it removes the addresses.
+ * Then the error is written to standard error, without waiting for a slow reader. The event journal comes last, because
+ * a disk may hang. This file does not end the process, and does not know what the engine was doing.
  */
 import { constants, openSync, writeSync } from 'node:fs'
 import { Socket } from 'node:net'
@@ -12,21 +11,21 @@ import { EXIT } from './exit-code.ts'
 const STDERR = 2
 
 /**
- * Resolves with the exit status upon the first exception or rejection that nobody caught; never without one. `remember`
- * comes after all else; what it throws is lost.
+ * Resolves with the exit status at the first uncaught exception or rejection; never without one. `remember` is called
+ * last, and its errors are ignored.
  */
 export function untilCrashed(release: () => void, remember: (error: unknown) => void = () => {}): Promise<number> {
   return new Promise((resolve) => {
     process.once('uncaughtException', (error) => {
-      // What comes after the first says nothing new, and must not end the process before it was told.
+      // Later exceptions add no information, and must not end the process before the first one is written.
       process.on('uncaughtException', () => {})
       release()
       resolve(EXIT.failure)
-      tell(`holdfast: This is a bug, leaving: ${inspect(error)}\n`)
+      tell(`holdfast: stopping because of a bug: ${inspect(error)}\n`)
       try {
         remember(error)
       } catch {
-        // The bug may be in there.
+        // The bug may be in `remember` itself.
       }
     })
   })
@@ -36,16 +35,17 @@ function tell(text: string): void {
   const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_NONBLOCK | constants.O_NOCTTY
   let own: number
   try {
-    // An open of our own does not block, and leaves the guardian's and the shell's as they are.
+    // A separate open does not block, and does not change the flags of the descriptor that the guardian and the shell
+    // share.
     own = openSync(`/proc/self/fd/${STDERR}`, flags)
   } catch {
-    // A socket (the journal's) cannot be opened twice. A write that does not block is tried at once.
+    // A socket, such as the journal's, cannot be opened a second time. A non-blocking write is tried immediately.
     new Socket({ fd: STDERR, readable: false, writable: true }).on('error', () => {}).write(text)
     return
   }
   try {
     writeSync(own, text)
   } catch {
-    // Nobody reads: the line is lost, the address is not kept.
+    // No process reads standard error. The line is lost, but the addresses are removed.
   }
 }

@@ -1,12 +1,12 @@
 /**
- * The way out of a running daemon. Decided here: the first order to leave counts, whichever signal or command gives it; a
- * second one does not make it faster.
+ * The stop of a running daemon. Decided here: the first order to stop counts, whichever signal or command gives it. A
+ * second order does not make it faster.
  */
 import type { Recorder } from '../daemon/telemetry/recorder.ts'
 import { EXIT } from './exit-code.ts'
 
 export class Departure {
-  /** Resolves when the engine has left. */
+  /** Resolves when the engine has stopped. */
   readonly left: Promise<void>
   readonly #recorder: Pick<Recorder, 'log' | 'chronicle'>
   #done: () => void = () => {}
@@ -25,21 +25,21 @@ export class Departure {
     return this.#exitStatus
   }
 
-  /** Names what ends the engine. Call it before the engine starts. */
+  /** Sets the function that stops the engine. Call it before the engine starts. */
   through(stop: () => Promise<void>): void {
     this.#stop = stop
   }
 
   leave(trigger: string): void {
     const isSecond = this.#isLeaving
-    this.#recorder.log('info', `${trigger}: ${isSecond ? 'already leaving' : 'leaving'}`, { trigger })
+    this.#recorder.log('info', `${trigger}: ${isSecond ? 'already stopping' : 'stopping'}`, { trigger })
     if (isSecond) return
     this.#isLeaving = true
     this.#recorder.chronicle.record({ kind: 'stopOrdered', trigger })
     void this.#stop?.().then(this.#done)
   }
 
-  /** Leaves because of a failure: the exit status says so. */
+  /** Stops because of a failure, which the exit status shows. */
   fail(trigger: string): void {
     this.#exitStatus = EXIT.failure
     this.leave(trigger)

@@ -1,7 +1,7 @@
 /**
- * The file of the event journal. Opened when the engine already runs; earlier events are in memory until then. Decided
- * here: nothing waits for the file, a file that cannot be used is a warning, and an earlier run whose last event is not
- * `stopped` has ended abruptly.
+ * The file of the event journal. It is opened when the engine already runs; earlier events are in memory until then.
+ * Decided here: nothing waits for the file, an unusable file is only a warning, and an earlier run without a `stopped`
+ * event has crashed or was killed.
  */
 
 import type { Config } from '../config/config.ts'
@@ -20,12 +20,12 @@ export class EventJournal {
     this.#recorder = recorder
   }
 
-  /** `null`: events are in memory alone. */
+  /** `null` if events are kept in memory only. */
   get state(): JournalSnapshot | null {
     return this.#file?.state ?? null
   }
 
-  /** Continues the journal of earlier runs, as soon as their events have been read. */
+  /** Continues the journal of earlier runs, when their events have been read. */
   open({ file: path, maxSize }: Config['journal']): void {
     if (path === false) return
     const { chronicle } = this.#recorder
@@ -35,7 +35,7 @@ export class EventJournal {
     this.#file = file
     void readEarlierLife(path)
       .catch((error: unknown): readonly JournalEvent[] => {
-        onProblem(`Cannot read the event journal of an earlier life: ${error instanceof Error ? error.message : error}`)
+        onProblem(`Cannot read the event journal of an earlier run: ${error instanceof Error ? error.message : error}`)
         return []
       })
       .then((earlier) => {
@@ -58,7 +58,7 @@ export class EventJournal {
     await this.#file?.flush(FLUSH_LIMIT)
   }
 
-  /** Records the exception that ends the engine; it and all events before are in the file when this returns. */
+  /** Records the exception that ends the engine. All events are in the file when this returns. */
   crashed(error: unknown): void {
     if (this.#file === undefined) return
     this.#recorder.chronicle.record({ kind: 'crashed', ...describe(error) })
@@ -66,7 +66,7 @@ export class EventJournal {
   }
 }
 
-/** Enough for a sentence; the stack is on standard error. */
+/** Length of a recorded error in characters. The stack is on standard error. */
 const LONGEST_ERROR = 300
 
 function describe(error: unknown): { readonly error: string; readonly code?: string } {

@@ -1,8 +1,8 @@
-/** What `holdfast` says to whoever started it. */
+/** Exit statuses of `holdfast`. */
 export const EXIT = {
   ok: 0,
   failure: 1,
-  /** Of `holdfast doctor`: something will surprise, something does not work. */
+  /** Results of `holdfast doctor`. */
   warnings: 2,
   errors: 3,
   usage: 64,

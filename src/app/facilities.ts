@@ -1,7 +1,7 @@
 /**
- * What is opened when the engine already runs, because the first advertisement comes first: the log, the journal's file, the
- * control socket, the port, keepalived's files and socket, the rehearsal. Decided here: their order. None of them stops the
- * engine.
+ * Opens what is not needed for the first advertisement, when the engine already runs: the log, the journal file, the
+ * control socket, the HTTP port, keepalived's files and socket, and the rehearsal. Decided here: their order. A failure
+ * of one does not stop the engine.
  */
 import type { EngineProcess } from './compose.ts'
 import type { Memory } from './configuration/managed.ts'
@@ -11,7 +11,7 @@ import { startRehearsal } from './rehearsal.ts'
 
 export type Facilities = { readonly log: Log; readonly listeners: Listeners }
 
-/** `memory`: set for an engine to which its configuration is handed. */
+/** Opens all facilities. `memory` is set if the configuration is handed over to this engine. */
 export async function openFacilities(engine: EngineProcess, memory: Memory | undefined): Promise<Facilities> {
   const { compatibility, config, daemon, journal, live, recorder } = engine
   const { attachLog } = await import('./log/log.ts')

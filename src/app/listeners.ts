@@ -1,6 +1,7 @@
 /**
- * The listeners of a running daemon: the control socket on the engine's own thread, and the worker that serves the port.
- * Decided here: which command answers what, and that a listener that does not open is a line in the log.
+ * The listeners of a running daemon: the control socket in the engine's thread, and the HTTP port in the worker.
+ * Decided here: which function answers each command. A listener that cannot be opened is logged and does not stop the
+ * daemon.
  */
 
 import type { Server } from 'node:http'
@@ -16,9 +17,9 @@ export type Listeners = { close(): Promise<void> }
 
 const COMMAND = 'holdfast'
 const NOT_MANAGED =
-  'The configuration of this engine is a file: change that and reload, or start the engine with --managed'
+  'This engine reads its configuration from a file: change the file and reload, or start the engine with --managed'
 
-/** `isManaged`: the engine takes a configuration over the control socket. Never rejects. */
+/** Opens both listeners. `isManaged`: the engine takes a configuration over the control socket. Never rejects. */
 export async function openListeners(
   { socket }: Config['api'],
   engine: EngineProcess,
@@ -41,7 +42,7 @@ export async function openListeners(
   }
 }
 
-/** Rejects with Error when the path cannot be used. */
+/** Rejects with Error if the path cannot be used. */
 async function openSocket(socket: string, engine: EngineProcess, isManaged: boolean): Promise<Server> {
   const { daemon, peerOf, recorder, surroundings, worker } = engine
   const [{ openControlSocket }, { sourceOf }, replies] = await Promise.all([
@@ -57,7 +58,7 @@ async function openSocket(socket: string, engine: EngineProcess, isManaged: bool
     peerOf,
     onRefused(peer: ControlPeer | undefined) {
       surroundings.refused()
-      const who = peer === undefined ? 'somebody unknown' : `the user ${peer.uid} (pid ${peer.pid})`
+      const who = peer === undefined ? 'an unknown process' : `the user ${peer.uid} (pid ${peer.pid})`
       recorder.logLimited(`control ${peer?.uid}`, 'warn', `Refused ${who} at the control socket`, { ...peer })
     },
     onUnsafe: (message) => recorder.log('warn', message, { socket }),
@@ -85,27 +86,27 @@ function commandsOf(engine: EngineProcess, isManaged: boolean, { json, text }: R
     if (order === undefined)
       return text(
         400,
-        'Cannot yield: { "router": NAME of a router or sync group, "forMs": MILLISECONDS, 0 to end a yield } wanted',
+        'invalid body; required: { "router": NAME of a router or sync group, "forMs": MILLISECONDS, 0 to end a yield }',
       )
     const problem = orders.yield(order.router, order.forMs)
     return problem === undefined ? json(order) : text(409, problem.message)
   }
   return {
     '/v1/reload': async () => answered(await engine.reload(`${COMMAND} reload`)),
-    // A path of its own: an older engine that ignored the order's body would reload.
+    // This is a separate path: an older engine would ignore the body of the request and reload.
     '/v1/reload/dry-run': async () => answered(await live.rehearse()),
     '/v1/configuration': configure,
     '/v1/yield': yields,
     '/v1/stop': () => {
       departure.leave(`${COMMAND} stop`)
-      return text(202, 'leaving')
+      return text(202, 'stopping')
     },
   }
 }
 
 const statusOf = (answer: ReloadAnswer): number => (answer.ok ? 200 : answer.fault === 'invalid' ? 422 : 409)
 
-/** Returns `undefined` for another body. Any client that may open the socket sends it. */
+/** Returns `undefined` for another body. The body may come from any client that can open the socket. */
 function yieldOrder(body: string): { readonly router: string; readonly forMs: number } | undefined {
   try {
     const value: unknown = JSON.parse(body)

@@ -1,7 +1,7 @@
 /**
- * Plays the rehearsal (daemon/rehearsal.ts) when the engine already runs, one step at a turn of the event loop, so that
- * nothing that is real waits for more than one of them. Decided here: that it has no kernel behind it. V8 keeps what it has
- * learned (scripts/loader.cjs). Refuses to know what is played.
+ * Runs the rehearsal (daemon/rehearsal.ts) when the engine already runs. It executes one step per turn of the event
+ * loop, so real work waits for one step at most. Decided here: the rehearsal has no kernel behind it. Its purpose is
+ * that V8 compiles the code of a takeover in advance (scripts/loader.cjs).
  */
 
 import { messageOf } from '../base/message-of.ts'
@@ -12,7 +12,7 @@ import { openGuardian } from '../linux/guardian/guardian.ts'
 import { MUTE_NATIVE } from '../linux/mute-native.ts'
 import { openSockets } from '../linux/sockets/sockets.ts'
 
-/** A descriptor that is no number: wills are written and go nowhere. */
+/** A descriptor that is not a number. Cleanup plans are encoded but sent nowhere. */
 const NO_GUARDIAN = 'rehearsal'
 
 export function silentRehearsal(): Generator<void, void> {
@@ -20,7 +20,10 @@ export function silentRehearsal(): Generator<void, void> {
   return rehearsal({ sockets, guardian: openGuardian(NO_GUARDIAN) })
 }
 
-/** Returns at once; `onEnd` comes later. A bug in the play is told and ends it: the daemon is no worse off than without. */
+/**
+ * Returns immediately; `onEnd` is called later. An error ends the rehearsal and is logged; the daemon then runs without
+ * it.
+ */
 export function startRehearsal(recorder: Recorder, onEnd: () => void): void {
   const play = silentRehearsal()
   const next = (): void => {

@@ -1,7 +1,7 @@
 /**
- * `holdfast run`: the stages of a daemon, one after another. start.ts judges and may refuse, compose.ts makes the engine,
- * facilities.ts opens what people and programs look at when the engine already runs, shut-down.ts ends it. Decided here: the
- * order of the stages, and what the log says at the start.
+ * `holdfast run`: the stages of a daemon, one after another. start.ts checks and may refuse, compose.ts makes the
+ * engine, facilities.ts opens log, journal and listeners, shut-down.ts ends the daemon. Decided here: the order of the
+ * stages, and what the log contains at the start.
  */
 import { hostname } from 'node:os'
 import { formatProblem } from '../config/problem.ts'
@@ -22,7 +22,7 @@ import { type RunOptions, type Start, type StartOrder, start } from './start.ts'
 import { taping } from './taping.ts'
 import { VERSION } from './version.ts'
 
-/** Returns the exit status when the daemon has left, was refused, or has crashed. */
+/** Runs the daemon. Returns the exit status when the daemon has stopped, was refused, or has crashed. */
 export async function runCommand(file: string, options: RunOptions): Promise<number> {
   const tapes = await taping(options.record)
   const { recorder } = tapes
@@ -63,10 +63,10 @@ async function stages(order: StartOrder): Promise<number> {
   return shutDown(engine, facilities)
 }
 
-/** Takes what the guardian has given us from the environment: no child of ours may inherit it. */
+/** Takes the guardian's descriptors from the environment, because no child process may inherit them. */
 function inherit(native: NativeAddon, recorder: Recorder): { guardian: Guardian; hasManager: boolean } {
   const { HOLDFAST_GUARDIAN_FD: channel, HOLDFAST_GUARDIAN_WORDS: memory } = process.env
-  // Set by the guardian if a service manager listens.
+  // The guardian sets this variable if a service manager listens.
   const hasManager = process.env.HOLDFAST_SERVICE_MANAGER !== undefined
   delete process.env.HOLDFAST_GUARDIAN_FD
   delete process.env.HOLDFAST_GUARDIAN_WORDS
@@ -76,13 +76,13 @@ function inherit(native: NativeAddon, recorder: Recorder): { guardian: Guardian;
   return { guardian: openGuardian(kept(native, channel), onFault, words, native), hasManager }
 }
 
-/** Returns a descriptor that no child inherits, and that our death closes before anything that takes time. */
+/** Returns a descriptor that no child inherits. The kernel closes it early when this process dies. */
 function kept(native: NativeAddon, channel: string | undefined): string | undefined {
   if (channel === undefined || !/^\d+$/.test(channel)) return channel
   try {
     return String(native.keepLast(Number(channel)))
   } catch {
-    // It is no descriptor: openGuardian() reports that.
+    // The value is no descriptor. openGuardian() reports that.
     return channel
   }
 }
@@ -117,14 +117,17 @@ function logStart(
   const scheduling = schedulingHere(guardianPid)
   const line = schedulingWords(scheduling)
   if (line !== undefined) recorder.log(line.level, line.message, { scheduling })
-  if (isStopped) recorder.log('warn', `Stopped over keepalived's socket in an earlier life: idle until a reload`)
+  if (isStopped) recorder.log('warn', `Stopped over keepalived's socket in an earlier run: idle until a reload`)
   for (const warning of keepalived?.warnings ?? []) recorder.log('warn', warning)
   for (const problem of warnings) recorder.log('warn', formatProblem(problem))
   memory?.report(recorder)
   if (raw !== undefined) for (const limit of LIMITS) recorder.log('warn', `io: raw-socket: ${limit}`, { limit })
   for (const warning of beside.warnings) recorder.log('warn', warning, { processes: beside.processes })
   if (!guardian.armed)
-    recorder.log('warn', 'No guardian: when this process dies, its addresses stay (start it with bin/holdfast)')
+    recorder.log('warn', 'No guardian: if this process dies, its addresses stay (start it with bin/holdfast)')
   else if (!guardian.guarded)
-    recorder.log('warn', 'The guardian keeps no deadline and renews no lifetime: a frozen engine keeps its addresses')
+    recorder.log(
+      'warn',
+      'The guardian checks no deadlines and renews no lifetimes: a frozen engine keeps its addresses',
+    )
 }

@@ -1,16 +1,16 @@
 /**
- * What a service manager is told beside READY=1 and WATCHDOG=1, which are the guardian's (sd_notify(3)): who holds what in
- * one line, that a reload begins and has ended, that the daemon leaves. Decided here: the words, and that many changes
- * are one line. Refuses to know how they get there.
+ * Messages to a service manager besides READY=1 and WATCHDOG=1, which the guardian sends (sd_notify(3)). They are a
+ * status line about the routers, the begin and end of a reload, and the stop. Decided here: the texts, and that several
+ * changes become one message. This file does not know how messages are sent.
  */
 import type { EventListener } from '../daemon/telemetry/chronicle.ts'
 import type { Standing } from '../daemon/telemetry/snapshot.ts'
 
-/** What changes within this time is one line: a takeover changes several routers. */
+/** Milliseconds in which changes become one message: a takeover changes several routers. */
 const TOGETHER = 50
-/** Between two lines; who flaps is not read any faster. */
+/** Milliseconds between two messages, also while routers flap. */
 const PACE = 1_000
-/** More than these are counted instead. */
+/** Number of routers that are named. Of more, only counts are reported. */
 const MOST_NAMED = 4
 const LONGEST = 300
 
@@ -24,7 +24,7 @@ export class ServiceManager {
   readonly #ports: ServiceManagerPorts
   #timer: NodeJS.Timeout | undefined
   #toldAt = Number.NEGATIVE_INFINITY
-  /** Under way, or joined to one that is. */
+  /** Number of reloads in progress. */
   #reloads = 0
   #failure: string | undefined
   #leaving = false
@@ -37,7 +37,7 @@ export class ServiceManager {
     this.#soon()
   }
 
-  /** It asked for it, or somebody else did; it hears of both (Type=notify-reload wants to). */
+  /** Reports begin and end of a reload, also of one that the manager did not order, as Type=notify-reload requires. */
   async reloading<Answer extends { readonly ok: boolean }>(
     reload: () => Promise<Answer & { readonly reason?: string }>,
   ): Promise<Answer> {
@@ -45,7 +45,7 @@ export class ServiceManager {
     this.#ports.tell(`RELOADING=1\nMONOTONIC_USEC=${process.hrtime.bigint() / 1000n}`)
     const answer = await reload()
     this.#failure = answer.ok ? undefined : answer.reason
-    // A reload that fails is over as well: the manager waits for this word.
+    // A failed reload also ends with this message, for which the manager waits.
     if (--this.#reloads === 0) this.#ports.tell(`READY=1\n${this.#status()}`)
     return answer
   }

@@ -1,20 +1,20 @@
 /**
- * The end of a daemon that has left. Decided here: how long it waits for a webhook, a disk and a reader of the log, and that
- * the control socket closes last: `holdfast stop` may start another daemon as soon as the socket is gone.
+ * The end of a daemon that has stopped. Decided here: how long it waits for the webhook, the disk and the reader of the
+ * log. The control socket closes last: `holdfast stop` may start another daemon as soon as the socket is gone.
  */
 import type { EngineProcess } from './compose.ts'
 import type { Facilities } from './facilities.ts'
 
-/** Milliseconds for events on their way to a webhook; the addresses are off by then, and so is every router. */
+/** Milliseconds for events that wait for the webhook. The addresses are removed by then. */
 const LAST_EVENTS = 2_000
 
-/** Milliseconds for a configuration that was handed over shortly before. */
+/** Milliseconds for writing a configuration that was handed over shortly before. */
 const LAST_MEMORY = 1_000
 
-/** Resolves with the exit status when nothing of the daemon is left. Call it when every router has left. */
+/** Resolves with the exit status when all parts are closed. Call it when every router has stopped. */
 export async function shutDown(engine: EngineProcess, facilities: Facilities): Promise<number> {
   const { compatibility, departure, journal, ledger, live, lock, orders, recorder, tapes, webhook } = engine
-  recorder.log('info', 'holdfast has left')
+  recorder.log('info', 'holdfast has stopped')
   recorder.chronicle.record({ kind: 'stopped' })
   orders.close()
   await webhook.finish(LAST_EVENTS)

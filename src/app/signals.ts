@@ -1,4 +1,4 @@
-/** The signals of a running daemon. Decided here: what each of them asks for. */
+/** The signals of a running daemon. Decided here: what each of them orders. */
 import type { Daemon } from '../daemon/daemon.ts'
 import type { Recorder } from '../daemon/telemetry/recorder.ts'
 import type { DumpKind } from '../keepalived/dump.ts'
@@ -6,7 +6,7 @@ import type { DumpKind } from '../keepalived/dump.ts'
 export type SignalOrders = {
   readonly leave: (trigger: string) => void
   readonly reload: (trigger: string) => void
-  /** Writes a dump as keepalived does. `undefined`: the states of the routers go to the log. */
+  /** Writes a dump as keepalived does. `undefined`: the states of the routers are logged. */
   readonly dump: ((kind: DumpKind) => void) | undefined
 }
 
@@ -17,13 +17,13 @@ export function listenToSignals(
 ): void {
   process.on('SIGTERM', leave)
   process.on('SIGINT', leave)
-  // Without a listener the first would open Node's debugger and the second would kill the engine.
+  // Without a listener, SIGUSR1 would open Node's debugger, and SIGUSR2 would kill the engine.
   for (const [signal, kind] of [
     ['SIGUSR1', 'data'],
     ['SIGUSR2', 'stats'],
   ] as const) {
     process.on(signal, () => {
-      // Not also in the log: the program that asks for a dump does so every few seconds.
+      // A dump is not logged as well, because monitors request one every few seconds.
       if (dump !== undefined) return dump(kind)
       for (const router of daemon.snapshot().routers) {
         recorder.log('info', `${router.name}: ${router.state} since ${router.since} (${router.reason})`, {

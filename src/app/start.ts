@@ -1,8 +1,9 @@
 /**
- * The first stage of a daemon: everything that may refuse it, before it takes part in anything. Decided here: the order of
- * the checks. A configuration that is wrong, a capability that is missing, another daemon on this node and a socket that
- * cannot be opened end the daemon with a sentence. An engine with --managed is idle instead where only its file is wrong
- * (docs/adr/0051). Kernel tables and configuration are read once: compose.ts gets both as they were judged.
+ * The first stage of a daemon: all checks that may refuse it, before it takes part in anything. Decided here: the order
+ * of the checks. The daemon ends with a message if the configuration is invalid, a capability is missing, another
+ * daemon runs on this node, or a socket cannot be opened. An engine with --managed is idle instead if only its file is
+ * invalid (docs/adr/0051). Kernel tables and configuration are read once, and compose.ts gets both as they were
+ * checked.
  */
 import type { Config } from '../config/config.ts'
 import type { NodeSettings } from '../config/node-settings.ts'
@@ -32,13 +33,13 @@ import type { RecordOrder, Taping } from './taping.ts'
 import { type Workers, workersFor } from './worker-thread.ts'
 
 export type RunOptions = {
-  /** Run also beside a keepalived. */
+  /** Whether to run even beside a keepalived. */
   readonly force: boolean
-  /** Allow a core dump. */
+  /** Whether to allow a core dump. */
   readonly core: boolean
-  /** Set if the file is keepalived's, and the programs around the daemon expect a keepalived. */
+  /** Set if the file is keepalived's, and programs around the daemon expect a keepalived. */
   readonly keepalived?: KeepalivedOptions
-  /** Set if the configuration is handed over, and the file is the engine's memory. */
+  /** Set if the configuration is handed over. The file then stores it. */
   readonly managed?: NodeSettings
   /** Set if the inputs and outputs of the engine are recorded. */
   readonly record?: RecordOrder | undefined
@@ -46,7 +47,7 @@ export type RunOptions = {
 
 export type KeepalivedOptions = CompatibilityOptions & {
   readonly reading: KeepalivedReading
-  /** Lines for the log about flags of the command line. */
+  /** Log lines about flags of the command line. */
   readonly warnings: readonly string[]
 }
 
@@ -58,9 +59,9 @@ export type StartOrder = {
   readonly tapes: Taping
   readonly guardian: Guardian
   readonly native: NativeAddon & Credentials
-  /** A service manager reads what the guardian tells it. */
+  /** Whether a service manager reads the guardian's messages. */
   readonly hasManager: boolean
-  /** Not open yet. */
+  /** The journal, which is not open yet. */
   readonly journal: EventJournal
 }
 
@@ -69,7 +70,7 @@ export type Refusal = { readonly exitCode: number; readonly lines: readonly stri
 
 type Read = {
   readonly parsed: Extract<AnyConfig, { readonly config: Config }>
-  /** As in the file; without routers if an earlier run was stopped over keepalived's socket. */
+  /** Configuration of the file. Without routers if an earlier run was stopped over keepalived's socket. */
   readonly config: Config
   readonly isStopped: boolean
   readonly memory: Memory | undefined
@@ -78,24 +79,24 @@ type Read = {
 type Judged = {
   readonly config: Config
   readonly raw: RawSocketPackage | undefined
-  /** Of the programs that checks and notifications run. */
+  /** Problems of the programs that checks and notifications run. */
   readonly problems: readonly Problem[]
 }
 
-/** The only daemon of this network namespace. */
+/** The lock that makes this daemon the only one of its network namespace. */
 type Claim = { readonly lock: Extract<NodeLock, { readonly taken: true }>; readonly beside: VrrpBeside }
 
 type Placed = {
   readonly config: Config
   readonly clock: KernelClock
-  /** Answers the first questions of the engine with the tables by which the configuration was judged. */
+  /** Answers the engine's first queries with the tables by which the configuration was checked. */
   readonly network: NetworkPort
   /** Routers of `config`, resolved by these tables. `undefined`: the engine resolves them. */
   readonly routers: readonly ResolvedRouter[] | undefined
   readonly problems: readonly Problem[]
 }
 
-/** What compose.ts makes a daemon of. */
+/** Everything from which compose.ts makes a daemon. */
 export type Start = Pick<Read, 'isStopped' | 'memory'> &
   Pick<Judged, 'raw'> &
   Claim &
@@ -138,14 +139,15 @@ export function readConfiguration({
   return { parsed, config: isStopped ? idle(parsed.config) : parsed.config, isStopped, memory }
 }
 
-/** Judges the configuration without the kernel's tables: programs, capabilities, run directory, optional package. */
+/** Checks the configuration without the kernel's tables: programs, capabilities, run directory, optional package. */
 async function judge({ config: read, memory, parsed }: Read): Promise<Judged | Refusal> {
   const { locate } = parsed
   const { config, problems } = await judgeScripts(read, locate)
   if (memory === undefined && problems.some(isError)) return refuse([...parsed.warnings, ...problems])
   const missing = capabilityProblem()
   if (missing !== undefined) return { exitCode: EXIT.privilege, lines: [`holdfast: ${missing}`] }
-  // A daemon without a socket would fail its liveness probe and be restarted again and again, each time with a move.
+  // A daemon without a socket would fail its liveness probe and be restarted again and again, each time with a move of
+  // the VIPs.
   const unusable = unusableFolder(config.runDirectory)
   if (unusable !== undefined) return refuse([problemAt(locate, ['runDirectory'], 'error', unusable)])
   const found = config.io === 'raw-socket' ? rawSockets() : undefined
@@ -153,7 +155,7 @@ async function judge({ config: read, memory, parsed }: Read): Promise<Judged | R
     const settled = memory?.judge(config, problems) ?? config
     return { config: settled, raw: settled.io === 'raw-socket' ? found : undefined, problems }
   }
-  // A restart does not install a package, so it counts as configuration.
+  // A restart does not install a package, so this counts as a configuration error.
   if (memory === undefined) return { exitCode: EXIT.configuration, lines: [`holdfast: ${found}`] }
   const withPackage = [...problems, problemAt(locate, ['io'], 'error', found)]
   return { config: memory.judge(config, withPackage), raw: undefined, problems }
@@ -161,14 +163,15 @@ async function judge({ config: read, memory, parsed }: Read): Promise<Judged | R
 
 type ClaimOptions = {
   readonly native: NativeAddon
-  /** Our parent is the guardian, whose sockets are ours. */
+  /** Whether the parent process is the guardian, whose sockets belong to this daemon. */
   readonly guarded: boolean
   readonly force: boolean
 }
 
 /**
- * Two daemons of one node discard each other's advertisements as their own, and both would be Active. Comes before the
- * kernel is touched: a second daemon must not sweep the addresses of the first.
+ * Makes this daemon the only one of its network namespace. Two daemons of one node would discard each other's
+ * advertisements as their own, and both would be Active. This comes before any change in the kernel: a second daemon
+ * must not sweep the addresses of the first.
  */
 async function claimNode(config: Config, locate: Locate, options: ClaimOptions): Promise<Claim | Refusal> {
   const lock = takeNodeLock(options.native)
@@ -176,13 +179,13 @@ async function claimNode(config: Config, locate: Locate, options: ClaimOptions):
   const beside = vrrpBeside(options.guarded)
   if (beside.refusal !== undefined && !options.force)
     return { exitCode: EXIT.failure, lines: [`holdfast: ${beside.refusal}`] }
-  // After the lock: only then a socket that does not answer is stale.
+  // This follows the lock: only then is a socket that does not answer stale.
   const blocked = await unusableSocket(config.api.socket)
   if (blocked !== undefined) return refuse([problemAt(locate, ['api', 'socket'], 'error', blocked)])
   return { lock, beside }
 }
 
-/** Judges the configuration by the interfaces and addresses of this node. */
+/** Checks the configuration against the interfaces and addresses of this node. */
 function place(judged: Config, { memory, parsed }: Read, { native, recorder }: StartOrder): Placed | Refusal {
   const clock = openClock(native)
   const opened = openNetwork(native, clock, (message) => recorder.log('warn', message))
@@ -193,7 +196,7 @@ function place(judged: Config, { memory, parsed }: Read, { native, recorder }: S
     return refuse([...parsed.warnings, ...problems])
   }
   const settled = memory?.judge(config, problems) ?? config
-  // The list is that of `judged`, and right only if the kernel gave complete tables.
+  // The list belongs to `judged`, and is right only if the kernel gave complete tables.
   return { config: settled, clock, network, routers: isComplete && settled === judged ? routers : undefined, problems }
 }
 
@@ -202,7 +205,7 @@ const refuse = (problems: readonly Problem[]): Refusal => ({
   lines: problems.map(formatProblem),
 })
 
-/** Returns a sentence if the package is not installed or not built. */
+/** Returns the package, or a text if it is not installed or not built. */
 function rawSockets(): RawSocketPackage | string {
   try {
     return loadRawSocketPackage()

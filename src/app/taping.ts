@@ -1,6 +1,6 @@
 /**
- * `holdfast run --record FILE`: wiring of engine, tape and file. Decided here: a recording is worth less than the daemon, so
- * that one which cannot be made, or has to end, is a line in the log and nothing else. Refuses to know lines.
+ * `holdfast run --record FILE`: connects the engine, the tape and the file. Decided here: a recording must not disturb
+ * the daemon. If it cannot be made or must end, that is only logged. The format of its lines is in src/recording.
  */
 import { messageOf } from '../base/message-of.ts'
 import type { Config } from '../config/config.ts'
@@ -10,27 +10,27 @@ import type { RecordingFile } from '../recording/recording-file.ts'
 import type { OrderedDaemon } from '../recording/taped-daemon.ts'
 import { VERSION } from './version.ts'
 
-/** For what waits when the daemon has left. */
+/** Milliseconds for writing the last lines when the daemon has stopped. */
 const LAST_LINES = 1_000
 
 export type RecordOrder = {
   readonly path: string
-  /** Octets. */
+  /** Size at which the recording ends, in octets. */
   readonly limit: number
 }
 
-/** How an engine is made, whether or not it is recorded. */
+/** Makes an engine, with or without a recording. */
 export type Taping = {
-  /** Of the engine, and of all who log or write into its journal. */
+  /** Recorder of the engine and of all parts that log or write events. */
   readonly recorder: Recorder
   made(config: Config, ports: DaemonPorts): OrderedDaemon
-  /** The engine has left: resolves when that is written, or soon. */
+  /** Resolves when the end of the recording is written, or after a short time. */
   finish(): Promise<void>
-  /** It ends with a bug: what waits is written before this returns. */
+  /** Writes the buffered lines before it returns. Used when the engine ends with a bug. */
   writeNow(): void
 }
 
-/** Never rejects. What cannot be recorded is logged. */
+/** Returns how to make the engine. Never rejects; a recording that cannot be made is logged. */
 export async function taping(order: RecordOrder | undefined): Promise<Taping> {
   if (order === undefined) return untaped(new Recorder())
   const { path } = order
@@ -48,7 +48,7 @@ export async function taping(order: RecordOrder | undefined): Promise<Taping> {
   }
   return {
     recorder,
-    // Not before: a start that is refused must not put the recording of the life before it aside.
+    // The file is opened late: a refused start must not replace the recording of the run before.
     made(config, ports) {
       try {
         file = RecordingFile.open({ ...order, version: VERSION, onEnd })
@@ -58,7 +58,7 @@ export async function taping(order: RecordOrder | undefined): Promise<Taping> {
         recorder.log('error', `${why}; the daemon runs without a recording`, { recording: path })
         return untaped(recorder).made(config, ports)
       }
-      recorder.log('info', `Records in ${path} what the engine is told and does`, { recording: path })
+      recorder.log('info', `Recording inputs and outputs of the engine in ${path}`, { recording: path })
       return tapedDaemon(tape, config, ports)
     },
     async finish() {

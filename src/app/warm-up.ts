@@ -1,7 +1,7 @@
 /**
- * What `holdfast run` executes until a router is Backup and soon after, once, without a kernel: a file is read, a daemon
- * starts on a network of values, a failover is played. For the code cache (docs/adr/0038), which holds the functions that
- * have run. Runs when the package is built; touches nothing but a folder of its own. Refuses to know what a cache is.
+ * Executes once, without a kernel, what `holdfast run` executes until a router is Backup and shortly after: it reads a
+ * file, starts a daemon on simulated interfaces, and plays a failover. The code cache (docs/adr/0038) then contains
+ * these functions. It runs when the package is built, and writes to a folder of its own only.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -60,7 +60,7 @@ const NETWORK: NetworkPort = {
   close: () => {},
 }
 
-/** Rejects with Error when the start that it plays would fail. */
+/** Rejects with Error if the start that it plays would fail. */
 export async function warmUp(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'holdfast-warm-up-'))
   try {
@@ -71,7 +71,7 @@ export async function warmUp(): Promise<void> {
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
-  // What comes right behind the first advertisement, and the other thread.
+  // Loads what is needed immediately after the first advertisement, and by the worker thread.
   await Promise.all([import('./log/log.ts'), import('../http/control-socket.ts'), import('../http/server.ts')])
 }
 

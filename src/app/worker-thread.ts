@@ -1,7 +1,7 @@
 /**
- * The worker thread of this program, and the ports that it serves. Made before the engine, because the engine may need its
- * checks immediately. Decided here: the thread starts ahead of the engine if a router has to wait for the first result of a
- * check; otherwise it starts when it is needed, because the first advertisement comes first.
+ * The worker thread of this program, and the ports that it serves. It is made before the engine, which may need its
+ * checks immediately. Decided here: the thread starts before the engine if a router must wait for the first result of a
+ * check. Otherwise it starts when it is needed, because the first advertisement comes first.
  */
 
 import type { Config } from '../config/config.ts'
@@ -19,7 +19,7 @@ import { VERSION } from './version.ts'
 
 const ENTRY = new URL(import.meta.url.endsWith('.ts') ? './worker.ts' : './worker.js', import.meta.url)
 
-/** Returns whether a router cannot begin without a first result of a check (VR-TRK-05). */
+/** Returns whether a router cannot start without the first result of a check (VR-TRK-05). */
 const waitsForChecks = ({ virtualRouters, syncGroups }: Config): boolean =>
   [...virtualRouters, ...syncGroups].some(({ track }) => healthchecksIn(track).some(({ weight }) => weight === 0))
 
@@ -28,7 +28,7 @@ export type Workers = {
   readonly checks: CheckThread
   readonly notify: NotifyThread
   readonly webhook: WebhookThread
-  /** Names the engine for which the worker answers. Call it before the engine starts. */
+  /** Sets the engine for which the worker answers. Call it before the engine starts. */
   attach(engine: Pick<Daemon, 'report'>): void
 }
 
@@ -55,7 +55,7 @@ export function workersFor(config: Config, recorder: Recorder): Workers {
   const checks = new CheckThread(worker, launchers)
   if (waitsForChecks(config)) checks.prepare()
   const webhook = new WebhookThread(worker, (level, message, fields) => {
-    // A problem that goes on is logged at intervals, its end once.
+    // A lasting problem is logged at intervals, its end once.
     if (level === 'warn') recorder.logLimited('webhook', level, message, fields)
     else recorder.log(level, message, fields)
   })

@@ -1,6 +1,6 @@
 /**
- * What the worker thread runs: the wiring of worker/worker.ts, a file of its own because a thread begins with a file.
- * Refuses to decide anything.
+ * Entry file of the worker thread: connects worker/worker.ts with the kernel. It is a separate file, because a thread
+ * starts with a file. Nothing is decided here.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 import { loadNative } from '../linux/native.ts'
@@ -8,7 +8,7 @@ import { watchProcessEnd } from '../linux/process/process-end.ts'
 import { openStream } from '../linux/sockets/stream.ts'
 import { runWorker } from '../worker/worker.ts'
 
-/** Finding it reads folders: once. */
+/** The addon is loaded once, because the search for it reads folders. */
 let loaded: ReturnType<typeof loadNative> | undefined
 const native = () => (loaded ??= loadNative())
 

@@ -43,7 +43,7 @@ export async function openControlSocket(path: string, ports: ControlPorts): Prom
   )
   server.on('connection', connected)
   await listenPrivately(server, path, (unsafe) =>
-    ports.onUnsafe(`The control socket ${path} is not in a safe place: ${unsafe}`),
+    ports.onUnsafe(`The control socket ${path} is in an unsafe folder: ${unsafe}`),
   )
   return server
 }

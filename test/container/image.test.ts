@@ -215,7 +215,7 @@ describeContainer('the image', () => {
       await container.takesTheAddress()
       container.signal(name)
       expect(await container.exitStatus()).toBe(0)
-      expect(container.logs()).toContain('holdfast has left')
+      expect(container.logs()).toContain('holdfast has stopped')
     })
 
     test('HUP: reads the configuration again', async () => {

@@ -112,7 +112,7 @@ describeNetns('holdfast doctor', () => {
       realtimeAsked: true,
       guardian: { policy: 'SCHED_RR', priority: 21 },
     })
-    await says(daemon, "Real-time priority 20 (SCHED_RR) for the engine's own thread, the guardian 21")
+    await says(daemon, "Real-time priority 20 (SCHED_RR) for the engine's own thread; guardian: 21")
 
     // As a third on the LAN saw it: advertisements of the Active alone.
     const speakers = frames.filter(({ versionAndType }) => versionAndType !== '').map(({ source }) => source)
@@ -139,7 +139,7 @@ describeNetns('holdfast doctor', () => {
     })
     await says(
       stranger,
-      'Asked for real-time priority, and runs with SCHED_OTHER: CAP_SYS_NICE is missing, or RLIMIT_RTPRIO allows less',
+      'Real-time priority was requested, but the engine runs with SCHED_OTHER:  CAP_SYS_NICE is missing, or RLIMIT_RTPRIO allows less',
     )
     expect(r3.address).toBe('10.77.0.13')
     // A host that has the virtual address, and one that has that of this node.

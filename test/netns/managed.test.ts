@@ -118,11 +118,14 @@ describeNetns('managed', () => {
       expect((await node.answers('its start')).config, `${node.host.name} at its first start`).toMatchObject({
         file: node.memory,
         hash: null,
-        managed: { handedOver: null, waits: 'Nothing has been handed over yet', notKept: null },
+        managed: { handedOver: null, waits: 'No configuration has been handed over yet', notKept: null },
       })
       expect((await node.probe('/healthz')).status).toBe(200)
       const ready = await node.probe('/readyz')
-      expect([ready.status, ready.body]).toEqual([503, expect.stringContaining('Nothing has been handed over yet')])
+      expect([ready.status, ready.body]).toEqual([
+        503,
+        expect.stringContaining('No configuration has been handed over yet'),
+      ])
     }
 
     const peers = [first.host.address, second.host.address]
@@ -262,7 +265,7 @@ describeNetns('managed', () => {
     )
     const refused = spawnSync(HOLDFAST, ['configure', file, '--socket', socket], { encoding: 'utf8', timeout: 30_000 })
     expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining('(403)')])
-    expect(refused.stderr).toContain('The configuration of this engine is a file')
+    expect(refused.stderr).toContain('This engine reads its configuration from a file')
     daemon.signal('SIGTERM')
     expect((await daemon.exited).code).toBe(0)
   })

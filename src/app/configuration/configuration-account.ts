@@ -1,6 +1,6 @@
 /**
- * The account of the configuration in force: file, hash, the last reload, counts; for status, metrics, log and journal.
- * Decided here: what a reload that succeeded or failed is reported as. live-configuration.ts decides when there is one.
+ * Reports the configuration in force: file, hash, last reload and counts, for status, metrics, log and event journal.
+ * Decided here: how a successful or failed reload is reported. live-configuration.ts decides when a reload takes place.
  */
 import type { Config } from '../../config/config.ts'
 import { formatProblem, isError } from '../../config/problem.ts'
@@ -12,18 +12,18 @@ import type { ManagedFile } from '../../files/managed-file.ts'
 import { HANDED_OVER, type HandedOver, HandOverAccount, whoHandsOver } from './hand-over.ts'
 import type { ReloadAnswer, ReloadFailure } from './reload-answer.ts'
 
-/** Problems in the status and in the log; the answer to `holdfast reload` has all of them. */
+/** Number of problems in the status and in the log. The answer to `holdfast reload` has all of them. */
 const MOST_REPORTED = 20
 
-/** The configuration with which the engine begins. */
+/** The configuration with which the engine starts. */
 export type ConfigurationSource = {
   readonly file: string
-  /** Empty if nothing was read. */
+  /** Empty if no configuration was read. */
   readonly hash: string
   readonly imported?: ImportedSnapshot | undefined
-  /** An earlier run was stopped over keepalived's socket: nothing is in force. */
+  /** Whether an earlier run was stopped over keepalived's socket, so no configuration is in force. */
   readonly stopped?: boolean
-  /** Set for an engine to which its configuration is handed; `waits`: reason why nothing is in force. */
+  /** Set if the configuration is handed over to this engine. `waits` is the reason why none is in force. */
   readonly managed?: { readonly memory: ManagedFile; readonly waits: string | null } | undefined
 }
 
@@ -120,11 +120,11 @@ export class ConfigurationAccount {
     recorder.chronicle.record({ kind: 'reloaded', ok: false, reason: `${fault}: ${reason}`, ...bearer })
     for (const problem of reported) recorder.log(isError(problem) ? 'error' : 'warn', formatProblem(problem))
     if (problems.length > reported.length)
-      recorder.log('error', `${problems.length - reported.length} more: holdfast check ${file} tells all`)
+      recorder.log('error', `${problems.length - reported.length} more problems: holdfast check ${file} shows all`)
     return { ok: false, file, fault, reason, problems }
   }
 
-  /** Every router has been released until the next reload; `reason`: it was refused. */
+  /** Reports that every router stops until the next reload, or the reason why this was refused. */
   stoodDown(trigger: string, reason?: string): void {
     if (reason !== undefined) return this.#recorder.log('error', `${trigger}: ${reason}`, { trigger })
     this.#stoppedAt = new Date().toISOString()
@@ -132,10 +132,10 @@ export class ConfigurationAccount {
   }
 }
 
-/** Returns the same configuration without anything to do. */
+/** Returns the same configuration without routers, groups and checks. */
 export const idle = (config: Config): Config => ({ ...config, virtualRouters: [], syncGroups: [], healthchecks: [] })
 
-/** Returns the counts alone: holdfast convert prints what each keyword has become. */
+/** Returns the counts only. `holdfast convert` shows each keyword. */
 function counts(imported: ImportedSnapshot | undefined): ImportedSnapshot | null {
   if (imported === undefined) return null
   const { carried, withoutEffect, notSupported, refused, unknown } = imported

@@ -1,16 +1,19 @@
 /**
- * A configuration that is handed to an engine which was started with --managed (docs/adr/0051), and the account of
- * hand-overs for status and metrics. Decided here: which names a client may give itself and its configuration, and how each
- * hand-over is counted. live-configuration.ts puts a configuration in force, files/managed-file.ts keeps it.
+ * A configuration that is handed over to an engine with --managed (docs/adr/0051), and the counts of hand-overs for
+ * status and metrics. Decided here: which names a client may give itself and its configuration, and how each hand-over
+ * is counted. live-configuration.ts puts a configuration in force; files/managed-file.ts stores it.
  */
 
 import type { ManagedSnapshot } from '../../daemon/telemetry/snapshot.ts'
 import type { ManagedFile } from '../../files/managed-file.ts'
 import type { ReloadAnswer } from './reload-answer.ts'
 
-/** Octets. 255 routers with all usual keys take a quarter of it. A text beyond the worker's memory would end the worker. */
+/**
+ * Limit in octets. 255 routers with all usual keys take a quarter of it. A text that exceeds the worker's memory would
+ * end the worker.
+ */
 export const LARGEST_CONFIGURATION = 1 << 19
-/** Stands for the file in the problems of a configuration that was handed over. */
+/** Name that problems show in place of a file, for a configuration that was handed over. */
 export const HANDED_OVER = 'handed over'
 
 export type HandedOver = {
@@ -22,7 +25,10 @@ export type HandedOver = {
 
 const NAME = /^[\x20-\x7e]{1,128}$/
 
-/** Returns a string if the request is wrong. Any client that may open the socket sends it. */
+/**
+ * Returns the hand-over, or a text if the request is invalid. The request may come from any client that can open the
+ * socket.
+ */
 export function handedOver(text: string, query: URLSearchParams): HandedOver | string {
   const by = query.get('by')
   const revision = query.get('revision')
@@ -30,14 +36,14 @@ export function handedOver(text: string, query: URLSearchParams): HandedOver | s
     ['by', by],
     ['revision', revision],
   ] as const)
-    if (value !== null && !NAME.test(value)) return `Cannot take "${key}": 1 to 128 printable ASCII characters wanted`
-  if (text.trim() === '') return 'Cannot take an empty text: "virtualRouters: []" is a configuration with nothing to do'
+    if (value !== null && !NAME.test(value)) return `${key}: required: 1 to 128 printable ASCII characters`
+  if (text.trim() === '') return 'empty configuration; use "virtualRouters: []" for a configuration without routers'
   return { text, by, revision }
 }
 
-/** Returns the client and the revision, for a line of the log. */
+/** Returns the client and the revision, for a log line. */
 export const whoHandsOver = ({ by, revision }: HandedOver): string =>
-  `${by ?? 'somebody'}${revision === null ? '' : ` (revision ${revision})`}`
+  `${by ?? 'an unnamed client'}${revision === null ? '' : ` (revision ${revision})`}`
 
 export class HandOverAccount {
   readonly #memory: Pick<ManagedFile, 'problem'>
@@ -45,7 +51,7 @@ export class HandOverAccount {
   #handedOver: ManagedSnapshot['handedOver'] = null
   #waits: string | null
 
-  /** `waits`: reason why nothing is in force; `null` if something is. */
+  /** `waits` is the reason why no configuration is in force; `null` if one is. */
   constructor(memory: Pick<ManagedFile, 'problem'>, waits: string | null) {
     this.#memory = memory
     this.#waits = waits
@@ -67,7 +73,9 @@ export class HandOverAccount {
     this.#waits = null
   }
 
-  /** The engine has read its file again: the configuration in force is no longer the one handed over last. */
+  /**
+   * Reports that the engine has read its file again. The last hand-over is then no longer the configuration in force.
+   */
   remembered(): void {
     this.#handedOver = null
     this.#waits = null

@@ -1,7 +1,7 @@
 /**
- * The way from a configuration in force to another one: one reload at a time, whichever signal or command asks for it.
- * Decided here: a reload that fails changes nothing, and the order of reloads and hand-overs. The worker reads a file, the
- * daemon judges a difference, configuration-account.ts reports the outcome.
+ * Replaces the configuration in force: one reload at a time, whichever signal or command requests it. Decided here: a
+ * failed reload changes nothing, and the order of reloads and hand-overs. The worker reads a file, the daemon applies
+ * the difference, configuration-account.ts reports the result.
  */
 
 import { messageOf } from '../../base/message-of.ts'
@@ -15,11 +15,11 @@ import { type ConfigurationAccount, idle } from './configuration-account.ts'
 import { HANDED_OVER, type HandedOver } from './hand-over.ts'
 import type { HandOverAnswer, ReloadAnswer, ReloadFailure } from './reload-answer.ts'
 
-/** Hand-overs that wait: each is read for up to ten seconds, and may be large. */
+/** Limit of waiting hand-overs. Each may be large, and may take ten seconds to read. */
 const MOST_HANDED_OVER = 8
 
 export type LiveConfigurationPorts = {
-  /** `text`: instead of the contents of the file. Rejects with Error without an answer. */
+  /** `text` is used in place of the contents of the file. Rejects with Error without an answer. */
   readonly read: (file: string, text?: string) => Promise<FreshConfig>
   readonly apply: (next: Config, diff: ConfigDiff, bearer?: Bearer) => ReloadReport
   /** Returns what apply() would do. */
@@ -46,7 +46,7 @@ export class LiveConfiguration {
     })
   }
 
-  /** Lets files be read. A reload before that waits: the first advertisements and the control socket come first. */
+  /** Allows reading of files. An earlier reload waits: the first advertisements and the control socket come first. */
   begin(): void {
     this.#begin()
   }
@@ -56,14 +56,17 @@ export class LiveConfiguration {
     this.#listeners.push(listener)
   }
 
-  /** Never rejects. A request joins the reload that waits for its turn: both would read the same file. */
+  /**
+   * Reloads the file. Never rejects. A request joins a reload that waits for its turn, because both would read the same
+   * file.
+   */
   reload(trigger: string): Promise<ReloadAnswer> {
     this.#account.requested(trigger)
     this.#next ??= this.#enqueue()
     return this.#next
   }
 
-  /** Returns what a reload would do now. Never rejects; changes, counts and remembers nothing. */
+  /** Returns what a reload would do now. Never rejects; changes, counts and stores nothing. */
   async rehearse(): Promise<ReloadAnswer> {
     const { file } = this.#account
     const failed = (fault: ReloadFailure['fault'], reason: string, problems: readonly ConfigProblem[]) =>
@@ -82,13 +85,16 @@ export class LiveConfiguration {
   }
 
   /**
-   * Never rejects. Hand-overs take turns in the order of their arrival, because each may be another configuration. The answer
-   * waits for the disk, the next turn does not.
+   * Puts a configuration in force that a client sends. Never rejects. Hand-overs are processed in the order of their
+   * arrival, because each may differ. The answer waits for the disk, the next hand-over does not.
    */
   async handOver(handed: HandedOver): Promise<HandOverAnswer> {
     const { managed } = this.#account
     if (managed === undefined || this.#handedOver >= MOST_HANDED_OVER) {
-      const reason = managed === undefined ? 'this engine has a file' : `${MOST_HANDED_OVER} others wait already`
+      const reason =
+        managed === undefined
+          ? 'this engine reads its configuration from a file'
+          : `${MOST_HANDED_OVER} other hand-overs already wait`
       return { ok: false, file: HANDED_OVER, fault: 'failed', reason, problems: [], kept: false }
     }
     this.#handedOver++
@@ -104,7 +110,7 @@ export class LiveConfiguration {
     return { ...answer, kept: answer.ok && notKept === undefined, ...(notKept === undefined ? {} : { notKept }) }
   }
 
-  /** Never rejects. Every router leaves, and nothing of the file is in force until the next reload. */
+  /** Stops every router; nothing of the file is in force until the next reload. Never rejects. */
   standDown(trigger: string): Promise<void> {
     const turn = this.#running.then(() => {
       const before = this.#ports.inForce()
@@ -116,7 +122,7 @@ export class LiveConfiguration {
     return turn
   }
 
-  /** Resolves when the last hand-over is in its file, or after so many milliseconds. */
+  /** Resolves when the last hand-over is in its file, or after this number of milliseconds. */
   async flush(within: number): Promise<void> {
     await this.#account.managed?.memory.settled(within)
   }
@@ -132,9 +138,10 @@ export class LiveConfiguration {
 
   async #reload(): Promise<ReloadAnswer> {
     const { managed } = this.#account
-    // Without this the reload would go back to the configuration before.
+    // Without this wait, the reload would restore the configuration before.
     const notKept = await managed?.memory.settled()
-    if (notKept !== undefined) return this.#account.failed('failed', `it has not what is in force: ${notKept}`, [])
+    if (notKept !== undefined)
+      return this.#account.failed('failed', `the file does not have the configuration in force: ${notKept}`, [])
     const answer = await this.#bring()
     if (answer.ok) managed?.account.remembered()
     return answer
@@ -152,7 +159,7 @@ export class LiveConfiguration {
     return report
   }
 
-  /** Puts in force what was handed over, or without it the contents of the file. */
+  /** Puts in force what was handed over, or the contents of the file. */
   async #bring(handed?: HandedOver): Promise<ReloadAnswer> {
     const account = this.#account
     const file = handed === undefined ? account.file : HANDED_OVER

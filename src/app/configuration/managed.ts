@@ -1,6 +1,6 @@
 /**
- * The file from which an engine with --managed begins (docs/adr/0051). Decided here: an empty file, and a file that cannot
- * be used, are no reason to end: such an engine is idle until a configuration is handed over, and its status says why.
+ * The file with which an engine with --managed starts (docs/adr/0051). Decided here: an empty or unusable file does not
+ * end such an engine. The engine is idle until a configuration is handed over, and its status shows why.
  */
 
 import type { Config } from '../../config/config.ts'
@@ -19,7 +19,7 @@ export type Remembered = Extract<AnyConfig, { readonly config: Config }>
 export class Memory {
   readonly #file: string
   readonly #settings: NodeSettings
-  /** Reason why nothing of the file is in force; `null` if it is. */
+  /** Reason why nothing of the file is in force; `null` if the file is in force. */
   #waits: string | null = null
   #problems: readonly Problem[] = []
 
@@ -32,7 +32,7 @@ export class Memory {
     return this.#waits
   }
 
-  /** Returns the configuration of the file, or one with nothing to do. */
+  /** Returns the configuration of the file, or one without routers. */
   read(): Remembered {
     const isEmpty = { yes: false }
     const found = loadAny(this.#file, undefined, (path) => {
@@ -41,19 +41,19 @@ export class Memory {
       return text
     })
     if ('config' in found) return { ...found, config: withSettings(found.config, this.#settings) }
-    if (isEmpty.yes) this.#waits = 'Nothing has been handed over yet'
+    if (isEmpty.yes) this.#waits = 'No configuration has been handed over yet'
     else this.#refuse(found.problems)
     return { ...nothing(), config: withSettings(nothing().config, this.#settings) }
   }
 
-  /** Returns a configuration with nothing to do if there is an error among the problems. */
+  /** Returns a configuration without routers if there is an error among the problems. */
   judge(config: Config, problems: readonly Problem[]): Config {
     if (!problems.some(isError)) return config
     this.#refuse(problems)
     return { ...idle(config), io: 'addon' }
   }
 
-  /** Logs why the engine is idle; nothing if it is not. */
+  /** Logs why the engine is idle. Logs nothing if it is not. */
   report(recorder: Recorder): void {
     if (this.#waits === null) return
     const level = this.#problems.length === 0 ? 'info' : 'error'
@@ -67,12 +67,17 @@ export class Memory {
     const file = new ManagedFile({
       path: this.#file,
       onProblem: (message) =>
-        recorder.logLimited('managed file', 'error', `${message}: a restart would lose what is handed over`, fields),
-      onKept: () => recorder.log('info', `${this.#file} has what is in force again`, fields),
+        recorder.logLimited(
+          'managed file',
+          'error',
+          `${message}; a restart would lose the configuration that was handed over`,
+          fields,
+        ),
+      onKept: () => recorder.log('info', `${this.#file} has the configuration in force again`, fields),
     })
     void file.prepare().then(() => {
       const unsafe = whyUnsafe(this.#file)
-      if (unsafe !== undefined) recorder.log('warn', `${this.#file} is not in a safe place: ${unsafe}`, fields)
+      if (unsafe !== undefined) recorder.log('warn', `${this.#file} is in an unsafe folder: ${unsafe}`, fields)
     })
     return file
   }
@@ -95,7 +100,7 @@ function orNothing(path: string): string {
 
 function nothing(): Remembered {
   const parsed = parseConfig('virtualRouters: []')
-  if ('problems' in parsed) throw new Error('A configuration with nothing to do is none')
+  if ('problems' in parsed) throw new Error('The empty configuration is invalid')
   return { ...parsed, warnings: [], hash: '', missing: true }
 }
 
@@ -103,7 +108,7 @@ function whyUnsafe(path: string): string | undefined {
   try {
     return unsafeFolder(path)
   } catch {
-    // The folder does not exist: onProblem has reported it.
+    // The folder does not exist. onProblem has reported that.
     return undefined
   }
 }

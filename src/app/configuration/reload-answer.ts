@@ -1,5 +1,5 @@
 /**
- * The answers to a reload and to a hand-over, as the control socket sends them (`POST /v1/reload`, `/v1/configuration`) and
+ * Answers to a reload and to a hand-over (`POST /v1/reload`, `/v1/configuration`). The control socket sends them, and
  * the commands read them.
  */
 import type { ValueChange } from '../../config/value-diff.ts'
@@ -11,15 +11,15 @@ export type ReloadAnswer = { readonly file: string } & (ReloadSuccess | ReloadFa
 export type ReloadSuccess = Extract<ReloadReport, { ok: true }> & {
   readonly hash: string
   readonly warnings: readonly ConfigProblem[]
-  /** The keys that differ, with their values. */
+  /** Keys that differ, with their values. */
   readonly values: readonly ValueChange[]
-  /** Nothing was put in force. */
+  /** Whether the reload was only simulated. */
   readonly dryRun?: true
-  /** Time for which the engine did nothing else. */
+  /** Milliseconds for which the engine did nothing else. */
   readonly pausedMs: number
 }
 
-/** `invalid`: the file is wrong, and `problems` says where; `failed`: every other reason. */
+/** `invalid`: the file has errors, which `problems` lists. `failed`: every other reason. */
 export type ReloadFailure = {
   readonly ok: false
   readonly fault: 'invalid' | 'failed'
@@ -27,5 +27,5 @@ export type ReloadFailure = {
   readonly problems: readonly ConfigProblem[]
 }
 
-/** `kept`: the configuration is in the file of the engine, which begins with it after a restart. */
+/** `kept`: the configuration is stored in the engine's file, from which the engine starts. */
 export type HandOverAnswer = ReloadAnswer & { readonly kept: boolean; readonly notKept?: string }

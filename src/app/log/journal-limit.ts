@@ -51,5 +51,5 @@ export function journalJson(line: string): string {
 function shorter(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined
   const more = value.length - MOST_CHARACTERS
-  return more <= 0 ? value : `${value.slice(0, MOST_CHARACTERS)}… (${more} characters more)`
+  return more <= 0 ? value : `${value.slice(0, MOST_CHARACTERS)}… (${more} more characters)`
 }

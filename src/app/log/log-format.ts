@@ -1,7 +1,7 @@
 /**
- * A log record as a line for people (`text`) or for the systemd journal (`journald`, sd-daemon(3)). Decided here: the order
- * of a line's parts, and that no value can end a line, begin another one or steer a terminal (docs/adr/0080). Pure: a record
- * in, a line out. Refuses to know JSON lines (pino) and where a line goes.
+ * Formats a log record as a line for people (`text`) or for the systemd journal (`journald`, sd-daemon(3)). Decided
+ * here: the order of a line's parts, and that no value can end a line, begin another one or control a terminal
+ * (docs/adr/0080). Pure: a record in, a line out. JSON lines (pino) are made elsewhere.
  */
 import type { LogLevel } from '../../daemon/telemetry/recorder.ts'
 
@@ -15,9 +15,9 @@ export type LogLine = {
 }
 
 type Level = {
-  /** Number of the level in JSON, which is pino's. */
+  /** Number of the level in JSON, as pino has it. */
   readonly pino: number
-  /** Priority of syslog(3), which the journal takes. */
+  /** Priority of syslog(3), which the journal reads. */
   readonly syslog: number
 }
 
@@ -28,14 +28,17 @@ export const LEVELS: Readonly<Record<LogLevel, Level>> = {
   error: { pino: 50, syslog: 3 },
 }
 
-/** The journal ends a record after 48 KiB and reads the next piece as a new one, with a priority of its own. */
+/**
+ * Longest line in characters. The journal ends a record after 48 KiB and would read the rest as a new record with its
+ * own priority.
+ */
 const MOST_CHARACTERS = 12_000
 
-/** Controls (C0, DEL, C1), characters that end a line, are invisible or change the direction of text. */
+/** Control characters (C0, DEL, C1), line ends, invisible characters, and those that change the direction of text. */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
-/** The same without C0, which a writer of JSON has escaped. */
+/** The same without C0, which JSON already escapes. */
 const UNSAFE_IN_JSON = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu
-/** Units of characters that may be one of them: found four times as fast, and hardly a line has one. */
+/** Ranges that contain all unsafe characters. This test is four times as fast, and most lines have none. */
 const SUSPECT = /[\u007f-\u009f\u00ad\u0600-\u08ff\u180e\u2000-\u206f\ud800-\udfff\ufeff\ufff0-\uffff]/
 const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
 /** A value that needs no quotes. */
@@ -48,7 +51,7 @@ const hexadecimal = (character: string): string =>
     .join('')
 const escaped = (text: string): string => text.replace(UNSAFE, (match) => SHORT[match] ?? hexadecimal(match))
 
-/** Returns a line of JSON with the same value in which no character steers a terminal. */
+/** Returns a line of JSON with the same value but without characters that control a terminal. */
 export const safeJson = (line: string): string =>
   SUSPECT.test(line) ? line.replace(UNSAFE_IN_JSON, hexadecimal) : line
 
@@ -60,7 +63,7 @@ export function localTime(at: number, offset = -new Date(at).getTimezoneOffset()
   return `${new Date(at + offset * 60_000).toISOString().slice(0, -1)}${zone}`
 }
 
-/** The second of the last line, without and behind its milliseconds: most lines come together. */
+/** Cached time text of the last line's second, before and after the milliseconds. Most lines share it. */
 let known = { second: Number.NaN, before: '', behind: '' }
 
 function timeOf(at: number): string {
@@ -72,11 +75,13 @@ function timeOf(at: number): string {
   return `${known.before}${String(Math.floor(at) - second * 1000).padStart(3, '0')}${known.behind}`
 }
 
-/** Returns a line of `text` with its end: time, level, router, message, fields. `paint` colors the level. */
+/** Returns a line of `text` with its line end: time, level, router, message, fields. `paint` colors the level. */
 export const textLine = (record: LogLine, paint = plain): string =>
   `${timeOf(record.time)} ${paint(record.level)} ${saying(record)}\n`
 
-/** Returns a line of `journald` with its end: the same without the time, which the journal has, behind the priority. */
+/**
+ * Returns a line of `journald` with its line end: the priority, then `text` without the time, which the journal adds.
+ */
 export const journaldLine = (record: LogLine): string =>
   `<${LEVELS[record.level].syslog}>${plain(record.level)} ${saying(record)}\n`
 
@@ -93,7 +98,7 @@ function saying({ message, fields }: LogLine): string {
   const head = typeof router !== 'string' || isNamed ? message : `${router}: ${message}`
   const line = `${escaped(head)}${fieldWords(typeof router === 'string' ? rest : fields)}`
   const over = line.length - MOST_CHARACTERS
-  return over <= 0 ? line : `${line.slice(0, MOST_CHARACTERS)}… (${over} characters more)`
+  return over <= 0 ? line : `${line.slice(0, MOST_CHARACTERS)}… (${over} more characters)`
 }
 
 function fieldWords(fields: Fields): string {

@@ -1,17 +1,17 @@
 /**
- * Standard output as the log needs it: nothing waits for whoever reads, neither while running nor at the end. What is
- * not taken is kept up to a bound, then dropped and counted. Writing from the thread pool would not do: a blocked
- * write(2) there keeps the process from exiting. Refuses to know what a line says.
+ * Standard output of the log. Nothing waits for its reader, neither while running nor at the end. Lines that the reader
+ * does not take are buffered up to a limit, then dropped and counted. The thread pool is not used for pipes: a blocked
+ * write(2) there would keep the process from exiting. This file does not know the content of lines.
  */
 import { closeSync, constants, fstatSync, openSync, write as writeFile } from 'node:fs'
 import { Socket } from 'node:net'
 
-/** About a thousand lines. */
+/** Limit of the buffer in octets, about a thousand lines. */
 const MOST_BUFFERED = 256 * 1024
 const TRY_AGAIN = 50
 
 type Done = (error: Error | null) => void
-/** Calls back once, when all of it was taken or never will be. */
+/** Calls back once, when all octets were written or never will be. */
 type Send = (bytes: Uint8Array, done: Done) => void
 
 export class LogOutput {
@@ -36,7 +36,7 @@ export class LogOutput {
     this.#pump()
   }
 
-  /** Resolves when everything was taken, or after `limit` milliseconds. */
+  /** Resolves when everything is written, or after `limit` milliseconds. */
   flush(limit: number): Promise<void> {
     if (!this.#sending || this.#dead) return Promise.resolve()
     return new Promise((resolve) => {
@@ -62,7 +62,7 @@ export class LogOutput {
       this.#sending = false
       this.#buffered -= bytes.length
       if (error !== null) {
-        // EPIPE and the like: whoever read the log is gone; the daemon is not.
+        // An error such as EPIPE: the reader is gone. The daemon goes on without a log.
         this.#dead = true
         for (let i = 0; i < lines + this.#waiting.length; i++) this.#onLost()
         this.#waiting = []
@@ -77,11 +77,11 @@ function senderFor(descriptor: number): Send {
   if (stat.isFIFO() || stat.isSocket()) return socketSender(descriptor)
   if (stat.isCharacterDevice()) {
     try {
-      // An open of our own, so that the shell's terminal stays as blocking as the shell wants it.
+      // A separate open, so that the shell's terminal keeps its blocking mode.
       const path = `/proc/self/fd/${descriptor}`
       return fileSender(openSync(path, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY))
     } catch {
-      // A terminal of somebody else (su): it may block, and a person is sitting there.
+      // The terminal belongs to another user (su). It may block, but then a person uses it.
     }
   }
   return fileSender(descriptor)
@@ -89,7 +89,7 @@ function senderFor(descriptor: number): Send {
 
 function socketSender(fd: number): Send {
   const socket = new Socket({ fd, readable: false, writable: true })
-  // Each write gets the error as well.
+  // The callback of each write gets the error, too.
   socket.on('error', () => {})
   return (bytes, done) => {
     socket.write(bytes, (error) => done(error ?? null))

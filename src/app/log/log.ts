@@ -1,7 +1,7 @@
 /**
- * The engine's log records as lines on standard output. Asynchronous and bounded (docs/architecture.md): a reader that stops
- * costs log lines, which are counted, never the engine's time. Loaded after the engine runs. Level and format may change at
- * any time.
+ * Writes the engine's log records to standard output. Asynchronous and bounded (docs/architecture.md): a slow reader
+ * costs log lines, which are counted, never the engine's time. Loaded when the engine runs. Level and format may change
+ * at any time.
  */
 import type { Config } from '../../config/config.ts'
 import type { Recorder } from '../../daemon/telemetry/recorder.ts'
@@ -11,14 +11,14 @@ import { LogOutput } from './log-output.ts'
 
 const FLUSH_LIMIT = 200
 
-/** As in the configuration. No `format`: the one that fits the descriptor. */
+/** Settings of the configuration. Without `format`, the descriptor decides. */
 export type LogSettings = Config['log']
 export type Log = {
   set(settings: LogSettings): void
   flush(): Promise<void>
 }
 
-/** Returns the number of pino's below which no record is written. */
+/** Returns pino's number of the lowest level that is written. */
 const leastOf = ({ level }: LogSettings): number => (level === 'trace' ? 0 : LEVELS[level].pino)
 
 export function attachLog(recorder: Recorder, settings: LogSettings, descriptor = 1): Log {
@@ -32,7 +32,7 @@ export function attachLog(recorder: Recorder, settings: LogSettings, descriptor 
     lines.setFormat(next.format)
   }
   set(settings)
-  // A line takes a millisecond the first time.
+  // The first line takes a millisecond.
   recorder.attach((record) => {
     if (LEVELS[record.level].pino >= least) lines.write(record)
   })

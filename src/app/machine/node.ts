@@ -1,6 +1,6 @@
 /**
- * This node as a configuration sees it: interfaces and addresses from the kernel's tables, and the contents of the address
- * files that the configuration names.
+ * This node as a configuration sees it: interfaces and addresses from the kernel's tables, and the contents of the
+ * address files that the configuration names.
  */
 
 import type { Config } from '../../config/config.ts'
@@ -32,13 +32,13 @@ type Tables = Pick<NetworkPort, 'links' | 'addresses'>
 export type Look = {
   /** Links and addresses as they were read. */
   readonly tables: Tables
-  /** Answers the first question for links, and the first one for addresses, with `tables`; asks the kernel from then on. */
+  /** Answers the first query for links and the first one for addresses with `tables`, later ones from the kernel. */
   readonly network: NetworkPort
-  /** The kernel gave both lists. */
+  /** Whether the kernel gave both lists. */
   readonly isComplete: boolean
 }
 
-/** Reads the kernel's tables once, for the judgement of a configuration and for the engine that starts with it. */
+/** Reads the kernel's tables once, for checking a configuration and for the engine that starts with it. */
 export function lookOnce(port: NetworkPort): Look {
   const [links, addresses] = [port.links(), port.addresses()]
   let [firstLinks, firstAddresses] = [links, addresses]
@@ -63,7 +63,7 @@ export function lookOnce(port: NetworkPort): Look {
   return { tables, network, isComplete: links !== undefined && addresses !== undefined }
 }
 
-/** Opens the kernel's tables of this network namespace, and reads them once. Throws Error where the kernel refuses. */
+/** Reads the kernel's tables of this network namespace once. Throws Error if the kernel refuses. */
 export function nodeHere(): NodeView {
   const native = loadNative()
   const network = openNetwork(native, openClock(native))

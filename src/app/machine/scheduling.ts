@@ -1,7 +1,6 @@
 /**
- * With which priority the engine and its guardian run, and whether real-time priority was asked for: for the log at start and
- * for the status. Decided here: what was got is what the kernel says of the processes, whoever gave it (the guardian, systemd,
- * chrt). Refuses to know how it is set.
+ * Finds the scheduling priority of the engine and its guardian, and whether real-time priority was requested, for the
+ * log and the status. Decided here: the kernel's answer counts, whether the guardian, systemd or chrt set the priority.
  */
 import { readFileSync } from 'node:fs'
 import type { SchedulingSnapshot } from '../../daemon/telemetry/snapshot.ts'
@@ -9,7 +8,7 @@ import { isRealtime, schedulingOf } from '../../linux/process/scheduling.ts'
 
 const ASKED = /^--realtime(=|$)/
 
-/** `guardian`: its pid; undefined: there is none. */
+/** Returns the scheduling. `guardian` is the guardian's process id, `undefined` if there is none. */
 export function schedulingHere(guardian: number | undefined): SchedulingSnapshot {
   const { policy = 'unknown', priority = 0 } = schedulingOf('self') ?? {}
   const above = guardian === undefined ? undefined : schedulingOf(guardian)
@@ -17,7 +16,7 @@ export function schedulingHere(guardian: number | undefined): SchedulingSnapshot
   return { policy, priority, realtimeAsked: words.some((word) => ASKED.test(word)), guardian: above ?? null }
 }
 
-/** Those of the guardian stand before the program that it was told to start. */
+/** Returns the guardian's own options, which stand before the program that it starts. */
 function ownOptions(pid: number): readonly string[] {
   try {
     const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
@@ -27,18 +26,16 @@ function ownOptions(pid: number): readonly string[] {
   }
 }
 
-/** Of the log; undefined: nothing was asked for, and nothing got. */
+/** Returns a log line. `undefined` if no real-time priority was requested or set. */
 export function schedulingWords(got: SchedulingSnapshot): { level: 'info' | 'warn'; message: string } | undefined {
   const { guardian, policy, priority, realtimeAsked } = got
   if (isRealtime(got)) {
-    const above =
-      guardian !== null && isRealtime(guardian) ? `, the guardian ${guardian.priority}` : ', the guardian none'
+    const above = guardian !== null && isRealtime(guardian) ? `; guardian: ${guardian.priority}` : '; guardian: none'
     const message = `Real-time priority ${priority} (${policy}) for the engine's own thread${guardian === null ? '' : above}`
     const isWhole = guardian === null || isRealtime(guardian)
     return { level: isWhole ? 'info' : 'warn', message }
   }
   if (!realtimeAsked) return undefined
-  const why =
-    guardian === null ? 'there is no guardian that gives it' : 'CAP_SYS_NICE is missing, or RLIMIT_RTPRIO allows less'
-  return { level: 'warn', message: `Asked for real-time priority, and runs with ${policy}: ${why}` }
+  const why = guardian === null ? 'no guardian could set it' : 'CAP_SYS_NICE is missing, or RLIMIT_RTPRIO allows less'
+  return { level: 'warn', message: `Real-time priority was requested, but the engine runs with ${policy}: ${why}` }
 }

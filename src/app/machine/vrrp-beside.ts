@@ -1,7 +1,7 @@
 /**
- * What else speaks VRRP in this network namespace, as sentences for whoever starts a daemon here. Decided here: a
- * keepalived with VRRP is a reason not to run, because both would install the same addresses and each takes the other's
- * away; everything else is worth a warning. Refuses to know how such a process is found.
+ * Finds other programs that speak VRRP in this network namespace, and describes them as text. Decided here: a
+ * keepalived with VRRP is a reason not to run, because both would install the same addresses and remove those of the
+ * other. Every other program is only a warning.
  */
 import type { Peer } from '../../linux/process/socket-peer.ts'
 import { isKeepalived, type VrrpSocketHolder, vrrpSocketHolders } from '../../linux/process/vrrp-socket-holder.ts'
@@ -9,22 +9,23 @@ import { isKeepalived, type VrrpSocketHolder, vrrpSocketHolders } from '../../li
 export type VrrpBeside = {
   readonly keepalived: readonly VrrpSocketHolder[]
   readonly processes: readonly VrrpSocketHolder[]
-  /** Why not to run; undefined: no reason. */
+  /** Reason not to run. `undefined` if there is none. */
   readonly refusal: string | undefined
-  /** For those who run all the same. */
+  /** Warnings for a daemon that runs anyway. */
   readonly warnings: readonly string[]
 }
 
-/** `guarded`: our parent is the guardian, whose sockets are ours. */
+/** `guarded`: the parent process is the guardian, whose sockets belong to this daemon. */
 export function vrrpBeside(guarded: boolean): VrrpBeside {
   const found = vrrpSocketHolders(guarded ? [process.pid, process.ppid] : [process.pid])
   return tell(found)
 }
 
-/** Apart from the looking, so that every sentence can be asked for. */
+/** Returns the texts. Separate from the search, so that tests can cover each text. */
 export function tell({ holders, closed, unseen }: ReturnType<typeof vrrpSocketHolders>): VrrpBeside {
   const certain = holders.filter(isKeepalived)
-  // Somebody has a socket who cannot be looked at, and so cannot a keepalived: that is as far as the evidence goes.
+  // A socket holder cannot be identified, and a keepalived process cannot be examined. Together they are probably the
+  // same process.
   const likely = certain.length === 0 && unseen > 0 ? closed : []
   const keepalived = [...certain, ...likely]
   const others = holders.filter((holder) => !isKeepalived(holder))
@@ -33,24 +34,27 @@ export function tell({ holders, closed, unseen }: ReturnType<typeof vrrpSocketHo
   const verb =
     certain.length > 0
       ? 'speaks VRRP in this network namespace'
-      : 'probably speaks VRRP in this network namespace (it cannot be looked at, but its kind of socket is here)'
-  if (keepalived.length > 0) warnings.unshift(`${subject} ${verb}: going on because of --force`)
+      : 'probably speaks VRRP in this network namespace (the process cannot be examined, but a VRRP socket exists)'
+  if (keepalived.length > 0) warnings.unshift(`${subject} ${verb}; running because of --force`)
   else if (unseen > 0)
-    warnings.push('Another process, which cannot be seen from here, has a socket for VRRP in this network namespace')
+    warnings.push('A process that cannot be seen from here has a VRRP socket in this network namespace')
   return {
     keepalived,
     processes: [...keepalived, ...others],
     refusal:
       keepalived.length === 0
         ? undefined
-        : `Cannot run: ${subject} ${verb}: stop it first (systemctl disable --now keepalived), or take VRRP out of its configuration; --force runs beside it`,
+        : `Cannot run: ${subject} ${verb}: stop it first (systemctl disable --now keepalived), or remove VRRP from its configuration; --force runs anyway`,
     warnings,
   }
 }
 
 const named = ({ name, pid }: VrrpSocketHolder): string => `${name} (pid ${pid})`
 
-/** Any local user may take the name of the lock, so the sentence says who it was. */
+/**
+ * Returns the message that another daemon has the lock. Any local user can take the name of the lock, so the text names
+ * the process.
+ */
 export function lockedWords(by: Peer | undefined): string {
   const who = by === undefined ? '' : `: pid ${by.pid}, user ${by.uid}`
   return `Cannot run: another daemon already runs in this network namespace (it holds the socket @holdfast${who})`

@@ -20,7 +20,11 @@ test.each([
 })
 
 test.each([
-  ['a bounding set without', { bounding: '0000000000002000', user: 990, noNewPrivs: 1 }, 'add CAP_NET_ADMIN to what'],
+  [
+    'a bounding set without',
+    { bounding: '0000000000002000', user: 990, noNewPrivs: 1 },
+    'add CAP_NET_ADMIN to the capabilities of this container',
+  ],
   ['another user with no-new-privileges', { user: 990, noNewPrivs: 1 }, 'no-new-privileges (allowPrivilegeEscalation:'],
   ['another user', { user: 990 }, 'give the process these capabilities or run it as root'],
   ['root that gave them away', { user: 0, noNewPrivs: 1 }, 'give the process these capabilities'],

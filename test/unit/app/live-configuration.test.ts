@@ -159,7 +159,7 @@ test('of very many problems log and status tell the first, the answer all', asyn
   expect(told.ok ? 0 : told.problems.length).toBe(500)
   expect(account.snapshot().lastReload?.problems.length).toBe(20)
   expect(said('error').length).toBe(22)
-  expect(said('error').at(-1)).toBe(`480 more: holdfast check ${FILE} tells all`)
+  expect(said('error').at(-1)).toBe(`480 more problems: holdfast check ${FILE} shows all`)
 })
 
 test('a reader that dies and a daemon that refuses fail the reload, and the next one is a new try', async () => {
@@ -235,12 +235,12 @@ test('handed over: read in its turn, applied, then kept; status, log and journal
   expect(kept, 'what is refused is not kept').toEqual(['one'])
   expect(account.snapshot()).toMatchObject({
     hash: '00000000aaaa',
-    lastReload: { ok: false, reason: 'somebody: 2 problems' },
+    lastReload: { ok: false, reason: 'an unnamed client: 2 problems' },
     managed: { handedOver: { by: 'agent' }, handOvers: { ok: 0, unchanged: 1, invalid: 1, failed: 0 } },
   })
   expect(said('info')).toEqual(['Configured by agent (revision 7): 1 unchanged'])
   expect(said('error')[0]).toBe(
-    'Cannot take the configuration of somebody: 2 problems; the configuration in force is kept',
+    'Cannot take the configuration of an unnamed client: 2 problems; the configuration in force is kept',
   )
   expect(events()).toMatchObject([{ kind: 'reloaded', ok: false, reason: 'invalid: 2 problems' }])
 })
@@ -291,7 +291,12 @@ test('an engine that leaves, and one that is asked by too many, keeps nothing of
     waits: null,
   })
   const all = Array.from({ length: 9 }, (_, i) => live.handOver(handed(`${i}`)))
-  expect(await all[8]).toMatchObject({ ok: false, fault: 'failed', reason: '8 others wait already', kept: false })
+  expect(await all[8]).toMatchObject({
+    ok: false,
+    fault: 'failed',
+    reason: '8 other hand-overs already wait',
+    kept: false,
+  })
   for (let i = 0; i < 8; i++) await answer(fresh('00000000aaaa'))
   for (const one of all.slice(0, 8)) expect(await one).toMatchObject({ ok: false, reason: 'the daemon is leaving' })
   expect([kept, account.snapshot().managed?.handOvers.failed]).toEqual([[], 8])
@@ -301,11 +306,11 @@ test('an engine that leaves, and one that is asked by too many, keeps nothing of
 })
 
 test.each([
-  ['', '', 'Cannot take an empty text'],
-  [' \n', '', 'Cannot take an empty text'],
-  ['a: 1', 'by=', 'Cannot take "by"'],
-  ['a: 1', 'by=a%0Ab', 'Cannot take "by"'],
-  ['a: 1', `revision=${'1'.repeat(129)}`, 'Cannot take "revision"'],
+  ['', '', 'empty configuration'],
+  [' \n', '', 'empty configuration'],
+  ['a: 1', 'by=', 'by: required: 1 to 128'],
+  ['a: 1', 'by=a%0Ab', 'by: required: 1 to 128'],
+  ['a: 1', `revision=${'1'.repeat(129)}`, 'revision: required: 1 to 128'],
 ])('%j handed over with ?%s is refused in words', (text, query, words) => {
   expect(handedOver(text, new URLSearchParams(query))).toEqual(expect.stringContaining(words))
 })

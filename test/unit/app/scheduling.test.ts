@@ -29,11 +29,16 @@ const ORDINARY = { policy: 'SCHED_OTHER', priority: 0 }
 const got = { policy: 'SCHED_RR', priority: 20, realtimeAsked: true, guardian: { policy: 'SCHED_RR', priority: 21 } }
 
 test.each([
-  ['both', got, 'info', /^Real-time priority 20 \(SCHED_RR\) .*, the guardian 21$/],
+  ['both', got, 'info', /^Real-time priority 20 \(SCHED_RR\) .*; guardian: 21$/],
   ['from systemd, unasked', { ...got, realtimeAsked: false }, 'info', /priority 20/],
-  ['the engine alone', { ...got, guardian: ORDINARY }, 'warn', /, the guardian none$/],
-  ['refused', { ...got, ...ORDINARY, guardian: ORDINARY }, 'warn', /^Asked .* runs with SCHED_OTHER: CAP_SYS_NICE/],
-  ['no guardian', { ...got, ...ORDINARY, guardian: null }, 'warn', /there is no guardian/],
+  ['the engine alone', { ...got, guardian: ORDINARY }, 'warn', /; guardian: none$/],
+  [
+    'refused',
+    { ...got, ...ORDINARY, guardian: ORDINARY },
+    'warn',
+    /^Real-time priority was requested, .* runs with SCHED_OTHER: CAP_SYS_NICE/,
+  ],
+  ['no guardian', { ...got, ...ORDINARY, guardian: null }, 'warn', /no guardian could set it/],
 ])('the log says what was got: %s', (_, scheduling, level, message) => {
   expect(schedulingWords(scheduling)).toEqual({ level, message: expect.stringMatching(message) })
 })

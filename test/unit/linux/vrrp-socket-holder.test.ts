@@ -77,15 +77,15 @@ const NONE = { holders: [], closed: [], unseen: 0 }
 test('keepalived is a reason not to run, and the message says what to do', () => {
   const { refusal, warnings, keepalived } = tell({ ...NONE, holders: [KEEPALIVED] })
   expect(refusal).toBe(
-    'Cannot run: keepalived (pid 7) speaks VRRP in this network namespace: stop it first (systemctl disable --now keepalived), or take VRRP out of its configuration; --force runs beside it',
+    'Cannot run: keepalived (pid 7) speaks VRRP in this network namespace: stop it first (systemctl disable --now keepalived), or remove VRRP from its configuration; --force runs anyway',
   )
-  expect(warnings).toEqual(['keepalived (pid 7) speaks VRRP in this network namespace: going on because of --force'])
+  expect(warnings).toEqual(['keepalived (pid 7) speaks VRRP in this network namespace; running because of --force'])
   expect(keepalived).toEqual([KEEPALIVED])
 })
 
 test('incomplete evidence is reported as probable', () => {
   expect(tell({ ...NONE, closed: [KEEPALIVED], unseen: 2 }).refusal).toMatch(
-    /^Cannot run: keepalived \(pid 7\) probably speaks VRRP in this network namespace \(it cannot be looked at,/,
+    /^Cannot run: keepalived \(pid 7\) probably speaks VRRP in this network namespace \(the process cannot be examined,/,
   )
   expect(tell({ ...NONE, closed: [KEEPALIVED] }), 'every socket belongs to somebody else').toMatchObject({
     refusal: undefined,
@@ -93,7 +93,7 @@ test('incomplete evidence is reported as probable', () => {
   })
   expect(tell({ ...NONE, unseen: 1 })).toMatchObject({
     refusal: undefined,
-    warnings: ['Another process, which cannot be seen from here, has a socket for VRRP in this network namespace'],
+    warnings: ['A process that cannot be seen from here has a VRRP socket in this network namespace'],
   })
 })
 
