@@ -1,6 +1,6 @@
 # The image: docs/install.md. Builds with the legacy builder and with BuildKit, so no `# syntax=` and no RUN --mount. Decided
-# here: what is in the image and what is not (no compiler, no npm), that its code cache is made by the Node that it ships
-# (docs/adr/0038), and that another user than root gets its capabilities from the guardian's file (docs/privileges.md).
+# here: the content of the image (no compiler, no npm). Its own Node makes its code cache (docs/adr/0038). Another user than root
+# gets its capabilities from the guardian's file (docs/privileges.md).
 # NODE_IMAGE only builds; the Node that is shipped is that of scripts/pinned-node.sh. Both names are read by scripts/base-images.sh, too.
 ARG NODE_IMAGE=node:24-bookworm-slim
 ARG BASE_IMAGE=debian:bookworm-slim
@@ -59,7 +59,7 @@ LABEL org.opencontainers.image.title="holdfast" \
 COPY --from=stripped /image /opt/holdfast
 COPY --from=tools /sbin/setcap /sbin/setcap
 # The legacy builder loses file capabilities in COPY. No `e`: with it the kernel would refuse to start a guardian that was
-# not granted all of them, with a word that says nothing; this way the daemon names what is missing. A tmpfs on /run
+# not granted all of them, with an unclear message; this way the daemon names what is missing. A tmpfs on /run
 # gets the mode that /run has here, and the daemon its folders in it.
 RUN setcap cap_net_admin,cap_net_raw,cap_sys_nice+p /opt/holdfast/native/prebuilds/linux-*/holdfast-guardian \
  && rm /sbin/setcap /opt/packages \

@@ -2,14 +2,14 @@
 /**
  * Shows the cost of test files, from the history that test/support/history-reporter.ts writes. `node
  * scripts/test-history.mjs` prints the slowest files of the newest run, and each file that needed a second attempt in
- * any run. `node scripts/test-history.mjs --table` writes the table of docs/testing.md from the newest run.
+ * any run. `node scripts/test-history.mjs --table` writes the table of docs/test-costs.md from the newest run.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const ROOT = join(import.meta.dirname, '..')
 const HISTORY = process.env.HOLDFAST_TEST_HISTORY ?? join(ROOT, 'build/test-history.jsonl')
-const PAGE = join(ROOT, 'docs/testing.md')
+const PAGE = join(ROOT, 'docs/test-costs.md')
 const [BEGIN, END] = ['<!-- costs: begin -->', '<!-- costs: end -->']
 const SLOWEST = 10
 

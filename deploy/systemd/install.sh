@@ -1,7 +1,7 @@
 #!/bin/sh
-# Installs holdfast out of an unpacked tarball as a systemd service, takes an upgrade, and takes all of it away again.
-# Decided here: where things lie, that nothing of the operator's is ever overwritten or removed unasked, and that an upgrade
-# which cannot run changes nothing: the new program judges the configuration first, and the old one stays until the new one runs.
+# Installs holdfast from an unpacked tarball as a systemd service, upgrades it, and removes it.
+# Decided here: the places of the files. Files of the operator are never overwritten or removed unasked. An upgrade that cannot
+# run changes nothing: the new program checks the configuration first, and the old one stays until the new one runs.
 set -eu
 
 usage() {
@@ -38,7 +38,7 @@ while [ $# -gt 0 ]; do
   shift
 done
 unit=$root/etc/systemd/system/holdfast.service
-# An upgrade, and an --uninstall, mean the one that is installed.
+# An upgrade, and an --uninstall, use the installed place.
 if [ -z "$prefix" ]; then
   prefix=$(sed -n 's|^ExecStart=\(/[^ ]*\)/bin/holdfast .*|\1|p' "$unit" 2>/dev/null | head -n 1)
   prefix=${prefix:-/opt/holdfast}
@@ -88,7 +88,7 @@ fi
 
 # Beside it, then swapped: what runs has its files open, and what starts meanwhile finds one of the two.
 for tree in "$root$prefix.new" "$root$prefix.old"; do
-  # What an interrupted installation left; a tree of another program stays.
+  # Removes the rest of an interrupted installation; a tree of another program stays.
   rmdir "$tree" 2>/dev/null || [ ! -e "$tree" ] || [ -e "$tree/bin/holdfast" ] || fail "Cannot install beside $tree: something else is there"
   rm -rf "$tree"
 done

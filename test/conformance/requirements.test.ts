@@ -1,5 +1,5 @@
 /**
- * docs/rfc9568.md is a promise: every requirement that a vector of any file names is in it once, a row claims only
+ * docs/rfc9568.md and docs/rfc9568-operation.md are a promise: every requirement that a vector of any file names is in them once, a row claims only
  * vectors that name its requirement, and what it points at exists. Knows no file of vectors by name.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
@@ -18,7 +18,9 @@ const vectors = readdirSync(VECTORS)
   .flatMap((name) => vectorFile.parse(JSON.parse(readFileSync(join(VECTORS, name), 'utf8'))).vectors)
 const requirementsOf = new Map(vectors.map(({ id, requirements }) => [id, requirements]))
 
-const text = readFileSync(join(ROOT, 'docs/rfc9568.md'), 'utf8')
+const text = ['rfc9568.md', 'rfc9568-operation.md']
+  .map((page) => readFileSync(join(ROOT, 'docs', page), 'utf8'))
+  .join('\n')
 const rows = [...text.matchAll(/^\| VR-.*$/gm)].map(([line]) => {
   // Cells with or without padding: how a table is laid out is a formatter's business.
   const cells = line.split('|').map((cell) => cell.trim())

@@ -1,12 +1,12 @@
 /**
- * Orders the files of a project by what they cost in the run that docs/testing.md shows, the longest first, so that none
+ * Orders the files of a project by what they cost in the run that docs/test-costs.md shows, the longest first, so that none
  * runs on at the end when all the others are through. A file without a row took less than two seconds, or is new: it comes last.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-const PAGE = join(import.meta.dirname, '..', '..', 'docs', 'testing.md')
+const PAGE = join(import.meta.dirname, '..', '..', 'docs', 'test-costs.md')
 /** `| FILE | PROJECT | TESTS | WALL | …` */
 const ROW = /^\| (\S+\.test\.ts) \| \S+ \| \d+ \| ([\d.]+) \|/gm
 

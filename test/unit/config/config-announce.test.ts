@@ -45,7 +45,7 @@ describe('announce', () => {
     expect(resolved(like).announce).toMatchObject({ at: [...times(5, 0), ...times(5, 5000)], refresh: undefined })
   })
 
-  test('and over a rival the same, with the repeats of holdfast among them (VR-GARP-04; docs/architecture.md, Rivals)', () => {
+  test('and over a rival the same, with the repeats of holdfast among them (VR-GARP-04; docs/architecture.md, Competing Actives)', () => {
     expect(resolved(like).announce.onRival).toEqual([...times(5, 0), 50, 200, ...times(5, 5000)])
     expect(resolved({ ...like, addresses: ['fd00::1'] }).announce.onRival).toEqual([
       ...times(5, 0),

@@ -1,4 +1,4 @@
-/** The parts of docs/testing.md that programs read and write: the example is a test that runs, and the table of costs orders the files. */
+/** The parts of pages that programs read and write: the example of docs/testing.md is a test that runs, docs/test-costs.md orders the files. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -18,7 +18,7 @@ test('a row of the table of costs gives the wall time of its file', () => {
 })
 
 test('the table of costs has the files of several projects', () => {
-  const files = [...wallTimes(readFileSync(join(ROOT, 'docs', 'testing.md'), 'utf8')).keys()]
+  const files = [...wallTimes(readFileSync(join(ROOT, 'docs', 'test-costs.md'), 'utf8')).keys()]
   expect(files.length).toBeGreaterThan(50)
   expect(files).toContain('netns/release.test.ts')
 })

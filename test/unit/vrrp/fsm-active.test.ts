@@ -84,7 +84,7 @@ describe.each(PROFILES)('Active, %s', (profile) => {
   ] as const)(
     '%s: addresses off, Backup with the interval and time of the packet',
     (_name, source, priority, reason) => {
-      // The last advertisement comes after the addresses are off (docs/architecture.md, Rivals); the RFC has none. Read 30 ms late:
+      // The last advertisement comes after the addresses are off (docs/architecture.md, Competing Actives); the RFC has none. Read 30 ms late:
       // too late to wait for the winner's announcement (extensions/grace-period.test.ts).
       const last: Effect[] =
         profile === 'holdfast' ? [{ kind: 'sendAdvertisement', priority: 128, reason: 'lost' }] : []
