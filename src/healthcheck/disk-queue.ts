@@ -73,7 +73,7 @@ export class DiskQueue {
     const slow = setTimeout(() => {
       this.#overdue = true
       this.#stepAside()
-    }, SLOW)
+    }, SLOW).unref()
     const over = () => {
       clearTimeout(slow)
       this.#slow.delete(question)

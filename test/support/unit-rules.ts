@@ -1,7 +1,8 @@
 /**
  * Holds the rules of unit tests (docs/testing.md): no program, no thread, no socket, no wait of real time. Vitest loads this
  * before each file of the project `unit`. A test that breaks a rule fails with the rule's name, whatever catches the error on
- * the way; its place is test/integration. A timer that is cleared before it fires is no wait.
+ * the way; its place is test/integration. A timer that is cleared before it fires is no wait, nor is one without a reference:
+ * the time limit of a disk, which fires on a busy machine.
  */
 import childProcess from 'node:child_process'
 import dgram from 'node:dgram'
@@ -31,15 +32,17 @@ function refuse(owner: object, names: readonly string[], rule: string): void {
 /** Vitest's own timers, of which it took copies before this file, are not among them. */
 function refuseWaiting(): void {
   const start = globalThis.setTimeout
-  const watched = (callback: (...args: unknown[]) => void, ms?: number, ...args: unknown[]) =>
-    start(
+  const watched = (callback: (...args: unknown[]) => void, ms?: number, ...args: unknown[]) => {
+    const timer = start(
       (...given: unknown[]) => {
-        if ((ms ?? 0) > 0) broken.add(`does not wait (${ms} ms)`)
+        if ((ms ?? 0) > 0 && timer.hasRef()) broken.add(`does not wait (${ms} ms)`)
         callback(...given)
       },
       ms,
       ...args,
     )
+    return timer
+  }
   globalThis.setTimeout = Object.assign(watched, start)
 }
 
