@@ -76,13 +76,7 @@ function start(where: Lab, position: number, priority: number, { address = LAB_V
   return new Holdfast(where, { host: where.router(position), priority, intervalMs, address }, extra)
 }
 
-const active = (daemon: Holdfast) =>
-  eventually(
-    `holdfast on ${daemon.plan.host.name} to be Active`,
-    async () => (await daemon.state()) === 'Active',
-    () => daemon.lines.slice(-5).map(({ text }) => text),
-    { within: WITHIN },
-  )
+const active = (daemon: Holdfast) => daemon.becomes('Active', WITHIN)
 
 async function names(daemon: Holdfast, stranger: Holdfast, { reason, words }: { reason: string; words: string }) {
   const { address } = stranger.plan.host
@@ -108,12 +102,7 @@ describeNetns('a stranger on our VRID', () => {
     const us = start(lab, 1, 100, ours)
     await active(us)
     const prober = new Prober(lab, lab.client, LAB_VIP)
-    await eventually(
-      'the client to be answered',
-      () => prober.owner === 'r1',
-      () => prober.owners,
-      { within: WITHIN },
-    )
+    await prober.answeredBy('r1', WITHIN)
     const before = (await us.router()).counters.transitions
 
     const stranger = start(lab, 2, 254, { ...theirs, address: OTHER_VIP })
@@ -174,12 +163,7 @@ describeNetns('a stranger on our VRID', () => {
       await active(us)
       const stranger = start(lab, 2, 254, { ...three, address: OTHER_VIP })
       await active(stranger)
-      await eventually(
-        'r1 to be Backup behind priority 254',
-        async () => (await us.state()) === 'Backup',
-        () => us.lines.slice(-5).map(({ text }) => text),
-        { within: WITHIN },
-      )
+      await us.becomes('Backup', WITHIN)
       const router = await us.router()
       expect(router.holder, 'owner by the account of r1').toMatchObject({ self: false, address: '10.77.0.12' })
       expect(router.mismatchedRouters, 'strangers by the account of r1').toMatchObject([

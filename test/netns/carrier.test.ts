@@ -103,12 +103,7 @@ describeNetns('the carrier of one LAN of a sync group', () => {
     await holds(r1, [LAB_VIP, BACK_VIP], 'the start')
     await two.ready()
     lab.unplug(r2)
-    await eventually(
-      'r2 to be in fault',
-      async () => (await two.state()) === 'Initialize',
-      () => two.lines.slice(-3),
-      { within: WITHIN },
-    )
+    await two.becomes('Initialize', WITHIN)
     const capture = await Capture.start(lab, 'back', 'ip proto 112', lab.host('back'))
     one.killAll()
     await sleep(3 * activeDownIntervalMs(150, INTERVAL))

@@ -156,15 +156,10 @@ describeNetns('a daemon', () => {
   /** On the router, in front of bin/holdfast. */
   const onRouter = (...words: readonly string[]) => lab.commandOn(lab.router(1), [...words, HOLDFAST])
 
-  async function running(name = 'r1'): Promise<Holdfast> {
+  async function running(): Promise<Holdfast> {
     const daemon = new Holdfast(lab, plan())
     await daemon.ready()
-    await eventually(
-      `${name} to be Active`,
-      async () => (await daemon.state()) === 'Active',
-      () => daemon.lines.slice(-3),
-      { within: 5_000 },
-    )
+    await daemon.becomes('Active', 5_000)
     return daemon
   }
 

@@ -69,12 +69,7 @@ const bad = (report: Report) =>
 const STATUS: Readonly<Record<string, number>> = { ok: 0, note: 0, warning: 2, error: 3 }
 
 async function active(daemon: Holdfast): Promise<void> {
-  await eventually(
-    'r1 to be Active',
-    async () => (await daemon.state()) === 'Active',
-    () => daemon.lines.slice(-5),
-    { within: WITHIN },
-  )
+  await daemon.becomes('Active', WITHIN)
 }
 
 /** The log comes another way than the status. */

@@ -60,14 +60,7 @@ describeNetns('a third node in a split brain', () => {
     lab = createLab({ routers: 3 })
     nodes = [1, 2, 3].map(start)
     await eventually('r1 alone to have the address', () => holders() === 'r1', holders, { within: WITHIN })
-    await eventually(
-      'r3 to be Backup',
-      async () => (await third().state()) === 'Backup',
-      () => third().lines.slice(-3),
-      {
-        within: WITHIN,
-      },
-    )
+    await third().becomes('Backup', WITHIN)
   })
   afterAll(() => lab?.destroy())
 

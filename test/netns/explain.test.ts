@@ -48,8 +48,7 @@ describeNetns('holdfast explain names the fault', () => {
 
   const holders = () => lab.holders(LAB_VIP).join()
   const sight = () => ({ client: prober.owner, holders: holders() })
-  const answeredBy = (name: string) =>
-    eventually(`${name} to answer the client`, () => prober.owner === name, sight, { within: WITHIN })
+  const answeredBy = (name: string) => prober.answeredBy(name, WITHIN)
   const settlesOn = (name: string) =>
     eventually(`${name} alone to have the address`, () => prober.owner === name && holders() === name, sight, {
       within: WITHIN,

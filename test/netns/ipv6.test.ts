@@ -126,12 +126,7 @@ describeNetns('IPv6, three routers', () => {
     const stranger = group.lab.host('observer')
     const at = monotonicMs()
     const fresh = new Prober(group.lab, stranger, LAB_VIP6)
-    await eventually(
-      'an answer',
-      () => fresh.owner === 'r1',
-      () => fresh.owners,
-      { within: WITHIN },
-    )
+    await fresh.answeredBy('r1', WITHIN)
     expect((fresh.owners[0]?.at ?? 0) - at, 'ms for a process start, resolution and an answer').toBeLessThan(SILENCE)
     const { lost } = await fresh.stop()
     expect(lost, 'probes lost').toBe(0)
@@ -141,12 +136,7 @@ describeNetns('IPv6, three routers', () => {
     const group = await settled()
     await group.longBackup(2, 3)
     const client = new Prober(group.lab, group.lab.client, LAB_VIP6)
-    await eventually(
-      'the client to be answered',
-      () => client.owner === 'r1',
-      () => client.owners,
-      { within: WITHIN },
-    )
+    await client.answeredBy('r1', WITHIN)
     const at = group.daemon(1).terminate()
     await group.settlesOn(2, 'r1 got SIGTERM')
     expect(await group.daemon(1).exited).toMatchObject({ code: 0, signal: null })

@@ -44,12 +44,7 @@ function scene(options: string): { lab: Lab; disk: string; file: string } {
 async function active({ lab: built, file }: ReturnType<typeof scene>): Promise<Holdfast> {
   const plan = { host: built.router(1), priority: 200, intervalMs: INTERVAL, address: LAB_VIP }
   const daemon = new Holdfast(built, plan, {}, [], { journal: { file } })
-  await eventually(
-    'r1 to be Active',
-    async () => (await daemon.state()) === 'Active',
-    () => daemon.lines.slice(-5),
-    { within: WITHIN },
-  )
+  await daemon.becomes('Active', WITHIN)
   return daemon
 }
 

@@ -88,12 +88,7 @@ describeNetns('a reload of a keepalived file that keepalived refuses', () => {
     const second = new Node(network, 2, 100)
     await second.becomes('Backup')
     const prober = new Prober(network, network.client, LAB_VIP)
-    await eventually(
-      'the client to reach r1',
-      () => prober.owner === 'r1',
-      () => prober.owners,
-      { within: WITHIN },
-    )
+    await prober.answeredBy('r1', WITHIN)
     const before = await snapshotOf(first.socket)
     const from = monotonicMs()
 

@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { activeDownIntervalMs } from '../../src/lab/daemons/daemon.ts'
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
 import { createLab, LAB_VIP } from '../../src/lab/lab.ts'
-import { eventually, monotonicMs } from '../../src/lab/wait.ts'
+import { monotonicMs } from '../../src/lab/wait.ts'
 import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
 import { judgeTime } from '../judge/time.ts'
 import { describeNetns } from '../support/require.ts'
@@ -17,18 +17,9 @@ describeNetns('a cable that is pulled', () => {
     const daemons = [200, 100].map((priority, i) => new Holdfast(lab, { ...common, priority, host: lab.router(i + 1) }))
     await Promise.all(daemons.map((daemon) => daemon.ready()))
     const client = new Prober(lab, lab.client, LAB_VIP)
-    const isAnsweredBy = (name: string) => {
-      const wait = { within: 10_000 }
-      return eventually(
-        `the client to be answered by ${name}`,
-        () => client.owner === name,
-        () => client.owners,
-        wait,
-      )
-    }
-    await isAnsweredBy('r1')
+    await client.answeredBy('r1')
     const at = lab.unplug(lab.router(1))
-    await isAnsweredBy('r2')
+    await client.answeredBy('r2')
     judgeTime(
       'ms without an answer',
       client.longestGap(at, monotonicMs()),

@@ -141,12 +141,7 @@ describeNetns('managed', () => {
     expect((await first.probe('/readyz')).status).toBe(200)
 
     const prober = new Prober(network, network.client, LAB_VIP)
-    await eventually(
-      'the client to be answered',
-      () => prober.owner === 'r1',
-      () => prober.owner,
-      { within: WITHIN },
-    )
+    await prober.answeredBy('r1', WITHIN)
     const before = transitionsOf(await first.vip())
     const next = text(first, 200, [...peers, '10.77.0.50'])
     const changed = first.configure(next, '--by', 'agent', '--revision', '2')

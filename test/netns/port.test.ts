@@ -37,14 +37,7 @@ describeNetns('bad clients of the port', () => {
       api: { listen: `127.0.0.1:${PORT}` },
     })
     await active.ready()
-    await eventually(
-      'r1 to be Active',
-      async () => (await active.state()) === 'Active',
-      () => active.lines.slice(-3),
-      {
-        within: 10_000,
-      },
-    )
+    await active.becomes('Active', 10_000)
     backup = new Holdfast(lab, { ...plan, host: lab.router(2), priority: 100 })
     await backup.ready()
     await active.process.line(/Serving \/metrics/, 10_000)

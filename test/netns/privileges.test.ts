@@ -82,13 +82,7 @@ function start(launcher: readonly string[], uid: number, top = {}) {
   return { lab, host, daemon, directory }
 }
 
-const active = (daemon: Holdfast) =>
-  eventually(
-    'the router to be Active',
-    async () => (await daemon.state()) === 'Active',
-    () => daemon.lines.slice(-5),
-    { within: 15_000 },
-  )
+const active = (daemon: Holdfast) => daemon.becomes('Active', 15_000)
 
 function addVip(daemon: Holdfast): void {
   const text = readFileSync(daemon.file, 'utf8')

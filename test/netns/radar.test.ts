@@ -63,12 +63,7 @@ async function scene({ onTestFinished }: TestContext, vip: string, extra: Extra 
   await daemon.ready()
   const prober = new Prober(built, built.client, vip)
   const observer = new ArpObserver(built, built.host('observer'), vip)
-  await eventually(
-    'r1 to answer the client',
-    () => prober.owner === 'r1',
-    () => prober.owner,
-    { within: 5_000 },
-  )
+  await prober.answeredBy('r1', 5_000)
   return { lab: built, vip, router, daemon, station, prober, observer }
 }
 
@@ -124,14 +119,7 @@ describeNetns('a station that was given the address', () => {
       )
       const took = await found(group, at)
       expect(took, 'ms until it was found').toBeLessThan(FOUND_WITHIN)
-      await eventually(
-        'the client to be won back',
-        () => prober.owner === 'r1',
-        () => prober.owners,
-        {
-          within: 2_000,
-        },
-      )
+      await prober.answeredBy('r1', 2_000)
       change('delete', group.station, vip)
       const isOver = async () => (await duplicatesOf(daemon)).length === 0
       await eventually('nobody to be a duplicate', isOver, () => daemon.router(), { within: GONE_WITHIN })

@@ -203,12 +203,7 @@ describeNetns('a recording whose disk is no good', () => {
     expect(complaints().map(({ msg }) => msg)).toEqual([
       expect.stringMatching(/ended: .*ENOSPC.*the daemon continues$/),
     ])
-    await eventually(
-      'the daemon to be Active all the same',
-      async () => (await daemon.state()) === 'Active',
-      () => daemon.lines.slice(-5),
-      { within: WITHIN },
-    )
+    await daemon.becomes('Active', WITHIN)
     // As much as was written is a recording.
     const { report } = await readRecording(join(disk, 'recording.jsonl'))
     expect(report).toMatchObject({ matches: true, end: null })

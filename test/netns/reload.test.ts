@@ -167,12 +167,7 @@ describeNetns('reload', () => {
     const monitor = new LoggedProcess(network, first.host, ['ip', 'monitor', 'address'])
     const capture = await Capture.start(network, 'reload', 'ip proto 112 or ip6 proto 112 or arp or icmp6')
     const prober = new Prober(network, network.client, LAB_VIP)
-    await eventually(
-      'the client to be answered',
-      () => prober.owner === 'r1',
-      () => prober.owner,
-      { within: WITHIN },
-    )
+    await prober.answeredBy('r1', WITHIN)
     const before = [await first.router('vip'), await first.router('vip6')]
     const sockets = first.rawSockets()
     expect(sockets.length, 'raw sockets of its segment').toBeGreaterThan(1)
@@ -362,12 +357,7 @@ describeNetns('reload', () => {
       )
       const prober = new Prober(network, network.client, LAB_VIP)
       const monitor = new LoggedProcess(network, first.host, ['ip', 'monitor', 'address'])
-      await eventually(
-        'the client to be answered',
-        () => prober.owner === 'r1',
-        () => prober.owner,
-        { within: WITHIN },
-      )
+      await prober.answeredBy('r1', WITHIN)
       const sockets = nodes.map((node) => node.rawSockets())
       for (const node of nodes)
         expect(await node.reload([unicast(node, '10.77.0.50')])).toMatch(
@@ -439,12 +429,7 @@ describeNetns('reload', () => {
       const { lab: network, nodes, first } = await settled(context)
       const [, second] = nodes
       const prober = new Prober(network, network.client, LAB_VIP)
-      await eventually(
-        'the client to be answered',
-        () => prober.owner === 'r1',
-        () => prober.owner,
-        { within: WITHIN },
-      )
+      await prober.answeredBy('r1', WITHIN)
       const sockets = first.rawSockets()
       expect(await first.reload([other('b', 52, 200)])).toMatch(/vip: removed\nb: added\n/)
       await second?.becomes('vip', 'Active', 'its removal on r1')

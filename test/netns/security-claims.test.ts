@@ -50,13 +50,7 @@ describeNetns('somebody else says that he has the address', () => {
     startResponder(lab, host)
     ip(host, `address add ${LAB_VIP}/32 dev eth0`)
     const attack = attacker.keepSending([claimFrame(LAB_VIP, macOf(host))], 50)
-    const answers = (name: string) =>
-      eventually(
-        `${name} to answer the client`,
-        () => prober.owner === name,
-        () => prober.owners.slice(-5),
-        { within: 5_000 },
-      )
+    const answers = (name: string) => prober.answeredBy(name, 5_000)
     await answers('attacker')
     await sleep(1_500)
     await attack.stop()
@@ -124,12 +118,7 @@ describeNetns('somebody else says that he has the address', () => {
       const at = here.daemon(1).terminate()
       await here.becomes(2, 'Active')
       await attack.stop()
-      await eventually(
-        'r2 to answer the client',
-        () => here.prober.owner === 'r2',
-        () => here.sight(),
-        { within: 5_000 },
-      )
+      await here.prober.answeredBy('r2', 5_000)
       const gap = here.client(at).longestGap
       judgeTime('ms without an answer', gap, skewTimeMs(PRIORITIES[1], INTERVAL) + MARGIN, 'RFC 9568 §6.4.2')
       expect(gap, 'ms without an answer').toBeGreaterThan(0)

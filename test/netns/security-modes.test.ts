@@ -91,12 +91,7 @@ describeNetns('an attacker on the segment of a unicast group', () => {
     // r2 hears nothing of it and takes over as soon as r1 is silent: it is r1 that is pushed aside.
     await here.becomes(1, 'Backup')
     await here.becomes(2, 'Active')
-    await eventually(
-      'r2 to answer the client',
-      () => here.prober.owner === 'r2',
-      () => here.sight(),
-      { within: 5_000 },
-    )
+    await here.prober.answeredBy('r2', 5_000)
     expect((await here.account(1)).router.holder, 'owner by the account of r1').toMatchObject({ address: R2 })
     await attack.stop()
     await here.calm('priority 255 in the name of r2')

@@ -208,12 +208,7 @@ describeNetns('an attacker on the segment of a multicast group', () => {
     expect((await siege.account(2)).router.holder, 'owner by the account of r2').toMatchObject({ address: R1 })
     await replay.stop()
     const stoppedAt = monotonicMs()
-    await eventually(
-      'r2 to answer',
-      () => siege.prober.owner === 'r2',
-      () => siege.prober.owners,
-      { within: 5_000 },
-    )
+    await siege.prober.answeredBy('r2', 5_000)
     const took = (siege.prober.movedFrom('r1', cutAt)?.at ?? Number.NaN) - stoppedAt
     judgeTime('ms until r2 answered', took, downMs(2) + MARGIN, 'RFC 9568 §6.1')
     siege.lab.heal(siege.lab.router(1))

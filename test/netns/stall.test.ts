@@ -11,7 +11,6 @@ import { expect, type TestContext } from 'vitest'
 import { activeDownIntervalMs } from '../../src/lab/daemons/daemon.ts'
 import { Holdfast, holdfastConfig } from '../../src/lab/daemons/holdfast.ts'
 import { createLab, LAB_VIP } from '../../src/lab/lab.ts'
-import { eventually } from '../../src/lab/wait.ts'
 import { CannotBeJudged } from '../judge/time.ts'
 import { describeNetns, describeRawSocket } from '../support/require.ts'
 import { Turns } from '../support/turns.ts'
@@ -45,12 +44,7 @@ describeNetns('a stalled Backup', () => {
     const plan = { intervalMs: INTERVAL_MS, address: LAB_VIP }
     const active = new Holdfast(lab, { ...plan, host: lab.router(1), priority: 200 }, {}, ['--realtime'])
     await active.ready()
-    await eventually(
-      'r1 to be Active',
-      async () => (await active.state()) === 'Active',
-      () => active.lines.slice(-3),
-      { within: 5_000 },
-    )
+    await active.becomes('Active', 5_000)
     const host = lab.router(2)
     const file = join(lab.directory, 'stalled.yaml')
     writeFileSync(file, holdfastConfig({ ...plan, host, priority: 100 }, join(lab.directory, 'stalled'), {}, { io }))

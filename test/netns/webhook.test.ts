@@ -29,14 +29,7 @@ describeNetns('a webhook', () => {
     const plan = { host: lab.router(1), priority: 200, intervalMs: 100, address: LAB_VIP }
     const daemon = new Holdfast(lab, plan, {}, [], { notify: { webhook } })
     await daemon.ready()
-    await eventually(
-      'r1 to be Active',
-      async () => (await daemon.state()) === 'Active',
-      () => daemon.lines.slice(-3),
-      {
-        within: 10_000,
-      },
-    )
+    await daemon.becomes('Active', 10_000)
     const status = async () => (await daemon.snapshot())?.webhook
     await eventually('attempts to fail', async () => ((await status())?.failedAttempts ?? 0) > 0, status, {
       within: 10_000,

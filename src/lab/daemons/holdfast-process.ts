@@ -90,14 +90,22 @@ export class HoldfastProcess {
   }
 
   /** Resolves when the state machine of the first router runs: Backup or later. Throws if the daemon ends before. */
-  async ready(within = 10_000): Promise<void> {
-    const runs = async () => {
+  ready(within = 10_000): Promise<void> {
+    return this.#until('run its state machine', (state) => state !== 'Initialize', within)
+  }
+
+  /** Resolves when the first router is in this state, by its own account. Throws if the daemon ends before. */
+  becomes(wanted: string, within = 10_000): Promise<void> {
+    return this.#until(`be ${wanted}`, (state) => state === wanted, within)
+  }
+
+  async #until(what: string, isWanted: (state: string) => boolean, within: number): Promise<void> {
+    const is = async () => {
       if (this.process.exit !== undefined)
         throw new Error(`holdfast on ${this.host.name} ended: ${this.lastLines().join('\n')}`)
-      return (await this.state()) !== 'Initialize'
+      return isWanted(await this.state())
     }
-    const expected = `holdfast on ${this.host.name} to run its state machine`
-    await eventually(expected, runs, () => this.lastLines(5), { within, every: 20 })
+    await eventually(`holdfast on ${this.host.name} to ${what}`, is, () => this.lastLines(5), { within, every: 20 })
   }
 
   lastLines(count = Number.POSITIVE_INFINITY): string[] {

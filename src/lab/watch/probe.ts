@@ -7,6 +7,7 @@ import type { ChildProcess } from 'node:child_process'
 import { probePath } from '../installation.ts'
 import type { Site } from '../namespaces.ts'
 import type { Host } from '../network.ts'
+import { eventually } from '../wait.ts'
 
 export const PROBE_PORT = 7007
 
@@ -78,6 +79,7 @@ export function startResponder(site: Site, host: Host): ProbeProcess {
 }
 
 export class Prober {
+  readonly address: string
   readonly owners: AnsweredChange[] = []
   readonly gaps: Gap[] = []
   readonly #process: ProbeProcess
@@ -85,6 +87,7 @@ export class Prober {
 
   /** Sends one probe a millisecond to `address`, until stop(). */
   constructor(site: Site, host: Host | string, address: string) {
+    this.address = address
     const argv = ['probe', address, String(PROBE_PORT), '--interval-us', '1000', '--fifo']
     this.#process = new ProbeProcess(site, host, argv, (fields) => this.#take(fields))
   }
@@ -111,6 +114,12 @@ export class Prober {
   /** Name of the node that answered last; `undefined` before the first answer. */
   get owner(): string | undefined {
     return this.owners.at(-1)?.name
+  }
+
+  /** Resolves when this host answers. */
+  async answeredBy(name: string, within = 10_000): Promise<void> {
+    const sight = () => this.owners.slice(-5)
+    await eventually(`${name} to answer for ${this.address}`, () => this.owner === name, sight, { within })
   }
 
   /** Returns the first time at or after `at` at which another node than `before` answers. */
