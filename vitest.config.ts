@@ -114,6 +114,7 @@ const MATRIX = ['test/interop/frr.test.ts', 'test/interop/keepalived-v2.test.ts'
 const PAIRED = [
   'test/netns/carrier.test.ts',
   'test/netns/demotion.test.ts',
+  'test/netns/doctor.test.ts',
   'test/netns/failover.test.ts',
   'test/netns/guardian.test.ts',
   'test/netns/native-probe.test.ts',
