@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { type ConfigDiff, diffConfig } from '../../../src/config/diff.ts'
 import { formatProblem } from '../../../src/config/problem.ts'
 import { parseConfig } from '../../../src/config/text/yaml.ts'
-import { changeText, groupsText } from '../../../src/config/value-diff.ts'
+import { changeText, groupsText, ownTexts } from '../../../src/config/value-diff.ts'
 
 function config(text: string) {
   const parsed = parseConfig(text)
@@ -266,5 +266,13 @@ describe('the values that differ, for people', () => {
     expect(values(file(A), `log: { format: text }\n${file(A)}`)).toEqual(['log.format default → text'])
     const webhook = (url: string) => `notify: { webhook: { url: "${url}" } }\n${file(A)}`
     expect(values(webhook('http://h/geheim'), webhook('http://h/'))).toEqual(['notify.webhook.url changed'])
+  })
+
+  test('the text of the configuration itself leaves out the keys under a path, and groups without a change', () => {
+    const all = diffConfig(config(file(A)), config(`log: { level: debug, format: text }\n${file(A)}`)).values
+    expect(ownTexts(all, [])).toEqual(['log.level info → debug', 'log.format default → text'])
+    expect(ownTexts(all, ['log.level'])).toEqual(['log.format default → text'])
+    expect([ownTexts(all, ['log']), ownTexts(all, ['lo'])]).toEqual([[], ownTexts(all, [])])
+    expect(groupsText(all)).toBe('')
   })
 })

@@ -137,3 +137,9 @@ describe('advised', () => {
     ])
   })
 })
+
+test('a group whose members are all unknown is refused for that alone', () => {
+  const problems = said(['name: g, members: [x, y]'])
+  expect(problems).toHaveLength(2)
+  for (const [i, name] of ['x', 'y'].entries()) expect(problems[i]).toContain(`"${name}"`)
+})

@@ -121,3 +121,11 @@ test('a program that others can write is refused, one that is not there may come
   rmSync(script)
   expect(await told()).toEqual([`2:105: warning: Cannot run ${script}: ENOENT, to notify of "a"`, missing])
 })
+
+test('a webhook takes the name that an event had in 0.1', () => {
+  const parsed = parseConfig(
+    `notify: { webhook: { url: "http://127.0.0.1:9/", events: [duplicateOwner, stopped] } }\n${HEAD} }\n`,
+  )
+  if ('problems' in parsed) throw new Error(parsed.problems.map(formatProblem).join('\n'))
+  expect(parsed.config.notify?.webhook?.events).toEqual(['duplicateHolder', 'stopped'])
+})

@@ -493,3 +493,9 @@ describe('advice does not fail', () => {
     ['no preemption: no stagger', { stagger: undefined, preempt: 'false' }],
   ])('nothing to say about %s', (_, keys) => expect(about(keys)).toEqual([]))
 })
+
+test('a long value is cut in the message', () => {
+  const [message = ''] = errors(file(router({ priority: 'x'.repeat(80) })))
+  expect(message).toContain(`"${'x'.repeat(56)}...`)
+  expect(message).not.toContain('x'.repeat(57))
+})

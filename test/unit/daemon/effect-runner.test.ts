@@ -139,3 +139,16 @@ describe('an outcome', () => {
     expect(calls.length, 'a second run has nothing to do').toBe(4)
   })
 })
+
+test('an order without datagrams reaches no socket, and its owner learns that it is done', () => {
+  const { calls, heard, runner, sender } = scene()
+  const done = (outcomes: readonly unknown[]) => {
+    heard(`done: ${outcomes.length}`)
+    return []
+  }
+  const lan = sender('lan')
+  runner.add({}, [send(lan, [], done)])
+  runner.add({}, [apply(['192.0.2.1'])])
+  runner.run(NOW)
+  expect(calls).toEqual(['done: 0', 'apply: 192.0.2.1'])
+})

@@ -57,3 +57,13 @@ test('255 routers that miss the same one are one event, and the next one tells o
   news.note('vip3', heard(PEER, 10_000), 200, 100)
   expect(chronicle.read().events.at(-1)).toMatchObject({ peer: PEER, count: 255, gapMs: 310 })
 })
+
+test('invented sources are not remembered without end: the count of the first one is forgotten after 64 others', () => {
+  const chronicle = new Chronicle()
+  const news = new GapNews(chronicle)
+  for (let i = 0; i < 3; i++) news.note('vip', heard(PEER, 0), 200, 100)
+  for (let i = 0; i < 64; i++) news.note('vip', heard(address(`10.1.0.${i}`), 0), 200, 100)
+  news.note('vip', heard(PEER, 1), 200, 100)
+  expect(chronicle.read().events.filter(({ kind }) => kind === 'advertisementsMissed')).toHaveLength(66)
+  expect(chronicle.read().events.at(-1)).toMatchObject({ peer: PEER, count: 1 })
+})
