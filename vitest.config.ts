@@ -61,6 +61,7 @@ const WAITING = [
   'test/netns/cluster-migration.test.ts',
   'test/netns/code-cache.test.ts',
   'test/netns/crash-steady.test.ts',
+  'test/netns/dead-disk.test.ts',
   'test/netns/explain.test.ts',
   'test/netns/explain-chaos.test.ts',
   'test/netns/explain-third.test.ts',

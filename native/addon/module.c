@@ -5,7 +5,7 @@
  *
  *   handle, watch      a descriptor that the event loop watches    words     memory shared with the guardian
  *   socket, send, receive, metadata   NativeSocket                 rights    privileges, peer credentials
- *   timer              NativeTimer                                 system    clocks, interfaces, descriptors
+ *   timer              NativeTimer                                 system    clocks, interfaces, descriptors, exit
  *   node               errors and arguments
  */
 #include "handle.h"
@@ -71,6 +71,7 @@ static const struct {
 static const napi_property_descriptor functions[] = {
     FUNCTION("clocks", read_clocks),
     FUNCTION("keepLast", keep_descriptor_last),
+    FUNCTION("exitWithin", exit_within),
     FUNCTION("interfaceIndex", find_interface),
     FUNCTION("dropPrivileges", drop_privileges),
     FUNCTION("streamPair", open_stream_pair),

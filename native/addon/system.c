@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+#include <uv.h>
 
 #define LAST_DESCRIPTOR 1024u /* the usual soft limit of a shell */
 
@@ -100,4 +101,41 @@ napi_value keep_descriptor_last(napi_env env, napi_callback_info info) {
     return NULL;
   }
   return to_int(env, fd);
+}
+
+static struct {
+  unsigned int ms;
+  int status;
+} last_exit;
+
+static void exit_later(void *unused) {
+  (void)unused;
+  uv_sleep(last_exit.ms);
+  _exit(last_exit.status);
+}
+
+/*
+ * exitWithin(ms, status): ends the process with that status if it has not ended by itself until then. An exit joins every
+ * thread of libuv, and one that waits for a file system without a server never ends; the calling thread may wait for
+ * one as well. The first call counts: a second one can come only from the end that it limits.
+ */
+napi_value exit_within(napi_env env, napi_callback_info info) {
+  static bool called = false;
+  napi_value values[2];
+  uv_thread_t thread;
+  int ms = 0;
+  int status = 0;
+  if (!read_arguments(env, info, 2, values, NULL) || !read_int(env, values[0], &ms) || !read_int(env, values[1], &status))
+    return NULL;
+  if (ms < 0 || status < 0 || status > 255) {
+    throw_range(env, "expected milliseconds and an exit status");
+    return NULL;
+  }
+  if (called) return NULL;
+  last_exit.ms = (unsigned int)ms;
+  last_exit.status = status;
+  const int error = uv_thread_create(&thread, exit_later, NULL);
+  if (error != 0) throw_errno(env, "pthread_create", -error);
+  called = error == 0;
+  return NULL;
 }

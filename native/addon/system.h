@@ -9,5 +9,6 @@ napi_value read_clocks(napi_env env, napi_callback_info info);
 napi_value find_interface(napi_env env, napi_callback_info info);
 napi_value open_stream_pair(napi_env env, napi_callback_info info);
 napi_value keep_descriptor_last(napi_env env, napi_callback_info info);
+napi_value exit_within(napi_env env, napi_callback_info info);
 
 #endif

@@ -16,7 +16,7 @@ import { untilCrashed } from './crash.ts'
 import { EventJournal } from './event-journal.ts'
 import { openFacilities } from './facilities.ts'
 import { schedulingHere, schedulingWords } from './machine/scheduling.ts'
-import { shutDown } from './shut-down.ts'
+import { limitExit, shutDown } from './shut-down.ts'
 import { listenToSignals } from './signals.ts'
 import { type RunOptions, type Start, type StartOrder, start } from './start.ts'
 import { taping } from './taping.ts'
@@ -41,7 +41,7 @@ export async function runCommand(file: string, options: RunOptions): Promise<num
   )
   try {
     return await Promise.race([
-      crashed,
+      crashed.then((status) => limitExit(native, status)),
       stages({ file, options, recorder, tapes, guardian, native, hasManager, journal }),
     ])
   } finally {
@@ -60,7 +60,7 @@ async function stages(order: StartOrder): Promise<number> {
   logStart(engine, begun, order.options)
   const facilities = await openFacilities(engine, begun.memory)
   await engine.departure.left
-  return shutDown(engine, facilities)
+  return shutDown(engine, facilities, order.native)
 }
 
 /** Takes the guardian's descriptors from the environment, because no child process may inherit them. */

@@ -18,7 +18,7 @@ import { unusableFolder } from '../files/socket-folder.ts'
 import { type CompatibilityOptions, wasStopped } from '../keepalived/compatibility-layer.ts'
 import { type KernelClock, openClock } from '../linux/clock.ts'
 import type { Guardian } from '../linux/guardian/guardian.ts'
-import type { Credentials, NativeAddon } from '../linux/native.ts'
+import type { Credentials, Exit, NativeAddon } from '../linux/native.ts'
 import { openNetwork } from '../linux/network.ts'
 import { type NodeLock, takeNodeLock } from '../linux/node-lock.ts'
 import { loadRawSocketPackage, type RawSocketPackage } from '../linux/sockets/raw-socket-package.ts'
@@ -58,7 +58,7 @@ export type StartOrder = {
   readonly recorder: Recorder
   readonly tapes: Taping
   readonly guardian: Guardian
-  readonly native: NativeAddon & Credentials
+  readonly native: NativeAddon & Credentials & Exit
   /** Whether a service manager reads the guardian's messages. */
   readonly hasManager: boolean
   /** The journal, which is not open yet. */

@@ -158,6 +158,15 @@ export type Channels = {
   streamPair(): [ours: number, theirs: number]
 }
 
+/** End of this process. */
+export type Exit = {
+  /**
+   * Ends the process with that status if it has not ended by itself after `ms`, even if a thread of it waits for a file
+   * system that does not answer. The first call counts. Throws EAGAIN.
+   */
+  exitWithin(ms: number, status: number): void
+}
+
 /** Privileges of a thread and of the process, and identity of a peer (docs/adr/0019). */
 export type Credentials = {
   /**
@@ -185,10 +194,10 @@ function available(): string {
 }
 
 /** Loads the binary for this platform. Throws an Error with code 'ERR_NATIVE_ADDON' if none can be loaded. */
-export function loadNative(): NativeAddon & Credentials & Channels {
+export function loadNative(): NativeAddon & Credentials & Channels & Exit {
   try {
     const require = createRequire(import.meta.url)
-    const addon: NativeAddon & Credentials & Channels = require('node-gyp-build')(NATIVE)
+    const addon: NativeAddon & Credentials & Channels & Exit = require('node-gyp-build')(NATIVE)
     return addon
   } catch (cause) {
     const platform = `${process.platform}-${process.arch}`
