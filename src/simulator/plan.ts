@@ -85,7 +85,8 @@ export function readPlan(text: string, file: string): ReadPlan {
   const { locate, problems: syntax, value, wellFormed } = document
   if (!wellFormed || syntax.length > 0) return { problems: syntax }
   const parsed = planSchema.safeParse(value)
-  if (!parsed.success) return { problems: schemaProblems(parsed.error.issues, value, locate) }
+  const vocabulary = { schema: () => z.toJSONSchema(planSchema, { io: 'input' }), nameOf: () => undefined }
+  if (!parsed.success) return { problems: schemaProblems(parsed.error.issues, value, locate, vocabulary) }
   return checked(parsed.data, document)
 }
 

@@ -9,8 +9,22 @@ import { DURATION } from '../schema/duration.ts'
 import { KEEPALIVED_NAMES } from './keepalived-names.ts'
 import { nearestWord } from './spelling.ts'
 
-export function schemaProblems(issues: readonly z.core.$ZodIssue[], value: unknown, locate: Locate): Problem[] {
-  const problems = issues.flatMap((issue) => issueProblems(issue, [], value, locate))
+/** What a document may have; by default it is a configuration. */
+type Vocabulary = {
+  readonly schema: () => Schema
+  /** Of a key of keepalived: the one that stands for it, and a remark. */
+  readonly nameOf: (key: string) => readonly [string, string?] | undefined
+}
+
+const CONFIGURATION: Vocabulary = { schema: schemaOfConfiguration, nameOf: (key) => KEEPALIVED_NAMES[key] }
+
+export function schemaProblems(
+  issues: readonly z.core.$ZodIssue[],
+  value: unknown,
+  locate: Locate,
+  vocabulary: Vocabulary = CONFIGURATION,
+): Problem[] {
+  const problems = issues.flatMap((issue) => issueProblems(issue, [], { value, locate, ...vocabulary }))
   // A key that is there under another name is not missing as well.
   const meant = new Set(problems.flatMap((problem) => problem.meant ?? []))
   return problems.filter(({ missing }) => missing === undefined || !meant.has(missing)).map(plain)
@@ -21,26 +35,34 @@ type Found = Problem & { readonly meant?: string | undefined; readonly missing?:
 
 const plain = ({ meant: _, missing: __, ...problem }: Found): Problem => problem
 
-function issueProblems(issue: z.core.$ZodIssue, base: Path, root: unknown, locate: Locate): Found[] {
+type Document = Vocabulary & { readonly value: unknown; readonly locate: Locate }
+
+function issueProblems(issue: z.core.$ZodIssue, base: Path, document: Document): Found[] {
+  const { locate, nameOf, schema, value } = document
   const path = [...base, ...issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step))]
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => {
       const told = isSecret(path) ? path : [...path, key]
-      const known = knownKeys(path)
-      const name = KEEPALIVED_NAMES[key]?.[0] ?? nearestWord(key, known)
+      const known = knownKeys(path, schema())
+      const name = nameOf(key)?.[0] ?? nearestWord(key, known)
       return {
-        ...problemAt(() => locate([...path, key], 'key'), told, 'error', unknownKey(key, path, known, name)),
+        ...problemAt(
+          () => locate([...path, key], 'key'),
+          told,
+          'error',
+          unknownKey(key, path, { known, meant: name, keepalived: nameOf(key) }),
+        ),
         meant: name === undefined ? undefined : formatPath([...path, name]),
       }
     })
   }
   if (issue.code === 'invalid_union') {
     const inside = issue.errors.find((errors) => errors.length > 0 && errors.every((error) => isAboutContent(error)))
-    if (inside !== undefined) return inside.flatMap((error) => issueProblems(error, path, root, locate))
+    if (inside !== undefined) return inside.flatMap((error) => issueProblems(error, path, document))
   }
   if (issue.code === 'custom' && issue.params?.isWhole === true)
     return [problemAt(locate, path, 'error', issue.message)]
-  const found = at(root, path)
+  const found = at(value, path)
   const name = path.at(-1)
   if (name === undefined && (found ?? null) === null) return [problemAt(locate, path, 'error', 'the file is empty')]
   if (found === undefined && typeof name === 'string') {
@@ -71,11 +93,17 @@ function isAboutContent(issue: z.core.$ZodIssue): boolean {
 /** Of a mapping with more keys than these, a list would hide the message. */
 const MOST_LISTED = 10
 
-function unknownKey(key: string, parent: Path, known: readonly string[], meant: string | undefined): string {
+type Meant = {
+  readonly known: readonly string[]
+  readonly meant: string | undefined
+  readonly keepalived: readonly [string, string?] | undefined
+}
+
+function unknownKey(key: string, parent: Path, { keepalived, known, meant }: Meant): string {
   const list =
     known.length > MOST_LISTED ? 'holdfast schema lists the known keys' : `known keys are ${known.join(', ')}`
   if (isSecret(parent)) return `unknown key in ${place(parent)}: ${list}`
-  const [here, remark] = KEEPALIVED_NAMES[key] ?? []
+  const [here, remark] = keepalived ?? []
   if (here !== undefined) return `"${key}" is called "${here}" here${remark === undefined ? '' : ` (${remark})`}`
   const advice = meant === undefined ? list : `did you mean "${meant}"?`
   return `unknown key "${key.slice(0, 64)}" in ${place(parent)}: ${advice}`
@@ -88,9 +116,13 @@ type Schema = z.core.JSONSchema._JSONSchema | z.core.JSONSchema._JSONSchema[] | 
 /** Made once: it takes a millisecond, and a file in a wrong format has a thousand unknown keys. */
 let schemaOfAll: Schema
 
-function knownKeys(path: Path): string[] {
+function schemaOfConfiguration(): Schema {
   schemaOfAll ??= jsonSchema()
-  let schemas: Schema[] = [schemaOfAll]
+  return schemaOfAll
+}
+
+function knownKeys(path: Path, schema: Schema): string[] {
+  let schemas: Schema[] = [schema]
   for (const step of path) {
     schemas = alternatives(schemas).map((schema) =>
       typeof step === 'number' ? schema.items : schema.properties?.[step],
@@ -103,8 +135,7 @@ let words: ReadonlySet<string> | undefined
 
 /** Whether this word is a key somewhere in the configuration. */
 export function isKey(word: string): boolean {
-  schemaOfAll ??= jsonSchema()
-  words ??= new Set(wordsOf(schemaOfAll))
+  words ??= new Set(wordsOf(schemaOfConfiguration()))
   return words.has(word)
 }
 
@@ -112,8 +143,7 @@ let durations: ReadonlySet<string> | undefined
 
 /** Whether the value of this key, or each of its list, is a duration. */
 export function isDurationKey(key: string): boolean {
-  schemaOfAll ??= jsonSchema()
-  durations ??= new Set(durationsIn(schemaOfAll))
+  durations ??= new Set(durationsIn(schemaOfConfiguration()))
   return durations.has(key)
 }
 

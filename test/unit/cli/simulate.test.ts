@@ -327,6 +327,16 @@ describe('what is wrong with a scenario', () => {
     )
     expect(problemsOf(path)).toMatch(/^inline\.yaml:5:34: unknown key "vip"/m)
   })
+  test.each([
+    ['nodes: [{ nam: n1 }]', /^\S+: unknown key "nam" in nodes\[0\]: did you mean "name"\?$/m],
+    ['nodes: [{ name: n1, xyz: 1 }]', /: unknown key "xyz" in nodes\[0\]: known keys are name, daemon, address, /],
+    ['faults: [{ at: 1s, check: web }]', /: unknown key "check" in faults\[0\]: did you mean "checks"\?$/m],
+    // A word of keepalived's files stands for nothing here.
+    ['nodes: [{ name: n1, state: MASTER }]', /: unknown key "state" in nodes\[0\]: known keys are name, /],
+    ['nodes: [{ name: n1, constructor: 1 }]', /: unknown key "constructor" in nodes\[0\]: known keys are name, /],
+  ])('an unknown key of a scenario is told with the keys of scenarios: %s', (text, problem) => {
+    expect(problemsOf(file('unknown.yaml', `${text}\n`))).toMatch(problem)
+  })
   test('several interfaces, and files of a node', () => {
     const path = scenario([{ priority: 100 }])
     const second = configuration({ priority: 100 }).split('virtualRouters:\n')[1] ?? ''
