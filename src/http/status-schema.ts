@@ -218,7 +218,7 @@ export const statusSchema = z.object({
   takenAt: moment,
   guardian: z
     .enum(['none', 'armed', 'guarded'])
-    .describe('guarded: deadlines are kept and lifetimes renewed; armed: the last will alone; none: nobody'),
+    .describe('guarded: deadlines are kept and lifetimes renewed; armed: cleanup plans alone; none: nobody'),
   logRecordsLost: z.int(),
   config,
   controlRefused: z.int(),
