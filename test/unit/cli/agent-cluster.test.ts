@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { agentCommand } from '../../../src/cli/agent/agent.ts'
-import { firstMode, grouping, offPremises } from '../../../src/cli/agent/agent-cluster.ts'
+import { firstMode, grouping, localApi, offPremises } from '../../../src/cli/agent/agent-cluster.ts'
 import { agentOrder } from '../../../src/cli/agent/agent-flags.ts'
 import { sample } from '../../support/keepalived-text.ts'
 
@@ -24,6 +24,13 @@ function clusterConfig(platform: string): string {
   writeFileSync(file, JSON.stringify({ data: { 'install-config': installed } }))
   return `--cluster-config=${file}`
 }
+
+test.each([
+  [[], 'https://localhost:6443'],
+  [['--api-port=7443'], 'https://localhost:7443'],
+])('the API of this node, which a bootstrap node asks as well, has the port of %j', (flags, url) => {
+  expect(localApi(settings(...flags))).toBe(url)
+})
 
 describe('a platform whose nodes do not hold the addresses', () => {
   test('nothing said, or one of ours, is none', () => {
