@@ -138,6 +138,19 @@ describePage('status page', () => {
     await picture(page, '1-before-desktop-light')
   })
 
+  test('the head of each column is one line', async () => {
+    const heads = await page.locator('thead th').evaluateAll((cells) =>
+      cells.map((cell) => {
+        const range = document.createRange()
+        range.selectNodeContents(cell)
+        const lines = new Set([...range.getClientRects()].map(({ top }) => Math.round(top))).size
+        return { head: cell.textContent, lines }
+      }),
+    )
+    expect(heads.map(({ head }) => head)).toContain('Check')
+    expect(heads.filter(({ lines }) => lines > 1)).toEqual([])
+  })
+
   test('a browser may load nothing but this page and ask nobody but this node', async () => {
     const ask = (path: string, ...more: string[]) =>
       cluster.lab.exec(cluster.lab.client, [
