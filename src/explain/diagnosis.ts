@@ -6,6 +6,7 @@
 import type { EventOf } from '../events/event.ts'
 import { type Cause, ofFault } from './cause.ts'
 import { isExplainedBySender } from './missed.ts'
+import { USUAL_WAIT } from './not-ready.ts'
 import {
   beganAway,
   chainOf,
@@ -103,12 +104,16 @@ function discardedBefore({ at, event: { heard, router }, node }: Takeover): Told
 }
 
 /** Returns whether the router had not made another transition since its start. */
-function hadJustStarted({ node, event }: Takeover): boolean {
+function hadJustStarted({ at, node, event }: Takeover): boolean {
   const before = node.told.findLast(
     (told): told is Takeover =>
       isKind(told, 'transition') && told.event.router === event.router && told.event.seq < event.seq,
   )
-  return before === undefined || before.event.reason === 'startup'
+  if (before === undefined || before.event.reason === 'startup') return true
+  // The start waited for the node's own address.
+  const started = node.told.findLast((told) => isKind(told, 'started') && told.event.seq < event.seq)
+  const patience = USUAL_WAIT + patienceOf(event)
+  return before.event.reason === 'faultCleared' && started !== undefined && at - started.at <= patience
 }
 
 /** Finds the cause in the journal of the previous holder. `death` is the cause if that journal ends without a stop. */

@@ -10,7 +10,7 @@ import { isKind, type Told } from './timeline.ts'
 type Fault = Told<EventOf<'faultChanged'>>
 
 /** Milliseconds: duplicate address detection ends after 1 to 2 s. */
-const USUAL_WAIT = 5_000
+export const USUAL_WAIT = 5_000
 /** Faults of one change are raised in one turn. */
 const SAME_MOMENT = 100
 const GROUP = 'syncGroup:'

@@ -40,6 +40,18 @@ test('a start with IPv6 waits for its address, and asks for nothing', () => {
   )
 })
 
+const ACTIVE = (ms: number): Made => ({
+  ...BACKUP,
+  ...{ ms, from: 'Backup', to: 'Active', reason: 'activeSilent', decidedMs: 1_000_000 + ms },
+})
+
+test.each([
+  ['soon after a start that waited for its address is a start', 5_600, 'started'],
+  ['long after it has a reason that is not known', 60_000, 'silent'],
+] as const)('a takeover without another router %s', (_, ms, cause) => {
+  expect(causes(STARTED, fault(5, true), fault(1_605, false), BACKUP, ACTIVE(ms)).at(-1)).toBe(cause)
+})
+
 test('the other members of its sync group wait with it: one incident', () => {
   const told = tell(
     ...[STARTED, fault(5, true), fault(6, true, 'web4', 'syncGroup:web6')],
