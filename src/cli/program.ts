@@ -57,13 +57,16 @@ doctor: 2 warnings, 3 errors`
 /** Returns the exit status. */
 export async function main(argv: readonly string[]): Promise<number> {
   let status: number = EXIT.ok
+  let printed: Promise<unknown> = Promise.resolve()
   const end: End = (result) => {
-    status = typeof result === 'number' ? result : print(result)
+    status = typeof result === 'number' ? result : result.exitCode
+    if (typeof result !== 'number') printed = print(result)
   }
   const [first = ''] = argv
   const command = Object.hasOwn(OWN_FLAGS, first) ? OWN_FLAGS[first] : undefined
   if (command !== undefined) {
     end(await command(argv.slice(1)))
+    await printed
     return status
   }
   try {
@@ -78,6 +81,7 @@ export async function main(argv: readonly string[]): Promise<number> {
     process.stderr.write(`holdfast: ${error.message}\n`)
     return EXIT.failure
   }
+  await printed
   return status
 }
 
@@ -94,10 +98,16 @@ function programWith(end: End): Command {
   return program
 }
 
-function print({ exitCode, stdout, stderr }: CommandResult): number {
-  process.stdout.write(stdout)
-  process.stderr.write(stderr)
-  return exitCode
+const print = ({ stdout, stderr }: CommandResult): Promise<unknown> =>
+  Promise.all([write(process.stdout, stdout), write(process.stderr, stderr)])
+
+/** Resolves when the reader has taken the text, or is gone. An exit before that loses all that a pipe does not hold. */
+function write(stream: NodeJS.WriteStream, text: string): Promise<void> {
+  if (text === '') return Promise.resolve()
+  return new Promise((resolve) => {
+    stream.once('error', () => resolve())
+    stream.write(text, () => resolve())
+  })
 }
 
 async function suggestCommand(word: string): Promise<void> {

@@ -93,6 +93,32 @@ describe('words', () => {
   })
 })
 
+describe('output of more than a pipe holds', () => {
+  const events = Array.from({ length: 2_000 }, (_, i) => ({
+    ...{ seq: i + 1, at: '2026-11-22T10:00:00.000Z', monotonicMs: i, kind: 'stopOrdered', trigger: 'SIGTERM' },
+  }))
+  let folder = ''
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'hf-output-'))
+    writeFileSync(join(folder, 'events.jsonl'), events.map((event) => `${JSON.stringify(event)}\n`).join(''))
+  })
+  afterAll(() => rmSync(folder, { recursive: true }))
+  const through = (reader: string) =>
+    spawnSync('sh', ['-c', `${HOLDFAST} events --json --file events.jsonl --socket ./none | { ${reader}; }`], {
+      ...{ cwd: folder, encoding: 'utf8', timeout: 20_000, maxBuffer: 1 << 24 },
+    })
+
+  test('arrives whole at a reader that is slow', () => {
+    expect(through('sleep 1; cat').stdout.trimEnd().split('\n')).toHaveLength(events.length)
+  })
+
+  test('ends without a word when the reader leaves', () => {
+    const { stdout, stderr } = through('head -n 1')
+    expect(stdout.trimEnd().split('\n')).toHaveLength(1)
+    expect(stderr).not.toMatch(/EPIPE|node:|holdfast: (?!Cannot reach)/)
+  })
+})
+
 describe('what is not there', () => {
   test.each([['check'], ['run', '-c']])('holdfast %s with a file that is missing: one line, exit 78', (...words) => {
     const file = join(directory, 'missing.yaml')

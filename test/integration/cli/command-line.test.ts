@@ -11,14 +11,25 @@ afterEach(() => {
 
 async function run(...argv: string[]): Promise<{ status: number; stdout: string; stderr: string }> {
   let [stdout, stderr] = ['', '']
-  vi.spyOn(process.stderr, 'write').mockImplementation((text) => {
-    stderr += String(text)
-    return true
-  })
-  vi.spyOn(process.stdout, 'write').mockImplementation((text) => {
-    stdout += String(text)
-    return true
-  })
+  type Write = typeof process.stdout.write
+  const taking =
+    (take: (text: string) => void): Write =>
+    (text: string | Uint8Array, ...rest: unknown[]) => {
+      take(String(text))
+      const done = rest.at(-1)
+      if (typeof done === 'function') done()
+      return true
+    }
+  vi.spyOn(process.stderr, 'write').mockImplementation(
+    taking((text) => {
+      stderr += text
+    }),
+  )
+  vi.spyOn(process.stdout, 'write').mockImplementation(
+    taking((text) => {
+      stdout += text
+    }),
+  )
   const status = await main(argv)
   return { status, stdout, stderr }
 }
