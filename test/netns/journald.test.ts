@@ -135,4 +135,28 @@ describeNetns('the log in the systemd journal', () => {
     ).toEqual([])
     expect(run('systemctl show --value --property=MainPID holdfast'), 'the same process').toBe(pid)
   })
+
+  test('a record of more than 48 KiB is one JSON document in the journal', async () => {
+    const excluded = Array.from({ length: 255 }, (_, i) => `10.1.${i}.100/24`)
+    const names = Array.from({ length: 300 }, (_, i) => `check-${i}`.padEnd(60, 'x'))
+    const checks = names.map((name) => `{ name: ${name}, file: /etc, interval: 60s }`)
+    const tracked = names.map((name) => `{ healthcheck: ${name}, weight: 1 }`)
+    const more = Array.from({ length: 254 }, (_, i) => `10.2.${i}.100/24`)
+    write(
+      configuration(`log: { format: json }
+healthchecks: [${checks}]`)
+        .replace(`${VIP}/24`, `${VIP}/24, ${more}`)
+        .replace('priority: 150', `priority: 150, track: [${tracked}], excludedAddresses: [${excluded}]`),
+    )
+    run('/opt/holdfast/bin/holdfast reload')
+    await shows(/^\{"level":30,.*"msg":"Reloaded /)
+    await holds(true)
+    // The states of the routers, as one record each.
+    run('systemctl kill --kill-who=main --signal=SIGUSR1 holdfast')
+    const dumped = await shows(/"msg":"api: \w+ since /)
+    expect(JSON.parse(dumped)).toMatchObject({ router: 'api', shortened: ['snapshot'] })
+    const begin = journal('-o', 'cat').findLastIndex((line) => line.includes('"msg":"Reloaded '))
+    for (const line of journal('-o', 'cat').slice(begin))
+      expect(() => JSON.parse(line), line.slice(0, 200)).not.toThrow()
+  })
 })
