@@ -40,7 +40,9 @@ export class Memory {
   /** In the order of their names, whichever node is asked. @returns {readonly Node[]} */
   get nodes() {
     const peers = [...this.#peers.values()].filter((peer) => !this.#isSelf(peer))
-    return [this.#self, ...peers].toSorted((one, other) => one.name.localeCompare(other.name, 'en', { numeric: true }))
+    return withDistinctNames([this.#self, ...peers]).toSorted((one, other) =>
+      one.name.localeCompare(other.name, 'en', { numeric: true }),
+    )
   }
 
   get latestEvent() {
@@ -97,6 +99,21 @@ export class Memory {
     )
   }
 }
+
+/**
+ * Nodes with one host name, as copies of one machine have, are told apart by their addresses.
+ * @param {readonly Node[]} nodes
+ * @returns {readonly Node[]}
+ */
+const withDistinctNames = (nodes) =>
+  nodes.map((node) => {
+    const { name, status, url } = node
+    if (nodes.every((other) => other === node || other.name !== name)) return node
+    const sources = (status?.routers ?? []).flatMap(({ source }) => source ?? [])
+    // A link-local address is no name that people know.
+    const known = sources.find((address) => !address.includes(':')) ?? (url === null ? sources[0] : new URL(url).host)
+    return known === undefined ? node : { ...node, name: `${name} (${known})` }
+  })
 
 /**
  * @param {number} offsetMs

@@ -30,6 +30,22 @@ test('nodes are in the order of their names, whichever is asked', () => {
   expect(memory.nodes.map(({ self }) => self)).toEqual([false, false, true])
 })
 
+test('nodes with one host name are told apart by their addresses', () => {
+  const memory = memoryOf('node')
+  const named = (name: 'a' | 'b', source: string | null) => ({
+    ...answer(name),
+    status: node('node', [router({ source })], { key: name }).status,
+  })
+  memory.peers(answers(named('a', '10.0.0.11'), named('b', 'fe80::12')), NOW)
+  expect(memory.nodes.map(({ name }) => name)).toEqual([
+    'node (10.0.0.11)',
+    'node (10.0.0.12:9655)',
+    expect.stringMatching(/^node \(192\.0\.2\.\d+\)$/),
+  ])
+  memory.peers(answers(answer('a')), NOW)
+  expect(memory.nodes.map(({ name }) => name)).toEqual(['a', 'node'])
+})
+
 test('a list that names this node as well does not show it twice', () => {
   const memory = new Memory()
   const snapshot = new FakeWorld().start().daemon.snapshot()
