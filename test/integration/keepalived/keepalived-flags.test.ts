@@ -141,7 +141,7 @@ test('docs/pod-contract.md has the table', () => {
     const ending = value === undefined ? '' : value === 'wanted' ? '=VALUE' : '[=VALUE]'
     return `| \`${short === undefined ? '' : `-${short}, `}--${long}${ending}\` | ${words[fate]} | ${says} |`
   })
-  const table = ['| flag | fate | what becomes of it |', '| --- | --- | --- |', ...rows].join('\n')
+  const table = ['| flag | handling | what holdfast does |', '| --- | --- | --- |', ...rows].join('\n')
   const page = readFileSync(join(import.meta.dirname, '../../../docs/pod-contract.md'), 'utf8')
   expect(page.slice(page.indexOf('| flag |')).trimEnd()).toBe(table)
 })
