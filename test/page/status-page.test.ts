@@ -138,7 +138,8 @@ describePage('status page', () => {
     await picture(page, '1-before-desktop-light')
   })
 
-  test('the head of each column is one line', async () => {
+  test.each([1280, 800])('the head of each column is one line at %i pixels', async (width) => {
+    await page.setViewportSize({ width, height: DESKTOP.height })
     const heads = await page.locator('thead th').evaluateAll((cells) =>
       cells.map((cell) => {
         const range = document.createRange()
@@ -147,6 +148,7 @@ describePage('status page', () => {
         return { head: cell.textContent, lines }
       }),
     )
+    await page.setViewportSize(DESKTOP)
     expect(heads.map(({ head }) => head)).toContain('Check')
     expect(heads.filter(({ lines }) => lines > 1)).toEqual([])
   })
