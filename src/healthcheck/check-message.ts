@@ -1,6 +1,6 @@
 /**
- * What the engine and the thread that checks say to each other. Values only. This file does not know which thread that
- * is, nor how often anything is said.
+ * Messages between the engine and the thread that runs health checks. Values only. This file does not know which thread
+ * that is, or how often messages are sent.
  */
 import type { Millis } from '../wire/units.ts'
 import type { CheckSpec } from './check.ts'
@@ -8,24 +8,27 @@ import type { CheckReport, Former } from './check-report.ts'
 
 export type Formerly = Former & { readonly check: string }
 
-/** Names of checks: those that are believed to be up, and those that are believed to be down. */
+/** Names of checks to repeat: checks that count as up, and checks that count as down. */
 export type Asked = { readonly up: readonly string[]; readonly down: readonly string[] }
 
 export type CheckOrder =
   | {
       readonly kind: 'setChecks'
       readonly checks: readonly CheckSpec[]
-      /** What the engine still holds of them: a thread that starts again takes over from there. */
+      /** Last results that the engine has. A restarted thread continues from them. */
       readonly formerly: readonly Formerly[]
     }
-  /** Before a takeover by fastPreempt (docs/architecture.md, Protocol decisions): each of them once more, a result against the belief counts at once. */
+  /**
+   * Repeats each of these checks before a takeover by fastPreempt (docs/architecture.md, Protocol decisions). A result
+   * that contradicts the last one counts immediately.
+   */
   | { readonly kind: 'askOnceMore'; readonly id: number; readonly asked: Asked; readonly within: Millis }
   | { readonly kind: 'stopChecks' }
 
 export type CheckNews =
   | { readonly kind: 'healthChanged'; readonly report: CheckReport }
-  /** Now and then (check-service.ts), changed or not: status and metrics, and the sign that the thread lives. */
+  /** All reports, sent regularly (check-service.ts) for status and metrics, and as a sign that the thread is alive. */
   | { readonly kind: 'checkBeat'; readonly reports: readonly CheckReport[] }
-  /** Checks that had no result in time are missing. */
+  /** Reports of the repeated checks. Checks without a result in time are missing. */
   | { readonly kind: 'askedOnceMore'; readonly id: number; readonly reports: readonly CheckReport[] }
   | { readonly kind: 'checksStopped' }

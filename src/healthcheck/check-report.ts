@@ -1,6 +1,6 @@
 /**
- * What the thread that checks tells of one check: values only, ready to cross a thread boundary. This file does not
- * know who reads it.
+ * Report of the thread that runs checks about one check. Values only, which can be sent to another thread. This file
+ * does not know its readers.
  */
 import type { Millis } from '../wire/units.ts'
 import type { Standing, Verdict } from './health.ts'
@@ -10,9 +10,9 @@ export type CheckReport = {
   readonly check: string
   readonly verdict: Verdict
   readonly standing: Standing
-  /** Of the verdict; CLOCK_MONOTONIC, as every thread of the process reads it. */
+  /** Time since which the result holds, by CLOCK_MONOTONIC, as every thread of the process reads it. */
   readonly since: Millis
-  /** The last run; undefined before the first one. */
+  /** The last run. `undefined` before the first one. */
   readonly last:
     | {
         readonly at: Millis
@@ -22,16 +22,16 @@ export type CheckReport = {
         readonly latency: Millis
       }
     | undefined
-  /** What a file of weights holds. */
+  /** Integer that a file of weights contains. */
   readonly weight: number | undefined
-  /** Events are listened for now; without them only polls notice. */
+  /** Whether events of the kernel are watched. Otherwise only the next run notices a change. */
   readonly watched: boolean
   readonly runs: number
-  /** How the runs of this thread ended; reasons that did not occur are missing. */
+  /** Number of runs of this thread by reason. Reasons that did not occur are missing. */
   readonly results: Readonly<Partial<Record<Reason, number>>>
-  /** Slots that passed while a run was under way. */
+  /** Number of slots that passed during a run. */
   readonly skipped: number
 }
 
-/** What stood before, for a check that starts again: in another thread, or after a reload. */
+/** Last result of a check that starts again, in another thread or after a reload. */
 export type Former = Pick<CheckReport, 'since' | 'weight'> & { readonly verdict: 'up' | 'down' }

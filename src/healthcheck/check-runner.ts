@@ -1,7 +1,7 @@
 /**
- * One check at work: its timer, its runs, its event source and its health. Decided here: the order of what a result
- * causes (health, report, source, next slot) and that a run that has its result but not its end blocks the next one.
- * Refuses to know how anything is asked, what other checks do and who is told.
+ * Runs one check: its timer, its runs, its event source and its health. Decided here: the order of the consequences of
+ * a result (health, report, source, next slot). A run that has a result but has not ended blocks the next run. This
+ * file does not know how a probe works, other checks, or the receiver of reports.
  */
 import type { Millis } from '../wire/units.ts'
 import type { CheckSpec } from './check.ts'
@@ -24,16 +24,18 @@ import { beginRun, endRun, isDue, promptRun, type Schedule, startSchedule } from
 
 export type RunnerOptions = {
   readonly former: Former | undefined
-  /** What was found there stands until the first result of this one, which decides alone: the target is another one. */
+  /**
+   * Whether the last result is that of another target. It then counts until the first own result, which decides alone.
+   */
   readonly formerTarget?: boolean
   readonly onChange: (report: CheckReport) => void
-  /** A run has ended and nothing more comes of it; its result was there after `latency`. */
+  /** Called when a run has ended completely. `latency` is the time until its result. */
   readonly onRun?: ((latency: Millis) => void) | undefined
-  /** From 0 to 1. */
+  /** Returns a random number from 0 to 1. */
   readonly random: () => number
 }
 
-/** What a check counts as, and is believed no longer than until the first result against it. */
+/** Result that the first contradicting result replaces immediately. */
 type Doubted = 'up' | 'down'
 type Question = { readonly doubted: Doubted; readonly onAnswer: () => void }
 
@@ -53,9 +55,9 @@ export class CheckRunner {
   #run: ProbeRun | undefined
   #ended: Promise<void> = Promise.resolve()
   #stopped = false
-  /** Who asked for a run; served by the next one that begins. */
+  /** Requests that the next run answers. */
   readonly #asking = new Set<Question>()
-  /** What stands was found elsewhere. */
+  /** Whether the current result comes from another target. */
   #inherited: boolean
 
   constructor(spec: CheckSpec, probe: Probe, options: RunnerOptions) {
@@ -91,26 +93,26 @@ export class CheckRunner {
   }
 
   /**
-   * Runs once more; a result against `doubted` counts as if `fall` or `rise` were reached. `onAnswer` comes with the result
-   * of a run that began after the question, and never during the call. The function returned is for whoever waits no
-   * longer: a run that never ends must not gather questions.
+   * Runs the check once more. A result that contradicts `doubted` counts as if `fall` or `rise` were reached.
+   * `onAnswer` is called with the result of a run that begins after this request, and never during the call. The
+   * returned function withdraws the request, so that requests do not accumulate behind a run that never ends.
    */
   askOnceMore(doubted: Doubted, onAnswer: () => void): () => void {
     const question = { doubted, onAnswer }
     this.#asking.add(question)
     const now = monotonicNow()
-    // An event would wait for fastInterval; this one is asked with a takeover waiting for it.
+    // An event would wait for fastInterval, but a takeover waits for this run.
     this.#schedule = this.#schedule.running ? { ...this.#schedule, again: true } : { ...this.#schedule, dueAt: now }
     this.#tick()
     return () => this.#asking.delete(question)
   }
 
-  /** Questions that wait for a run to begin. */
+  /** Number of requests that wait for a run to begin. */
   get asking(): number {
     return this.#asking.size
   }
 
-  /** Settles when no socket, watch or process of it is left. */
+  /** Stops the check. Resolves when no socket, watch or process of it is left. */
   async stop(): Promise<void> {
     this.#stopped = true
     clearTimeout(this.#timer)
@@ -140,7 +142,7 @@ export class CheckRunner {
     const wanted = [healthDeadline(this.#health), this.#schedule.running ? undefined : this.#schedule.dueAt]
     const nearest = Math.min(...wanted.filter((at) => at !== undefined))
     if (nearest === Number.POSITIVE_INFINITY) return
-    // Node's timers may fire a little early: then #tick arms again.
+    // Node's timers may fire a little early. Then #tick sets the timer again.
     this.#timer = setTimeout(() => this.#tick(), Math.max(0, Math.ceil(nearest - now)))
   }
 
@@ -176,10 +178,11 @@ export class CheckRunner {
     if (outcome !== 'unknown') this.#inherited = false
     const weighsElse = outcome === 'ok' && value !== this.#weight
     if (weighsElse) this.#weight = value
-    // The first one of this thread is news even when it says what stood: until then the engine has only an echo.
+    // The first result of this thread is always reported, even if it confirms the last one. Until then the engine only
+    // has the repeated old result.
     this.#settle(health, weighsElse || this.#runs === 1)
     this.#source?.afterRun(result)
-    // The run may go on (a program that does not end) while the time for its result is over.
+    // The run may continue, such as a program that does not end, although the time for its result is over.
     this.#arm(now)
   }
 
@@ -194,13 +197,13 @@ export class CheckRunner {
     const now = monotonicNow()
     const changing = isChanging(this.#health)
     this.#schedule = endRun(this.#schedule, this.spec.cadence, changing, now, this.#options.random())
-    // Asked for while it was under way: the next one begins at once, whatever events may do.
+    // A run was requested during this one, so the next begins immediately.
     if (this.#asking.size > 0) this.#schedule = { ...this.#schedule, dueAt: now }
     this.#tick()
     if (this.#last !== undefined) this.#options.onRun?.(this.#last.latency)
   }
 
-  /** For a successor that carries on, from what it counts as (an unknown one as well); undefined: as nothing. */
+  /** Returns the result from which a successor continues. `undefined` if the check counts as neither up nor down. */
   get former(): Former | undefined {
     const standing = standingOf(this.#health)
     return standing === 'nothing' ? undefined : { verdict: standing, since: this.#health.since, weight: this.#weight }
@@ -209,5 +212,5 @@ export class CheckRunner {
 
 const LONGEST_DETAIL = 500
 
-/** It may hold what a target or a program said, and goes to terminals and logs. */
+/** Makes a text one line. It may contain text of a target or program, and is printed to terminals and logs. */
 const inOneLine = (text: string): string => text.slice(0, LONGEST_DETAIL).replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')

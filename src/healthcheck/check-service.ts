@@ -1,8 +1,7 @@
 /**
- * The monitor behind messages: what the worker thread hosts. Decided here: every change is told at once, and everything
- * again now and then, so that silence means a thread that does not run; that word goes out behind a run, because a
- * wake-up of either thread costs more than what it does (docs/adr/0040). Refuses to know threads and ports; `tell` is
- * how it speaks.
+ * Runs the monitor behind messages, as the worker thread hosts it. Decided here: every change is reported immediately,
+ * and all checks are reported regularly, so silence means that the thread does not run. The regular report follows a
+ * run, because waking a thread costs more than its work (docs/adr/0040). This file does not know threads and ports.
  */
 import type { Millis } from '../wire/units.ts'
 import type { CheckNews, CheckOrder } from './check-message.ts'
@@ -10,12 +9,12 @@ import { Monitor } from './monitor.ts'
 import { monotonicNow } from './probe.ts'
 import type { ProbePorts } from './probe-of.ts'
 
-/** The longest silence of a thread that runs is a quarter more. */
+/** Milliseconds between regular reports. The longest silence of a running thread is a quarter more. */
 export const BEAT = 3_000
-/** A result that stands for a short time only must be told more often than that. */
+/** Number of regular reports while a result is valid. A result with a short validity must be reported more often. */
 const BEATS_WHILE_IT_STANDS = 3
 const LATEST = 1.25
-/** A run that ends a little before the beat is due is worth more than a wake-up behind it. */
+/** Share of the interval after which a run triggers the regular report. That saves a wake-up shortly afterwards. */
 const EARLY = 0.85
 
 export class CheckService {
@@ -26,7 +25,7 @@ export class CheckService {
   #toldAt: Millis | undefined
   #latest: NodeJS.Timeout | undefined
 
-  /** `onRun`: of every run, how long its result took. */
+  /** `onRun` is called for every run with the time until its result. */
   constructor(
     tell: (news: CheckNews) => void,
     ports: ProbePorts,
@@ -48,7 +47,7 @@ export class CheckService {
         clearTimeout(this.#latest)
         this.#latest = setTimeout(() => this.tellAll(), this.#every * LATEST).unref()
         const ended = this.#monitor.configure(order.checks, former)
-        // What `initial` says counts before the first result does.
+        // The `initial` result counts before the first run has a result.
         this.tellAll()
         return ended
       }
@@ -65,7 +64,7 @@ export class CheckService {
     }
   }
 
-  /** How things are now, for whoever is about to look. */
+  /** Sends the current state of all checks. */
   tellAll(): void {
     if (this.#latest === undefined) return
     this.#toldAt = monotonicNow()

@@ -1,64 +1,69 @@
 /**
- * What is asked of one health check, as plain values with every default filled in: when it runs, what its results come
- * to, and what it looks at. Durations are in ms. This file does not know how anything is asked, nor what a result is
- * worth to a router: weights belong to whoever tracks the check.
+ * Specification of one health check, as plain values with all defaults: when it runs, how its results count, and its
+ * target. Durations are in milliseconds. This file does not know how a probe works, nor the weight of a result: the
+ * router that tracks the check has the weight.
  */
 import type { Millis } from '../wire/units.ts'
 
-/** When a check runs. */
+/** Times at which a check runs. */
 export type Cadence = {
   readonly interval: Millis
-  /** Between runs while the result is changing, and at least between two looks that events ask for. */
+  /** Time between runs while the result is changing, and the shortest time between two runs that events request. */
   readonly fastInterval: Millis
-  /** Share of the interval, 0 to 1, by which a slot is put off at random: nodes must not ask in step for ever. */
+  /**
+   * Share of the interval, 0 to 1, by which a run is randomly delayed, so that nodes do not run checks at the same
+   * moments.
+   */
   readonly jitter: number
 }
 
-/** What results come to. */
+/** Rules by which results count. */
 export type HealthRule = {
-  /** Successes in a row that make a check that is down go up. */
+  /** Number of successes in a row after which a check that is down counts as up. */
   readonly rise: number
-  /** Failures in a row that make a check that is up go down. */
+  /** Number of failures in a row after which a check that is up counts as down. */
   readonly fall: number
-  /** Where a check starts; `firstResult`: the first result decides alone, whatever rise and fall (VR-TRK-05). */
+  /** First state of a check. `firstResult`: the first result decides alone, regardless of rise and fall (VR-TRK-05). */
   readonly initial: 'firstResult' | 'up' | 'down'
-  /** What a check counts as when nothing is known of it: as before, or as failed. */
+  /** How a check without a result counts: as before, or as failed. */
   readonly onUnknown: 'hold' | 'fail'
-  /** So long the last result stands when no other comes; then the check is unknown. */
+  /** Time for which the last result is valid. Without a new result the check is then unknown. */
   readonly unknownAfter: Millis
 }
 
-/** From and to, both included: [200, 399]. */
+/** First and last status, both included: [200, 399]. */
 export type StatusRange = readonly [number, number]
 
-/** What must be in an answer: a text, or a regular expression (ECMAScript, flags `su`). */
+/** Condition for an answer: it contains a text, or matches a regular expression (ECMAScript, flags `su`). */
 export type Expectation =
   | { readonly kind: 'contains'; readonly text: string }
   | { readonly kind: 'matches'; readonly pattern: string }
 
 export type TlsSpec = {
   readonly verify: boolean
-  /** PEM file; undefined: the authorities that Node ships. */
+  /** PEM file. `undefined`: the certificate authorities that Node ships. */
   readonly caFile: string | undefined
-  /** Name in SNI and in the certificate; undefined: the host of the URL. */
+  /** Name in SNI and in the certificate. `undefined`: the host of the URL. */
   readonly serverName: string | undefined
 }
 
 export type HttpSpec = {
   readonly kind: 'http'
-  /** http: or https:, absolute. */
+  /** Absolute URL with http: or https:. */
   readonly url: string
   readonly method: string
-  /** Lower-case names; `host` replaces the URL's for the first request, as curl -H does. */
+  /** Headers with lower-case names. `host` replaces that of the URL in the first request, as curl -H does. */
   readonly headers: Readonly<Record<string, string>>
   readonly status: readonly StatusRange[]
   readonly body: Expectation | undefined
-  /** How many redirects are followed, as `curl -L --max-redirs`; 0: a redirect is the answer. */
+  /** Number of redirects that are followed, as `curl -L --max-redirs`. 0: a redirect is the answer. */
   readonly redirects: number
   readonly tls: TlsSpec
-  /** Path of a unix socket to talk to instead of the URL's host. */
+  /** Path of a unix socket that is used instead of the URL's host. */
   readonly unixSocket: string | undefined
-  /** Hold an idle connection whose end asks for a look. Off for servers that serve one connection at a time. */
+  /**
+   * Whether an idle connection is kept whose end triggers a run. Off for servers that serve one connection at a time.
+   */
   readonly events: boolean
 }
 
@@ -73,30 +78,33 @@ export type TcpSpec = {
 
 export type ExecSpec = {
   readonly kind: 'exec'
-  /** Program (absolute path) and arguments; never a shell. */
+  /** Program (absolute path) and arguments. No shell is used. */
   readonly argv: readonly [string, ...string[]]
-  /** Beside PATH, which is the only variable that a script gets unasked. */
+  /** Variables besides PATH, which is the only one that a script gets by default. */
   readonly environment: Readonly<Record<string, string>>
-  /** A name of /etc/passwd or a number; undefined: as the daemon. */
+  /** Name in /etc/passwd or a number. `undefined`: the daemon's user. */
   readonly user: string | undefined
-  /** `keep`: those of the daemon, where the user is its own or root. undefined: none. */
+  /** `keep`: the program has the daemon's capabilities, if the user is the daemon's own or root. `undefined`: none. */
   readonly capabilities?: 'keep' | undefined
-  /** When others can change it: `skip`: it is not run, and says nothing; `run`. undefined: that is wrong, and a failure. */
+  /**
+   * Handling of a program that other users can change. `skip`: it is not run, and the check has no result. `run`: it is
+   * run. `undefined`: the check fails.
+   */
   readonly unsafe?: 'skip' | 'run' | undefined
 }
 
 export type FileSpec = {
   readonly kind: 'file'
   readonly path: string
-  /** `present`: it is there. `weight`: it holds an integer, which is reported (VR-TRK-09). */
+  /** `present`: the file exists. `weight`: the file contains an integer, which is reported (VR-TRK-09). */
   readonly content: 'present' | 'weight'
 }
 
 export type ProcessSpec = {
   readonly kind: 'process'
-  /** As in /proc/PID/comm; longer names are compared by their first 15 bytes, as the kernel keeps them. */
+  /** Name as in /proc/PID/comm. Only the first 15 octets are compared, because the kernel keeps no more. */
   readonly name: string
-  /** At least so many must run. */
+  /** Number of processes that must run at least. */
   readonly count: number
 }
 

@@ -1,13 +1,16 @@
 /**
- * What several checks come to together: all of them, or any. Three-valued, because a check of which nothing is known
- * neither holds nor fails: what decides the rest decides without it (docs/adr/0024). This file does not know what a
- * check asks, nor what its verdict is worth.
+ * Result of several checks together: all of them, or any. There are three values, because a check without a result is
+ * neither up nor down. If the other checks decide, its result is not needed (docs/adr/0024). This file does not know
+ * what a check probes, nor the weight of a result.
  */
 import type { Standing, Verdict } from './health.ts'
 
 export type Known = { readonly verdict: Verdict; readonly standing: Standing }
 
-/** One that is down settles `all`, one that is up settles `any`; the verdict says why nothing is settled. */
+/**
+ * Combines the results. One check that is down decides `all`, one that is up decides `any`. Otherwise the result says
+ * why nothing is decided.
+ */
 export function combined(mode: 'all' | 'any', members: readonly Known[]): Known {
   const decisive = mode === 'all' ? 'down' : 'up'
   if (members.some(({ standing }) => standing === decisive)) return { verdict: decisive, standing: decisive }

@@ -1,9 +1,9 @@
 /**
- * What tells a run that its time is over: what probes need of an AbortSignal, without the machinery of events that makes
- * one expensive (docs/adr/0040). Refuses to know why.
+ * Signals to a run that its time is over. It is the part of AbortSignal that probes need, without the cost of its event
+ * machinery (docs/adr/0040).
  */
 
-/** An AbortSignal is one. */
+/** An AbortSignal has this type, too. */
 export type Cutoff = {
   readonly aborted: boolean
   addEventListener(type: 'abort', listener: () => void, options: { readonly once: true }): void

@@ -1,15 +1,18 @@
 /**
- * The deadline of one run. Decided here: a thread that slept through it first reads what came meanwhile, and gives back
- * what it slept: a stall of ours is no failure of the target (ground rule 2, "a packet that is waiting
- * counts", for checks). Refuses to know what is ended.
+ * The deadline of one run. Decided here: if the thread did not run at the deadline, it first reads what has arrived,
+ * and extends the deadline by the time that it lost. A delay of this process is not a failure of the target (ground
+ * rule 2, applied to checks).
  */
 import type { Millis } from '../wire/units.ts'
 import { monotonicNow } from './probe.ts'
 
-/** Timers are a few ms late on a busy machine; more than this is a thread that did not run. */
+/**
+ * Milliseconds. Timers may be a few milliseconds late on a busy machine; a longer delay means that the thread did not
+ * run.
+ */
 const SLEPT = 20
 
-/** Calls `onPassed` once unless the returned function was called before. */
+/** Calls `onPassed` once, unless the returned function is called before. */
 export function startDeadline(timeout: Millis, onPassed: () => void): () => void {
   let over = false
   let timer: NodeJS.Timeout
@@ -18,7 +21,7 @@ export function startDeadline(timeout: Millis, onPassed: () => void): () => void
     timer = setTimeout(() => {
       const late = monotonicNow() - dueAt
       if (mayExtend && late > SLEPT) arm(Math.min(late, timeout), false)
-      // After the sockets had their turn: timers come before them in a round of the event loop.
+      // Sockets are read first: in the event loop timers come before them.
       else setImmediate(() => over || onPassed())
     }, after)
   }

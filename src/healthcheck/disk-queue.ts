@@ -1,23 +1,26 @@
 /**
- * Whose turn it is to ask a file system. libuv has four threads for files, names and logs in the whole process, and a disk
- * that is gone keeps one for each question that it was asked. Decided here: one question at a time; one that is not answered
- * soon steps aside, nobody else asks that file system until it is, and only MOST_SLOW may do so: a thread is always left
- * for names. Refuses to know what is asked, and what silence means.
+ * Orders requests to file systems. libuv has four threads for files, names and logs of the whole process, and each
+ * request to a disk that does not answer blocks one of them. Decided here: one request at a time. A slow request steps
+ * aside, and its file system gets no other request until it is answered. Only MOST_SLOW requests may step aside, so a
+ * thread is always left for names. This file does not know the requests.
  */
 import { readFileSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'
 import type { Cutoff } from './cutoff.ts'
 
-/** A disk that works has answered by then, as a rule. */
+/** Milliseconds in which a working disk usually answers. */
 const SLOW = 50
-/** Beside the one whose turn it is. The engine asks only at its start, and leaves the rest to the checks. */
+/**
+ * Number of slow requests besides the current one. The engine reads files only at its start, and leaves the other
+ * threads to the checks.
+ */
 const MOST_SLOW = isMainThread ? 0 : 2
 
 export type MountOf = (path: string) => string
 
 type Question = { readonly path: string; readonly begin: () => Promise<unknown> }
 
-/** Its time was over before its turn came. */
+/** Error of a request whose time was over before its turn came. */
 export class NotAsked extends Error {
   constructor(path: string) {
     super(`${path} was not looked at: a file system does not answer`)
@@ -31,16 +34,18 @@ export class DiskQueue {
   readonly #waiting = new Set<Question>()
   readonly #slow = new Set<Question>()
   #turn: Question | undefined
-  /** Whose turn it is has not been answered soon. */
+  /** Whether the current request is slow. */
   #overdue = false
 
-  /** `mounts` takes a fresh look at what is mounted where. */
+  /** `mounts` reads the mount table again. */
   constructor(mounts: () => MountOf = mountPoints, mostSlow = MOST_SLOW) {
     this.#mounts = mounts
     this.#mostSlow = mostSlow
   }
 
-  /** As the question settles. Rejects with NotAsked when it is cut off before its turn. */
+  /**
+   * Sends a request in its turn. Settles as the request does. Rejects with NotAsked if it is cut off before its turn.
+   */
   ask<T>(path: string, question: () => Promise<T>, cutoff?: Cutoff): Promise<T> {
     return new Promise((resolve, reject) => {
       const asked: Question = {
@@ -91,7 +96,7 @@ export class DiskQueue {
     this.#next()
   }
 
-  /** Who is asking nobody that does not answer. */
+  /** Returns the first request whose file system has no unanswered request. */
   #firstOf(): Question | undefined {
     const [first] = this.#waiting
     if (first === undefined || this.#slow.size === 0) return first
@@ -101,16 +106,16 @@ export class DiskQueue {
   }
 }
 
-/** One for all checks of a thread. */
+/** The queue of all checks of a thread. */
 export const disks = new DiskQueue()
 
-/** By what is written; links are not followed, because that would ask the disk. */
+/** Returns the mount point of a path by its text. Links are not followed, because that would read the disk. */
 function mountPoints(): MountOf {
   const points = mountPointsOf(readFileSync('/proc/self/mountinfo', 'utf8'))
   return (path) => points.find((point) => point === '/' || path === point || path.startsWith(`${point}/`)) ?? '/'
 }
 
-/** The deepest first (proc(5): the fifth field, with blanks in octal). */
+/** Returns the mount points, the deepest first (proc(5): the fifth field, with blanks in octal). */
 export function mountPointsOf(text: string): readonly string[] {
   const points = text.split('\n').flatMap((line) => line.split(' ')[4] ?? [])
   const decoded = points.map((point) =>

@@ -1,15 +1,14 @@
 /**
- * One classifier for what the world throws at a probe: Node's error codes to our reasons, with a sentence for people.
- * Decided here: which reason an error has. Refuses to know sockets, and whether a reason is the target's fault in the
- * eyes of a router.
+ * Maps errors of a probe to reasons: Node's error codes, with a text for people. Decided here: the reason of each
+ * error. This file does not know sockets, or how a reason counts for a router.
  */
 import { messageOf } from '../base/message-of.ts'
 import type { Reason } from './probe-result.ts'
 
-/** Thrown inside a probe and caught by it: the run's result is already known. */
+/** Thrown and caught inside a probe when the result of the run is known. */
 export class FailedProbe extends Error {
   readonly reason: Reason
-  /** `unknown`: what failed is on our side, and says nothing about the target. */
+  /** `unknown`: the failure is on this node, and shows nothing about the target. */
   readonly outcome: 'fail' | 'unknown'
 
   constructor(reason: Reason, detail: string) {
@@ -20,7 +19,7 @@ export class FailedProbe extends Error {
   }
 }
 
-/** What the deadline says; what was under way when it struck is added by whoever knows. */
+/** Error at the deadline. `during` is the step that had not ended. */
 export class DeadlinePassed extends FailedProbe {
   constructor(during: string) {
     super('timeout', `No result within the timeout: ${during}`)
@@ -35,18 +34,18 @@ const REASONS: Readonly<Record<string, Reason>> = {
   ENOTFOUND: 'nameNotFound',
   EAI_AGAIN: 'nameUnanswered',
   EPROTO: 'tlsFailed',
-  // A unix socket that is not there, or that nobody listens on.
+  // The unix socket does not exist, or no process listens on it.
   ENOENT: 'connectionRefused',
 }
 
-/** Descriptors, ports, memory, permission: we could not ask. */
+/** Errors of this node: descriptors, ports, memory, permissions. */
 const OURS = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EAGAIN', 'EADDRNOTAVAIL', 'EACCES', 'EPERM'])
 
-/** OpenSSL's verdicts on a certificate that Node passes on as codes. */
+/** Error codes of OpenSSL for a certificate, which Node passes on. */
 const CERTIFICATE =
   /^(CERT_|CRL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|INVALID_CA$|INVALID_PURPOSE$|HOSTNAME_MISMATCH$|PATH_LENGTH_|ERR_TLS_CERT_)/
 
-/** Running out of something of our own, for those who start processes. */
+/** Returns whether a resource of this node is exhausted. Used for starting processes. */
 export const isOurs = (code: string): boolean => OURS.has(code) && code !== 'EACCES' && code !== 'EPERM'
 
 export function codeOf(error: unknown): string {
@@ -56,13 +55,13 @@ export function codeOf(error: unknown): string {
 
 export function asFailedProbe(error: unknown): FailedProbe {
   if (error instanceof FailedProbe) return error
-  // Happy eyeballs: each address has failed in a way of its own; the last attempt is the one that decided.
+  // Each address failed for its own reason. The error of the last attempt counts.
   if (error instanceof AggregateError && error.errors.length > 0) return asFailedProbe(error.errors.at(-1))
   const code = codeOf(error)
   if (CERTIFICATE.test(code)) return new FailedProbe('certificateRefused', `Certificate refused: ${messageOf(error)}`)
   if (code.startsWith('ERR_SSL_') || code.startsWith('ERR_TLS_')) {
     return new FailedProbe('tlsFailed', `TLS handshake failed: ${messageOf(error)}`)
   }
-  if (code.startsWith('HPE_')) return new FailedProbe('badAnswer', `Not a HTTP answer: ${messageOf(error)}`)
+  if (code.startsWith('HPE_')) return new FailedProbe('badAnswer', `Not an HTTP answer: ${messageOf(error)}`)
   return new FailedProbe(OURS.has(code) ? 'notPossible' : (REASONS[code] ?? 'connectFailed'), messageOf(error))
 }

@@ -1,24 +1,24 @@
 /**
- * What the results of one check come to: rise and fall, the first result, and the time after which nothing is known
- * any more (VR-TRK-04, VR-TRK-05). Rule 1: everything that decides a verdict is in this file. Rule 2: it does not know
- * what was asked, what a verdict is worth, or what the time is; it is told.
+ * The health of one check, from its results: rise and fall, the first result, and the time after which the result is
+ * unknown (VR-TRK-04, VR-TRK-05). Everything that decides a result is in this file. It does not know what is probed,
+ * how a result counts for a router, or the time, which is an argument.
  */
 import { type Millis, plus } from '../wire/units.ts'
 import type { HealthRule } from './check.ts'
 
-/** What one run says; `unknown`: it could not ask, which says nothing about the target. */
+/** Result of one run. `unknown`: the probe could not run, which shows nothing about the target. */
 export type Outcome = 'ok' | 'fail' | 'unknown'
 export type Verdict = 'undecided' | 'up' | 'down' | 'unknown'
-/** What a verdict counts as. `nothing`: it adds no weight and is no fault. */
+/** Result that a check counts as. `nothing`: it adds no weight and causes no fault. */
 export type Standing = 'up' | 'down' | 'nothing'
 
 export type Health =
-  /** Nothing has come back yet. */
+  /** No result has arrived yet. */
   | { readonly verdict: 'undecided'; readonly since: Millis; readonly staleAt: Millis }
   | {
       readonly verdict: 'up' | 'down'
       readonly since: Millis
-      /** Results in a row that speak against the verdict. */
+      /** Number of results in a row that contradict the current result. */
       readonly against: number
       readonly staleAt: Millis
     }
@@ -39,14 +39,15 @@ export function startHealth(rule: HealthRule, now: Millis): Health {
     : decided(rule.initial, 0, rule, now, now)
 }
 
-/** What is already known when checks start again, so that rise and fall go on counting from there. */
+/** Returns the health of a check that starts again with a known result. */
 export function resumeHealth(verdict: 'up' | 'down', since: Millis, rule: HealthRule, now: Millis): Health {
   return decided(verdict, 0, rule, since, now)
 }
 
 /**
- * One result. `doubted`: what the check counts as is believed no longer than until the first result against it, whatever
- * `rise` and `fall` say (docs/architecture.md, Protocol decisions: the check that a Backup re-runs before it takes over).
+ * Returns the health after one result. If the current result is in `doubted`, the first contradicting result replaces
+ * it, regardless of `rise` and `fall`. A Backup repeats checks this way before it takes over (docs/architecture.md,
+ * Protocol decisions).
  */
 export function stepHealth(
   health: Health,
@@ -56,13 +57,13 @@ export function stepHealth(
   doubted: readonly Standing[] = [],
 ): HealthStep {
   if (outcome === 'unknown') {
-    // Nothing stands yet that could stand for a while: whoever waits for a first result would wait in vain.
+    // No result can be kept for a while yet, and a router that waits for the first result must not wait forever.
     return health.verdict === 'undecided' ? becomeUnknown(health, rule, now) : [health, undefined]
   }
   const says = outcome === 'ok' ? 'up' : 'down'
   const standing = standingOf(health)
   if (standing === 'nothing') return changed(health, decided(says, 0, rule, now, now))
-  // Results again after a silence: they count from what the check counted as meanwhile.
+  // Results arrive again after a silence. They count from the result that the check counted as in between.
   const since = health.verdict === standing ? health.since : now
   const before = health.verdict === 'up' || health.verdict === 'down' ? health.against : 0
   const against = says === standing ? 0 : before + 1
@@ -71,18 +72,18 @@ export function stepHealth(
   return changed(health, flips ? decided(says, 0, rule, now, now) : decided(standing, against, rule, since, now))
 }
 
-/** Nothing usable has come for too long. */
+/** Returns the health after too long a time without a usable result. */
 export function expireHealth(health: Health, rule: HealthRule, now: Millis): HealthStep {
   if (health.verdict === 'unknown' || now < health.staleAt) return [health, undefined]
   return becomeUnknown(health, rule, now)
 }
 
-/** When expireHealth has something to do; undefined = never. */
+/** Returns when expireHealth changes something. `undefined`: never. */
 export function healthDeadline(health: Health): Millis | undefined {
   return health.verdict === 'unknown' ? undefined : health.staleAt
 }
 
-/** A result spoke against the verdict and more are needed: look again soon. */
+/** Returns whether a result contradicts the current one and more are needed. Then the next run comes soon. */
 export function isChanging(health: Health): boolean {
   return (health.verdict === 'up' || health.verdict === 'down') && health.against > 0
 }

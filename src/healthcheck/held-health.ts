@@ -1,7 +1,7 @@
 /**
- * The engine's memory of one check: what it was told last, and until when that stands. Results live in another thread
- * that may die or hang; its silence is noticed here and nowhere else. Rule: this file is told the time and knows no
- * threads, no weights and no routers.
+ * The last report of one check, as the engine keeps it, and until when it is valid. Checks run in another thread that
+ * may die or hang; its silence is noticed here only. Time is an argument. This file knows no threads, weights and
+ * routers.
  */
 import { type Millis, plus } from '../wire/units.ts'
 import type { HealthRule } from './check.ts'
@@ -10,7 +10,7 @@ import type { Standing, Verdict } from './health.ts'
 
 export type HeldHealth = {
   readonly report: CheckReport | undefined
-  /** The last word of the thread about this check, or the moment it was set up. */
+  /** Time of the last report about this check, or of its set-up. */
   readonly heardAt: Millis
 }
 
@@ -19,8 +19,9 @@ export function startHeld(now: Millis): HeldHealth {
 }
 
 /**
- * A change or a beat. A thread that began anew and has asked nothing yet does not take back what stands, nor does it buy
- * time for what it repeats: threads that die one after the other would keep it standing for ever. Its first result will.
+ * Records a report. A restarted thread that has no result yet neither clears the last result nor extends its validity.
+ * Otherwise threads that die one after the other would keep it valid forever. The first own result of the thread
+ * counts.
  */
 export function hearReport(held: HeldHealth, report: CheckReport, now: Millis): HeldHealth {
   const saysNothing = report.verdict === 'undecided' || report.runs === 0
@@ -28,7 +29,10 @@ export function hearReport(held: HeldHealth, report: CheckReport, now: Millis): 
   return { report, heardAt: now }
 }
 
-/** What the check is and counts as now: as reported, until nothing was heard for longer than a result may stand. */
+/**
+ * Returns the result and how it counts now. It is as reported, until no report has arrived for longer than a result is
+ * valid.
+ */
 export function heldAt(held: HeldHealth, rule: HealthRule, now: Millis): { verdict: Verdict; standing: Standing } {
   const { report } = held
   if (now < doubtAt(held, rule)) {
@@ -37,7 +41,7 @@ export function heldAt(held: HeldHealth, rule: HealthRule, now: Millis): { verdi
   return { verdict: 'unknown', standing: rule.onUnknown === 'fail' ? 'down' : (report?.standing ?? 'nothing') }
 }
 
-/** When heldAt changes by itself: the alarm of whoever holds it. */
+/** Returns the time at which heldAt changes without a report. */
 export function doubtAt({ heardAt }: HeldHealth, { unknownAfter }: HealthRule): Millis {
   return plus(heardAt, unknownAfter)
 }

@@ -1,7 +1,7 @@
 /**
- * All checks of one thread. Decided here: which checks a new list starts, keeps and ends (one whose specification did
- * not change is not touched), and what stands while one is replaced. Refuses to know what a verdict is worth and how
- * anybody hears of it.
+ * All checks of one thread. Decided here: which checks a new list starts, keeps and ends, and which result counts while
+ * a check is replaced. A check whose specification is unchanged is not touched. This file does not know weights, or who
+ * receives reports.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Millis } from '../wire/units.ts'
@@ -12,9 +12,9 @@ import { CheckRunner } from './check-runner.ts'
 import { type ProbePorts, probeOf } from './probe-of.ts'
 
 export type MonitorListener = {
-  /** A verdict, what it counts as, or a weight changed. */
+  /** Called when a result, the way it counts, or a weight changes. */
   readonly healthChanged: (report: CheckReport) => void
-  /** A run has ended, whatever it found, after so long. */
+  /** Called when a run has ended, with the time until its result. */
   readonly ran?: (check: string, latency: Millis) => void
 }
 
@@ -31,8 +31,8 @@ export class Monitor {
   }
 
   /**
-   * From now on these. `formerly`: what stood before this thread began, so that rise and fall go on counting from there
-   * and a restart by itself moves nothing. Settles when nothing of what was dropped is left.
+   * Replaces the list of checks. `formerly` has results from before this thread started: rise and fall continue from
+   * them, so a restart alone changes nothing. Resolves when nothing of removed checks is left.
    */
   async configure(checks: readonly CheckSpec[], formerly: ReadonlyMap<string, Former> = new Map()): Promise<void> {
     const wanted = new Map(checks.map((check) => [check.name, check]))
@@ -56,8 +56,8 @@ export class Monitor {
   }
 
   /**
-   * Each of these once more, a result against what is believed counting at once (docs/architecture.md, Protocol decisions, fastPreempt). Names without
-   * a check are left out; whoever has not answered within the time is missing from the answer.
+   * Repeats these checks; a result that contradicts the last one counts immediately (docs/architecture.md, Protocol
+   * decisions, fastPreempt). Unknown names are skipped. Checks without a result in time are missing in the answer.
    */
   askOnceMore({ up, down }: Asked, within: Millis): Promise<CheckReport[]> {
     const doubts = [
@@ -88,12 +88,12 @@ export class Monitor {
     })
   }
 
-  /** Settles when no socket, watch or process of any check is left. */
+  /** Stops all checks. Resolves when no socket, watch or process of any check is left. */
   async stop(): Promise<void> {
     await this.configure([])
   }
 
-  /** `formerTarget`: it asks something else than whoever found what stands. */
+  /** `formerTarget`: the former result comes from another target. */
   #start(check: CheckSpec, former: Former | undefined, formerTarget = false): void {
     const { healthChanged: onChange, ran } = this.#listener
     const onRun = (latency: Millis) => ran?.(check.name, latency)

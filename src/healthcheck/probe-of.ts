@@ -1,4 +1,4 @@
-/** From what is asked to who asks it. A specification that no probe can be made of becomes one that says why. */
+/** Makes the probe for a specification. If that is impossible, the probe reports the reason in each run. */
 import { messageOf } from '../base/message-of.ts'
 import type { ProbeSpec } from './check.ts'
 import type { OpenStream } from './connection/stream.ts'
@@ -10,11 +10,11 @@ import { processProbe } from './probes/process.ts'
 import { tcpProbe } from './probes/tcp.ts'
 import type { Launch } from './programs/launched-programs.ts'
 
-/** What probes need of the system and Node does not have. */
+/** Functions of the system that Node does not have. */
 export type ProbePorts = {
   readonly launch: Launch
   readonly watchEnd: WatchEnd
-  /** Undefined: Node's sockets will do. */
+  /** `undefined`: Node's sockets are used. */
   readonly openStream?: OpenStream | undefined
 }
 
@@ -33,7 +33,7 @@ export function probeOf(spec: ProbeSpec, { launch, openStream, watchEnd }: Probe
         return processProbe(spec, watchEnd)
     }
   } catch (error) {
-    // URLs and patterns are the operator's; the configuration reports them with their place before they come here.
+    // The configuration checks URLs and patterns, and reports them with their position.
     return impossibleProbe('notPossible', messageOf(error))
   }
 }

@@ -1,11 +1,11 @@
 /**
- * What one run of a probe found, as a value. Decided here: the reasons, which are the words of logs and metric labels.
- * This file does not know how anything is asked, nor what a result comes to.
+ * Result of one run of a probe, as a value. Decided here: the reasons, which are used in logs and metric labels. This
+ * file does not know how a probe works, nor how a result counts.
  */
 import type { Millis } from '../wire/units.ts'
 import type { Outcome } from './health.ts'
 
-/** Why a run ended as it did: the words of logs and metric labels. */
+/** Reason of a result, used in logs and metric labels. */
 export type Reason =
   | 'ok'
   | 'timeout'
@@ -33,9 +33,9 @@ export type Reason =
 export type ProbeResult = {
   readonly outcome: Outcome
   readonly reason: Reason
-  /** For people: what was found, and what was wanted. */
+  /** Text for people: what was found, and what was expected. */
   readonly detail: string
   readonly latency: Millis
-  /** What a file of weights holds. */
+  /** Integer that a file of weights contains. */
   readonly value?: number
 }

@@ -1,7 +1,7 @@
 /**
- * What every way of asking looks like from the monitor: a run that ends with one value, and, where the kernel reports
- * it, a source of events that say "look now". A probe never rejects and never throws; what it could not do is its
- * result. This file does not know any particular way of asking, when one is asked, or what a result comes to.
+ * Interface of all probes: a run that ends with one result, and a source of events if the kernel reports any. An event
+ * triggers a run. A probe never rejects and never throws; an error is its result. This file does not know a particular
+ * probe, when it runs, or how a result counts.
  */
 
 import { type Millis, millis } from '../wire/units.ts'
@@ -10,49 +10,52 @@ import type { ProbeResult, Reason } from './probe-result.ts'
 
 export type ProbeRun = {
   readonly result: Promise<ProbeResult>
-  /** Nothing of the run is left: no socket, no process. Not before the result. */
+  /** Resolves when no socket or process of the run is left. Not before the result. */
   readonly ended: Promise<void>
-  /** Nobody wants it any more, whether its deadline has passed or not: ends at once what aborting ends in its own time. */
+  /** Ends the run immediately, because its result is no longer needed. Aborting leaves time to end. */
   readonly abandon?: () => void
 }
 
 export type EventSource = {
-  /** Called after every run: the source begins to watch once there is something to watch. Cheap when it does already. */
+  /** Called after every run. Starts watching if there is something to watch. Cheap if it already watches. */
   afterRun(result: ProbeResult): void
-  /** Nobody must listen any more. */
+  /** Stops watching. */
   close(): void
-  /** Watching now. */
+  /** Whether the source watches now. */
   readonly armed: boolean
 }
 
 export type Probe = {
-  /** Aborting the signal ends the run as failed by timeout. */
+  /** Starts a run. Aborting the signal ends it as failed by timeout. */
   readonly start: (signal: Cutoff) => ProbeRun
-  /** `onEvent` says nothing about health: it asks for a run. */
+  /** Makes the event source. An event requests a run; it is no result itself. */
   readonly events: ((onEvent: () => void) => EventSource) | undefined
-  /** What is needed once, before the first run and outside its deadline. Settles soon, whatever comes of it. */
+  /** Prepares the first run, outside of its deadline. Settles soon, also on failure. */
   readonly prepare?: () => Promise<void>
-  /** Nobody asks any more, and the last run has ended: lets go of what runs share. */
+  /** Releases shared resources when the last run has ended. */
   readonly close?: () => void
 }
 
-/** A process that this one did not start: says once that it has ended. */
+/** Watches the end of a process that this process did not start. */
 export type ProcessEnd = { readonly close: () => void }
-/** undefined: it cannot be watched, or has ended already. `onEnd` is never called during the call. */
+/**
+ * Calls `onEnd` when the process ends, never during the call. Returns `undefined` if the process cannot be watched or
+ * has already ended.
+ */
 export type WatchEnd = (pid: number, onEnd: () => void) => ProcessEnd | undefined
 
-/** CLOCK_MONOTONIC, the same in every thread of the process (performance.now() starts anew in each). */
+/** Returns CLOCK_MONOTONIC, which is the same in all threads. performance.now() starts at 0 in each thread. */
 export function monotonicNow(): Millis {
   const [seconds, nanos] = process.hrtime()
   return millis(seconds * 1000 + nanos / 1e6)
 }
 
-/** A run that is over when its result is there. */
+/** Returns a run that ends with its result. */
 export function asRun(result: Promise<ProbeResult>): ProbeRun {
   return { result, ended: result.then(() => undefined) }
 }
 
-/** A probe that cannot ask, and says why each time. */
+/** Returns a probe that cannot run and reports the reason each time. */
 export function impossibleProbe(reason: Reason, detail: string): Probe {
   return {
     start: () => asRun(Promise.resolve({ outcome: 'unknown', reason, detail, latency: millis(0) })),

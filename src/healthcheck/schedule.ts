@@ -1,34 +1,34 @@
 /**
- * When a check runs next. Decided here: the grid of slots, how far a slot is put off, that a run still under way at
- * its slot costs the slot and not a second run beside it (VR-TRK-07), and how soon an event is looked into. Refuses to
- * know timers, random sources (a number from 0 to 1 is handed in) and what a result was.
+ * Times of a check's runs. Decided here: the grid of slots, their random delay, and how soon an event triggers a run.
+ * If a run is still in progress at its next slot, that slot is skipped (VR-TRK-07). This file knows no timers, random
+ * sources and results; a random number from 0 to 1 is an argument.
  */
 import { type Millis, millis, plus } from '../wire/units.ts'
 import type { Cadence } from './check.ts'
 
 export type Schedule = {
-  /** On the grid, without jitter: a late timer does not move the slots after it. */
+  /** Current slot on the grid, without random delay: a late timer does not move later slots. */
   readonly slot: Millis
-  /** The next run is due. Means nothing while one is under way. */
+  /** Time of the next run. Not used during a run. */
   readonly dueAt: Millis
   readonly running: boolean
-  /** The last look that an event got. */
+  /** Time of the last run that an event triggered. */
   readonly promptedAt: Millis | undefined
-  /** An event came while a run was under way: what it will say may be older than the event. */
+  /** Whether an event came during a run. The result of that run may be older than the event. */
   readonly again: boolean
-  /** Further looks that an event gets at fastInterval, whatever the first one finds. */
+  /** Number of further runs at fastInterval after an event, whatever the first one finds. */
   readonly looks: number
-  /** Slots that passed while a run was under way. */
+  /** Number of slots that passed during a run. */
   readonly skipped: number
 }
 
 /**
- * A process that dies ends its connections one after the other, and the kernel may still complete a handshake for the
- * socket that it listens on: a look that comes that early finds it well.
+ * Number of runs after an event. A dying process ends its connections one after the other, and the kernel may still
+ * accept connections on its socket. An early run would therefore find the service up.
  */
 const LOOKS = 3
 
-/** The first run is due at once: a router may be waiting for it (VR-TRK-05). */
+/** Returns the first schedule. The first run is due immediately, because a router may wait for it (VR-TRK-05). */
 export function startSchedule(now: Millis): Schedule {
   return { slot: now, dueAt: now, running: false, promptedAt: undefined, again: false, looks: 0, skipped: 0 }
 }
@@ -41,7 +41,7 @@ export function beginRun(schedule: Schedule): Schedule {
   return { ...schedule, running: true }
 }
 
-/** `changing`: the result needs others like it before it counts. */
+/** Returns the schedule after a run. `changing`: the result needs further equal results before it counts. */
 export function endRun(
   schedule: Schedule,
   { interval, fastInterval, jitter }: Cadence,
@@ -50,24 +50,24 @@ export function endRun(
   random: number,
 ): Schedule {
   const ended = { ...schedule, running: false, again: false, looks: Math.max(0, schedule.looks - 1) }
-  // What it was due at has been served: a source that does not stop must not make it due for ever.
+  // The pending request is served. An endless source of events must not make runs due forever.
   if (schedule.again) return promptRun({ ...ended, dueAt: millis(Number.POSITIVE_INFINITY) }, fastInterval, now)
   const period = changing || ended.looks > 0 ? fastInterval : interval
-  // The next slot that is still to come; those up to now were skipped.
+  // The next slot in the future. Earlier slots were skipped.
   const steps = Math.max(1, Math.floor((now - schedule.slot) / period) + 1)
   const slot = plus(schedule.slot, steps * period)
   return { ...ended, slot, dueAt: plus(slot, jitter * period * random), skipped: schedule.skipped + steps - 1 }
 }
 
 /**
- * Something happened: look at once, and again. A source that does not stop gets one look per fastInterval; the first of them is
- * not put off by a poll that happened to run just before.
+ * Returns the schedule after an event: a run now, and further ones. An endless source gets one run per fastInterval.
+ * The first run is not delayed by a regular run shortly before.
  */
 export function promptRun(schedule: Schedule, fastInterval: Millis, now: Millis): Schedule {
   if (schedule.running) return { ...schedule, again: true }
   const { promptedAt } = schedule
   const at = promptedAt !== undefined && now < promptedAt + fastInterval ? plus(promptedAt, fastInterval) : now
-  // A run that is due earlier anyway will see what happened.
+  // A run that is due earlier will notice the change.
   if (schedule.dueAt <= at) return { ...schedule, looks: LOOKS }
   return { ...schedule, slot: at, dueAt: at, promptedAt: at, looks: LOOKS }
 }

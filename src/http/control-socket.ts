@@ -1,7 +1,6 @@
 /**
- * Status and commands over the unix socket, on the engine's own thread, so that it answers when everything else hangs.
- * Decided here: whoever may not command gets no answer either, and is told so. What a command does is the caller's
- * business.
+ * Status and commands over the unix socket, in the engine's own thread, so it answers even if everything else hangs.
+ * Decided here: a client without permission gets status 403 and no answer. What a command does is decided elsewhere.
  */
 import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
@@ -17,23 +16,23 @@ import { type Commands, createApi, json, type Reply, text } from './server.ts'
 export type ControlPorts = {
   readonly snapshot: () => Snapshot
   readonly events: EventSource
-  /** The text is not this thread's to make. Rejects with Error when nobody makes it. */
+  /** Text of /metrics, which another thread makes. Rejects with Error if that thread does not answer. */
   readonly metrics: () => Promise<MetricsText>
   readonly commands?: Commands
-  /** Undefined: nobody can say; then it is refused. */
+  /** Returns the process at the other end. `undefined` if unknown; its requests are then refused. */
   readonly peerOf: (socket: Socket) => ControlPeer | undefined
   readonly onRefused: (peer: ControlPeer | undefined) => void
   readonly onUnsafe: (message: string) => void
 }
 
-/** Rejects with Error when the path cannot be used; its message names the path. */
+/** Opens the socket. Rejects with Error if the path cannot be used; the message names the path. */
 export async function openControlSocket(path: string, ports: ControlPorts): Promise<Server> {
   const { refusal, connected } = gate(ports)
   const server = createApi(
     {
       '/v1/status': () => json(withFormerNames(ports.snapshot())),
       '/v1/events': eventRoute(ports.events, LARGEST_PAGE),
-      // Who is answered here is answered by the engine.
+      // If this route answers, the engine runs: it is served in the engine's thread.
       '/healthz': () => text(200, 'ok'),
       '/readyz': () => readiness(ports.snapshot()),
       '/metrics': async () => ({ status: 200, ...(await ports.metrics()) }),
@@ -48,7 +47,7 @@ export async function openControlSocket(path: string, ports: ControlPorts): Prom
   return server
 }
 
-/** The kernel is asked when somebody connects: later it may be another process that has the pid. */
+/** Checks permission when a client connects. Later another process may have its process id. */
 function gate({ peerOf, onRefused }: ControlPorts) {
   const own = process.geteuid?.() ?? 0
   const admitted = new WeakSet<Socket>()
@@ -59,6 +58,6 @@ function gate({ peerOf, onRefused }: ControlPorts) {
       else onRefused(peer)
     },
     refusal: ({ socket }: IncomingMessage): Reply | undefined =>
-      admitted.has(socket) ? undefined : text(403, `Only root and the user ${own} may ask here`),
+      admitted.has(socket) ? undefined : text(403, `Only root and the user ${own} have access`),
   }
 }

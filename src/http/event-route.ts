@@ -1,7 +1,7 @@
 /**
- * /v1/events: the journal as a page, or, for who asks for text/event-stream, from there on as it goes. Decided here: what
- * a question may say (`after`, `limit`, Last-Event-ID), and that a listener misses nothing and hears nothing twice between
- * what is read and what is heard. Refuses to know where events come from and what they say.
+ * /v1/events: the event journal as a page, or as a stream for clients that accept text/event-stream. Decided here: the
+ * query (`after`, `limit`, Last-Event-ID), and that a stream neither misses nor repeats an event between the page that
+ * was read and the events that follow. This file does not know the content of events.
  */
 import type { Chronicle } from '../daemon/telemetry/chronicle.ts'
 import type { JournalEvent } from '../events/event.ts'
@@ -11,15 +11,18 @@ import { EVENTS, type EventStream, type StreamClient } from './event-stream.ts'
 import { type Asked, type Handler, json, text } from './server.ts'
 
 export type EventSource = {
-  /** Those after a number, the oldest first; without one the last ones. Rejects with Error when nobody answers. */
+  /**
+   * Returns the events after a number, the oldest first; without a number the last ones. Rejects with Error if the
+   * engine does not answer.
+   */
   readonly events: (wanted: EventQuestion) => Promise<EventPage> | EventPage
-  /** Each from now on. Returns how to end it. */
+  /** Calls the listener with each event from now on. Returns the function that ends this. */
   readonly listen: (listener: (event: JournalEvent) => void) => () => void
 }
 
 /**
- * The journal of this very thread. Its events are recorded between a decision and what follows from it: whoever listens
- * hears of them when that is done.
+ * Returns the journal of this thread as a source. Events are recorded before their effects are executed. The listener
+ * is called afterwards, so that it does not delay them.
  */
 export const sourceOf = (chronicle: Pick<Chronicle, 'read' | 'subscribe'>): EventSource => ({
   events: (wanted) => chronicle.read(wanted),
@@ -37,7 +40,7 @@ export const sourceOf = (chronicle: Pick<Chronicle, 'read' | 'subscribe'>): Even
   },
 })
 
-/** `most`: events of one page; what is more is asked for with `after`. */
+/** Returns the route. `most` is the number of events of a page; `after` requests the next page. */
 export function eventRoute(source: EventSource, most: number): Handler {
   return async (asked) => {
     const question = eventQuestion(asked.query)
@@ -54,22 +57,23 @@ const atMost = (question: EventQuestion, most: number): EventQuestion => ({
   limit: Math.min(question.limit ?? most, most),
 })
 
-/** A browser's EventSource says so; who asks for everything gets a page. */
+/** Returns whether the client names the type of streams, as a browser's EventSource does. Other clients get a page. */
 const wantsStream = ({ headers }: Asked): boolean => headers.accept?.includes(EVENTS) === true
 
-/** Of an EventSource that has lost its connection: it goes on from there, wherever it began. */
+/** Returns the query of an EventSource that lost its connection: it continues after its last event. */
 function lastHeard({ headers }: Asked): Record<string, string> {
   const id = headers['last-event-id']
   return typeof id === 'string' ? { after: id } : {}
 }
 
-/** Without a number to begin after: only what happens from now on. */
+/** Opens a stream. Without a number it contains only new events. */
 async function stream({ events, listen }: EventSource, { after }: EventQuestion, most: number): Promise<EventStream> {
   const read = (from: number) => events({ after: from, limit: most })
-  // Asked first: an engine that does not answer is said to be dead, which a stream could not say.
+  // The first page is requested before the stream begins. An engine that does not answer then gives status 503, which a
+  // stream could not give.
   const first = await read(after ?? Number.MAX_SAFE_INTEGER)
   const latest = first.latest ?? 0
-  // Numbers from before the journal was lost: then all that there is is new.
+  // A greater number comes from before the journal was lost. Then all events are new.
   const told = after === undefined ? latest : after > latest ? 0 : after
   return {
     listen: (client) => {
@@ -81,7 +85,7 @@ async function stream({ events, listen }: EventSource, { after }: EventQuestion,
   }
 }
 
-/** What was read comes before what is heard meanwhile. */
+/** Sends the events of the pages before the events that arrive in the meantime. */
 class Follower {
   readonly #client: StreamClient
   #told: number
@@ -97,7 +101,7 @@ class Follower {
     else this.#waiting.push(event)
   }
 
-  /** Also what has happened between the first page and the first event heard. */
+  /** Reads pages until the stream has reached the events that have arrived. */
   async catchUp(first: EventPage, read: (after: number) => Promise<EventPage> | EventPage): Promise<void> {
     let page = first
     for (;;) {

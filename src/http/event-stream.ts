@@ -1,37 +1,43 @@
 /**
- * Server-sent events as the answer to a request (HTML, "Server-sent events"). Decided here: how many clients may listen
- * at once, how far one may fall behind before it is cut off, and how long it may stay; a browser comes back by itself
- * and says which event it has heard last. Refuses to know what an event is, and who makes them.
+ * Server-sent events as the answer to a request (HTML, "Server-sent events"). Decided here: how many clients may have a
+ * stream at the same time, how much unread data a client may have, and how long a stream lasts. A browser reconnects by
+ * itself and sends the number of its last event. This file does not know the content of events.
  */
 import type { ServerResponse } from 'node:http'
 
-/** The content type. */
+/** Content type of a stream. */
 export const EVENTS = 'text/event-stream'
 
 export type StreamedEvent = {
-  /** Comes back as Last-Event-ID. */
+  /** Number that a reconnecting client sends as Last-Event-ID. */
   readonly id: number
-  /** JSON as it stands. */
+  /** Content, sent as JSON. */
   readonly data: unknown
 }
 
 export type StreamClient = {
   readonly tell: (event: StreamedEvent) => void
-  /** There is nothing more to come; it may ask again. */
+  /** Ends the stream. The client may request a new one. */
   readonly end: () => void
 }
 
-/** An answer that goes on. `listen` is called when the client can hear; what it returns, once, when the client is gone. */
+/**
+ * An answer that continues. `listen` is called when the client can receive; its result is called once, when the client
+ * is gone.
+ */
 export type EventStream = { readonly listen: (client: StreamClient) => () => void }
 
-/** Of 32 connections (server.ts): the others are for those who ask once. */
+/** Limit of streams. Of the 32 connections (server.ts), the others are left for single requests. */
 export const MOST_STREAMS = 8
-/** Octets that a client has not read yet. Node counts what it has taken, not what is in the kernel. */
+/** Limit of unread octets of a client. Node counts what it buffers, not what is in the kernel. */
 const MOST_BEHIND = 1 << 20
-/** Proxies, and our own idle timeout, close what is silent. */
+/**
+ * Milliseconds between comments that keep the connection open. Proxies and our own idle timeout close silent
+ * connections.
+ */
 const KEEP_ALIVE = 10_000
 const LONGEST = 3_600_000
-/** Before a browser asks again. */
+/** Milliseconds after which a browser reconnects. */
 const RETRY = 1_000
 
 export class EventStreams {
@@ -41,12 +47,12 @@ export class EventStreams {
     return this.#open >= MOST_STREAMS
   }
 
-  /** The head is not sent yet; the client may have gone. */
+  /** Sends the head and the events. The client may already be gone. */
   open(response: ServerResponse, { listen }: EventStream): void {
     if (response.destroyed) return
     this.#open++
     response.writeHead(200, { 'content-type': EVENTS, 'cache-control': 'no-store', connection: 'close' })
-    // Nobody may be hurt by what a client does at the same moment.
+    // An error of this client must not affect other clients.
     response.on('error', () => {})
     const write = (text: string): void => {
       if (response.writableEnded || response.destroyed) return

@@ -1,12 +1,13 @@
 /**
- * Former names of fields of /v1/status. Decided here: an answer has them beside the new ones until 0.3.0, because nodes of one group are upgraded
- * one after the other; an answer that has only the former ones is read as if it had the new ones.
+ * Former names of fields of /v1/status. Decided here: answers have them beside the new names until 0.3.0, because the
+ * nodes of a group are upgraded one after the other. An answer that has only the former names is read as if it had the
+ * new ones.
  */
 import type { RouterSnapshot, Snapshot } from '../daemon/telemetry/snapshot.ts'
 
-/** Field of a router → its former name. */
+/** Former name of each field of a router. */
 const ROUTER = { holder: 'owner', mismatchedRouters: 'strangers', competingAnswer: 'rival' } as const
-/** Counter of a router → its former name. */
+/** Former name of each counter of a router. */
 const COUNTERS = { competingAnswers: 'rivalAnswers', cleanupPlansExecuted: 'willsExecuted' } as const
 
 type FormerFields = { readonly [name in keyof typeof ROUTER as (typeof ROUTER)[name]]: RouterSnapshot[name] }
@@ -16,7 +17,7 @@ type FormerCounters = {
 type PublishedRouter = RouterSnapshot &
   FormerFields & { readonly counters: RouterSnapshot['counters'] & FormerCounters }
 
-/** What /v1/status answers. */
+/** The answer of /v1/status. */
 export type PublishedSnapshot = Snapshot & { readonly routers: readonly PublishedRouter[] }
 
 export function withFormerNames(snapshot: Snapshot): PublishedSnapshot {
@@ -34,7 +35,10 @@ export function withFormerNames(snapshot: Snapshot): PublishedSnapshot {
   }
 }
 
-/** Reviver for JSON.parse: gives routers and their counters the new names where only the former ones are. Source: any daemon. */
+/**
+ * Reviver for JSON.parse. Gives routers and their counters the new names if they have only the former ones. The value
+ * may come from any daemon.
+ */
 export function newNames(_key: string, value: unknown): unknown {
   if (!isObject(value)) return value
   if ('vrid' in value) return renameIn(value, ROUTER)

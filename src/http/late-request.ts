@@ -1,6 +1,7 @@
 /**
- * Who takes too long to ask. Decided here: each connection has an alarm of its own, because Node would look for late
- * requests all day long, also while nobody is connected. Refuses to know what is asked, and how long an answer may take.
+ * Ends connections whose request takes too long. Decided here: each connection has its own timer, because Node's own
+ * check would wake the thread all day, also without connections. This file does not know requests, or how long an
+ * answer may take.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -9,7 +10,10 @@ const ANSWER = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n'
 
 const hasNoBody = ({ method }: IncomingMessage): boolean => method === 'GET' || method === 'HEAD'
 
-/** In ms: `within` for a whole request, from the connection on; the next one of it has `idle` more, from the answer on. */
+/**
+ * Sets the limits in milliseconds. A first request must be complete `within` the connection's start. Each further one
+ * has `idle` more, counted from the answer.
+ */
 export function endLateRequests(server: Server, within: number, idle: number): void {
   const alarms = new WeakMap<Socket, NodeJS.Timeout>()
   const hasCome = (socket: Socket): void => clearTimeout(alarms.get(socket))

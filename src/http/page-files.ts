@@ -1,12 +1,12 @@
 /**
- * The status page as answers: the files of page/, read once, each with what a browser may do with it. Decided here: that
- * nothing is loaded from anywhere else and nothing is framed. Refuses to know what is on the page.
+ * Serves the files of the status page (page/), which are read once, with headers that limit the browser. Decided here:
+ * the page loads nothing from elsewhere and cannot be framed. This file does not know the content of the page.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { extname } from 'node:path'
 import { PAGE_PATH, type Reply, type Routes } from './server.ts'
 
-/** Where the files are: they lie beside this one, or beside the bundle that it is in (scripts/bundle.mjs). */
+/** Folder of the files: beside this file, or beside the bundle that contains it (scripts/bundle.mjs). */
 const FOLDER = new URL('./page/', import.meta.url)
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
@@ -22,7 +22,7 @@ const HEADERS = {
     ...['script-src', 'style-src', 'connect-src', 'img-src'].map((what) => `${what} 'self'`),
     ...['base-uri', 'form-action', 'frame-ancestors'].map((what) => `${what} 'none'`),
     "require-trusted-types-for 'script'",
-    // No policy may be made, so no text ever becomes a script.
+    // No policy can be made, so no text becomes a script.
     "trusted-types 'none'",
   ].join('; '),
   'cross-origin-resource-policy': 'same-origin',
@@ -30,7 +30,9 @@ const HEADERS = {
   'x-frame-options': 'DENY',
 }
 
-/** Throws Error when they cannot be read: this thread has no right to what belongs to others. */
+/**
+ * Returns the routes. Throws Error if the files cannot be read: this thread has no privileges for files of other users.
+ */
 export function pageRoutes(folder = FOLDER): Routes {
   const reply = (name: string): Reply => ({
     status: 200,

@@ -1,12 +1,12 @@
 /**
- * Settings of the TCP port, and what it reports to its thread's owner. Values only. This file does not know threads.
+ * Settings of the TCP port, and its reports to the engine. Values only. This file does not know threads.
  */
 import type { Config } from '../config/config.ts'
 
 export type PortSettings = {
-  /** False: nothing is served. What another address than loopback means: docs/privileges.md. */
+  /** False if nothing is served. docs/privileges.md describes addresses other than loopback. */
   readonly listen: { readonly host: string; readonly port: number } | false
-  /** Other machines may ask, by whatever name they know. */
+  /** Whether other machines may connect, by any host name. */
   readonly isPublic: boolean
   readonly version: string
   readonly metricsCompat: Config['api']['metricsCompat']
@@ -16,7 +16,7 @@ export type PortSettings = {
 
 export type PortNews =
   | { readonly kind: 'listening' }
-  /** `message`: why the port, or a part of it, cannot be served. */
+  /** `message` is the reason why the port, or a part of it, cannot be served. */
   | { readonly kind: 'failed'; readonly message: string }
 
 /** The answer of /metrics. */

@@ -1,6 +1,7 @@
 /**
- * The TCP side of the API: metrics, status, events and liveness for whoever reaches the port. Decided here: how often the
- * engine may be asked, whoever asks; when the engine is silent the answer says so with 503. Refuses to know threads.
+ * The TCP port of the API: metrics, status, events and liveness for every client that can reach it. Decided here: how
+ * often the engine is asked, however many clients there are. If the engine does not answer, the port answers 503. This
+ * file does not know threads.
  */
 
 import type { IncomingMessage } from 'node:http'
@@ -22,26 +23,26 @@ import { isOurs, targetOf } from './request-target.ts'
 import { createApi, type Handler, json, type Reply, type Routes, text } from './server.ts'
 import { ENGINE_PAUSE, sharedAnswer, TEXT_PAUSE, takingTurns } from './shared-answer.ts'
 
-/** A port that is taken may be free again later. */
+/** Milliseconds until the next attempt to listen on a port that is in use. */
 const LISTEN_AGAIN = 1_000
-/** A thousand events would take the engine longer than an advertisement may wait. */
+/** Number of events per page. A thousand would delay the engine's advertisements. */
 const EVENTS_AT_ONCE = 100
 
-/** Two questions to each of them; whoever looks at the page asks every few seconds. */
+/** Pauses in milliseconds between rounds of requests to the peers. Each open status page asks every few seconds. */
 const PEERS_PAUSE = { atLeast: 1_000, atMost: 5_000 }
 
 type OpenSettings = PortSettings & { readonly listen: Exclude<PortSettings['listen'], false> }
 
-/** What the port asks the engine. Each rejects with Error if the engine does not answer in time. */
+/** Requests of the port to the engine. Each rejects with Error if the engine does not answer in time. */
 export type EngineAccess = {
-  /** Settles when the engine runs. */
+  /** Resolves if the engine runs. */
   readonly beat: () => Promise<void>
   readonly events: (wanted: EventQuestion) => Promise<EventPage>
-  /** Calls the listener with each event from now on. Returns how to end it. */
+  /** Calls the listener with each event from now on. Returns the function that ends this. */
   readonly listen: (listener: (event: JournalEvent) => void) => () => void
 }
 
-/** Where what is served comes from. */
+/** Sources of the answers. */
 export type PortSources = {
   readonly questions: EngineAccess
   readonly report: () => Promise<EngineReport>
@@ -72,7 +73,7 @@ export function openPort(
     '/v1/peers': peersRoute(peers),
     ...pageOr(tell),
   }
-  // Whoever is wanted from other machines comes by names that nobody here knows.
+  // A public port is reached by names that this machine does not know.
   const server = createApi(routes, {}, isPublic ? () => undefined : refuseForeignNames)
   server.on('drop', () => {
     metrics.refusedConnections++
@@ -85,14 +86,17 @@ export function openPort(
   server.listen(port, host)
 }
 
-/** Here, where a page of another site could read what only this machine may: it would need a name of its own. */
+/** Refuses requests by foreign names. A page of another site needs such a name to read a port on loopback. */
 function refuseForeignNames(request: IncomingMessage): Reply | undefined {
   const { host } = targetOf(request)
   if (isOurs(host, [hostname()])) return undefined
-  return text(421, 'Ask by an address, localhost or the name of this machine; for other names set "api.public: true"')
+  return text(
+    421,
+    'Host name not accepted; use an IP address, localhost or the name of this machine, or set "api.public: true"',
+  )
 }
 
-/** What reads their answers is loaded when somebody looks. */
+/** Returns the route to the peers. The reader of their answers is loaded at the first request. */
 function peersRoute(urls: readonly string[]): Handler {
   let peers: Promise<Peers> | undefined
   return sharedAnswer(async () => {
@@ -103,7 +107,7 @@ function peersRoute(urls: readonly string[]): Handler {
   }, PEERS_PAUSE)
 }
 
-/** Metrics and liveness do not depend on it. */
+/** Returns the routes of the status page. Without its files, metrics and liveness are still served. */
 function pageOr(tell: (news: PortNews) => void): Routes {
   try {
     return pageRoutes()

@@ -1,6 +1,7 @@
 /**
- * What of a status and of an event may be told to whoever reaches the port, without saying who he is. Decided here: not
- * what a health check's target or a program has said, and no path of a URL, which may hold a token. The reason of a result is a word of ours, its detail is not.
+ * Parts of status and events that every client of the port may read, without authentication. Decided here: left out are
+ * texts of health check targets and programs, and paths of URLs, which may contain a token. The reason of a result is
+ * from a fixed list; its detail is not.
  */
 import type { Snapshot } from '../daemon/telemetry/snapshot.ts'
 import type { JournalEvent } from '../events/event.ts'
@@ -19,7 +20,7 @@ export function publicStatus(snapshot: Snapshot): Snapshot {
   }
 }
 
-/** A target of a check over HTTP is a URL, or "URL at SOCKET". */
+/** Returns the target of an HTTP check without its path. A target is a URL, or "URL at SOCKET". */
 function withoutPath(target: string): string {
   const [url = '', ...rest] = target.split(' ')
   return [URL.canParse(url) ? whereOf({ url }) : url, ...rest].join(' ')

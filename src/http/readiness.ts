@@ -1,7 +1,6 @@
 /**
- * Whether this node does what it is configured for, as one answer for probes and people: every virtual router takes part
- * in its election. Decided here: what counts as taking part. It says nothing about who holds an address: that is one
- * node's business at a time. Refuses to know how it is asked.
+ * Readiness of this node, for probes and people: whether every virtual router takes part in its election. Decided here:
+ * what counts as taking part. Readiness does not depend on who holds an address, because only one node does.
  */
 import type { Snapshot } from '../daemon/telemetry/snapshot.ts'
 import { type Reply, text } from './server.ts'
@@ -11,9 +10,10 @@ export function readiness(snapshot: Snapshot): Reply {
   return reasons.length === 0 ? text(200, 'ok') : text(503, reasons.join('\n'))
 }
 
-/** Why not, a line for each reason. */
+/** Returns the reasons why the node is not ready, one line each. */
 function unready({ config, routers }: Snapshot): readonly string[] {
-  const stopped = config.stoppedAt === null ? [] : [`stopped by order since ${config.stoppedAt}: idle until a reload`]
+  const stopped =
+    config.stoppedAt === null ? [] : [`stopped over keepalived's socket since ${config.stoppedAt}: idle until a reload`]
   const waits =
     config.managed?.waits == null ? [] : [`${config.managed.waits}: idle until a configuration is handed over`]
   const idle = routers

@@ -1,8 +1,7 @@
 /**
- * What a request asks for, and in whose name: path, query and host, out of the origin-form and the absolute-form
- * (RFC 9112 §3.2), whose host counts instead of the header. Decided here: by which names a port that only this machine
- * reaches may be asked, so that no page can read it through a name of its own that leads to loopback (DNS rebinding).
- * Refuses to know what is there.
+ * Target of a request: path, query and host, in origin-form or absolute-form (RFC 9112 §3.2); in absolute-form its own
+ * host counts, not the header. Decided here: by which host names a port on loopback may be reached. A web page of
+ * another site cannot read it through a name of its own that resolves to loopback (DNS rebinding).
  */
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
@@ -17,7 +16,10 @@ export function targetOf({ url = '/', headers }: Pick<IncomingMessage, 'url' | '
   return { path: path === '' ? '/' : path, query: query.join('?'), host: authority ?? headers.host }
 }
 
-/** A name that a foreign page cannot have: an address, localhost, or one of ours. HTTP/1.0 without a host is no browser. */
+/**
+ * Returns whether a foreign page cannot have this host name: an address, localhost, or a name of this machine. HTTP/1.0
+ * without a host is no browser.
+ */
 export function isOurs(host: string | undefined, ours: readonly string[]): boolean {
   if (host === undefined) return true
   const name = host.replace(/:\d*$/, '').toLowerCase()

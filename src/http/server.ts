@@ -1,8 +1,8 @@
 /**
- * The HTTP that both doors share: the unix socket beside the engine (control and status) and the TCP port in the
- * worker (read-only: it is given no commands). Decided here: the bounds in time, size, connections and requests, which
- * are those of one operator and one Prometheus (docs/adr/0019). Where an answer comes from, what a command does and who
- * is refused is the caller's business; an engine that does not answer is said to be dead instead of being quoted.
+ * HTTP server of both listeners: the unix socket of the engine (control and status) and the TCP port in the worker
+ * (read-only, without commands). Decided here: limits of time, size, connections and requests, which fit an operator
+ * and a Prometheus (docs/adr/0019). Answers, commands and permissions are decided by the caller. If the engine does not
+ * answer, the server answers 503 instead of giving an old answer.
  */
 
 import { isUtf8 } from 'node:buffer'
@@ -19,7 +19,7 @@ import { EVENTS, type EventStream, EventStreams } from './event-stream.ts'
 import { endLateRequests } from './late-request.ts'
 import { targetOf } from './request-target.ts'
 
-/** Path of the parts of the status page. */
+/** Path of the files of the status page. */
 export const PAGE_PATH = '/page/'
 
 export type Reply = {
@@ -28,16 +28,16 @@ export type Reply = {
   readonly body: string
   readonly headers?: Readonly<Record<string, string>>
 }
-/** What a question says besides its path. */
+/** Query and headers of a request. */
 export type Asked = { readonly query: URLSearchParams; readonly headers: IncomingHttpHeaders }
 export type Handler = (asked: Asked) => Promise<Reply | EventStream> | Reply | EventStream
-/** By path; answered to GET and HEAD. */
+/** Handlers by path, for GET and HEAD. */
 export type Routes = Readonly<Record<string, Handler>>
-/** Takes the body, and what the question says besides. */
+/** Processes the body and the query of a POST. */
 export type Command = (body: string, query: URLSearchParams) => Promise<Reply> | Reply
-/** Of more octets than a few words have. */
+/** A command whose body may be large; `largest` in octets. */
 export type LargeCommand = { readonly largest: number; readonly take: Command }
-/** By path; answered to POST. */
+/** Commands by path, for POST. */
 export type Commands = Readonly<Record<string, Command | LargeCommand>>
 
 export const text = (status: number, body: string): Reply => ({
@@ -51,26 +51,29 @@ export const json = (value: unknown, status = 200): Reply => ({
   body: `${JSON.stringify(value, undefined, 2)}\n`,
 })
 
-/** What this client gets instead of an answer. */
+/** Returns the reply to a client without permission, `undefined` for other clients. */
 export type Refusal = (request: IncomingMessage) => Reply | undefined
 
 export const MOST_CONNECTIONS = 32
-/** For a whole request to come in. */
+/** Milliseconds until a request must be complete. */
 const REQUEST_TIMEOUT = 5_000
-/** From an answer on, for the next request to begin. */
+/** Milliseconds after an answer in which the next request must begin. */
 const KEEP_ALIVE = 5_000
-/** Node's own look for late ones, which late-request.ts does without: the longest that a timer takes. */
+/** The longest timer. It disables Node's own check for late requests, which late-request.ts replaces. */
 const NEVER = 2 ** 31 - 1
-/** Longer than the longest command: then the client does not read. */
+/** Milliseconds without traffic until a connection is closed. The longest command takes less. */
 const IDLE_TIMEOUT = 30_000
 const LARGEST_HEADER = 8_192
-/** Of one connection, also those that it sends without waiting for an answer. */
+/** Limit of requests of one connection, also of those sent without waiting for answers. */
 const MOST_REQUESTS = 100
-/** Longer than any scrape and any command: a client that reads one byte a second must not keep its connection. */
+/**
+ * Milliseconds until a connection is closed. No scrape or command takes so long; a client must not keep it by reading
+ * slowly.
+ */
 const LONGEST_CONNECTION = 60_000
-/** A command is a few words. */
+/** Limit of a command's body in octets. */
 const LARGEST_BODY = 4_096
-/** 255 routers with all their strangers and transitions take a quarter of it. */
+/** Limit of a reply in octets. 255 routers with all their mismatched routers and transitions take a quarter of it. */
 const LARGEST_REPLY = 8 << 20
 
 export function createApi(routes: Routes, commands: Commands = {}, refusal: Refusal = () => undefined): Server {
@@ -88,7 +91,7 @@ export function createApi(routes: Routes, commands: Commands = {}, refusal: Refu
       void reply.then((answer) => {
         if (!('listen' in answer)) return give(answer, request, response)
         if (request.method === 'HEAD') return give({ ...text(200, ''), contentType: EVENTS }, request, response)
-        if (streams.full) return give(text(503, 'Too many listen already: ask again later'), request, response)
+        if (streams.full) return give(text(503, 'too many event streams are open; try again later'), request, response)
         listening.add(request.socket)
         streams.open(response, answer)
       })
@@ -113,7 +116,7 @@ type Answer = Reply & { readonly allow?: string }
 
 function give(answer: Answer, request: IncomingMessage, response: ServerResponse): void {
   const { allow, ...reply } = bounded(answer)
-  // The rest of a body that nobody wants to read must not be taken for the next request.
+  // The rest of an unread body must not be parsed as the next request.
   const isDone = request.complete || request.method === 'GET' || request.method === 'HEAD'
   response.writeHead(reply.status, {
     'content-type': reply.contentType,
@@ -129,7 +132,9 @@ function give(answer: Answer, request: IncomingMessage, response: ServerResponse
 
 function bounded(answer: Answer): Answer {
   const { length } = answer.body
-  return length <= LARGEST_REPLY ? answer : text(500, `The answer has more than ${LARGEST_REPLY} characters: ${length}`)
+  return length <= LARGEST_REPLY
+    ? answer
+    : text(500, `the answer is too long: ${length} characters, limit ${LARGEST_REPLY}`)
 }
 
 async function replyTo(routes: Routes, commands: Commands, request: IncomingMessage): Promise<Answer | EventStream> {
@@ -147,27 +152,27 @@ async function replyTo(routes: Routes, commands: Commands, request: IncomingMess
   } catch (error) {
     return text(503, messageOf(error))
   }
-  if (command !== undefined) return { ...text(405, 'Only POST is answered here'), allow: 'POST' }
+  if (command !== undefined) return { ...text(405, 'method not allowed; use POST'), allow: 'POST' }
   if (handler !== undefined || !reads)
-    return { ...text(405, 'Only GET and HEAD are answered here'), allow: 'GET, HEAD' }
-  // What others load is nothing that anybody asks for.
+    return { ...text(405, 'method not allowed; use GET or HEAD'), allow: 'GET, HEAD' }
+  // Files of the status page are left out of the list.
   const worthTrying = [...Object.keys(routes), ...Object.keys(commands)].filter((known) => !known.startsWith(PAGE_PATH))
-  return text(404, `Nothing is here; try ${worthTrying.join(', ')}`)
+  return text(404, `not found; available: ${worthTrying.join(', ')}`)
 }
 
 async function carryOut(command: Command | LargeCommand, request: IncomingMessage, query: URLSearchParams) {
   const { largest, take } = typeof command === 'function' ? { largest: LARGEST_BODY, take: command } : command
   const body = await bodyOf(request, largest)
-  if (body === undefined) return text(413, `More than ${largest} octets are no command`)
-  return isUtf8(body) ? await take(body.toString('utf8'), query) : text(400, 'The body is not UTF-8')
+  if (body === undefined) return text(413, `the body is too long, limit ${largest} octets`)
+  return isUtf8(body) ? await take(body.toString('utf8'), query) : text(400, 'the body is not UTF-8')
 }
 
-/** Undefined: it has more octets than that. Rejects when the client goes away. */
+/** Returns the body, `undefined` if it exceeds the limit. Rejects if the client closes the connection. */
 function bodyOf(request: IncomingMessage, largest: number): Promise<Buffer | undefined> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let length = 0
-    // What comes after the limit is read and dropped, within the time of a request: a reply must find an open socket.
+    // Octets after the limit are read and dropped within the time of a request, because a reply needs an open socket.
     request.on('data', (chunk: Buffer) => {
       length += chunk.length
       if (length <= largest) chunks.push(chunk)

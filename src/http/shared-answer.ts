@@ -1,19 +1,22 @@
 /**
- * One question at a time, however many clients ask: whoever asks meanwhile gets the same answer, and the next question
- * waits nine times as long as this one took, so that clients cost at most a tenth of what answers them. Decided here: how
- * old an answer may be, which is as old as the question that is on its way. Refuses to know what is asked.
+ * Sends one query at a time, however many clients ask: all clients that ask in the meantime get the same answer. The
+ * next query waits nine times as long as this one took, so clients take at most a tenth of the time of the answering
+ * thread. Decided here: the age of an answer, at most that of the query on its way.
  */
 
-/** Milliseconds between an answer and the next question. */
+/** Milliseconds between an answer and the next query. */
 export type Pause = {
   readonly atLeast: number
-  /** A stall must not be followed by one of our own. */
+  /** Upper limit, so that a slow answer is not followed by a long pause. */
   readonly atMost: number
 }
 
-/** For questions to the engine: a report of 255 routers takes it some 10 ms. The most is less than the patience of a liveness probe. */
+/**
+ * Pause for queries to the engine: a report of 255 routers takes it about 10 ms. The upper limit is below the timeout
+ * of a liveness probe.
+ */
 export const ENGINE_PAUSE: Pause = { atLeast: 50, atMost: 500 }
-/** For what is made of an answer. */
+/** Pause for texts that are made from an answer. */
 export const TEXT_PAUSE: Pause = { atLeast: 0, atMost: 2_000 }
 
 const SHARE = 9
@@ -29,7 +32,7 @@ export function sharedAnswer<T>(ask: () => Promise<T>, pause: Pause): () => Prom
   }
 }
 
-/** The same for questions that differ: each has its own answer, when its turn has come. */
+/** The same for queries that differ: each gets its own answer, in turn. */
 export function takingTurns<Q, T>(ask: (question: Q) => Promise<T>, pause: Pause): (question: Q) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve()
   const next = paced(ask, pause)
@@ -40,7 +43,7 @@ export function takingTurns<Q, T>(ask: (question: Q) => Promise<T>, pause: Pause
   }
 }
 
-/** One at a time is the caller's business. */
+/** Adds the pause. The caller ensures that only one query runs at a time. */
 function paced<Q extends readonly unknown[], T>(ask: (...question: Q) => Promise<T>, { atLeast, atMost }: Pause) {
   let notBefore = 0
   return async (...question: Q): Promise<T> => {

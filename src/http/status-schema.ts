@@ -1,7 +1,7 @@
 /**
- * What /v1/status answers, as a schema that can be published (docs/status.schema.json, `holdfast schema status`). The
- * daemon's own types are daemon/telemetry/snapshot.ts, where the fields are described; a test holds both equal. Version 1 only
- * grows: fields may come, none goes or changes its meaning. Refuses to know where the values come from.
+ * Schema of /v1/status for publication (docs/status.schema.json, `holdfast schema status`). The types of the daemon,
+ * with a description of the fields, are in daemon/telemetry/snapshot.ts; a test compares both. Version 1 only grows:
+ * fields are added, none is removed or changes its meaning.
  */
 import * as z from 'zod'
 
@@ -13,17 +13,15 @@ const priority = z.int().min(0).max(255)
 
 const router = z.object({
   name: z.string(),
-  departing: z
-    .boolean()
-    .describe('A reload has taken it out of the configuration, and it still has something to hand over'),
-  group: z.string().nullable().describe('Its sync group; null: it moves alone'),
+  departing: z.boolean().describe('Removed from the configuration by a reload, but still handing its addresses over'),
+  group: z.string().nullable().describe('Sync group of the router; null: none'),
   vrid: z.int().min(1).max(255),
   family,
-  version: z.int().describe('Of VRRP'),
+  version: z.int().describe('Version of VRRP'),
   interface: z.string().nullable(),
   state: z.enum(['Initialize', 'Backup', 'Active', 'Leaving', 'Returning']),
   since: moment,
-  reason: z.string().describe('Of the last transition'),
+  reason: z.string().describe('Reason of the last transition'),
   faults: z.array(z.string()),
   configuredFault: z.string().nullable(),
   holding: z
@@ -31,13 +29,13 @@ const router = z.object({
     .nullable(),
   priority: z.object({ base: priority, effective: priority }),
   tracking: z.object({
-    sum: z.int().describe('Base and parts, before it is kept between 1 and 254'),
+    sum: z.int().describe('Sum of base and parts, before it is limited to 1–254'),
     parts: z.array(
       z.object({
         kind: z.enum(['interface', 'healthcheck']),
         name: z.string(),
         adds: z.int(),
-        weight: z.int().nullable().describe('As configured; null: reversed, or read from a file'),
+        weight: z.int().nullable().describe('Weight in the configuration; null: reversed, or read from a file'),
       }),
     ),
   }),
@@ -49,7 +47,7 @@ const router = z.object({
       priority: priority.nullable(),
       heardMsAgo: z.number().nullable(),
     })
-    .describe('Who answers for the addresses, as far as this node knows'),
+    .describe('Router that answers for the addresses, as far as this node knows'),
   source: address.nullable(),
   transport: z.string(),
   advertisementIntervalMs: z.number(),
@@ -57,9 +55,9 @@ const router = z.object({
   heldBack: z
     .enum(['preempt', 'preemptDelay', 'margin'])
     .nullable()
-    .describe('The setting for which a Backup leaves the addresses to an Active of lower priority'),
-  deadlines: z.record(z.string(), z.number()).describe('Milliseconds that remain; below 0: overdue'),
-  addresses: z.array(z.object({ address, present: z.boolean().describe('On this node') })),
+    .describe('Setting because of which a Backup does not preempt an Active of lower priority'),
+  deadlines: z.record(z.string(), z.number()).describe('Remaining milliseconds; negative: overdue'),
+  addresses: z.array(z.object({ address, present: z.boolean().describe('Whether the address is on this node') })),
   lifetimeSeconds: z.number().nullable(),
   mismatchedRouters: z.array(
     z.object({
@@ -78,20 +76,20 @@ const router = z.object({
       router: z
         .object({ address, priority: priority.nullable(), heardMsAgo: z.number().nullable() })
         .nullable()
-        .describe('With the priority of its last advertisement, and the age of that'),
+        .describe('Router with this MAC, the priority of its last advertisement and the age of that advertisement'),
       foundMsAgo: z.number(),
     }),
   ),
   competingAnswer: z
     .object({ address, mac: z.string(), sinceMsAgo: z.number(), lastMsAgo: z.number(), answers: z.int() })
     .nullable()
-    .describe('The other host that answered last while this node was Active; null: none has in the last 10 s'),
+    .describe('Other host that answered last while this node was Active; null: none in the last 10 s'),
   owner: z.unknown().describe('Former name of holder, until 0.3.0'),
   strangers: z.unknown().describe('Former name of mismatchedRouters, until 0.3.0'),
   rival: z.unknown().describe('Former name of competingAnswer, until 0.3.0'),
   otherActives: z
     .array(z.object({ address, priority, forMs: z.number(), heardMsAgo: z.number() }))
-    .describe('Routers that advertise as Active beside this one, or beside the one that it follows'),
+    .describe('Routers that advertise as Active besides this router, or besides the Active that it follows'),
   restorationsPaused: z.object({ address, forMs: z.number() }).nullable(),
   counters: z.object({
     received: z.int(),
@@ -121,7 +119,7 @@ const imported = z.object({
 
 const problem = z.object({
   file: z.string().optional(),
-  line: z.int().describe('1-based; 0: there is no text to point at'),
+  line: z.int().describe('Line, from 1; 0: the problem has no position'),
   column: z.int(),
   path: z.string(),
   message: z.string(),
@@ -130,26 +128,26 @@ const problem = z.object({
 
 const config = z.object({
   file: z.string().nullable(),
-  hash: z.string().nullable().describe('The first 12 hexadecimal digits of the SHA-256 of the text in force'),
+  hash: z.string().nullable().describe('First 12 hexadecimal digits of the SHA-256 of the configuration in force'),
   loadedAt: moment,
   reloads: z.object({ ok: z.int(), failed: z.int() }),
   lastReload: z
     .object({ at: moment, ok: z.boolean(), reason: z.string().nullable(), problems: z.array(problem) })
     .nullable(),
-  imported: imported.nullable().describe("Of keepalived's file"),
-  stoppedAt: moment.nullable().describe('Idle since then, because somebody has said stop to the socket of keepalived'),
+  imported: imported.nullable().describe("Counts of the keywords of keepalived's file"),
+  stoppedAt: moment.nullable().describe('Time of a stop over the socket of keepalived, idle since then'),
   managed: z
     .object({
       handedOver: z
         .object({ at: moment, by: z.string().nullable(), revision: z.string().nullable() })
         .nullable()
-        .describe('Null: what is in force, if anything, was remembered from an earlier life'),
+        .describe('Last hand-over; null: none since the start, the stored configuration is in force, if any'),
       handOvers: z.object({ ok: z.int(), unchanged: z.int(), invalid: z.int(), failed: z.int() }),
-      notKept: z.string().nullable().describe('Why what is in force is not in the file; null: it is'),
-      waits: z.string().nullable().describe('Why nothing is in force; null: something is'),
+      notKept: z.string().nullable().describe('Reason why the configuration in force is not in the file; null: it is'),
+      waits: z.string().nullable().describe('Reason why no configuration is in force; null: one is'),
     })
     .nullable()
-    .describe('Null: the configuration is not handed to this engine'),
+    .describe('Null: this engine was not started with --managed'),
 })
 
 const scheduling = z.object({ policy: z.string(), priority: z.int() })
@@ -159,14 +157,14 @@ const healthcheck = z.object({
   kind: z.string(),
   target: z.string(),
   verdict: z.enum(['undecided', 'up', 'down', 'unknown']),
-  standing: z.enum(['up', 'down', 'nothing']).describe('What it counts as'),
-  since: moment.describe('Of the verdict'),
+  standing: z.enum(['up', 'down', 'nothing']).describe('Result that the check counts as'),
+  since: moment.describe('Time since which the result holds'),
   last: z
     .object({
       at: moment,
       ok: z.boolean(),
       reason: z.string(),
-      detail: z.string().optional().describe('On the unix socket alone: it may hold what a target has said'),
+      detail: z.string().optional().describe('On the unix socket only: it may contain text of the target'),
       latencyMs: z.number(),
     })
     .nullable(),
@@ -183,8 +181,8 @@ const healthcheck = z.object({
 })
 
 const webhook = z.object({
-  to: z.string().describe('Without credentials and query'),
-  failing: z.boolean().describe('The last attempt did not arrive'),
+  to: z.string().describe('URL without credentials and query'),
+  failing: z.boolean().describe('Whether the last attempt failed'),
   waiting: z.int(),
   delivered: z.int(),
   refused: z.int(),
@@ -204,7 +202,7 @@ const notification = z.object({
       event: z.string(),
       ok: z.boolean(),
       reason: z.string(),
-      detail: z.string().optional().describe('On the unix socket alone: it may hold what a program has said'),
+      detail: z.string().optional().describe('On the unix socket only: it may contain text of the program'),
       latencyMs: z.number(),
     })
     .nullable(),
@@ -218,19 +216,21 @@ export const statusSchema = z.object({
   takenAt: moment,
   guardian: z
     .enum(['none', 'armed', 'guarded'])
-    .describe('guarded: deadlines are kept and lifetimes renewed; armed: cleanup plans alone; none: nobody'),
+    .describe(
+      'guarded: the guardian checks deadlines and renews lifetimes; armed: it only acts after a crash; none: no guardian',
+    ),
   logRecordsLost: z.int(),
   config,
   controlRefused: z.int(),
-  webhook: webhook.nullable().describe('Null: nobody is posted anything'),
+  webhook: webhook.nullable().describe('Null: no webhook is configured'),
   journal: z
     .object({
       file: z.string(),
-      problem: z.string().nullable().describe('Why the last event is not in it; null: it is'),
-      lost: z.int().describe('Events that are not in it, since the start'),
+      problem: z.string().nullable().describe('Reason why the last event is not in the file; null: it is'),
+      lost: z.int().describe('Events missing in the file since the start'),
     })
     .nullable()
-    .describe('Null: events are in memory alone'),
+    .describe('Null: events are kept in memory only'),
   keepalivedBeside: z.array(z.object({ pid: z.int(), name: z.string() })),
   scheduling: scheduling.extend({ realtimeAsked: z.boolean(), guardian: scheduling.nullable() }).nullable(),
   routers: z.array(router),

@@ -1,7 +1,7 @@
 /**
- * The metrics of the keepalived exporter (github.com/mehdy/keepalived-exporter) that holdfast can answer for, in one
- * table like names.ts: names and labels are the exporter's, so that its dashboards work; nobody else spells them. Its
- * states are a number, which is why holdfast's own are not.
+ * Metrics of the keepalived exporter (github.com/mehdy/keepalived-exporter) that holdfast can provide, in one table
+ * like names.ts. Names and labels are the exporter's, so that its dashboards work. Its states are numbers; holdfast's
+ * own metrics use one series per state.
  */
 import type { MetricRow } from './names.ts'
 
@@ -27,26 +27,26 @@ export const EXPORTER_METRICS = {
     help: 'Packets for this virtual router that were too short or too long',
     labels: ROUTER,
   },
-  keepalived_ip_ttl_errors_total: { kind: 'counter', help: 'Packets with another TTL than wanted', labels: ROUTER },
+  keepalived_ip_ttl_errors_total: { kind: 'counter', help: 'Packets with a TTL that is not accepted', labels: ROUTER },
   keepalived_invalid_type_received_total: { kind: 'counter', help: 'Packets of an unknown type', labels: ROUTER },
   keepalived_advertisements_interval_errors_total: {
     kind: 'counter',
-    help: 'Advertisements with another interval than ours, also those that counted',
+    help: 'Advertisements with another interval, including accepted ones',
     labels: ROUTER,
   },
   keepalived_address_list_errors_total: {
     kind: 'counter',
-    help: 'Advertisements with other addresses than ours, also those that counted',
+    help: 'Advertisements with other addresses, including accepted ones',
     labels: ROUTER,
   },
   keepalived_authentication_invalid_total: {
     kind: 'counter',
-    help: 'Always 0: an unknown type of authentication is among the mismatches',
+    help: 'Always 0: packets with an unknown type of authentication count as mismatches',
     labels: ROUTER,
   },
   keepalived_authentication_mismatch_total: {
     kind: 'counter',
-    help: 'Packets with another type of authentication than ours',
+    help: 'Packets with another type of authentication',
     labels: ROUTER,
   },
   keepalived_authentication_failure_total: { kind: 'counter', help: 'Packets with another password', labels: ROUTER },
@@ -59,7 +59,7 @@ export const EXPORTER_METRICS = {
   keepalived_script_status: { kind: 'gauge', help: '1 while the health check counts as up', labels: ['name'] },
   keepalived_script_state: {
     kind: 'gauge',
-    help: '1 while the health check has no result that counts, otherwise 0',
+    help: '1 while the health check has no current result, otherwise 0',
     labels: ['name'],
   },
 } as const satisfies Record<string, MetricRow>

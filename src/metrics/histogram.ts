@@ -1,13 +1,13 @@
 /**
- * A histogram with fixed buckets. Observing is a few comparisons and two additions in memory that is there already,
- * because it happens for each packet on the engine's thread; whoever reads gets a copy. Refuses to know what is
- * measured, in which unit, and how it is written down.
+ * A histogram with fixed buckets. Observing a value takes a few comparisons and two additions without new memory,
+ * because it happens for each packet in the engine's thread. Readers get a copy. This file does not know what is
+ * measured.
  */
 
-/** How many values each bucket got (those of the smaller ones are not in it), how many none of them, and their sum. */
+/** Number of values in each bucket (not cumulative), number of greater values, and the sum of all values. */
 export type Cells = Float64Array
 
-/** A histogram as it was read, under the name of its metric. */
+/** A histogram as it was read, with the name of its metric. */
 export type Distribution<Name extends string = string> = {
   readonly name: Name
   readonly labels: Readonly<Record<string, string>>
@@ -18,7 +18,7 @@ export class Histogram {
   readonly #bounds: readonly number[]
   readonly #cells: Cells
 
-  /** `bounds`: the largest value of each bucket, ascending. */
+  /** `bounds` are the largest values of the buckets, ascending. */
   constructor(bounds: readonly number[]) {
     this.#bounds = bounds
     this.#cells = new Float64Array(bounds.length + 2)

@@ -1,27 +1,31 @@
 /**
- * Every metric in one table: name, kind, help, labels and buckets. registry.ts builds them, docs and tests read them;
- * nobody else spells a name. States are one-hot, never numeric; no label is called `instance` (that is Prometheus' own).
+ * All metrics in one table: name, kind, help, labels and buckets. Code, docs and tests read this table; no other file
+ * spells a name. States are one-hot, never numbers. No label is called `instance`, which belongs to Prometheus.
  */
 type Described = { readonly help: string; readonly labels: readonly string[] }
 export type MetricRow = Described &
   (
     | { readonly kind: 'gauge' | 'counter' }
-    /** The largest value of each bucket, ascending; one without a bound comes by itself. */
+    /** Largest value of each bucket, ascending. The bucket without a bound is added automatically. */
     | { readonly kind: 'histogram'; readonly buckets: readonly number[] }
   )
 
-/** From one that shares a machine's attention to one that has lost it. */
+/** Buckets from normal delays of a shared machine to a machine that stood still. */
 const LATENESS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5]
 const TAKEOVER = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5]
-/** Between the usual intervals and their multiples, so that what is on time falls into one bucket. */
+/** Bounds between the usual intervals and their multiples, so that punctual values fall into one bucket. */
 const GAP = [0.015, 0.025, 0.035, 0.05, 0.15, 0.25, 0.35, 0.5, 1.5, 2.5, 3.5, 5, 15, 50, 150]
-/** A Backup takes over after 3 to 4 intervals (Active_Down_Interval). */
+/** Bounds up to 4 intervals: a Backup takes over after 3 to 4 (Active_Down_Interval). */
 const GAP_RATIO = [0.5, 0.9, 1.1, 1.25, 1.5, 2, 2.5, 3, 4]
 const CHECK = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 export const METRICS = {
   holdfast_build_info: { kind: 'gauge', help: 'Always 1; the version is the label', labels: ['version', 'node'] },
-  holdfast_start_time_seconds: { kind: 'gauge', help: 'When the engine started, seconds since the epoch', labels: [] },
+  holdfast_start_time_seconds: {
+    kind: 'gauge',
+    help: 'Time at which the engine started, in seconds since the epoch',
+    labels: [],
+  },
   holdfast_time_seconds: {
     kind: 'gauge',
     help: 'Wall clock of the node when the engine answered, seconds since the epoch',
@@ -29,7 +33,7 @@ export const METRICS = {
   },
   holdfast_engine_timer_lateness_seconds: {
     kind: 'histogram',
-    help: 'How late the engine woke for its next deadline; timers count in whole milliseconds',
+    help: 'Delay with which the engine woke for its next deadline; timers have a resolution of 1 ms',
     labels: [],
     buckets: LATENESS,
   },
@@ -45,37 +49,37 @@ export const METRICS = {
   },
   holdfast_journal_failing: {
     kind: 'gauge',
-    help: '1 while the event journal cannot be written to its file; none without a file',
+    help: '1 while the event journal cannot be written to its file; no series without a file',
     labels: [],
   },
   holdfast_journal_events_lost_total: {
     kind: 'counter',
-    help: 'Events that are not in the file of the event journal, because it could not be written; none without a file',
+    help: 'Events missing in the file of the event journal, because it could not be written; no series without a file',
     labels: [],
   },
   holdfast_control_refused_total: {
     kind: 'counter',
-    help: 'Connections to the control socket by users who may not command; each got status 403',
+    help: 'Connections to the control socket by users without permission; each got status 403',
     labels: [],
   },
   holdfast_port_connections_refused_total: {
     kind: 'counter',
-    help: 'Connections to the port that were closed at once because there were too many',
+    help: 'Connections to the port that were closed immediately because there were too many',
     labels: [],
   },
   holdfast_config_hash: {
     kind: 'gauge',
-    help: 'The first 48 bits of the SHA-256 of the configuration file in force, as a number; 0: there is none',
+    help: 'The first 48 bits of the SHA-256 of the configuration file in force, as a number; 0: no file is in force',
     labels: [],
   },
   holdfast_config_loaded_timestamp_seconds: {
     kind: 'gauge',
-    help: 'When the configuration in force was loaded, seconds since the epoch',
+    help: 'Time at which the configuration in force was loaded, in seconds since the epoch',
     labels: [],
   },
   holdfast_config_reload_success: {
     kind: 'gauge',
-    help: '0 after a reload or a hand-over that failed and left the old configuration in force, otherwise 1',
+    help: '0 after a failed reload or hand-over, with the old configuration still in force; otherwise 1',
     labels: [],
   },
   holdfast_config_reloads_total: {
@@ -85,17 +89,17 @@ export const METRICS = {
   },
   holdfast_config_hand_overs_total: {
     kind: 'counter',
-    help: 'Configurations handed to an engine that was started with --managed; result is ok, unchanged (it means the same), invalid or failed',
+    help: 'Configurations that were handed over to an engine with --managed; result is ok, unchanged (no effect), invalid or failed',
     labels: ['result'],
   },
   holdfast_config_kept: {
     kind: 'gauge',
-    help: 'Of an engine that was started with --managed: 0 while what is in force is not in its file, so that a restart would lose it',
+    help: 'For an engine with --managed: 0 while the configuration in force is not in its file, so a restart would lose it; otherwise 1',
     labels: [],
   },
   holdfast_vrrp_state: {
     kind: 'gauge',
-    help: '1 for the state that the virtual router is in (RFC 9568 section 6.3), 0 for the others',
+    help: '1 for the current state of the virtual router (RFC 9568 section 6.3), 0 for the other states',
     labels: ['router', 'vrid', 'interface', 'state'],
   },
   holdfast_vrrp_priority: {
@@ -105,32 +109,32 @@ export const METRICS = {
   },
   holdfast_vrrp_priority_part: {
     kind: 'gauge',
-    help: 'What one tracker adds to the priority now; below 0: takes away. kind is interface or healthcheck',
+    help: 'Current effect of one tracker on the priority, negative if it lowers it; kind is interface or healthcheck',
     labels: ['router', 'kind', 'name'],
   },
   holdfast_vrrp_fault: {
     kind: 'gauge',
-    help: 'Always 1: the virtual router is in that fault; there is no series for a fault that it is not in',
+    help: 'Always 1: the virtual router has this fault; there is no series for other faults',
     labels: ['router', 'fault'],
   },
   holdfast_vrrp_advertisement_interval_seconds: {
     kind: 'gauge',
-    help: 'Advertisement_Interval as configured; the same on all nodes of a virtual router',
+    help: 'Advertisement_Interval in the configuration; it should be the same on all nodes of a virtual router',
     labels: ['router'],
   },
   holdfast_vrrp_yielding: {
     kind: 'gauge',
-    help: '1 while the virtual router steps aside because somebody asked it to; its effective priority is then 1',
+    help: '1 while the virtual router yields because of holdfast yield; its effective priority is then 1',
     labels: ['router'],
   },
   holdfast_vrrp_sync_group_member: {
     kind: 'gauge',
-    help: 'Always 1: the virtual router is a member of that sync group',
+    help: 'Always 1: the virtual router is a member of this sync group',
     labels: ['group', 'router'],
   },
   holdfast_vrrp_transitions_total: {
     kind: 'counter',
-    help: 'State transitions and what caused them',
+    help: 'State transitions by states and reason',
     labels: ['router', 'from', 'to', 'reason'],
   },
   holdfast_vrrp_advertisements_sent_total: {
@@ -140,7 +144,7 @@ export const METRICS = {
   },
   holdfast_vrrp_advertisements_send_failures_total: {
     kind: 'counter',
-    help: 'Advertisements that the kernel did not take, by error code',
+    help: 'Advertisements that the kernel refused to send, by error code',
     labels: ['router', 'code'],
   },
   holdfast_vrrp_advertisements_received_total: {
@@ -155,12 +159,12 @@ export const METRICS = {
   },
   holdfast_vrrp_advertisements_refused_total: {
     kind: 'counter',
-    help: 'Valid advertisements that changed nothing, by the rule of RFC 9568 section 6.4 that said so',
+    help: 'Valid advertisements that were ignored, by the rule of RFC 9568 section 6.4',
     labels: ['router', 'reason'],
   },
   holdfast_vrrp_moves_suppressed_total: {
     kind: 'counter',
-    help: 'Takeovers from an Active with a lower priority that did not happen, or not yet, and why',
+    help: 'Suppressed or delayed takeovers from an Active with a lower priority, by reason',
     labels: ['router', 'reason'],
   },
   holdfast_vrrp_mismatched_routers: {
@@ -176,13 +180,13 @@ export const METRICS = {
   },
   holdfast_vrrp_advertisement_gap_ratio: {
     kind: 'histogram',
-    help: 'The same as a share of the interval that the Active advertises: above 2 one was missing, after 3 to 4 this router takes over',
+    help: 'The same time divided by the interval that the Active advertises: above 2 an advertisement was missing; at 3 to 4 this router takes over',
     labels: ['router'],
     buckets: GAP_RATIO,
   },
   holdfast_vrrp_takeover_duration_seconds: {
     kind: 'histogram',
-    help: 'From the decision to be Active until phase was reached; all virtual routers together',
+    help: 'Time from the decision to become Active until the phase was reached; all virtual routers together',
     labels: ['phase'],
     buckets: TAKEOVER,
   },
@@ -203,12 +207,12 @@ export const METRICS = {
   },
   holdfast_vrrp_duplicate_holder: {
     kind: 'gauge',
-    help: '1 while another host answers for the virtual address that this node holds, or has yielded to it',
+    help: '1 while another host answers for the virtual address that this node holds or has released to that host',
     labels: ['router', 'address'],
   },
   holdfast_vrrp_other_actives: {
     kind: 'gauge',
-    help: 'Routers that advertise as Active beside this one, or beside the one that it follows',
+    help: 'Routers that advertise as Active besides this router, or besides the Active that it follows',
     labels: ['router'],
   },
   holdfast_vrrp_competing_answers_total: {
@@ -223,68 +227,68 @@ export const METRICS = {
   },
   holdfast_vrrp_foreign_changes_total: {
     kind: 'counter',
-    help: 'Virtual addresses that somebody else added or removed here',
+    help: 'Virtual addresses that another program added or removed on this node',
     labels: ['router', 'kind'],
   },
   holdfast_healthcheck_up: {
     kind: 'gauge',
-    help: '1 while the health check counts as up; 0 also while nothing is known of it',
+    help: '1 while the health check counts as up; also 0 without a result',
     labels: ['check'],
   },
   holdfast_healthcheck_unknown: {
     kind: 'gauge',
-    help: '1 while the health check has no first result, or could not be asked for too long',
+    help: '1 while the health check has no first result, or no result for too long',
     labels: ['check'],
   },
   holdfast_healthcheck_since_timestamp_seconds: {
     kind: 'gauge',
-    help: 'When the health check became what it is: up, down, undecided or unknown',
+    help: 'Time of the last change of the health check: up, down, undecided or unknown',
     labels: ['check'],
   },
   holdfast_healthcheck_adds: {
     kind: 'gauge',
-    help: 'What the health check adds to the priority of the router now; below 0: takes away',
+    help: 'Current effect of the health check on the priority of the router, negative if it lowers it',
     labels: ['check', 'router'],
   },
   holdfast_healthcheck_results_total: {
     kind: 'counter',
-    help: 'Runs of the health check by what they found; starts again at 0 when its thread does',
+    help: 'Runs of the health check by result; starts again at 0 when its thread restarts',
     labels: ['check', 'reason'],
   },
   holdfast_healthcheck_duration_seconds: {
     kind: 'histogram',
-    help: 'How long a run of the health check took until its result; starts again at 0 when its thread does',
+    help: 'Time from the start of a run of the health check to its result; starts again at 0 when its thread restarts',
     labels: ['check'],
     buckets: CHECK,
   },
   holdfast_notify_runs_total: {
     kind: 'counter',
-    help: 'Notify programs run, of virtual routers and sync groups (kind), by how they ended; superseded were not run, postedAgain once more',
+    help: 'Notify programs of virtual routers and sync groups (kind), by result; superseded ones were not run, postedAgain ones were queued again',
     labels: ['kind', 'name', 'result'],
   },
   holdfast_notify_waiting: {
     kind: 'gauge',
-    help: 'Notifications under way or waiting for their turn',
+    help: 'Notifications that run or wait',
     labels: ['kind', 'name'],
   },
   holdfast_webhook_events_total: {
     kind: 'counter',
-    help: 'Events for the webhook by what became of them: delivered, refused by the receiver, expired, overflow (too many waited)',
+    help: 'Events for the webhook by result: delivered, refused by the receiver, expired, overflow (too many waited)',
     labels: ['result'],
   },
   holdfast_webhook_failed_attempts_total: {
     kind: 'counter',
-    help: 'Attempts to post an event that did not arrive and were followed by another one',
+    help: 'Failed attempts to post an event that were followed by another attempt',
     labels: [],
   },
   holdfast_webhook_waiting: {
     kind: 'gauge',
-    help: 'Events on their way to the webhook',
+    help: 'Events that wait for delivery to the webhook',
     labels: [],
   },
   holdfast_vrrp_restorations_paused: {
     kind: 'gauge',
-    help: '1 while the router has resigned because somebody else removes its addresses again and again',
+    help: '1 while the router has resigned because another program keeps removing its addresses',
     labels: ['router'],
   },
 } as const satisfies Record<string, MetricRow>

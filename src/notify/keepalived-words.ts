@@ -1,14 +1,17 @@
 /**
- * The words that notify programs have been written for: keepalived's, because the programs exist already and are not ours
- * to change (VR-NTF-01). Decided here: which programs are run for which event, in which order, with which arguments; all as
- * keepalived 2.2.7 was seen to do it. Refuses to know how a program is run.
+ * Arguments of notify programs. They are keepalived's words, because existing programs expect them (VR-NTF-01). Decided
+ * here: which programs run for which event, in which order and with which arguments, as observed with keepalived 2.2.7.
+ * This file does not know how a program is run.
  */
 import type { LaunchedArgv, ProgramSet } from '../healthcheck/programs/program-set.ts'
 import type { NotifyEvent, NotifyPrograms, NotifySubject } from './notification.ts'
 
 const SUBJECT = { router: 'INSTANCE', group: 'GROUP' } as const
 
-/** A router that is removed reports FAULT to the program that is told of every change, and nothing to that of faults. */
+/**
+ * keepalived's name of each state. The program for all changes gets FAULT for a removed router; the program for faults
+ * is not run.
+ */
 const STATE: Readonly<Record<NotifyEvent, string>> = {
   active: 'MASTER',
   backup: 'BACKUP',
@@ -21,7 +24,7 @@ const EVENTS: readonly NotifyEvent[] = ['active', 'backup', 'fault', 'stop', 're
 
 export type NotifyPlan = {
   readonly set: ProgramSet
-  /** Positions in the set, in the order in which they are run. */
+  /** Positions in the set, in the order of the runs. */
   readonly runs: Readonly<Record<NotifyEvent, readonly number[]>>
 }
 

@@ -1,53 +1,61 @@
 /**
- * What engine and worker say to each other about programs that are told of a change of state (VR-NTF-01). Values only. This
+ * Messages between engine and worker about programs that are run at a change of state (VR-NTF-01). Values only. This
  * file does not know when a state changes, what keepalived calls it, and how a program is run.
  */
 import type { Reason } from '../healthcheck/probe-result.ts'
 import type { LaunchedArgv, ProgramSet, WantedRun } from '../healthcheck/programs/program-set.ts'
 import type { Millis } from '../wire/units.ts'
 
-/** `removed`: a reload has taken the router out of the configuration, or made another one of it. */
+/** `removed`: a reload removed the router from the configuration, or replaced it. */
 export type NotifyEvent = 'active' | 'backup' | 'fault' | 'stop' | 'removed'
 
-/** Of one router or sync group, as configured. */
+/** Notify programs of one router or sync group, as configured. */
 export type NotifyPrograms = {
   readonly active?: LaunchedArgv | undefined
   readonly backup?: LaunchedArgv | undefined
   readonly fault?: LaunchedArgv | undefined
   readonly stop?: LaunchedArgv | undefined
-  /** Run for every event, with what has happened appended to its arguments. */
+  /** Run for every event, with the event appended to its arguments. */
   readonly change?: LaunchedArgv | undefined
-  /** undefined: as the daemon. */
+  /** User that runs the programs. `undefined`: the daemon's user. */
   readonly user?: string | undefined
-  /** `keep`: those of the daemon, where the user is its own or root. undefined: none. */
+  /**
+   * `keep`: the programs have the daemon's capabilities, if the user is the daemon's own or root. `undefined`: none.
+   */
   readonly capabilities?: 'keep' | undefined
-  /** Those that others can change: `skip`: left out; `run`. undefined: that is wrong. */
+  /**
+   * Handling of programs that other users can change: `skip` leaves them out, `run` runs them. `undefined`: such a
+   * program is a configuration error.
+   */
   readonly unsafe?: 'skip' | 'run' | undefined
-  /** Of each run. */
+  /** Timeout of each run. */
   readonly timeout: Millis
 }
 
 export type NotifySubject = { readonly kind: 'router' | 'group'; readonly name: string }
 
-/** The notifications of one subject come one after the other; those of several at the same time. */
+/**
+ * Returns the name of the lane. Notifications of one subject run one after the other, those of several subjects in
+ * parallel.
+ */
 export const laneOf = ({ kind, name }: NotifySubject): string => `${kind} ${name}`
 
 export type Lane = { readonly lane: string; readonly set: ProgramSet }
 
 export type Notification = Lane & {
   readonly id: number
-  /** In order. */
+  /** Runs of the notification, in order. */
   readonly runs: readonly WantedRun[]
   readonly timeout: Millis
-  /** The daemon ends: what waits before it is not worth the time. */
+  /** Whether the daemon is stopping. Notifications that wait before this one are then skipped. */
   readonly isLast: boolean
 }
 
 export type NotifyOrder =
-  /** Those that may have something to tell: their launchers are made before they are needed. */
+  /** Sets the subjects with notify programs. Their launchers are started before they are needed. */
   | { readonly kind: 'setLanes'; readonly lanes: readonly Lane[] }
   | { readonly kind: 'notify'; readonly notification: Notification }
-  /** Nothing runs any more, and nothing of what was under way survives. */
+  /** Ends all programs, including those in progress. */
   | { readonly kind: 'endLanes' }
 
 export type NotifyNews =
@@ -59,9 +67,9 @@ export type NotifyNews =
       readonly detail: string
       readonly latency: Millis
     }
-  /** Nothing is left to be run of it. */
+  /** All runs of the notification have ended. */
   | { readonly kind: 'done'; readonly id: number }
-  /** Too many came after it, or the last one: it is not run. */
+  /** The notification is not run, because too many or the last one came after it. */
   | { readonly kind: 'superseded'; readonly id: number }
-  /** Once a second while something is under way: the sign that the thread lives. */
+  /** Sign that the thread is alive, once a second while a program runs. */
   | { readonly kind: 'beat' }

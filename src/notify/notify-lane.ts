@@ -1,7 +1,7 @@
 /**
- * The notifications of one router or group: one program at a time, in the order in which things happened, so that the last
- * word of a program that keeps no order itself is the true one. Decided here: how many may wait, and what becomes of those
- * that wait when the daemon ends. Refuses to know what a notification is about.
+ * Notifications of one router or sync group. One program runs at a time, in the order of events, so the last run of a
+ * program has the current state. Decided here: how many notifications may wait, and what happens to them when the
+ * daemon stops. This file does not know the meaning of a notification.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { RunCutoff } from '../healthcheck/cutoff.ts'
@@ -10,16 +10,19 @@ import { type Launch, LaunchedPrograms } from '../healthcheck/programs/launched-
 import type { ProgramSet, WantedRun } from '../healthcheck/programs/program-set.ts'
 import type { Notification, NotifyNews } from './notification.ts'
 
-/** Behind a program that hangs; of more than these the oldest is history by the time its turn would come. */
+/**
+ * Limit of notifications that wait for a program that hangs. Beyond it, the oldest would be outdated when its turn
+ * came.
+ */
 const MOST_WAITING = 16
-/** What is under way when the daemon ends gets so long. */
+/** Milliseconds that a running program gets when the daemon stops. */
 const HURRY = 1_000
 
 export class NotifyLane {
   readonly #launch: Launch
   readonly #tell: (news: NotifyNews) => void
   #set: ProgramSet
-  /** What is likely to be run next. */
+  /** Programs that are probably run next. */
   #next: ProgramSet
   #programs: LaunchedPrograms
   #waiting: Notification[] = []
@@ -39,7 +42,7 @@ export class NotifyLane {
     return this.#isBusy
   }
 
-  /** Has the launcher made before somebody waits for it, or as soon as what is under way has ended. */
+  /** Starts the launcher before it is needed, or when the current run has ended. */
   prepare(set: ProgramSet): void {
     this.#next = set
     if (this.#isBusy || this.#closed) return
@@ -86,7 +89,7 @@ export class NotifyLane {
       this.#tell({ kind: 'done', id: next.id })
     }
     this.#isBusy = false
-    // What a program has left behind has kept its launcher.
+    // A program that left processes behind keeps its launcher busy. So the next one is prepared now.
     this.prepare(this.#next)
   }
 
@@ -97,7 +100,7 @@ export class NotifyLane {
     this.#current = { abort, run }
     const { reason, detail, latency } = await run.result
     this.#tell({ kind: 'ran', id, index: wanted.index, reason, detail, latency })
-    // Nothing of it may be left when the next one begins.
+    // No process of this run may be left when the next one begins.
     await run.ended
     clearTimeout(deadline)
     this.#current = undefined

@@ -1,7 +1,7 @@
 /**
- * All lanes of notifications behind messages: what the worker thread hosts. Decided here: which lanes there are, and that
- * something is said every BEAT while one is busy, so that silence means a thread that does not run. Refuses to know threads,
- * ports and states.
+ * All lanes of notifications, controlled by messages, as the worker thread hosts them. Decided here: which lanes exist,
+ * and that a beat is sent every second while one is busy. Silence then means that the thread does not run. This file
+ * does not know threads, ports and states.
  */
 import type { Launch } from '../healthcheck/programs/launched-programs.ts'
 import type { Lane, NotifyNews, NotifyOrder } from './notification.ts'
@@ -53,7 +53,7 @@ export class NotifyService {
     this.#beat = undefined
   }
 
-  /** Of routers that are gone, when their last word has been said. */
+  /** Closes the lanes of removed routers when their last notification has run. */
   #forget(): void {
     for (const [name, lane] of this.#lanes) {
       if (this.#wanted.has(name) || lane.isBusy) continue

@@ -1,7 +1,7 @@
 /**
- * One attempt to post one event. Decided here: which answers mean that another attempt may help, and that nothing of an answer
- * but its status is read. The name of the host is looked up as that of a health check (host-name.ts): getaddrinfo's threads
- * are shared with whatever else the process does. Refuses to know what is posted, and when again.
+ * One attempt to post one event. Decided here: after which answers another attempt makes sense. Of an answer only the
+ * status is read. The host name is resolved as for health checks (host-name.ts), because the threads of getaddrinfo are
+ * shared with the rest of the process. This file does not know what is posted, and when it is repeated.
  */
 
 import { request as requestHttp } from 'node:http'
@@ -14,15 +14,15 @@ import type { WebhookDelivery, WebhookSpec } from './webhook.ts'
 
 export type Outcome =
   | { readonly kind: 'delivered' }
-  /** Another attempt would end the same way. */
+  /** Another attempt would give the same result. */
   | { readonly kind: 'refused'; readonly detail: string }
-  /** `retryAfter`: what the receiver asks for. */
+  /** `retryAfter` is the pause that the receiver requests. */
   | { readonly kind: 'failed'; readonly detail: string; readonly retryAfter?: Millis }
 
-/** `attempt` counts from 1. Never rejects. */
+/** Posts a delivery. `attempt` counts from 1. Never rejects. */
 export type Post = (spec: WebhookSpec, delivery: WebhookDelivery, attempt: number) => Promise<Outcome>
 
-/** Besides 5xx (RFC 9110 §15.5, RFC 6585 §4, RFC 8470 §5.2). */
+/** Statuses besides 5xx after which another attempt is made (RFC 9110 §15.5, RFC 6585 §4, RFC 8470 §5.2). */
 const TRY_AGAIN = [408, 425, 429]
 
 export function posting(userAgent: string): Post {
@@ -58,7 +58,7 @@ type Attempt = {
 
 type Addresses = Awaited<ReturnType<HostName['addresses']>>
 
-/** A connection of its own: events are few, and an idle one would have to be watched. */
+/** Posts over a new connection: events are rare, and an idle connection would have to be monitored. */
 function post(url: URL, addresses: Addresses, { spec, delivery, attempt, cutoff, userAgent }: Attempt) {
   return new Promise<Outcome>((resolve, reject) => {
     const request = url.protocol === 'https:' ? requestHttps : requestHttp
@@ -81,7 +81,7 @@ function post(url: URL, addresses: Addresses, { spec, delivery, attempt, cutoff,
     sent.once('response', (response) => {
       const { statusCode = 0, headers } = response
       resolve(outcomeOf(statusCode, headers['retry-after']))
-      // What it says is not read, and how that ends is no news.
+      // The body of the answer is not read, and errors of it do not matter.
       response.on('error', () => {})
       sent.destroy()
     })

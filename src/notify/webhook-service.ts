@@ -1,23 +1,23 @@
 /**
- * Events on their way to a URL: what the worker thread hosts. Decided here: that those of one lane (a virtual router) go one
- * after the other, so that the last word that arrives is the true one; how many attempts are under way at once; and when the
- * next one comes, later and later and never at the same moment on all nodes. Refuses to know HTTP, and who posts.
+ * Delivers events to a URL, as the worker thread hosts it. Decided here: events of one lane (a virtual router) are
+ * delivered one after the other, so the last event that arrives has the current state. Also decided here: the number of
+ * parallel attempts, and the time of the next attempt, with growing and random pauses. This file does not know HTTP.
  */
 import { monotonicNow } from '../healthcheck/probe.ts'
 import type { Millis } from '../wire/units.ts'
 import type { WebhookDelivery, WebhookNews, WebhookOrder, WebhookRetry, WebhookSpec } from './webhook.ts'
 import type { Outcome, Post } from './webhook-post.ts'
 
-/** A takeover of 255 virtual routers is no attack on the receiver. */
+/** Limit of parallel attempts, so that a takeover of 255 virtual routers does not overload the receiver. */
 const MOST_AT_ONCE = 4
-/** Doubling ends where it would not fit. */
+/** Number of doublings after which the pause would overflow. */
 const MOST_DOUBLINGS = 30
 
 type Lane = {
   readonly waiting: WebhookDelivery[]
-  /** Of the first of them. */
+  /** Attempts for the first waiting delivery. */
   attempts: number
-  /** An attempt is under way, waits for its turn, or for its time. */
+  /** Whether an attempt runs, or waits for its turn or time. */
   isBusy: boolean
   timer: NodeJS.Timeout | undefined
 }
@@ -28,7 +28,7 @@ export class WebhookService {
   readonly #random: () => number
   readonly #lanes = new Map<string, Lane>()
   #spec: WebhookSpec | undefined
-  /** In the order in which their turn came. */
+  /** Lanes in the order of their turns. */
   #ready: Lane[] = []
   #underWay = 0
 
@@ -74,7 +74,7 @@ export class WebhookService {
     this.#pump()
   }
 
-  /** A receiver that is another one, or a daemon that ends, does not wait for what was agreed with the last. */
+  /** Retries all waiting deliveries immediately: the receiver has changed, or the daemon stops. */
   #hurry(): void {
     for (const lane of this.#lanes.values()) {
       if (lane.timer === undefined) continue
@@ -99,7 +99,7 @@ export class WebhookService {
     lane.attempts++
     const outcome = await this.#post(spec, delivery, lane.attempts)
     this.#underWay--
-    // It may have been forgotten meanwhile.
+    // The delivery may have been removed during the attempt.
     if (lane.waiting[0] === delivery) this.#settle(lane, delivery, spec.retry, outcome)
     else this.#next(lane)
     this.#pump()
@@ -113,12 +113,12 @@ export class WebhookService {
     this.#next(lane)
   }
 
-  /** Those that will be too old by then go; the others go on waiting for a receiver that is still the same. */
+  /** Schedules the next attempt. Drops the deliveries that will be too old by then. */
   #again(lane: Lane, retry: WebhookRetry, { detail, retryAfter }: Extract<Outcome, { kind: 'failed' }>): void {
     const wait = this.#waitOf(lane.attempts, retry, retryAfter)
     const oldest = monotonicNow() + wait - retry.giveUpAfter
     const [first] = lane.waiting
-    // They are in the order in which they were posted.
+    // Deliveries are in the order in which they were posted.
     const young = lane.waiting.findIndex(({ postedAt }) => postedAt >= oldest)
     for (const { id } of lane.waiting.splice(0, young < 0 ? lane.waiting.length : young))
       this.#tell({ kind: 'lost', id, reason: 'expired', detail })

@@ -1,57 +1,60 @@
 /**
- * What engine and worker say to each other about events that are posted to a URL. Values only. This file does not know which
- * events there are, and how something is posted.
+ * Messages between engine and worker about events that are posted to a URL. Values only. This file does not know which
+ * events exist, and how they are posted.
  */
 import type { Millis } from '../wire/units.ts'
 
 export type WebhookSpec = {
-  /** http or https. It may hold credentials: whereOf() is what may be told. */
+  /** URL with http or https. It may contain credentials; whereOf() returns the part that may be shown. */
   readonly url: string
   /** Kinds of events of the journal. */
   readonly events: readonly string[]
   readonly headers: Readonly<Record<string, string>>
-  /** Of one attempt, from the question for its address to the status. */
+  /** Timeout of one attempt, from the name lookup to the status of the answer. */
   readonly timeout: Millis
   readonly retry: WebhookRetry
 }
 
 export type WebhookRetry = {
-  /** Before the second attempt; doubled for each further one. */
+  /** Pause before the second attempt. It doubles for each further attempt. */
   readonly first: Millis
   readonly most: Millis
-  /** So old an event is not tried again. */
+  /** Age of an event after which it is not tried again. */
   readonly giveUpAfter: Millis
 }
 
 export type WebhookDelivery = {
-  /** The same in every attempt, also of the next thread: who has seen it before has seen this event. */
+  /**
+   * Identifier that is the same in every attempt, also after a restart of the thread. So the receiver recognizes a
+   * repeated event.
+   */
   readonly id: string
-  /** Those of one lane arrive in their order. */
+  /** Events of one lane are delivered in their order. */
   readonly lane: string
-  /** JSON. */
+  /** Body in JSON. */
   readonly body: string
-  /** CLOCK_MONOTONIC. */
+  /** Time of posting by CLOCK_MONOTONIC. */
   readonly postedAt: Millis
 }
 
 export type WebhookOrder =
-  /** Undefined: nobody is posted anything, and what waits is forgotten. */
+  /** `undefined` removes the webhook and all waiting deliveries. */
   | { readonly kind: 'setWebhook'; readonly spec: WebhookSpec | undefined }
   | { readonly kind: 'deliver'; readonly delivery: WebhookDelivery }
   | { readonly kind: 'forget'; readonly id: string }
-  /** The daemon ends: what waits for its next attempt is tried now. */
+  /** Retries waiting deliveries now, because the daemon stops. */
   | { readonly kind: 'hurry' }
 
-/** Why something was not delivered: the receiver does not want it; it was too old; too many waited. */
+/** Reason why an event was not delivered: refused by the receiver, too old, or too many waited. */
 export type WebhookLoss = 'refused' | 'expired' | 'overflow'
 
 export type WebhookNews =
   | { readonly kind: 'delivered'; readonly id: string }
   | { readonly kind: 'lost'; readonly id: string; readonly reason: WebhookLoss; readonly detail: string }
-  /** It is tried again. */
+  /** The attempt failed and is repeated. */
   | { readonly kind: 'failed'; readonly id: string; readonly detail: string }
 
-/** Returns the scheme, host and port. Chat services have their secret in the path, so that it is never shown. */
+/** Returns scheme, host and port. The path is never shown, because chat services have their secret in it. */
 export function whereOf({ url }: Pick<WebhookSpec, 'url'>): string {
   const { origin, pathname } = new URL(url)
   return pathname === '/' ? origin : `${origin}/…`

@@ -356,7 +356,7 @@ describeNetns('scripts of a keepalived file that others can change', () => {
       of?.lines
         .flatMap(({ text }) => /:\d+:\d+: warning: (.*)$/.exec(text.replaceAll('\\"', '"'))?.[1] ?? [])
         .filter((line) => line.startsWith(words))
-    const why = `${directory}/open can be written by everybody`
+    const why = `${directory}/open is writable for all users`
     const whom = ['for "open"', 'for "alone"', 'to notify of']
     expect(said(secure, 'Left out')).toEqual(
       whom.map((each) => expect.stringContaining(`Left out ${directory}/open: ${why}, ${each}`)),
@@ -386,7 +386,7 @@ describeNetns('the control socket', () => {
     for (const command of [['stop'], ['reload'], ['yield', 'vip'], ['status']]) {
       const { status, stderr } = as(OTHER, ...command, '-s', daemon.socket)
       expect(status, `${command[0]}: ${stderr}`).not.toBe(0)
-      expect(stderr).toContain('Only root and the user 0 may ask here')
+      expect(stderr).toContain('Only root and the user 0 have access')
     }
     const snapshot = await daemon.snapshot()
     expect(snapshot?.controlRefused).toBeGreaterThanOrEqual(4)
@@ -413,7 +413,7 @@ describeNetns('the control socket', () => {
     expect([own.status, own.stderr]).toEqual([0, ''])
     chmodSync(daemon.socket, 0o666)
     const other = as(OTHER, 'status', '-s', daemon.socket)
-    expect(other.stderr).toContain(`Only root and the user ${NOBODY} may ask here`)
+    expect(other.stderr).toContain(`Only root and the user ${NOBODY} have access`)
   })
 })
 

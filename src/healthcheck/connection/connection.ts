@@ -1,7 +1,7 @@
 /**
- * Opens one connection, TLS included, within a deadline. Decided here: every address of a name is tried, and a socket
- * that was connected to itself is a refusal (a poll of a port in the ephemeral range meets its own SYN sooner or later,
- * and would find a dead service alive). Refuses to know what is said on the connection.
+ * Opens one connection, also with TLS, within a deadline. Decided here: every address of a name is tried. A socket that
+ * is connected to itself counts as refused: repeated connects to a port in the ephemeral range meet their own SYN at
+ * some time, and would find a dead service up. This file does not know the data on the connection.
  */
 import { connect as connectTcp, type NetConnectOpts, type Socket } from 'node:net'
 import type { Cutoff } from '../cutoff.ts'
@@ -28,11 +28,14 @@ export function isConnectedToItself(socket: Socket): boolean {
   )
 }
 
-/** The caller owns the socket; it is destroyed when the time is over before it is open. Rejects with Error. */
+/**
+ * Opens a connection. The caller owns the socket. If the time is over before, the socket is destroyed. Rejects with
+ * Error.
+ */
 export async function openConnection(endpoint: Endpoint, cutoff: Cutoff): Promise<Socket> {
   const { tls } = endpoint
   const target = await targetOf(endpoint, cutoff)
-  // TLS on a socket of its own: one that is wrapped around another costs both.
+  // TLS opens its own socket: wrapping another socket costs more.
   const socket = tls === undefined ? connectTcp(target) : await tls.connect(target)
   return opened(socket, endpoint, cutoff)
 }
@@ -58,7 +61,7 @@ function opened(socket: Socket, endpoint: Endpoint, cutoff: Cutoff): Promise<Soc
   const place = formatEndpoint(endpoint)
   const last = endpoint.tls === undefined ? 'connect' : 'secureConnect'
   let during = `connecting to ${place}`
-  // An error between two listeners would end the thread.
+  // An error without a listener would end the thread.
   socket.on('error', () => {})
   return new Promise((resolve, reject) => {
     const finish = (error?: Error) => {
@@ -74,7 +77,7 @@ function opened(socket: Socket, endpoint: Endpoint, cutoff: Cutoff): Promise<Soc
     const connected = () => {
       during = `TLS handshake with ${place}`
       if (!isConnectedToItself(socket)) return
-      finish(new FailedProbe('connectionRefused', `Nobody listens on ${place}: the socket met itself`))
+      finish(new FailedProbe('connectionRefused', `No process listens on ${place}: the socket connected to itself`))
     }
     const open = () => finish()
     const gone = () => finish(new FailedProbe('connectionReset', `Connection closed while ${during}`))

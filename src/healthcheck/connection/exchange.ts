@@ -1,7 +1,7 @@
 /**
- * One request and its answer on a connection of its own: without Node's sockets where the system can be asked directly,
- * with them for TLS and unix sockets. Decided here: when enough of an answer is there (the status, unless the body must
- * match), and what an answer that ends too soon is. Refuses to know what an answer is worth and where a redirect leads.
+ * Sends one request and reads its answer on a new connection. Node's sockets are used for TLS and unix sockets only.
+ * Decided here: when an answer is sufficient (the status, unless the body must match), and how an incomplete answer
+ * counts. This file does not judge an answer, and does not follow redirects.
  */
 
 import type { Cutoff } from '../cutoff.ts'
@@ -18,14 +18,14 @@ export type Question = {
   readonly order: HttpOrder
   readonly bytes: Buffer
   readonly matcher: Matcher | undefined
-  /** A redirect is not the answer: its body does not matter. */
+  /** Whether redirects are followed. The body of a redirect is then not read. */
   readonly follows: boolean
 }
 
-/** Without the query, which may hold a token. */
+/** Returns a URL without its query, which may contain a token. */
 export const formatUrl = ({ origin, pathname }: URL): string => `${origin}${pathname}`
 
-/** Rejects with Error. */
+/** Sends a request and returns the answer. Rejects with Error. */
 export async function exchange(
   question: Question,
   endpoint: Endpoint,
@@ -36,7 +36,7 @@ export async function exchange(
   const { bytes } = question
   if (openStream !== undefined && tls === undefined && 'host' in place && bytes.length <= LONGEST_QUESTION) {
     const [first, ...others] = (await place.host.addresses(cutoff)).map(({ address }) => address)
-    // A zone is Node's to understand.
+    // Only Node handles addresses with a zone.
     if (first !== undefined && ![first, ...others].some((address) => address.includes('%'))) {
       return converse(question, cutoff, (talk) => {
         const stream = openInTurn(openStream, [first, ...others], place.port, bytes, talk)
@@ -54,7 +54,7 @@ export async function exchange(
   })
 }
 
-/** `open` gives back what ends the connection. */
+/** Waits for the answer. `open` returns the function that ends the connection. */
 function converse(question: Question, cutoff: Cutoff, open: (talk: Talk) => () => void): Promise<Answer> {
   return new Promise((resolve, reject) => {
     let close = () => {}
@@ -78,7 +78,7 @@ class Talk {
   readonly #question: Question
   readonly #answer: HttpAnswer
   readonly #settle: (outcome: Answer | Error) => void
-  /** What it waits for before it can wait for an answer. */
+  /** Returns the step before waiting for an answer, `undefined` after it. */
   doing: () => string | undefined = () => undefined
 
   constructor(question: Question, settle: (outcome: Answer | Error) => void) {
@@ -120,8 +120,10 @@ class Talk {
   }
 
   #wrong(what: string, bytes: Buffer): string {
-    // A poll of a port in the ephemeral range meets its own SYN sooner or later.
+    // Repeated connects to a port in the ephemeral range meet their own SYN at some time.
     const itself = bytes.equals(this.#question.bytes)
-    return itself ? `Nobody listens: the connection met itself` : `Not a HTTP answer of ${this.#place}: ${what}`
+    return itself
+      ? `No process listens: the socket connected to itself`
+      : `Not an HTTP answer of ${this.#place}: ${what}`
   }
 }

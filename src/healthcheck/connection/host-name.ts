@@ -1,8 +1,8 @@
 /**
- * The addresses of a check's host. Decided here: addresses and `localhost` never ask a resolver; an answer that is old
- * is used while the next one is fetched, and stands while the resolver is silent, because a VIP follows its service and
- * not the name server; a name that the resolver says does not exist is gone at once. At most one question is under way:
- * getaddrinfo cannot be called off, and its threads are shared by the whole process.
+ * Addresses of a check's host. Decided here: addresses and `localhost` never use a resolver. An old answer is used
+ * while a new one is fetched, and while the resolver is silent, because a VIP must follow its service and not the name
+ * server. If the resolver says that the name does not exist, the addresses are dropped immediately. At most one lookup
+ * runs: getaddrinfo cannot be cancelled, and its threads are shared by the whole process.
  */
 
 import type { LookupAddress } from 'node:dns'
@@ -13,14 +13,16 @@ import type { Cutoff } from '../cutoff.ts'
 import { codeOf, DeadlinePassed, FailedProbe } from '../failed-probe.ts'
 import { monotonicNow } from '../probe.ts'
 
-/** A poll each second shall not become a question to the name server each second. */
+/**
+ * Milliseconds for which an answer is fresh, so that a check every second does not query the name server every second.
+ */
 const FRESH = 5_000
 
 export type Resolve = (name: string) => Promise<readonly LookupAddress[]>
 
 const viaSystem: Resolve = (name) => lookup(name, { all: true, verbatim: true })
 
-// RFC 6761 §6.3, and no daemon on the node has to be asked for it.
+// Addresses by RFC 6761 §6.3, without a lookup.
 const LOOPBACK: readonly LookupAddress[] = [
   { address: '127.0.0.1', family: 4 },
   { address: '::1', family: 6 },
@@ -36,7 +38,7 @@ export class HostName {
   #failure: FailedProbe | undefined
 
   constructor(name: string, resolve: Resolve = viaSystem, fresh = FRESH) {
-    // A URL writes an IPv6 address in brackets.
+    // A URL has an IPv6 address in brackets.
     this.name = name.replace(/^\[(.*)\]$/, '$1')
     this.#resolve = resolve
     this.#fresh = fresh
@@ -46,7 +48,7 @@ export class HostName {
     else this.#askAgainAt = monotonicNow()
   }
 
-  /** Throws FailedProbe. */
+  /** Returns the addresses. Throws FailedProbe. */
   async addresses(signal: Cutoff): Promise<readonly LookupAddress[]> {
     if (this.#askAgainAt !== undefined && monotonicNow() >= this.#askAgainAt) this.#question ??= this.#ask(this.name)
     if (this.#known !== undefined) return this.#known
@@ -67,7 +69,7 @@ export class HostName {
       if (gone) this.#known = undefined
       this.#failure = new FailedProbe(
         gone ? 'nameNotFound' : 'nameUnanswered',
-        `Cannot look up "${name}": ${gone ? 'there is no such name' : `the resolver says ${code}`}`,
+        `Cannot look up "${name}": ${gone ? 'the name does not exist' : `error of the resolver: ${code}`}`,
       )
     } finally {
       this.#question = undefined

@@ -1,25 +1,25 @@
 /**
- * The event source of http and tcp checks: one connection on which nothing is said, so that the kernel reports the end
- * of the process behind it. Its end asks for a look and is never a failure itself. Decided here: it is opened only
- * after a run that went well, renewed because a reloaded server leaves old connections with its old process, and given
- * time when the server does not want it. Refuses to know what a look finds.
+ * Event source of http and tcp checks: an idle connection, so that the kernel reports the end of the process behind it.
+ * Its end triggers a run and is never a failure itself. Decided here: it is opened only after a successful run, and
+ * renewed, because a reloaded server leaves old connections with its old process. If the server closes it early, there
+ * is a pause. This file does not know results.
  */
 import type { Socket } from 'node:net'
 import { type Millis, plus } from '../../wire/units.ts'
 import { type EventSource, monotonicNow } from '../probe.ts'
 import type { ProbeResult } from '../probe-result.ts'
 
-/** A server that ends it sooner does not want it, or limits what is idle. */
+/** Milliseconds. A server that closes the connection sooner does not accept it, or limits idle connections. */
 const SHORT_LIFE = 5_000
 const FIRST_PAUSE = 1_000
 const LONGEST_PAUSE = 60_000
-/** Then a new one replaces it, to be with the process that answers now. */
+/** Milliseconds after which the connection is renewed, so that it belongs to the process that answers now. */
 const RENEW_AFTER = 10_000
-/** For servers that it may have held up: not again for so long, four times as long each time. */
+/** Milliseconds without a connection after it may have blocked a server; four times as long each time. */
 const FIRST_SUSPICION = 60_000
 const LONGEST_SUSPICION = 3_600_000
 const OPEN_TIMEOUT = 5_000
-/** A greeting is fine, a stream is not what this connection is for. */
+/** Limit of received octets. A greeting is accepted, a stream is not. */
 const MOST_RECEIVED = 65_536
 
 export type Open = (signal: AbortSignal) => Promise<Socket>
@@ -49,7 +49,7 @@ export class IdleConnection implements EventSource {
   afterRun({ outcome, reason }: ProbeResult): void {
     const now = monotonicNow()
     if (outcome !== 'ok') {
-      // A server that serves one connection at a time is held up by this one. Without it the next run tells.
+      // This connection may block a server that serves one connection at a time. The next run without it shows that.
       if (reason === 'timeout' && this.armed) {
         this.#suspected = true
         this.#let(this.#socket)
@@ -69,7 +69,7 @@ export class IdleConnection implements EventSource {
     this.#open(opening.signal)
       .then(
         (socket) => (this.#opening === opening ? this.#keep(socket) : socket.destroy()),
-        // The next run will say what is wrong; this is not the place to judge.
+        // The next run reports the problem.
         () => this.#opening === opening && this.#pauseFor(monotonicNow()),
       )
       .finally(() => {
@@ -95,7 +95,7 @@ export class IdleConnection implements EventSource {
       this.#let(socket)
       this.#pauseFor(monotonicNow())
     })
-    // It may have ended while it was handed over.
+    // The connection may have ended in the meantime.
     if (socket.destroyed || socket.readableEnded) ended()
   }
 

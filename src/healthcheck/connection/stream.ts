@@ -1,33 +1,36 @@
 /**
- * A connection for one question, as the system offers it without Node's sockets around it: these are most of what a poll
- * of a healthy service costs (docs/adr/0040). Decided here: a name with several addresses has them tried one after the
- * other. Refuses to know how a connection is opened, and what is asked.
+ * A connection for one request, without Node's sockets, which are most of the cost of a successful check
+ * (docs/adr/0040). Decided here: several addresses of a name are tried one after the other. This file does not know how
+ * a connection is opened, or what is sent.
  */
 
 export type StreamEvents = {
-  /** Valid during the call. */
+  /** Received octets, valid during the call. */
   readonly onBytes: (bytes: Buffer) => void
-  /** The other side says nothing more, or an error with a code; nothing follows. Never during the call that opens. */
+  /**
+   * Called once at the end of the stream, or with an error that has a code. Never during the call that opens the
+   * stream.
+   */
   readonly onEnd: (error: Error | undefined) => void
 }
 
 export type Stream = {
-  /** What was given to it is on its way. */
+  /** Whether the connection is established, so that the request is on its way. */
   readonly connected: boolean
-  /** Nothing is heard of it any more. Idempotent. */
+  /** Closes the stream; no further calls follow. May be called again. */
   readonly close: () => void
 }
 
-/** Connects, and sends `question` (at most LONGEST_QUESTION bytes) as soon as it can. Throws Error with a code. */
+/** Connects, and sends `question` (at most LONGEST_QUESTION octets) as soon as possible. Throws Error with a code. */
 export type OpenStream = (address: string, port: number, question: Uint8Array, events: StreamEvents) => Stream
 
-/** What any new connection takes at once. */
+/** Octets that any new connection accepts at once. */
 export const LONGEST_QUESTION = 4_096
 
-/** Loopback and a LAN answer within this; the next address of a name is tried then. */
+/** Milliseconds in which loopback and a LAN answer. After that the next address of a name is tried. */
 export const NEXT_ADDRESS_AFTER = 100
 
-/** The first address that takes the connection; of several failures the last one is told. */
+/** Opens a stream to the first address that accepts the connection. Of several errors the last one is reported. */
 export function openInTurn(
   open: OpenStream,
   [address, ...others]: readonly [string, ...string[]],

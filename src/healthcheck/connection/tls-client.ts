@@ -1,7 +1,7 @@
 /**
- * The TLS side of connections to one name: context, session, verification. Decided here: sessions are resumed because
- * a full handshake is what makes a TLS check expensive, but never beyond the end of a certificate of the chain nor
- * for long, because a resumed handshake shows no certificate. Refuses to know sockets' addresses and what is said.
+ * TLS for connections to one name: context, session, verification. Decided here: sessions are resumed, because a full
+ * handshake makes a TLS check expensive. They are not resumed after a certificate of the chain ends, nor for long,
+ * because a resumed handshake shows no certificate. This file does not know addresses and data.
  */
 import { readFile } from 'node:fs/promises'
 import { isIP, type NetConnectOpts } from 'node:net'
@@ -18,7 +18,7 @@ import { disks } from '../disk-queue.ts'
 import { codeOf, FailedProbe } from '../failed-probe.ts'
 import { monotonicNow } from '../probe.ts'
 
-/** A certificate or an authority that was replaced is seen after this at the latest. */
+/** Milliseconds after which a replaced certificate or authority is noticed at the latest. */
 const SESSION_LIFE = 60_000
 
 export class TlsClient {
@@ -26,9 +26,9 @@ export class TlsClient {
   readonly #host: string
   #context: SecureContext | undefined
   #session: Buffer | undefined
-  /** Of what was forgotten with the chain that it stood for, nothing comes back. */
+  /** Counts chains, so that sessions of a dropped chain are ignored. */
   #generation = 0
-  /** Both clocks: certificates end by the calendar, sessions by the clock that is never set. */
+  /** Certificates end by the wall clock, sessions by the monotonic clock. */
   #endsAt: Millis | undefined
   #certificatesEnd = Number.POSITIVE_INFINITY
 
@@ -37,7 +37,7 @@ export class TlsClient {
     this.#host = host.replace(/^\[(.*)\]$/, '$1')
   }
 
-  /** It connects; `connect` and `secureConnect`, or `error` follow. Throws FailedProbe. */
+  /** Starts a connection; `connect` and `secureConnect`, or `error` follow. Throws FailedProbe. */
   async connect(target: NetConnectOpts): Promise<TLSSocket> {
     if (this.#endsAt !== undefined && (monotonicNow() >= this.#endsAt || Date.now() >= this.#certificatesEnd))
       this.#forget()
@@ -45,17 +45,17 @@ export class TlsClient {
     const generation = this.#generation
     const { serverName } = this.#spec
     const secure = connect({
-      // Who is to prove to be what when there is no name; an address of `target` takes its place.
+      // Name to verify if there is none in `target`; an address there takes its place.
       host: serverName ?? this.#host,
       ...target,
       secureContext: this.#context,
       ...(this.#session === undefined ? {} : { session: this.#session }),
-      // An address is no name for SNI (RFC 6066 §3); the certificate is compared with it all the same.
+      // An address is no name for SNI (RFC 6066 §3). The certificate is still compared with it.
       servername: serverName ?? (isIP(this.#host) === 0 ? this.#host : ''),
       rejectUnauthorized: this.#spec.verify,
       ALPNProtocols: ['http/1.1'],
     })
-    // It may fail before whoever asked for it has it.
+    // An early error may come before the caller has a listener.
     secure.on('error', () => {})
     secure.on('session', (session: Buffer) => {
       if (generation === this.#generation) this.#session = session
@@ -75,7 +75,7 @@ export class TlsClient {
     this.#generation++
     this.#session = undefined
     this.#endsAt = undefined
-    // The file of authorities may be another one by now.
+    // The file of authorities may have changed.
     if (this.#spec.caFile !== undefined) this.#context = undefined
   }
 
@@ -88,8 +88,8 @@ export class TlsClient {
     } catch (error) {
       throw new FailedProbe('unreadable', `Cannot read the authorities in ${caFile}: ${codeOf(error)}`)
     }
-    // Node takes such a file without a word, and then knows nobody.
-    if (!ca.includes('-----BEGIN ')) throw new FailedProbe('unreadable', `There is no certificate in ${caFile}`)
+    // Node accepts such a file silently, and then trusts no certificate.
+    if (!ca.includes('-----BEGIN ')) throw new FailedProbe('unreadable', `${caFile} contains no certificate`)
     return { ca }
   }
 }

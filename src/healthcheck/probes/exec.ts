@@ -1,6 +1,6 @@
 /**
- * Asks by running a program, which says by its exit status how things are. Everything about running it is
- * launched-programs.ts; each check has a launcher of its own. Refuses to know when it is asked.
+ * Probe that runs a program, whose exit status is the result. launched-programs.ts runs it; each check has its own
+ * launcher.
  */
 import type { ExecSpec } from '../check.ts'
 import type { Probe } from '../probe.ts'

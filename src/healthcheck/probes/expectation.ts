@@ -1,10 +1,9 @@
 /**
- * Whether an answer holds what it must. Decided here: how much of an answer is looked at. Refuses to know where the
- * answer came from.
+ * Checks whether an answer contains the expected text. Decided here: how much of an answer is checked.
  */
 import type { Expectation } from '../check.ts'
 
-/** More is not read, nor kept. */
+/** Limit of an answer in characters. The rest is neither read nor kept. */
 export const ANSWER_LIMIT = 65_536
 
 export type Matcher = {
@@ -12,7 +11,7 @@ export type Matcher = {
   readonly wanted: string
 }
 
-/** Throws SyntaxError for a pattern that is none. */
+/** Returns the matcher. Throws SyntaxError for an invalid pattern. */
 export function matcherOf(expectation: Expectation): Matcher {
   if (expectation.kind === 'contains') {
     const { text } = expectation

@@ -1,8 +1,8 @@
 /**
- * Asks a file: that it is there, or which integer it holds. The kernel reports changes of its folder (inotify), which
- * covers a file that is renamed over the old one and the `..data` link of a Kubernetes volume. Decided here: an empty
- * or missing file of weights is 0 (VR-TRK-09), one that holds no integer says nothing, and one that may be half written is
- * read twice. Refuses to know what a value adds.
+ * Probe for a file: whether it exists, or which integer it contains. The kernel reports changes in its folder
+ * (inotify). That includes a file that is renamed over the old one, and the `..data` link of a Kubernetes volume.
+ * Decided here: an empty or missing file of weights is 0 (VR-TRK-09), and a file without an integer gives no result. A
+ * file that may be half written is read twice. This file does not know the effect of a value.
  */
 import { constants, type FSWatcher, watch } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
@@ -15,18 +15,18 @@ import { codeOf } from '../failed-probe.ts'
 import { type EventSource, monotonicNow, type Probe } from '../probe.ts'
 import type { ProbeResult } from '../probe-result.ts'
 
-/** An integer needs no more; whoever names another file is not waited for. */
+/** Limit of octets that are read. An integer needs no more. */
 const MOST_READ = 64
 
 /**
- * Milliseconds between truncation and write that no reader notices. keepalived waits for the end of the write, which the
- * kernel does not report to Node.
+ * Milliseconds between truncation and write in which no reader notices a change. keepalived waits for the end of the
+ * write, which the kernel does not report to Node.
  */
 const SETTLED_AFTER = 100
 
 type Found = Pick<ProbeResult, 'outcome' | 'reason' | 'detail'> & {
   readonly value?: number
-  /** A writer may not be done: it has been here a moment ago, and there is no end of a line. */
+  /** The file has changed a moment ago and has no line end, so its writer may not have finished. */
   readonly isFresh?: boolean
 }
 
@@ -36,7 +36,7 @@ export function fileProbe({ path, content }: FileSpec, queue: Pick<DiskQueue, 'a
     const found = content === 'present' ? await presence(path) : await weightIn(path)
     return { ...found, latency: millis(monotonicNow() - startedAt) }
   }
-  /** The second look decides: a file may stay empty, or without the end of a line. */
+  /** The second read decides: a file may stay empty, or without a line end. */
   async function answer(signal: Cutoff): Promise<ProbeResult> {
     const { isFresh, ...first } = await queue.ask(path, look, signal)
     if (isFresh !== true) return first
@@ -55,7 +55,7 @@ export function fileProbe({ path, content }: FileSpec, queue: Pick<DiskQueue, 'a
           latency: millis(0),
         }),
       )
-      // A file system whose server is gone keeps the question for ever; the slot stays taken for as long.
+      // A file system whose server is gone never answers. The slot stays occupied as long.
       const late = new Promise<ProbeResult>((resolve) =>
         signal.addEventListener('abort', () => setImmediate(() => resolve(notInTime(path))), { once: true }),
       )
@@ -79,7 +79,7 @@ const unsettled = (path: string): ProbeResult => ({
   latency: millis(0),
 })
 
-/** Resolves after so many milliseconds, or as soon as nobody wants the result any more. */
+/** Resolves after this number of milliseconds, or when the result is no longer needed. */
 function pause(forMs: number, signal: Cutoff): Promise<void> {
   return new Promise((resolve) => {
     const over = () => {
@@ -99,9 +99,9 @@ const gone = (error: unknown): boolean => ['ENOENT', 'ENOTDIR'].includes(codeOf(
 async function presence(path: string): Promise<Found> {
   try {
     await stat(path)
-    return { outcome: 'ok', reason: 'ok', detail: `${path} is there` }
+    return { outcome: 'ok', reason: 'ok', detail: `${path} exists` }
   } catch (error) {
-    if (gone(error)) return { outcome: 'fail', reason: 'missing', detail: `${path} is not there` }
+    if (gone(error)) return { outcome: 'fail', reason: 'missing', detail: `${path} does not exist` }
     return { outcome: 'unknown', reason: 'unreadable', detail: `Cannot look at ${path}: ${codeOf(error)}` }
   }
 }
@@ -111,21 +111,23 @@ async function weightIn(path: string): Promise<Found> {
   try {
     written = await firstOf(path)
   } catch (error) {
-    if (gone(error)) return { outcome: 'ok', reason: 'ok', detail: `${path} is not there, which is 0`, value: 0 }
+    if (gone(error))
+      return { outcome: 'ok', reason: 'ok', detail: `${path} does not exist, which counts as 0`, value: 0 }
     return { outcome: 'unknown', reason: 'unreadable', detail: `Cannot read ${path}: ${codeOf(error)}` }
   }
   const { isFresh } = written
   const text = written.text.trim()
-  if (text === '') return { outcome: 'ok', reason: 'ok', detail: `${path} is empty, which is 0`, value: 0, isFresh }
-  // What it holds instead is nobody's business: the result is for everybody who may ask for the status.
+  if (text === '')
+    return { outcome: 'ok', reason: 'ok', detail: `${path} is empty, which counts as 0`, value: 0, isFresh }
+  // The content is not part of the result, because every client of the status may read it.
   if (!/^[+-]?\d{1,9}$/.test(text)) {
-    return { outcome: 'unknown', reason: 'notANumber', detail: `There is no integer in ${path}`, isFresh }
+    return { outcome: 'unknown', reason: 'notANumber', detail: `${path} contains no integer`, isFresh }
   }
-  return { outcome: 'ok', reason: 'ok', detail: `${path} holds ${Number(text)}`, value: Number(text), isFresh }
+  return { outcome: 'ok', reason: 'ok', detail: `${path} contains ${Number(text)}`, value: Number(text), isFresh }
 }
 
 async function firstOf(path: string): Promise<{ readonly text: string; readonly isFresh: boolean }> {
-  // A FIFO without a writer would hold a thread of the whole process.
+  // A FIFO without a writer would block a thread of the whole process.
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
     const { bytesRead, buffer } = await file.read(Buffer.alloc(MOST_READ), 0, MOST_READ, 0)
@@ -137,14 +139,14 @@ async function firstOf(path: string): Promise<{ readonly text: string; readonly 
   }
 }
 
-/** The folder, not the file: a watch on the file would stay with the inode that was renamed away. */
+/** Watches the folder, not the file: a watch on the file would stay with an inode that is renamed away. */
 class FolderWatch implements EventSource {
   readonly #folder: string
   readonly #names: ReadonlySet<string>
   readonly #queue: Pick<DiskQueue, 'ask'>
   readonly #onEvent: () => void
   #watcher: FSWatcher | undefined
-  /** A folder that was replaced has another one, and the old watch hears nothing any more. */
+  /** Identity of the watched folder. If the folder is replaced, the old watch reports nothing. */
   #identity: string | undefined
   #checking = false
 
@@ -166,16 +168,16 @@ class FolderWatch implements EventSource {
       .ask(this.#folder, () => stat(this.#folder))
       .then(({ dev, ino, birthtimeMs }) => {
         if (!this.#checking) return
-        // A file system gives the number of an inode that has gone to the next one.
+        // A file system may reuse the number of a deleted inode.
         const identity = `${dev} ${ino} ${birthtimeMs}`
         if (this.#watcher !== undefined && identity === this.#identity) return
         this.#end()
         this.#identity = identity
         this.#watch()
-        // What happened between the run and the watch is seen by another run.
+        // Another run sees changes between the last run and the watch.
         if (this.#watcher !== undefined) this.#onEvent()
       })
-      // No folder, nothing to watch: the polls go on.
+      // Without the folder there is nothing to watch. Regular runs continue.
       .catch(() => this.#end())
       .finally(() => {
         this.#checking = false
@@ -192,7 +194,7 @@ class FolderWatch implements EventSource {
       const watcher = watch(this.#folder, { persistent: false }, (_kind, name) => {
         if (name === null || this.#names.has(name)) this.#onEvent()
       })
-      // Out of inotify watches, or the folder is gone: the polls go on.
+      // No inotify watch is left, or the folder is gone. Regular runs continue.
       watcher.on('error', () => this.#end())
       this.#watcher = watcher
     } catch {

@@ -1,16 +1,16 @@
 /**
- * An answer of HTTP/1.x out of the bytes of a connection (RFC 9112 §4 to §7), as much of it as a check looks at. Decided
- * here: where head and body end, and what is no answer. Every byte is one character in here until the body is asked
- * for. Refuses to know connections, and what an answer is worth.
+ * Parses an answer of HTTP/1.x from the octets of a connection (RFC 9112 §4 to §7), as far as a check needs it. Decided
+ * here: where head and body end, and which answers are invalid. Each octet is one character until the body is
+ * requested. This file does not know connections, and does not judge an answer.
  */
 import { ANSWER_LIMIT } from './expectation.ts'
 
-/** What Node allows for the head of an answer; here for the interim heads (1xx) before it as well, all together. */
+/** Limit of the head in characters, as in Node. It also includes interim heads (1xx). */
 const HEAD_LIMIT = 16_384
 const HEAD_END = /\r?\n\r?\n/
 const STATUS_LINE = /^HTTP\/1\.[01] ([1-9]\d\d)(?: |$)/
 const HEADER = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):(.*)$/
-/** RFC 9112 §5.2: the line goes on with what went before it. */
+/** A folded line, which continues the line before (RFC 9112 §5.2). */
 const FOLDED = /^[ \t]/
 const CHUNK_SIZE = /^([0-9A-Fa-f]{1,12})[ \t]*(?:;.*)?$/
 
@@ -19,11 +19,11 @@ type Part = 'head' | 'counted' | 'chunkSize' | 'chunk' | 'chunkEnd' | 'untilTheE
 export class HttpAnswer {
   readonly #method: string
   #part: Part = 'head'
-  /** Not read yet. */
+  /** Text that is not parsed yet. */
   #text = ''
   /** Characters of all heads so far. */
   #headLength = 0
-  /** Of what is counted: still to come. */
+  /** Remaining characters of a counted part. */
   #left = 0
   #status: number | undefined
   #location: string | undefined
@@ -33,7 +33,7 @@ export class HttpAnswer {
     this.#method = method
   }
 
-  /** Undefined until the head is complete. */
+  /** Status of the answer. `undefined` until the head is complete. */
   get status(): number | undefined {
     return this.#status
   }
@@ -42,17 +42,17 @@ export class HttpAnswer {
     return this.#location
   }
 
-  /** What is there of it so far, or as much as is looked at. */
+  /** Body so far, up to the limit. */
   get body(): string {
     return Buffer.from(this.#body, 'latin1').toString('utf8')
   }
 
-  /** Nothing more will be looked at. */
+  /** Whether the answer is complete, or long enough. */
   get complete(): boolean {
     return this.#part === 'done' || this.#body.length > ANSWER_LIMIT
   }
 
-  /** Undefined, or what is wrong with it; then there is no more to be had. */
+  /** Parses octets. Returns what is wrong, `undefined` if nothing is. After an error there is no answer. */
   read(bytes: Buffer): string | undefined {
     this.#text += bytes.toString('latin1')
     while (this.#part === 'head') {
@@ -67,13 +67,13 @@ export class HttpAnswer {
     return this.#more()
   }
 
-  /** The other side says nothing more. False: it ended too soon. */
+  /** Ends the answer with the stream. Returns false if it is incomplete. */
   end(): boolean {
     if (this.#part === 'untilTheEnd') this.#part = 'done'
     return this.complete
   }
 
-  /** Whoever speaks something else need not be waited for. */
+  /** Checks the beginning early: a server with another protocol is not waited for. */
   #beginning(): string | undefined {
     const length = Math.min(this.#text.length, 5)
     if (this.#text.slice(0, length) !== 'HTTP/'.slice(0, length)) return 'it does not begin with HTTP/'
@@ -107,7 +107,7 @@ export class HttpAnswer {
     return undefined
   }
 
-  /** RFC 9112 §6.3. */
+  /** Returns how the body ends (RFC 9112 §6.3). */
   #framing(status: number, length: string | undefined, coding: string | undefined): Part {
     if (this.#method === 'HEAD' || status === 204 || status === 304) return 'done'
     if (coding !== undefined) return /(?:^|,)[ \t]*chunked$/i.test(coding) ? 'chunkSize' : 'untilTheEnd'
@@ -135,7 +135,7 @@ export class HttpAnswer {
         const [, size] = CHUNK_SIZE.exec(line) ?? []
         if (size === undefined) return 'the size of a chunk of it is no number'
         this.#left = Number.parseInt(size, 16)
-        // What may follow the last chunk is nothing that a check looks at.
+        // Trailers after the last chunk are not needed.
         this.#part = this.#left === 0 ? 'done' : 'chunk'
       }
     }
@@ -158,7 +158,10 @@ export class HttpAnswer {
   }
 }
 
-/** Returns a header's value without the blanks around it (RFC 9112 §5.1). A pattern would take quadratic time for this. */
+/**
+ * Returns a header's value without the blanks around it (RFC 9112 §5.1). A regular expression would take quadratic
+ * time.
+ */
 function trimmed(value: string): string {
   let [start, end] = [0, value.length]
   while (start < end && isBlank(value[start])) start++

@@ -1,10 +1,10 @@
 /**
- * The bytes of a request (RFC 9112 §3). Decided here: what is said unasked, and that the connection is for one request.
- * The configuration has refused what no header may hold. Refuses to know who sends it.
+ * Makes the octets of a request (RFC 9112 §3). Decided here: the default headers, and that the connection is for one
+ * request. The configuration has rejected invalid header values.
  */
 import type { HttpOrder } from './redirect.ts'
 
-/** Of the others a server expects a body, or the word that there is none (RFC 9110 §8.6). */
+/** Methods without a body. For other methods a server expects a body, or Content-Length: 0 (RFC 9110 §8.6). */
 const WITHOUT_BODY = ['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE', 'CONNECT']
 
 export function requestOf({ url, method, headers }: HttpOrder): Buffer {

@@ -1,7 +1,7 @@
 /**
- * Asks over HTTP/1.1, each time on a new connection, because a kept one may still reach a process that takes no new
- * ones. Decided here: which answer is well, and how redirects are followed (as curl -L does). The status decides as
- * soon as it is there, unless the body must match. Refuses to know when it is asked and what an answer is worth.
+ * Probe over HTTP/1.1. Each run uses a new connection, because an old one may still reach a process that accepts no new
+ * ones. Decided here: which answer is a success, and how redirects are followed (as curl -L does). The status decides
+ * as soon as it arrives, unless the body must match. This file does not know when it runs, or how a result counts.
  */
 import { millis } from '../../wire/units.ts'
 import type { HttpSpec } from '../check.ts'
@@ -19,17 +19,17 @@ import { matcherOf } from './expectation.ts'
 import { requestOf } from './http-request.ts'
 import { type HttpOrder, isRedirect, redirected } from './redirect.ts'
 
-/** Redirects may lead anywhere; what is remembered of where they led is bounded. */
+/** Limit of endpoints that are kept for redirects, which may lead to any host. */
 const MOST_ORIGINS = 16
 
 export type HttpPorts = {
-  /** Undefined: over Node's sockets. */
+  /** `undefined`: Node's sockets are used. */
   readonly openStream?: OpenStream | undefined
-  /** Undefined: the system's. */
+  /** `undefined`: the resolver of the system. */
   readonly resolve?: Resolve | undefined
 }
 
-/** Throws TypeError or SyntaxError for a URL or a pattern that is none. */
+/** Makes the probe. Throws TypeError or SyntaxError for an invalid URL or pattern. */
 export function httpProbe(spec: HttpSpec, ports: HttpPorts = {}): Probe {
   const probe = new HttpProbe(spec, ports)
   return {
@@ -47,7 +47,7 @@ class HttpProbe {
   readonly #matcher: ReturnType<typeof matcherOf> | undefined
   readonly #firstQuestion: Question
   readonly #home: Endpoint
-  /** Where redirects led, by origin. */
+  /** Endpoints of redirects, by origin. */
   readonly #others = new Map<string, Endpoint>()
 
   constructor(spec: HttpSpec, ports: HttpPorts) {
@@ -68,12 +68,12 @@ class HttpProbe {
     return { ...verdict, latency: millis(monotonicNow() - startedAt) }
   }
 
-  /** Holds a connection whose end is an event. */
+  /** Makes the idle connection whose end is an event. */
   idle(onEvent: () => void): IdleConnection {
     return new IdleConnection((signal) => openConnection(this.#home, signal), onEvent)
   }
 
-  /** Rejects with FailedProbe and with what the connection rejects. */
+  /** Runs the probe. Rejects with FailedProbe, and with errors of the connection. */
   async #verdict(cutoff: Cutoff): Promise<Verdict> {
     const { redirects, status: wanted } = this.#spec
     let question = this.#firstQuestion
@@ -88,7 +88,7 @@ class HttpProbe {
       }
       const url = formatUrl(order.url)
       if (!wanted.some(([from, to]) => status >= from && status <= to))
-        return fail('status', `${url} answered ${status}, wanted ${formatRanges(wanted)}`)
+        return fail('status', `${url} answered ${status}, expected ${formatRanges(wanted)}`)
       const matcher = this.#matcher
       if (matcher !== undefined && !matcher.matches(body))
         return fail('contentMissing', `${matcher.wanted} is not in the answer (${status}) of ${url}`)
@@ -113,7 +113,7 @@ class HttpProbe {
 
 const fail = (reason: ProbeResult['reason'], detail: string): Verdict => ({ outcome: 'fail', reason, detail })
 
-/** Credentials of the URL become a header, as curl has it, and stay out of every message. */
+/** Returns the first request. Credentials of the URL become a header, as in curl, and are not in any message. */
 function firstOrder({ url: text, method, headers }: HttpSpec): HttpOrder {
   const url = new URL(text)
   const credentials = [url.username, url.password].map(decodeURIComponent).join(':')
@@ -130,7 +130,7 @@ const formatRanges = (ranges: HttpSpec['status']): string =>
 function endpointOf(url: URL, spec: HttpSpec, isHome: boolean, resolve: Resolve | undefined): Endpoint {
   const secure = url.protocol === 'https:'
   const host = new HostName(url.hostname, resolve)
-  // The name that the operator gave is the name of the host that the operator gave.
+  // The server name of the configuration belongs to the host of its URL only.
   const tls = isHome ? spec.tls : { ...spec.tls, serverName: undefined }
   return {
     place:

@@ -1,7 +1,8 @@
 /**
- * Asks whether a process runs, by the name that the kernel has for it. The kernel tells of the end of those that were
- * found last (pidfd); where it does not, they are looked at WATCH_EVERY. Decided here: a zombie does not run, and a PID
- * that starts anew or becomes another program is another process. Sees its own PID namespace only, and says so. Refuses to know who started a process.
+ * Probe for running processes, by the kernel's name for them. The kernel reports the end of the processes that were
+ * found last (pidfd); otherwise they are polled every WATCH_EVERY. Decided here: a zombie does not run. A reused
+ * process id, or a process that has become another program, is another process. Only this PID namespace is visible, and
+ * the result says so.
  */
 import { readFileSync, readlinkSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
@@ -13,11 +14,11 @@ import { asRun, type EventSource, monotonicNow, type Probe, type ProcessEnd, typ
 import type { ProbeResult } from '../probe-result.ts'
 
 const WATCH_EVERY = 50
-/** A descriptor each. */
+/** Limit of watched processes: each takes a descriptor. */
 const MOST_WATCHED = 64
-/** TASK_COMM_LEN without its NUL. */
+/** Length of the kernel's name: TASK_COMM_LEN without its NUL. */
 const NAME_LENGTH = 15
-/** The inode of the first PID namespace of every kernel. */
+/** Inode of the first PID namespace of every kernel. */
 const HOST_NAMESPACE = 'pid:[4026531836]'
 
 type Seen = { readonly pid: string; readonly name: string; readonly startedAt: string }
@@ -28,12 +29,12 @@ export function processProbe({ name, count }: ProcessSpec, watchEnd: WatchEnd): 
 
   async function ask(): Promise<ProbeResult> {
     const startedAt = monotonicNow()
-    // Those of last time first: walking all of /proc is what costs.
+    // The processes of the last run come first, because reading all of /proc is expensive.
     const still = seen.filter(isAlive)
     seen = still.length >= count ? still : await processesNamed(wanted)
     const latency = millis(monotonicNow() - startedAt)
     if (seen.length >= count) return { outcome: 'ok', reason: 'ok', detail: `${seen.length} × "${name}"`, latency }
-    const detail = `${seen.length} × "${name}" run, wanted ${count}${isHostNamespace() ? '' : " (this is not the host's PID namespace)"}`
+    const detail = `${seen.length} × "${name}" run, required: ${count}${isHostNamespace() ? '' : " (this is not the host's PID namespace)"}`
     return { outcome: 'fail', reason: 'missing', detail, latency }
   }
 
@@ -48,7 +49,7 @@ export function isHostNamespace(): boolean {
   }
 }
 
-/** Name, state and start of /proc/PID/stat. The name is in parentheses and may hold some itself. */
+/** Returns name, state and start time of /proc/PID/stat. The name is in parentheses, and may contain parentheses. */
 export function parseStat(text: string): { name: string; state: string; startedAt: string } | undefined {
   const open = text.indexOf('(')
   const close = text.lastIndexOf(')')
@@ -60,10 +61,13 @@ export function parseStat(text: string): { name: string; state: string; startedA
 
 const isDead = (state: string): boolean => ['Z', 'X', 'x'].includes(state)
 
-/** Under its name still: a child has its parent's until it becomes another program. */
+/**
+ * Returns whether the process still runs under its name: a child has its parent's name until it becomes another
+ * program.
+ */
 function isAlive({ pid, name, startedAt }: Seen): boolean {
   try {
-    // A read of procfs does not wait for a disk.
+    // Reading procfs does not wait for a disk.
     const now = parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8'))
     return now !== undefined && now.name === name && now.startedAt === startedAt && !isDead(now.state)
   } catch {
@@ -71,7 +75,10 @@ function isAlive({ pid, name, startedAt }: Seen): boolean {
   }
 }
 
-/** So many are read in one go; a node may have thousands, and other checks of this thread want their turn. */
+/**
+ * Number of processes that are read at a time. A node may have thousands, and other checks of this thread need their
+ * turn.
+ */
 const BATCH = 64
 
 async function processesNamed(name: string): Promise<Seen[]> {
@@ -83,7 +90,7 @@ async function processesNamed(name: string): Promise<Seen[]> {
       const process = parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8'))
       if (process?.name === name && !isDead(process.state)) found.push({ pid, name, startedAt: process.startedAt })
     } catch {
-      // It ended while the list was read.
+      // The process ended while the list was read.
     }
   }
   return found
@@ -118,7 +125,7 @@ class ProcessWatch implements EventSource {
       this.#ends = ends.filter((end) => end !== undefined)
     }
     const all = this.#ends.length === seen.length
-    // A number may have found another process by now; one that cannot be watched may have ended.
+    // A process id may have been reused; a process that cannot be watched may have ended.
     if (!seen.every(isAlive)) this.#timer = setInterval(ended, 0)
     else if (!all) this.#timer = setInterval(() => seen.every(isAlive) || ended(), WATCH_EVERY)
   }

@@ -1,6 +1,6 @@
 /**
- * Where a redirect leads and what is asked there, as curl -L does it: RFC 9110 §15.4 plus what curl leaves behind when
- * it goes to another host. Refuses to know how many are too many.
+ * The next request after a redirect, as curl -L makes it: RFC 9110 §15.4, and without the headers that curl drops for
+ * another host. This file does not limit the number of redirects.
  */
 import { FailedProbe } from '../failed-probe.ts'
 
@@ -12,15 +12,16 @@ export type HttpOrder = {
 
 export const isRedirect = (status: number): boolean => [301, 302, 303, 307, 308].includes(status)
 
-/** Meant for the host that the operator named, and for no other. */
+/** Headers for the configured host only. */
 const PERSONAL = ['authorization', 'cookie', 'host', 'proxy-authorization']
 
-/** Throws FailedProbe. */
+/** Returns the next request. Throws FailedProbe. */
 export function redirected(order: HttpOrder, status: number, location: string): HttpOrder {
-  if (!URL.canParse(location, order.url.href)) throw new FailedProbe('badAnswer', `Redirected to "${location}": no URL`)
+  if (!URL.canParse(location, order.url.href))
+    throw new FailedProbe('badAnswer', `Redirected to "${location}": invalid URL`)
   const url = new URL(location, order.url)
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    throw new FailedProbe('badAnswer', `Redirected to ${url.protocol}, followed are http: and https: only`)
+    throw new FailedProbe('badAnswer', `Redirected to ${url.protocol}; only http: and https: are followed`)
   }
   const becomesGet =
     (status === 303 && order.method !== 'HEAD') || ((status === 301 || status === 302) && order.method === 'POST')

@@ -1,6 +1,6 @@
 /**
- * Asks by connecting: a port that accepts is well, or one that also answers what it should to what is sent. A new
- * connection each time. Refuses to know when it is asked and what an answer is worth.
+ * Probe that connects to a port. The result is a success if the port accepts, or if it also answers as expected. Each
+ * run uses a new connection. This file does not know when it runs, or how a result counts.
  */
 
 import type { Socket } from 'node:net'
@@ -15,7 +15,7 @@ import { asRun, monotonicNow, type Probe } from '../probe.ts'
 import type { ProbeResult } from '../probe-result.ts'
 import { ANSWER_LIMIT, type Matcher, matcherOf } from './expectation.ts'
 
-/** Throws SyntaxError for a pattern that is none. */
+/** Makes the probe. Throws SyntaxError for an invalid pattern. */
 export function tcpProbe(spec: TcpSpec, resolve?: Resolve): Probe {
   const endpoint: Endpoint = { place: { host: new HostName(spec.host, resolve), port: spec.port }, tls: undefined }
   const matcher = spec.expect === undefined ? undefined : matcherOf(spec.expect)
@@ -45,7 +45,7 @@ export function tcpProbe(spec: TcpSpec, resolve?: Resolve): Probe {
   }
 }
 
-/** What was sent goes out before it is closed, if the other side takes it at all. */
+/** Milliseconds for sending the data before the connection is closed, if the other side accepts it at all. */
 const FLUSH_TIME = 100
 
 function close(socket: Socket): Promise<void> {

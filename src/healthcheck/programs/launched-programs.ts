@@ -1,9 +1,9 @@
 /**
- * Programs that a launcher runs: never a shell, a session of their own, little in their environment. Decided here: exit
- * status 0 is the only success; at the deadline the whole group is told to end and after GRACE everything is made to
- * (VR-TRK-07). Who runs them is a launcher (docs/adr/0026): it has become the user already, has no privilege unless the
- * set keeps them (docs/adr/0026), can run nothing else. Refuses to know when they are run and why, and which files may be
- * run (script-safety.ts).
+ * Runs programs by a launcher: without a shell, in their own session, with few environment variables. Decided here:
+ * exit status 0 is the only success. At the deadline the process group gets SIGTERM, and after GRACE everything gets
+ * SIGKILL (VR-TRK-07). A launcher (docs/adr/0026) already runs as the user, has no privileges unless the set keeps
+ * them, and can run nothing else. This file does not know when and why programs run, and which files are safe
+ * (script-safety.ts).
  */
 import { constants } from 'node:os'
 import type { Duplex } from 'node:stream'
@@ -19,23 +19,23 @@ import type { ProgramSet, WantedRun } from './program-set.ts'
 import { unsafeBecause } from './script-safety.ts'
 import { userNamed } from './user.ts'
 
-/** From SIGTERM to SIGKILL. */
+/** Milliseconds from SIGTERM to SIGKILL. */
 const GRACE = 2_000
-/** For the first launcher, on a node that may be booting; the run that comes then says what is wrong. */
+/** Milliseconds to wait for the first launcher, on a node that may be booting. The next run reports a problem. */
 const LAUNCH_WAIT = 5_000
-/** For the launcher to say what the program said; it does nothing else meanwhile. */
+/** Milliseconds for the launcher to pass on the output of the program. */
 const LAST_WORDS = 50
 
 export type Refusal = { readonly reason: Extract<Reason, 'notPossible' | 'userNotPermitted'>; readonly detail: string }
 
-/** A launcher for these programs and no others; never rejects. */
+/** Starts a launcher for these programs only. Never rejects. */
 export type Launch = (set: ProgramSet) => Promise<Duplex | Refusal>
 
 type Say = (outcome: ProbeResult['outcome'], reason: Reason, detail: string) => void
 
 const FIRST: WantedRun = { index: 0, number: undefined }
 
-/** One run at a time. */
+/** Runs the programs of one set, one run at a time. */
 export class LaunchedPrograms {
   readonly #set: ProgramSet
   readonly #launch: Launch
@@ -74,19 +74,19 @@ export class LaunchedPrograms {
     return this.#set.programs[index]?.argv[0] ?? `program ${index}`
   }
 
-  /** Settles when nothing is left of the program. */
+  /** Runs a program. Resolves when no process of it is left. */
   async #run(wanted: WantedRun, signal: Cutoff, say: Say): Promise<void> {
     const program = this.#path(wanted)
     const late = () => say('fail', 'timeout', `${program} was not started in time`)
-    // The disk of the program may not answer; the slot stays taken for as long.
+    // The disk of the program may not answer. The slot then stays occupied.
     signal.addEventListener('abort', late, { once: true })
     const { user: name } = this.#set
     const user = name === undefined ? undefined : await userNamed(name)
-    if (user === 'missing') return say('unknown', 'userNotPermitted', `There is no user "${name}" on this node`)
+    if (user === 'missing') return say('unknown', 'userNotPermitted', `User "${name}" does not exist on this node`)
     if (signal.aborted) return late()
     const unsafe = await disks.ask(program, () => unsafeBecause(program, user?.uid), signal)
     if (unsafe?.reason === 'notRunnable') return say('fail', unsafe.reason, unsafe.detail)
-    // It was safe when the configuration was read: keepalived, which looks then alone, would run it all the same.
+    // The program was safe when the configuration was read. keepalived checks only at that time, and would run it.
     if (unsafe !== undefined && this.#set.unsafe !== 'run')
       return say(this.#set.unsafe === 'skip' ? 'unknown' : 'fail', unsafe.reason, unsafe.detail)
     signal.removeEventListener('abort', late)
@@ -97,7 +97,7 @@ export class LaunchedPrograms {
     judge(program, await this.#ending(channel, wanted, signal, say), say)
   }
 
-  /** The launcher of the run before; another one when it is gone. At the deadline nobody waits for one any longer. */
+  /** Returns the channel of the launcher, or of a new one if it has ended. At the deadline it stops waiting. */
   async #open(signal: Cutoff): Promise<LauncherChannel | Refusal> {
     if (this.#channel?.open === true) return this.#channel
     this.#opening ??= this.#openNew().finally(() => {
@@ -160,7 +160,7 @@ export class LaunchedPrograms {
   }
 }
 
-/** After the deadline the result stands already. */
+/** Reports the result of an ended run. After the deadline the result is already reported. */
 function judge(program: string, { kind, value, exceeded, output }: LauncherAnswer, say: Say): void {
   if (kind === 'lost') say('unknown', 'notPossible', `Cannot run ${program}: its launcher ended`)
   else if (kind === 'notStarted') {
@@ -175,7 +175,7 @@ function judge(program: string, { kind, value, exceeded, output }: LauncherAnswe
 
 const said = (output: string): string => (output.trim() === '' ? '' : `: ${output.trim()}`)
 
-/** EACCES for 13. */
+/** Returns the name of an errno, such as EACCES for 13. */
 function nameOf(errno: number): string {
   try {
     return getSystemErrorName(-errno)

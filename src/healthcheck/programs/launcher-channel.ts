@@ -1,6 +1,6 @@
 /**
- * The stream to a launcher (native/launcher/channel.h): four orders, six answers. Decided here: how they lie in the bytes. Refuses
- * to know what a program is run for, when its time is over, and how a launcher comes about.
+ * The stream to a launcher (native/launcher/channel.h): four orders, six answers. Decided here: their encoding. This
+ * file does not know the purpose of a program, its deadline, or how a launcher is started.
  */
 import type { Duplex } from 'node:stream'
 import type { WantedRun } from './program-set.ts'
@@ -8,13 +8,13 @@ import type { WantedRun } from './program-set.ts'
 const KINDS = ['ready', 'exited', 'killed', 'notStarted', 'toldToEnd', 'refused'] as const
 
 export type LauncherAnswer = {
-  /** `exited`, `killed` and `notStarted` are the end of a run, of which nothing is left by then; `lost`: no launcher. */
+  /** `exited`, `killed` and `notStarted` end a run, of which no process is left. `lost`: the launcher has ended. */
   readonly kind: (typeof KINDS)[number] | 'lost'
-  /** Exit status, number of the signal, or errno. */
+  /** Exit status, signal number, or errno. */
   readonly value: number
-  /** The program wrote more than the launcher is willing to read. */
+  /** Whether the program wrote more than the launcher reads. */
   readonly exceeded: boolean
-  /** The first words of the program so far. */
+  /** First output of the program so far. */
   readonly output: string
 }
 
@@ -28,13 +28,13 @@ export class LauncherChannel {
   readonly #stream: Duplex
   #bytes = Buffer.alloc(0)
   #open = true
-  /** Who listens now; never called during an order. */
+  /** Current listener. Never called during an order. */
   onAnswer: (answer: LauncherAnswer) => void = () => {}
 
   constructor(stream: Duplex) {
     this.#stream = stream
     stream.on('data', (bytes: Buffer) => this.#take(bytes))
-    // The close that follows says it all.
+    // A close event follows.
     stream.on('error', () => {})
     stream.once('close', () => {
       this.#open = false
@@ -42,7 +42,7 @@ export class LauncherChannel {
     })
   }
 
-  /** It takes orders. */
+  /** Whether the launcher accepts orders. */
   get open(): boolean {
     return this.#open
   }
@@ -52,17 +52,17 @@ export class LauncherChannel {
     this.#stream.write(Uint8Array.of(...told, RUN + index))
   }
 
-  /** SIGTERM for the program and its group; answered by what it has said so far. */
+  /** Sends SIGTERM to the program and its group. The answer has the output so far. */
   terminate(): void {
     this.#stream.write('t')
   }
 
-  /** SIGKILL for everything that the program has started. */
+  /** Sends SIGKILL to everything that the program has started. */
   kill(): void {
     this.#stream.write('k')
   }
 
-  /** The launcher kills what is left, and ends. */
+  /** Makes the launcher kill all remaining processes and end. */
   close(): void {
     this.#stream.destroy()
   }

@@ -1,6 +1,6 @@
 /**
- * Programs that one launcher may run, one at a time (docs/adr/0026): of an exec check there is one, of the notifications
- * of a router there are some. Values only. Refuses to know when they are run.
+ * Programs that one launcher may run, one at a time (docs/adr/0026): one program for an exec check, several for the
+ * notifications of a router. Values only.
  */
 import type { ExecSpec } from '../check.ts'
 
@@ -9,19 +9,28 @@ export type LaunchedArgv = readonly [program: string, ...rest: string[]]
 export type ProgramSet = {
   /** `numbered`: a number from 0 to 255, which comes with each run, is appended to the arguments. */
   readonly programs: readonly { readonly argv: LaunchedArgv; readonly numbered: boolean }[]
-  /** Beside PATH. */
+  /** Variables besides PATH. */
   readonly environment: Readonly<Record<string, string>>
-  /** A name of /etc/passwd or a number; undefined: as the daemon. */
+  /** Name in /etc/passwd or a number. `undefined`: the daemon's user. */
   readonly user: string | undefined
-  /** `keep`: those of the daemon, where the user is its own or root (docs/adr/0026). undefined: none. */
+  /**
+   * `keep`: the programs have the daemon's capabilities, if the user is the daemon's own or root (docs/adr/0026).
+   * `undefined`: none.
+   */
   readonly capabilities?: 'keep' | undefined
-  /** `run`: also what others can change; `skip`: that is no failure. undefined: it is one. */
+  /**
+   * Handling of programs that other users can change. `run`: they are run. `skip`: they are not run, which is no
+   * failure. `undefined`: a failure.
+   */
   readonly unsafe?: 'skip' | 'run' | undefined
-  /** What a program leaves behind when it ends by itself lives on; what is killed leaves nothing either way. */
+  /**
+   * Whether processes that a program leaves behind live on when it ends by itself. If the program is killed, they are
+   * killed, too.
+   */
   readonly spare: boolean
 }
 
-/** Which of the programs, and with which number. */
+/** Position of the program in the set, and its number. */
 export type WantedRun = { readonly index: number; readonly number: number | undefined }
 
 export const programSetOf = ({ argv, capabilities, environment, unsafe, user }: ExecSpec): ProgramSet => ({

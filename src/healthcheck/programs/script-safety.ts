@@ -1,8 +1,8 @@
 /**
- * Whether a program may be run by a daemon that can do what this one can. Decided here: nothing on the way of its path
- * may be another's to change, neither a folder, nor a symbolic link, nor the file. The path is walked as the kernel
- * walks it, so that a path which is safe leads to the same file when it is executed. Refuses to know what the program
- * does, and what its interpreter reads.
+ * Checks whether a program may be run with the privileges of this daemon. Decided here: no other user may be able to
+ * change anything on its path: no folder, no symbolic link, and not the file. The path is resolved as the kernel does
+ * it, so a safe path leads to the same file when it is executed. This file does not know what the program does, or what
+ * its interpreter reads.
  */
 import type { Stats } from 'node:fs'
 import { lstat, readlink } from 'node:fs/promises'
@@ -20,21 +20,23 @@ export type Unsafe =
 const GROUP_WRITES = 0o020
 const OTHERS_WRITE = 0o002
 const STICKY = 0o1000
-/** As the kernel (path_resolution(7)). */
+/** Limit of links, as in the kernel (path_resolution(7)). */
 const MOST_LINKS = 40
 
-/** Returns `undefined` when the program may be run. `runsAs`: the user of the check, who may own it. */
+/**
+ * Returns why the program is unsafe, `undefined` if it may be run. `runsAs` is the user of the check, who may own it.
+ */
 export async function unsafeBecause(program: string, runsAs?: number): Promise<Unsafe | undefined> {
   if (!isAbsolute(program))
     return {
       reason: 'scriptUnsafe',
-      detail: `Cannot run "${program}": an absolute path wanted`,
+      detail: `Cannot run "${program}": the path is not absolute`,
       why: 'its path is not absolute',
     }
   const trusted = new Set([0, process.geteuid?.() ?? 0, ...(runsAs === undefined ? [] : [runsAs])])
   try {
     const way = await walk(program)
-    // The file before the folders above it.
+    // The file is checked before the folders above it.
     for (const { path, stats } of way.reverse()) {
       const why = changeable(path, stats, trusted)
       if (why !== undefined) return { reason: 'scriptUnsafe', detail: `Refused to run ${program}: ${why}`, why }
@@ -47,12 +49,14 @@ export async function unsafeBecause(program: string, runsAs?: number): Promise<U
 
 type Step = { readonly path: string; readonly stats: Stats }
 
-/** Returns everything that the kernel looks at on the way, from / to the file. Rejects with the kernel's error, or ELOOP. */
+/**
+ * Returns everything that the kernel reads on the path, from / to the file. Rejects with the kernel's error, or ELOOP.
+ */
 async function walk(program: string): Promise<Step[]> {
   const way: Step[] = [{ path: '/', stats: await lstat('/') }]
   const rest = program.split('/')
   let links = 0
-  // Without links in it, so that ".." is the folder above.
+  // Resolved path without links, so that ".." is the parent folder.
   let folder = '/'
   for (let name = rest.shift(); name !== undefined; name = rest.shift()) {
     if (name === '' || name === '.') continue
@@ -77,14 +81,14 @@ async function walk(program: string): Promise<Step[]> {
 }
 
 /**
- * Returns how another user can change it. The permissions of a group count also where the group is root's: an ACL shows
- * the rights of the users that it names there. A link has no permissions of its own, its folder decides.
+ * Returns how another user can change it, `undefined` if no one can. Group permissions count even for the group root,
+ * because an ACL shows the rights of its users there. A link has no permissions; its folder decides.
  */
 function changeable(path: string, stats: Stats, trusted: ReadonlySet<number>): string | undefined {
   const { mode, uid, gid } = stats
   if (!trusted.has(uid)) return `${path} belongs to user ${uid}`
-  // In a folder like /tmp a user cannot replace another's file.
+  // In a sticky folder such as /tmp a user cannot replace files of other users.
   if (stats.isSymbolicLink() || (stats.isDirectory() && (mode & STICKY) !== 0)) return undefined
-  if ((mode & OTHERS_WRITE) !== 0) return `${path} can be written by everybody`
-  return (mode & GROUP_WRITES) === 0 ? undefined : `${path} can be written by group ${gid}`
+  if ((mode & OTHERS_WRITE) !== 0) return `${path} is writable for all users`
+  return (mode & GROUP_WRITES) === 0 ? undefined : `${path} is writable for group ${gid}`
 }

@@ -1,6 +1,6 @@
 /**
- * A user of this node by name or number. Decided here: /etc/passwd is the only source, because a directory service may
- * be behind the very VIP that is checked. Refuses to know what the user may do.
+ * Finds a user of this node by name or number. Decided here: /etc/passwd is the only source, because a directory
+ * service may be behind the VIP that is checked.
  */
 import { readFile } from 'node:fs/promises'
 
@@ -8,14 +8,14 @@ export type User = { readonly uid: number; readonly gid: number }
 
 const DATABASE = '/etc/passwd'
 
-/** A number needs no entry; without one its group has the same number. */
+/** Returns the user. A number needs no entry; without an entry its group has the same number. */
 export async function userNamed(name: string, database = DATABASE): Promise<User | 'missing'> {
   const number = /^\d+$/.test(name) ? Number(name) : undefined
   let text = ''
   try {
     text = await readFile(database, 'utf8')
   } catch {
-    // An image without the file knows numbers only.
+    // An image without the file has numbers only.
   }
   for (const line of text.split('\n')) {
     const [entry, , uid, gid] = line.split(':')

@@ -1,6 +1,6 @@
 /**
- * How long the runs of each health check took, beside the checks in their thread: what is measured with every run need
- * not cross to the engine and back. Decided here: of which checks it is kept, which are those that the engine has.
+ * Durations of the runs of each health check. They are measured in the checks' own thread, so they need not be sent to
+ * the engine and back. Decided here: only checks that the engine has are kept.
  */
 import type { HealthcheckSnapshot } from '../../daemon/health/healthcheck-snapshot.ts'
 import { type Distribution, Histogram } from '../../metrics/histogram.ts'
@@ -15,7 +15,7 @@ export class CheckLatencies {
     this.#of(check).observe(latencyMs / 1_000)
   }
 
-  /** Of those that run: a combination does not. What is not among them is forgotten. */
+  /** Returns the durations of all checks that run; a combination does not run. Drops other checks. */
   distributions(checks: readonly HealthcheckSnapshot[]): readonly Distribution<HistogramName>[] {
     const run = checks.filter(({ kind }) => kind !== 'all' && kind !== 'any').map(({ name }) => name)
     for (const known of this.#histograms.keys()) if (!run.includes(known)) this.#histograms.delete(known)

@@ -1,7 +1,7 @@
 /**
- * The snapshot as the samples that keepalived's exporter would have made of the same daemon's dumps (`metricsCompat`), so
- * that its dashboards and alerts go on. What they are called is metrics/exporter-names.ts's, what they count is
- * keepalived-dump.ts's: a dump and a scrape say the same.
+ * Converts the snapshot to the samples that the keepalived exporter would give for the same daemon (`metricsCompat`),
+ * so that its dashboards and alerts continue to work. Names are in metrics/exporter-names.ts, counts in
+ * keepalived/counts.ts: dumps and metrics agree.
  */
 import type { RouterSnapshot, Snapshot } from '../../daemon/telemetry/snapshot.ts'
 import { keepalivedCounts, keepalivedState } from '../../keepalived/counts.ts'

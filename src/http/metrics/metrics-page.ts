@@ -1,7 +1,7 @@
 /**
- * The text of /metrics, for the port and for the unix socket. Decided here: what is in it, and that whoever asks meanwhile
- * gets the same one: the metrics of 255 routers take this thread 300 ms the first time, and the processor is the engine's
- * as well. Refuses to know doors.
+ * Makes the text of /metrics, for the port and for the unix socket. Decided here: its content, and that clients which
+ * ask in the meantime get the same text. The metrics of 255 routers take this thread 300 ms the first time, and the
+ * engine may share its CPU.
  */
 import type { EngineReport } from '../../daemon/telemetry/report.ts'
 import { EXPORTER_METRICS } from '../../metrics/exporter-names.ts'
@@ -19,9 +19,9 @@ type Sources = {
 }
 
 export class MetricsPage {
-  /** At the port, because there were too many. */
+  /** Number of connections that the port closed because there were too many. */
   refusedConnections = 0
-  /** Rejects with Error when the engine does not answer. */
+  /** Returns the text. Rejects with Error if the engine does not answer. */
   readonly text: () => Promise<MetricsText>
 
   constructor(

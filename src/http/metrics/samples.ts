@@ -1,4 +1,4 @@
-/** The snapshot as metric samples: which number of the daemon is which row of metrics/names.ts. */
+/** Converts the snapshot to metric samples: which value belongs to which row of metrics/names.ts. */
 import type { HealthcheckSnapshot } from '../../daemon/health/healthcheck-snapshot.ts'
 import type { ConfigSnapshot, RouterSnapshot, Snapshot } from '../../daemon/telemetry/snapshot.ts'
 import type { MetricName } from '../../metrics/names.ts'
@@ -66,7 +66,7 @@ function healthcheckSamples(snapshot: HealthcheckSnapshot): Sample[] {
   ]
 }
 
-/** What the port knows of itself. */
+/** Returns the samples of the port itself. */
 export const portSamples = ({ connections }: { readonly connections: number }): readonly Sample[] => [
   sample('holdfast_port_connections_refused_total', connections),
 ]

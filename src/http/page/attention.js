@@ -1,6 +1,6 @@
 /**
- * What somebody should know although the addresses are where they are. Values only. Decided here: what is worth a line,
- * and how bad it is; what is quiet is not listed.
+ * Remarks of the page: problems and notes besides the holder of each VIP. Values only. Decided here: what is worth a
+ * line, and how serious it is.
  */
 import { holdersOf } from './cluster.js'
 import { clock, counted, faultWords, listed, span } from './words.js'
@@ -11,9 +11,9 @@ import { clock, counted, faultWords, listed, span } from './words.js'
 /** @typedef {import('./cluster.js').Group} Group */
 /** @typedef {{ readonly tone: 'bad' | 'note', readonly words: string }} Remark */
 
-/** A check tells everything once a second. */
+/** Milliseconds without a report of the worker that are normal. The worker reports every check once a second. */
 const SILENT = 3_000
-/** A difference that makes stories hard to read. */
+/** Difference of clocks in milliseconds from which events are hard to compare. */
 const CLOCK_DIFFERS = 1_000
 
 /** @param {string} words @returns {Remark} */
@@ -68,41 +68,46 @@ function ofRouter(router, now) {
   } = router
   return [
     ...(configuredFault === null ? [] : [note(`${name}: ${configuredFault}`)]),
-    // Absent in a daemon of an earlier version.
+    // A daemon of an earlier version does not have this field.
     ...(holding?.problem == null ? [] : [note(`${name} cannot follow its address: ${holding.problem}`)]),
     ...duplicates.map(({ address, mac, router: other }) =>
-      bad(`${name}: ${mac}${other === null ? '' : ` (router ${other.address})`} has ${address} as well`),
+      bad(`${name}: ${mac}${other === null ? '' : ` (router ${other.address})`} also has ${address}`),
     ),
-    ...(restorationsPaused === null ? [] : [bad(`${name}: somebody keeps removing ${restorationsPaused.address}`)]),
+    ...(restorationsPaused === null
+      ? []
+      : [bad(`${name}: another program keeps removing ${restorationsPaused.address}`)]),
     ...mismatchedRouters.map(({ address, count, listenedTo, reason }) =>
       note(
-        `${name}: ${address} speaks for its VRID (${reason}), ${counted(count, 'packet')}, ${listenedTo ? 'listened to all the same' : 'not listened to'}`,
+        `${name}: ${address} uses the same VRID but does not match (${reason}): ${listenedTo ? 'accepted' : 'ignored'}, ${counted(count, 'packet')}`,
       ),
     ),
     ...(yieldingUntil === null ? [] : [note(`${name} yields until ${clock(Date.parse(yieldingUntil), now)}`)]),
-    ...(departing ? [note(`${name} is no longer configured: on its way out`)] : []),
+    ...(departing ? [note(`${name} is no longer configured; it is stopping`)] : []),
     ...Object.entries(counters.sendFailures).map(([code, count]) =>
       note(`${name}: ${counted(count, 'advertisement')} could not be sent (${code}) since the start`),
     ),
-    // Absent in a daemon of an earlier version.
+    // A daemon of an earlier version does not have this field.
     ...(rival == null || duplicates.some(({ mac }) => mac === rival.mac)
       ? []
       : [
           note(
-            `${name}: ${rival.mac} answers for ${rival.address} as well, ${counted(rival.answers, 'time')} since ${clock(now - rival.sinceMsAgo, now)}`,
+            `${name}: ${rival.mac} also answers for ${rival.address}: ${counted(rival.answers, 'time')} since ${clock(now - rival.sinceMsAgo, now)}`,
           ),
         ]),
     ...(counters.cleanupPlansExecuted === 0
       ? []
       : [
           note(
-            `${name}: the guardian took it off ${counted(counters.cleanupPlansExecuted, 'time')}, because this engine was late`,
+            `${name}: the guardian removed the address ${counted(counters.cleanupPlansExecuted, 'time')}, because this engine was late`,
           ),
         ]),
   ]
 }
 
-/** A line of several nodes is written once, with their names. @typedef {{ readonly node: Node, readonly remark: Remark }} Said */
+/**
+ * A remark and its node. Equal remarks of several nodes become one line with all names. @typedef {{ readonly node:
+ * Node, readonly remark: Remark }} Said
+ */
 
 /** @param {readonly Node[]} nodes @returns {readonly Remark[]} */
 const faultsOf = (nodes) =>
@@ -124,11 +129,11 @@ const checksOf = (nodes) =>
     ),
   )
 
-/** What a silent node said last is not what is. @param {readonly Node[]} nodes */
+/** Nodes that answer. The last status of a silent node is not current. @param {readonly Node[]} nodes */
 const answering = (nodes) => nodes.filter(({ problem }) => problem === null)
 
 /**
- * The names of the nodes replace {} in the words that they share; a page that knows one node names none.
+ * Joins equal remarks. The names of the nodes replace {} in the text; a page that knows one node names none.
  * @param {readonly Node[]} nodes
  * @param {readonly Said[]} said
  * @returns {readonly Remark[]}
@@ -158,19 +163,19 @@ function ofEngine({ config, controlRefused, guardian, journal, keepalivedBeside,
   const { lastReload, managed, stoppedAt } = config
   const isRealtime = scheduling?.policy === 'SCHED_RR' || scheduling?.policy === 'SCHED_FIFO'
   return [
-    ...(guardian === 'none' ? [bad('No guardian: a crash leaves addresses behind')] : []),
+    ...(guardian === 'none' ? [bad('No guardian: after a crash the addresses stay on this node')] : []),
     ...(guardian === 'armed'
-      ? [note('The guardian acts only when the engine dies: a frozen one keeps its addresses')]
+      ? [note('The guardian acts only after a crash: a frozen engine keeps its addresses')]
       : []),
     ...(scheduling?.realtimeAsked === true && !isRealtime
-      ? [bad('The engine runs without the real-time priority it was asked for')]
+      ? [bad('The engine runs without the requested real-time priority')]
       : []),
     ...(stoppedAt === null
       ? []
-      : [bad(`Stopped since ${clock(Date.parse(stoppedAt), now)}: nothing runs until a reload`)]),
-    // Absent in a daemon of an earlier version.
+      : [bad(`Stopped since ${clock(Date.parse(stoppedAt), now)}: no router runs until a reload`)]),
+    // A daemon of an earlier version does not have these fields.
     ...(managed?.waits == null ? [] : [bad(`${managed.waits}: idle until a configuration is handed over`)]),
-    ...(managed?.notKept == null ? [] : [bad(`The configuration in force is not kept: ${managed.notKept}`)]),
+    ...(managed?.notKept == null ? [] : [bad(`The configuration in force is not stored: ${managed.notKept}`)]),
     ...(lastReload?.ok === false
       ? [
           bad(
@@ -178,9 +183,9 @@ function ofEngine({ config, controlRefused, guardian, journal, keepalivedBeside,
           ),
         ]
       : []),
-    ...keepalivedBeside.map(({ pid }) => note(`keepalived (pid ${pid}) speaks VRRP on this node as well`)),
-    ...(logRecordsLost === 0 ? [] : [note(`${counted(logRecordsLost, 'log record')} lost: nobody read them in time`)]),
-    // Absent in a daemon of an earlier version.
+    ...keepalivedBeside.map(({ pid }) => note(`keepalived (pid ${pid}) also speaks VRRP on this node`)),
+    ...(logRecordsLost === 0 ? [] : [note(`${counted(logRecordsLost, 'log record')} lost: the reader was too slow`)]),
+    // A daemon of an earlier version does not have this field.
     ...(journal?.problem == null
       ? []
       : [note(`The event journal cannot be written to ${journal.file}: ${journal.problem}`)]),

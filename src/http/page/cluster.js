@@ -1,6 +1,6 @@
 /**
- * What all nodes say, put together: which virtual router of one is that of another, who holds its addresses, who would
- * follow, and what led there. Values only. Decided here: whose word is too old to count. Refuses to know how it is put.
+ * Combines the status of all nodes: which virtual routers are the same, which node holds the addresses, which node is
+ * next, and what led to it. Values only. Decided here: which status is too old to count. The text is made elsewhere.
  */
 import { demotionWords, reasonWords, transitionWords } from './words.js'
 
@@ -13,13 +13,13 @@ import { demotionWords, reasonWords, transitionWords } from './words.js'
 /** @typedef {import('../peers/peer-status.ts').PeerCheck} Check */
 /** @typedef {{ readonly node: Node, readonly router: Router }} Member */
 /**
- * A virtual router with all nodes that have it. `id`: the same on each of them.
+ * A virtual router on all its nodes. `id` is the same on each of them.
  * @typedef {{ readonly id: string, readonly name: string, readonly vrid: number, readonly family: string,
  *   readonly addresses: readonly string[], readonly members: readonly Member[] }} Group
  */
 
 /**
- * Names may differ from node to node; VRID, family and addresses are what they have in common.
+ * Groups the routers of all nodes. Names may differ from node to node; VRID, family and addresses are common.
  * @param {readonly Node[]} nodes
  * @returns {readonly Group[]}
  */
@@ -51,15 +51,15 @@ const isOf = (group, router, addresses) =>
 /** @param {Member} member */
 export const isHolding = ({ router }) => router.state === 'Active' || (router.state === 'Leaving' && router.holder.self)
 
-/** When a node said what it says, by the clock of the node that serves the page. @param {Node} node */
+/** Returns the time of a node's status, by the clock of the node that serves the page. @param {Node} node */
 export const toldAt = ({ offsetMs, status }) => (status === null ? 0 : Date.parse(status.takenAt) - offsetMs)
 
-/** A smaller difference between clocks may be an error of its measurement. */
+/** Difference of clocks in milliseconds below which it may be an error of its measurement. */
 const CLOCK_DIFFERS = 1_000
 
 /**
- * The moment to show for one that a node tells: the second that its own `holdfast status` shows, unless the clocks differ
- * by a second or more.
+ * Returns the time to show for a time of a node. It is the second that the node's own `holdfast status` shows, unless
+ * the clocks differ by a second or more.
  * @param {string} at
  * @param {Pick<Node, 'offsetMs'>} node
  */
@@ -69,8 +69,8 @@ export const shownAt = (at, { offsetMs }) => Date.parse(at) - (Math.abs(offsetMs
 export const sinceOf = ({ node, router }) => Date.parse(router.since) - node.offsetMs
 
 /**
- * Of those who answer. Nodes are asked one after the other: who said so before another one took over has not said that
- * both hold it.
+ * Returns the holders among the nodes that answer. Nodes are asked one after the other. A status from before another
+ * node took over does not count.
  * @param {Group} group
  */
 export function holdersOf(group) {
@@ -79,7 +79,7 @@ export function holdersOf(group) {
 }
 
 /**
- * Those who would take over, the next one first.
+ * Returns the Backups, the next Active first.
  * @param {Group} group
  */
 export const followersOf = (group) =>
@@ -88,7 +88,7 @@ export const followersOf = (group) =>
     .toSorted((one, other) => other.router.priority.effective - one.router.priority.effective)
 
 /**
- * Names of the health checks that a router tracks and that are down on its node.
+ * Returns the names of the health checks that a router tracks and that are down on its node.
  * @param {Member} member
  * @returns {readonly string[]}
  */
@@ -98,7 +98,7 @@ export const failedChecksOf = ({ node, router }) =>
     .map(({ name }) => name)
 
 /**
- * Who has this address of the LAN.
+ * Returns a function that gives the name of the node with an address.
  * @param {readonly Node[]} nodes
  * @returns {(address: string) => string}
  */
@@ -111,11 +111,11 @@ export function namesOf(nodes) {
   return (address) => names.get(address) ?? address
 }
 
-/** Of one moment: what a journal and a status call the same may lie so far apart. */
+/** Tolerance in milliseconds for the same moment in a journal and in a status. */
 const SAME_MOMENT = 100
 
 /**
- * The event by which a router came to where it is, if its node remembers.
+ * Returns the transition to the present state of a router, if its node's journal has it.
  * @param {Member} member
  * @returns {TransitionEvent | undefined}
  */
@@ -129,7 +129,8 @@ export function lastTransition({ node, router }) {
 }
 
 /**
- * Why a router is where it is; after "because". The cause on another node is told instead of its effect here.
+ * Returns why a router is in its state, as a text after "because". A cause on another node is named instead of its
+ * effect here.
  * @param {Member} member
  * @param {Group} group
  * @param {(address: string) => string} nameOf
@@ -144,16 +145,16 @@ export function becauseOf(member, group, nameOf) {
   return demotionWords(lowered.event, cause?.event, lowered.node.name)
 }
 
-/** More causes than anybody wants to read. */
+/** Limit of causes that are shown. */
 const LONGEST_CHAIN = 8
-/** From what one node did to what another one heard of it; half of it for clocks that are not quite the same. */
+/** Milliseconds from an action of one node until another node has heard it. Half of it is a tolerance for clocks. */
 const ON_THE_WAY = 200
 
 /** @typedef {{ readonly node: Node, readonly event: JournalEvent }} Link */
 
 /**
- * What led to where a router is, the first cause first, its own transition last. That another node lowered its priority has
- * its own reasons in that one's journal. Empty: nobody remembers.
+ * Returns the events that led to a router's state, the first cause first, its own transition last. If another node
+ * lowered its priority, the causes in that node's journal are included. Empty if no journal has them.
  * @param {Member} member
  * @param {Group} group
  * @returns {readonly Link[]}
@@ -173,7 +174,7 @@ export function storyOf(member, group) {
  */
 function theirs({ event, node }, group) {
   if (event.kind !== 'peerHeard' || event.news !== 'lowered') return []
-  // The cause may be what another member of the sync group heard, in the other family.
+  // Another member of the sync group, in the other family, may have heard the cause.
   const routers = group.members.flatMap((member) =>
     (member.node.status?.routers ?? []).map((router) => ({ node: member.node, router })),
   )

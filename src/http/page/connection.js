@@ -1,7 +1,7 @@
 /**
- * The page's line to its node: the status every few seconds and after each event, the other nodes, and the journal, as
- * it goes where the node offers that. Decided here: how often is asked, and what is said when there is no answer. Refuses
- * to know what the answers mean.
+ * The connection of the page to its node: status every few seconds and after each event, the other nodes, and the event
+ * journal as a stream if the node offers one. Decided here: how often the page asks, and what it shows without an
+ * answer. This file does not know the meaning of answers.
  */
 import { Turns } from './turns.js'
 
@@ -11,22 +11,23 @@ import { Turns } from './turns.js'
 /** @typedef {import('../../daemon/telemetry/snapshot.ts').Snapshot} Snapshot */
 /** @typedef {import('../peers/peers.ts').PeersAnswer} PeersAnswer */
 /**
- * `lost`: nobody answers; `silent`: the node answers that its engine does not. `since`: of the last answer.
+ * `lost`: the node does not answer. `silent`: the node answers that its engine does not. `since` is the time of the
+ * last answer.
  * @typedef {{ readonly state: 'connecting' | 'connected' | 'silent' | 'lost', readonly since: number, readonly why: string, readonly live: boolean }} Line
  */
 
 const EVERY = 2_000
-/** Events say when there is something to ask for. */
+/** Milliseconds between requests while a stream reports events. */
 const EVERY_WHEN_LIVE = 5_000
-/** More than the node takes when its engine does not answer. */
+/** Timeout in milliseconds. The node needs less to report that its engine does not answer. */
 const PATIENCE = 4_000
-/** The node asks the others one after the other question, and not more often than it likes. */
+/** Timeout in milliseconds for the other nodes: the node limits how often it asks them. */
 const PATIENCE_WITH_PEERS = 10_000
-/** Several events come together. */
+/** Milliseconds to wait after an event, because several come together. */
 const SOON = 50
-/** Before a page asks once more to listen where too many do. */
+/** Milliseconds until the page tries again to open a stream, if the node had too many. */
 const LISTEN_AGAIN = 30_000
-/** A node gives out a part of its journal at a time. */
+/** Limit of pages. A node gives its journal page by page. */
 const MOST_PARTS = 20
 
 export class Connection {
@@ -37,9 +38,9 @@ export class Connection {
   /** @type {EventSource | undefined} */
   #stream
   #listenFrom = 0
-  /** False: this node says nothing of its journal. */
+  /** False if this node offers no journal. */
   #hasJournal = true
-  /** A node ends each connection after a while, perhaps while it is asked. */
+  /** True after one failed request. A node ends each connection after a while, perhaps during a request. */
   #isDoubted = false
   #own = new Turns(() => this.#ask())
   #others = new Turns(() => this.#askOthers())
@@ -53,7 +54,7 @@ export class Connection {
     this.#onChange = onChange
   }
 
-  /** Nobody looks at a hidden page, and a node has room for few who listen. */
+  /** Starts. A hidden page does not ask, because a node has few streams. */
   watch() {
     document.addEventListener('visibilitychange', () => (document.hidden ? this.#rest() : this.#begin()))
     this.#begin()
@@ -101,7 +102,7 @@ export class Connection {
     return this.line.live ? EVERY_WHEN_LIVE : EVERY
   }
 
-  /** From what is known on. */
+  /** Reads the events after the last known one. */
   async #journal() {
     if (!this.#hasJournal || (this.line.live && this.#memory.latestEvent !== undefined)) return
     try {
@@ -127,7 +128,7 @@ export class Connection {
       this.#onChange()
       if (answer.peers.length > 0) return EVERY
     } catch {
-      // The same node says more of what is wrong when it is asked for its own status.
+      // The request for the node's own status shows the problem in more detail.
     }
     return EVERY_WHEN_LIVE
   }
@@ -151,7 +152,7 @@ export class Connection {
     }
     stream.onerror = () => {
       this.line = { ...this.line, live: false }
-      // Refused, as when too many listen: then there are only questions for a while.
+      // The node refused the stream, perhaps because it has too many. For a while the page only asks.
       if (stream.readyState === EventSource.CLOSED) {
         this.#stream = undefined
         this.#listenFrom = Date.now() + LISTEN_AGAIN
@@ -163,7 +164,7 @@ export class Connection {
 
 const NOT_THERE = 404
 
-/** The node answers, but not with what was asked for. */
+/** The node answered with an error status. */
 class Refused extends Error {
   /** @param {number} status @param {string} words */
   constructor(status, words) {
@@ -173,6 +174,7 @@ class Refused extends Error {
 }
 
 /**
+ * Returns the JSON answer of this node.
  * @template T what this node is known to answer there
  * @param {string} path
  * @param {number} within ms
@@ -185,7 +187,7 @@ async function answerOf(path, within) {
     response = await fetch(path, { signal: AbortSignal.timeout(within), cache: 'no-store', redirect: 'error' })
   } catch (error) {
     const late = error instanceof DOMException && error.name === 'TimeoutError'
-    throw new Error(late ? `no answer within ${within / 1_000} s` : 'nobody answers there')
+    throw new Error(late ? `no answer within ${within / 1_000} s` : 'the node does not answer')
   }
   if (response.ok) return await response.json()
   throw new Refused(response.status, (await response.text()).trim())

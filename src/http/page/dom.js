@@ -1,13 +1,13 @@
 /**
- * Elements out of values, and a document that is brought to look like them. Decided here: what a person has opened, chosen
- * or put the focus on stays as it is while everything around it changes. Nothing here reads text as markup.
+ * Makes elements from values, and updates the document to look like them. Decided here: what a person has opened,
+ * chosen or focused stays unchanged during updates. No text is parsed as markup.
  */
 
 /** @typedef {Node | string | number | null | undefined | false | readonly Child[]} Child */
 /** @typedef {{ readonly style?: Readonly<Record<string, string>>, readonly [name: string]: unknown }} Attributes */
 
 /**
- * `key` names an element among its siblings, so that it stays the same one wherever it moves.
+ * Makes an element. `key` identifies it among its siblings, so that it is kept when it moves.
  * @param {string} tag
  * @param {Attributes} [attributes] false, null and undefined: left out; true: without a value
  * @param {...Child} children
@@ -19,7 +19,7 @@ export function h(tag, attributes = {}, ...children) {
     if (name === 'style' || value === undefined || value === null || value === false) continue
     element.setAttribute(name === 'key' ? 'data-key' : name, value === true ? '' : String(value))
   }
-  // One by one through the object model: a style attribute would be refused (content-security-policy).
+  // Styles are set one by one: the content-security-policy forbids a style attribute.
   for (const [name, value] of Object.entries(attributes.style ?? {})) element.style.setProperty(name, value)
   append(element, children)
   return element
@@ -39,7 +39,7 @@ function append(element, children) {
 }
 
 /**
- * Brings `old` to look like `next`, which is used up.
+ * Updates `old` to look like `next`, whose parts may be moved.
  * @param {Node} old
  * @param {Node} next
  * @returns {void}
@@ -66,7 +66,7 @@ const keyOf = (node) => (node instanceof HTMLElement ? node.dataset.key : undefi
  */
 const isSame = (one, other) => one.nodeName === other.nodeName && keyOf(one) === keyOf(other)
 
-/** What a person does to an element shows in these; the view says how they begin. */
+/** Attributes that a person changes. The view only sets their first value. */
 const OF_THE_PERSON = ['open', 'checked']
 
 /**

@@ -1,6 +1,7 @@
 /**
- * The sentence: who holds an address, since when, because of what, and who would be next. Decided here: a node is believed
- * about itself before others are about it, unless they have heard it since. Refuses to know how it is drawn.
+ * Makes the sentence about a virtual router: which node holds an address, since when and why, and which node is next.
+ * Decided here: a node's own status counts before that of others, unless they have heard the node later. This file does
+ * not know the layout.
  */
 import { becauseOf, failedChecksOf, followersOf, holdersOf, isHolding, namesOf, shownAt, toldAt } from './cluster.js'
 import { clock, listed, span } from './words.js'
@@ -10,7 +11,7 @@ import { clock, listed, span } from './words.js'
 /** @typedef {import('./memory.js').Node} Node */
 
 /**
- * The first thing that is said of a virtual router. `who` and `what` are the important words in it.
+ * The sentence about a virtual router in parts. `who` and `what` are emphasized.
  * @typedef {{ readonly tone: 'good' | 'note' | 'bad', readonly who: string, readonly verb: string, readonly what: string,
  *   readonly rest: string, readonly next: string }} Headline
  */
@@ -61,12 +62,12 @@ export function headlineOf(group, nodes, now, knowsPeers) {
   return withoutHolder(group, nodes, what, now, knowsPeers)
 }
 
-/** A node that answers and would be a worse holder than it is meant to be. @param {Member} member */
+/** Returns whether a node answers but has a fault or a failed check. @param {Member} member */
 const isImpaired = (member) =>
   member.node.problem === null && (member.router.faults.length > 0 || failedChecksOf(member).length > 0)
 
 /**
- * What a holder's failed checks mean for its clients, as further sentences; empty: none has failed.
+ * Returns sentences about the effect of a holder's failed checks. Empty if none has failed.
  * @param {Member} holder
  * @param {Group} group
  */
@@ -104,7 +105,7 @@ function withoutHolder(group, nodes, what, now, knowsPeers) {
     const { node, router } = follower
     const { address, priority } = router.holder
     const at = shownAt(router.since, node)
-    const rest = `as ${node.name} hears it (priority ${priority}). ${node.name} is Backup since ${clock(at, now)}, because ${becauseOf(follower, group, nameOf)}.`
+    const rest = `according to ${node.name} (priority ${priority}). ${node.name} is Backup since ${clock(at, now)}, because ${becauseOf(follower, group, nameOf)}.`
     const next = nextWords(group, nodes, knowsPeers)
     return {
       tone: 'good',
@@ -116,13 +117,13 @@ function withoutHolder(group, nodes, what, now, knowsPeers) {
     }
   }
   const why = answering.map((member) => `${member.node.name} does not: ${becauseOf(member, group, nameOf)}.`)
-  const who = nodes.length > 1 ? 'No node that answers' : 'Nobody'
+  const who = nodes.length > 1 ? 'No node that answers' : 'No node'
   const rest = nodes.length > 1 ? why.join(' ') : `as far as this node knows. ${why.join(' ')}`
   return { tone: 'bad', who, verb: 'holds', what, rest, next: '' }
 }
 
 /**
- * Whom it follows has said since that it does not hold it.
+ * Returns whether the Active that this Backup follows has reported later that it is not the holder.
  * @param {Member} follower
  * @param {readonly Member[]} answering
  */
@@ -148,7 +149,7 @@ function addressWords(addresses) {
 function nextWords(group, nodes, knowsPeers) {
   if (nodes.length === 1)
     return {
-      words: knowsPeers ? 'Who would be next is not known here: api.peers names the other nodes.' : '',
+      words: knowsPeers ? 'The next in line is unknown: list the other nodes under api.peers.' : '',
       alone: false,
     }
   const [first, ...then] = followersOf(group)
@@ -156,7 +157,7 @@ function nextWords(group, nodes, knowsPeers) {
     const named = [first, ...then].map(({ node, router }) => `${node.name} (priority ${router.priority.effective})`)
     return { words: `Next in line: ${named.join(', then ')}.`, alone: false }
   }
-  // One that was Active until then has not said yet what it is now.
+  // The former Active may not have reported its new state yet.
   const isUnsure = group.members.filter((member) => member.node.problem === null && isHolding(member)).length > 1
   return isUnsure ? { words: '', alone: false } : { words: 'No other node is ready to take over.', alone: true }
 }

@@ -1,11 +1,14 @@
-/** The page's wiring: what is heard is remembered, what is remembered is shown. Refuses to decide anything else. */
+/**
+ * Connects the parts of the page: answers go to the memory, and the view shows the memory. Nothing else is decided
+ * here.
+ */
 import { Connection } from './connection.js'
 import { morph } from './dom.js'
 import { Memory } from './memory.js'
 import { spoken, view } from './view.js'
 import { clock } from './words.js'
 
-/** Spans such as "12 s" go on without news. */
+/** Milliseconds between two updates. Times such as "12 s" change without news. */
 const EVERY = 1_000
 
 const memory = new Memory()
@@ -16,7 +19,7 @@ const chosen = { window: 'auto', closed: new Set(), opened: new Set() }
 /** @param {string} id */
 function element(id) {
   const found = document.getElementById(id)
-  if (found === null) throw new Error(`There is no element "${id}" in this page`)
+  if (found === null) throw new Error(`the page has no element "${id}"`)
   return found
 }
 
@@ -30,8 +33,8 @@ function show() {
   const { live, since, state } = connection.line
   const isGood = state === 'connected'
   const how = {
-    connecting: 'asking …',
-    connected: live ? 'live' : 'asked every 2 s',
+    connecting: 'connecting …',
+    connected: live ? 'live' : 'updated every 2 s',
     silent: 'engine silent',
     lost: 'no connection',
   }[state]
@@ -45,7 +48,7 @@ document.addEventListener('change', ({ target }) => {
   if (!(target instanceof HTMLInputElement) || target.dataset.window === undefined) return
   chosen.window = target.dataset.window
   show()
-  // One choice for all time lines.
+  // One choice counts for all time lines.
   for (const input of document.querySelectorAll('input[data-window]')) {
     if (input instanceof HTMLInputElement) input.checked = input.dataset.window === chosen.window
   }
@@ -62,7 +65,7 @@ document.addEventListener(
     else chosen.closed.add(router)
     show()
   },
-  // It does not bubble.
+  // The event does not bubble.
   true,
 )
 

@@ -1,6 +1,6 @@
 /**
- * What this page has heard from each node, and when. Decided here: what an answer replaces and what stays when there is
- * none, and how much is kept. Refuses to know how it is asked and how it is shown.
+ * Everything that this page knows of each node. Decided here: what an answer replaces, what stays without an answer,
+ * and how much is kept. This file does not know how nodes are asked, or how the page looks.
  */
 
 /** @typedef {import('../../daemon/telemetry/snapshot.ts').Snapshot} Snapshot */
@@ -11,9 +11,9 @@
 /** @typedef {{ readonly at: number, readonly state: string, readonly reason: string }} Sighting */
 
 /**
- * `status`: its last one; `problem`: in words why there is no newer one. `offsetMs`: its clock minus that of the node that
+ * `status` is the last one; `problem` is the reason why there is no newer one. `offsetMs` is its clock minus that of the node that
  * serves this page, whose times are those of its logs.
- * `seen`: states of its routers by name, for a node that has no journal.
+ * `seen` has the states of its routers by name, for a node without a journal.
  * @typedef {{ readonly key: string, readonly name: string, readonly self: boolean, readonly url: string | null,
  *   readonly status: NodeStatus | null, readonly answeredAt: number | null, readonly problem: string | null,
  *   readonly offsetMs: number, readonly roundTripMs: number | null, readonly events: readonly JournalEvent[],
@@ -22,22 +22,22 @@
 
 const MOST_EVENTS = 1_000
 const MOST_SEEN = 100
-/** Less than that, or than what the answer took, is no difference that anybody can know of. */
+/** Difference of clocks in milliseconds that is below the accuracy of the measurement. */
 const SAME_CLOCK = 5
 
 export class Memory {
   /** @type {Snapshot | null} of the node that serves this page */
   own = null
-  /** Whether the other nodes have been asked for. */
+  /** Whether the other nodes have been asked. */
   knowsPeers = false
-  /** Its clock minus the browser's. */
+  /** Clock of the node that serves the page minus the browser's, in milliseconds. */
   skew = 0
   /** @type {Node} */
   #self = { ...nobody('self', null), self: true }
   /** @type {Map<string, Node>} */
   #peers = new Map()
 
-  /** In the order of their names, whichever node is asked. @returns {readonly Node[]} */
+  /** Nodes ordered by name, the same whichever node serves the page. @returns {readonly Node[]} */
   get nodes() {
     const peers = [...this.#peers.values()].filter((peer) => !this.#isSelf(peer))
     return withDistinctNames([this.#self, ...peers]).toSorted((one, other) =>
@@ -55,7 +55,7 @@ export class Memory {
    */
   status(snapshot, now) {
     this.skew = Date.parse(snapshot.takenAt) - now
-    // Numbers of events begin anew where a journal is in memory alone.
+    // In a journal without a file, each run counts its events from 1 again.
     const events = snapshot.startedAt === this.own?.startedAt ? this.#self.events : []
     this.own = snapshot
     this.#self = answered({ ...this.#self, events }, snapshot, now + this.skew)
@@ -87,7 +87,7 @@ export class Memory {
     }
   }
 
-  /** All nodes can have the same list. @param {Node} peer */
+  /** Returns whether a peer is the node that serves the page: all nodes may have the same list. @param {Node} peer */
   #isSelf({ status }) {
     const own = this.#self.status
     return (

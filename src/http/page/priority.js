@@ -1,6 +1,6 @@
 /**
- * The effective priority as what it is made of, and what it would be without each part. Values only. Decided here: which
- * consequence is worth a word, which is only that the addresses would move.
+ * The parts of an effective priority, and the priority without each part. Values only. Decided here: the only
+ * consequence that is mentioned is a move of the addresses.
  */
 import { followersOf, isHolding } from './cluster.js'
 
@@ -8,13 +8,16 @@ import { followersOf, isHolding } from './cluster.js'
 /** @typedef {import('./cluster.js').Member} Member */
 /** @typedef {import('../peers/peer-status.ts').PeerRouter} Router */
 
-/** `from` and `to`: on the scale of priorities. @typedef {{ readonly name: string, readonly adds: number, readonly from: number, readonly to: number }} Layer */
+/**
+ * Part of a priority bar. `from` and `to` are priorities.
+ * @typedef {{ readonly name: string, readonly adds: number, readonly from: number, readonly to: number }} Layer
+ */
 
 /** @param {number} sum */
 const clamped = (sum) => Math.min(254, Math.max(1, sum))
 
 /**
- * The base first, each part on what is below it; what is taken goes down again.
+ * Returns the parts of the bar: the base first, each part above the one before. Negative parts go down.
  * @param {Router} router
  * @returns {readonly Layer[]}
  */
@@ -31,14 +34,18 @@ export function layersOf({ priority, tracking }) {
   return layers
 }
 
-/** The highest that any of them reaches, rounded, so that bars of one virtual router can be compared. @param {Group} group */
+/**
+ * Returns the end of the scale: the highest part of all bars, rounded up, so that bars of one virtual router can be
+ * compared.
+ * @param {Group} group
+ */
 export function scaleOf({ members }) {
   const tops = members.flatMap(({ router }) => layersOf(router).map(({ to }) => to))
   return Math.max(50, Math.ceil(Math.max(...tops) / 50) * 50)
 }
 
 /**
- * What each part does, and what would be without it.
+ * Returns the effect of each part, and the priority without it.
  * @param {Member} member
  * @param {Group} group
  * @returns {readonly { readonly name: string, readonly kind: string, readonly adds: number, readonly without: number, readonly consequence: string }[]}
@@ -53,7 +60,7 @@ export function withoutEach(member, group) {
 
 /** @param {Member} member @param {number} priority @param {Group} group */
 function consequenceOf(member, priority, group) {
-  // What a silent node would do nobody knows.
+  // The state of a silent node is not known.
   if (member.node.problem !== null) return ''
   if (isHolding(member)) {
     const rival = followersOf(group).find(({ node }) => node !== member.node)

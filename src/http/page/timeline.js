@@ -1,21 +1,21 @@
 /**
- * The states of a virtual router on a node as spans of time, out of the node's journal and of what this page has seen.
- * Values only. Decided here: what is said of time that nobody has told of, which is nothing.
+ * States of a virtual router on a node over time, from the node's journal and from what this page has seen. Values
+ * only. Decided here: times without information stay empty.
  */
 
 /** @typedef {import('./memory.js').Node} Node */
 /** @typedef {import('../../events/event.ts').JournalEvent} JournalEvent */
 /**
- * `away`: no daemon ran; `unheard`: the node does not answer us. From and to in milliseconds by the clock of the node
+ * `away`: no daemon ran. `unheard`: the node does not answer. `from` and `to` are milliseconds by the clock of the node
  * that serves the page.
  * @typedef {{ readonly from: number, readonly to: number, readonly state: string, readonly reason: string }} Span
  */
 
-/** What a journal and a status call the same moment may lie so far apart. */
+/** Tolerance in milliseconds for the same moment in a journal and in a status. */
 const SAME_MOMENT = 100
 
 /**
- * The oldest first, without gaps except where nothing is known.
+ * Returns the states, the oldest first. Gaps are times without information.
  * @param {Node} node
  * @param {string} router by its name there
  * @param {number} now
@@ -44,8 +44,8 @@ export function spansOf(node, router, now) {
 function changesOf(node, router) {
   const told = node.events.flatMap((event) => changeIn(event, router))
   const begin = told.length === 0 ? Number.POSITIVE_INFINITY : (told[0]?.at ?? 0)
-  // What the journal tells is exact; what was seen fills in where it does not reach. Of one moment the journal is right
-  // also where the state is another one: a status may have a new state and not yet the moment of it.
+  // The journal is exact, and states that the page has seen only fill its gaps. For the same moment the journal counts:
+  // a status may have a new state but not yet its time.
   const seen = (node.seen.get(router) ?? []).filter(
     ({ at }) => at < begin - SAME_MOMENT || !told.some((each) => near(each.at, at)),
   )
@@ -74,7 +74,7 @@ function changeIn(event, router) {
     case 'crashed':
       return [{ at, state: 'away', reason: 'crashed' }]
     case 'earlierLife':
-      // Its last word, not its end: nobody knows that better.
+      // This is the last event of that run. The time of its end is unknown.
       return event.ended === 'abruptly'
         ? [{ at: Date.parse(event.lastAt), state: 'away', reason: 'ended abruptly' }]
         : []
@@ -91,7 +91,7 @@ const cutAt = (spans, end) =>
 const unheard = (node, now) => ({ from: node.answeredAt ?? now, to: now, state: 'unheard', reason: node.problem ?? '' })
 
 /**
- * The part of the spans in a window, each as shares of it.
+ * Returns the part of the spans in a window, as shares of the window.
  * @param {readonly Span[]} spans
  * @param {{ readonly from: number, readonly to: number }} window
  */
@@ -103,7 +103,7 @@ export function inWindow(spans, { from, to }) {
 }
 
 const MINUTE = 60_000
-/** By name; what a person can choose. @type {Readonly<Record<string, number>>} */
+/** Windows that a person can choose, by name. @type {Readonly<Record<string, number>>} */
 export const WINDOWS = {
   '1 min': MINUTE,
   '5 min': 5 * MINUTE,
@@ -111,11 +111,11 @@ export const WINDOWS = {
   '12 h': 720 * MINUTE,
   '7 days': 10_080 * MINUTE,
 }
-/** So many changes are worth more room than the quiet before them. */
+/** Number of changes that the automatic window shows. */
 const TELLING = 4
 
 /**
- * The shortest that shows the last changes, unless a person has chosen.
+ * Returns the chosen window, or the shortest one that shows the last changes.
  * @param {string} chosen `auto` or a name of a window
  * @param {readonly (readonly Span[])[]} lanes
  * @param {number} now

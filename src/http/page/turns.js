@@ -1,11 +1,11 @@
-/** One question at a time, again and again; who wants the next one sooner says so. Refuses to know what is asked. */
+/** Repeats a request, one at a time. A caller may request the next turn sooner. This file does not know the request. */
 export class Turns {
   #ask
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   #timer
   #isAsking = false
   #isOver = false
-  /** Wanted while one was under way. @type {number | undefined} */
+  /** Pause that was requested during a turn, in milliseconds. @type {number | undefined} */
   #wanted
 
   /** @param {() => Promise<number>} ask never rejects; resolves with the ms until the next turn */

@@ -1,6 +1,6 @@
 /**
- * What is not about one virtual router: health checks, the engine, the other nodes, the last events. Refuses to know
- * where values come from.
+ * Parts of the page that do not concern one virtual router: health checks, the engine, the other nodes, the last
+ * events. This file does not know where values come from.
  */
 import { namesOf, shownAt } from './cluster.js'
 import { h } from './dom.js'
@@ -23,7 +23,11 @@ function table(caption, names, rows) {
   )
 }
 
-/** The first is the name of the row. @param {string} key @param {readonly (readonly [string, Child])[]} cells */
+/**
+ * Makes a row. The first cell is its header.
+ * @param {string} key
+ * @param {readonly (readonly [string, Child])[]} cells
+ */
 function row(key, cells) {
   const [[, name] = ['', ''], ...rest] = cells
   return h(
@@ -39,10 +43,10 @@ export function checksPart({ healthchecks, hostname }, now) {
   const rows = healthchecks.map(({ kind, last, name, routers, since, target, verdict }) => {
     const effects = routers.map(({ adds, fault, required, router }) => {
       if (fault !== null) return `keeps ${router} out`
-      if (required) return `${router} needs it`
+      if (required) return `required by ${router}`
       return adds === 0
-        ? `adds nothing to ${router}`
-        : `${adds > 0 ? 'adds' : 'takes'} ${Math.abs(adds)} ${adds > 0 ? 'to' : 'from'} ${router}`
+        ? `does not change ${router} now`
+        : `${adds > 0 ? 'raises' : 'lowers'} ${router} by ${Math.abs(adds)}`
     })
     const at = Date.parse(since)
     return row(name, [
@@ -65,9 +69,9 @@ export function checksPart({ healthchecks, hostname }, now) {
 
 /** @type {Readonly<Record<Snapshot['guardian'], string>>} */
 const GUARDIAN = {
-  none: 'none: a crash leaves addresses behind',
-  armed: 'acts when the engine dies',
-  guarded: 'acts when the engine dies or is late',
+  none: 'none: after a crash the addresses stay on this node',
+  armed: 'acts after a crash of the engine',
+  guarded: 'acts after a crash of the engine, and if it is late',
 }
 
 /** @param {Snapshot} own @param {number} now */
@@ -92,7 +96,7 @@ export function enginePart(
     ['Engine', `pid ${pid}, since ${clock(at, now)} (${span(Math.max(0, now - at))})`],
     ['Guardian', GUARDIAN[guardian]],
     [
-      'Last will',
+      'Cleanup plan',
       wills === 0 ? 'never executed since the start' : `executed ${counted(wills, 'time')}: the engine was late`,
     ],
     [
@@ -109,7 +113,7 @@ export function enginePart(
       'Configuration',
       `${config.file ?? 'no file'}${config.hash === null ? '' : `, ${config.hash}`}, loaded ${clock(Date.parse(config.loadedAt), now)}`,
     ],
-    ['Reloads', `${config.reloads.ok} taken, ${config.reloads.failed} refused`],
+    ['Reloads', `${config.reloads.ok} succeeded, ${config.reloads.failed} failed`],
   ]
   return h(
     'section',
@@ -140,7 +144,7 @@ export function nodesPart(nodes, now) {
       [
         'Clock',
         self
-          ? 'times are by it'
+          ? 'reference for all times'
           : problem !== null
             ? '–'
             : offsetMs === 0

@@ -1,6 +1,6 @@
 /**
- * Priorities on the page: a bar for each node, its sum in words, and what would be without each part. Decided here: that
- * a check has the same colour on every node. Refuses to know what a priority leads to.
+ * Priorities on the page: a bar for each node, its sum as text, and the priority without each part. Decided here: a
+ * check has the same colour on every node. This file does not know what a priority leads to.
  */
 import { h } from './dom.js'
 import { layersOf, withoutEach } from './priority.js'
@@ -9,10 +9,10 @@ import { layersOf, withoutEach } from './priority.js'
 /** @typedef {import('./cluster.js').Member} Member */
 /** @typedef {import('../peers/peer-status.ts').PeerRouter} Router */
 
-/** More colours than these nobody tells apart. */
+/** Limit of colours that a person can distinguish. */
 const MOST_COLOURS = 4
 
-/** The same for a check wherever it is. @param {Router} router @param {string} name */
+/** Returns the class of a part's colour, the same on each node. @param {Router} router @param {string} name */
 const colourOf = ({ tracking }, name) =>
   name === 'base' ? 'part0' : `part${1 + (tracking.parts.findIndex((part) => part.name === name) % MOST_COLOURS)}`
 
@@ -31,7 +31,7 @@ export function priorityBar(router, scale) {
   return h('span', { class: 'bar', 'aria-hidden': 'true' }, layers, inForce)
 }
 
-/** "140 = 40 base + 50 api + 50 lb", each with its colour in the bar. @param {Router} router */
+/** Returns the sum such as "140 = 40 base + 50 api + 50 lb", with the colours of the bar. @param {Router} router */
 export function sumOf(router) {
   const { priority, tracking, yieldingUntil } = router
   const { base, effective } = priority

@@ -1,6 +1,6 @@
 /**
- * A virtual router on the page: its nodes as a table, their states in time, and how the present state came about. Decided
- * here: what stands in which column. Refuses to know where values come from.
+ * A virtual router on the page: its nodes as a table, their states over time, and the events that led to the present
+ * state. Decided here: the columns. This file does not know where values come from.
  */
 import { becauseOf, holdersOf, namesOf, shownAt, storyOf } from './cluster.js'
 import { h } from './dom.js'
@@ -109,7 +109,7 @@ function storyPart(group, nodes, now) {
       ` ${eventWords(event, nameOf)}`,
     ),
   )
-  return h('div', { class: 'story', key: 'story' }, h('h3', {}, 'How it came about'), h('ol', {}, lines))
+  return h('div', { class: 'story', key: 'story' }, h('h3', {}, 'Events that led to this'), h('ol', {}, lines))
 }
 
 /** @param {import('../../events/event.ts').JournalEvent} event @param {Node} node @param {number} now */

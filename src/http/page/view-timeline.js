@@ -1,6 +1,6 @@
 /**
- * States on the page: a lane for each node on one time line, whose length a person chooses. Decided here: what a lane says
- * to somebody who does not see it. Refuses to know where spans come from.
+ * States on the page: a lane for each node on one time line whose length a person chooses. Decided here: the text of a
+ * lane for screen readers. This file does not know where spans come from.
  */
 import { h } from './dom.js'
 import { inWindow, spansOf, WINDOWS, windowOf } from './timeline.js'
@@ -72,7 +72,7 @@ const LEGEND = [
   ['unheard', 'no answer'],
 ]
 
-/** Spoken words are few: the last ones. */
+/** Number of last spans that the text for screen readers names. */
 const MOST_SPOKEN = 4
 
 /**

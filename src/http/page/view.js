@@ -1,6 +1,6 @@
 /**
- * The whole page out of what is known: which parts there are and in which order. Decided here: that the first thing is a
- * sentence, and that a page that has lost its node says so before anything else. Refuses to know how anything is asked.
+ * The whole page: its parts and their order. Decided here: the page begins with a sentence for each VIP, and a lost
+ * connection is shown before anything else. This file does not know how nodes are asked.
  */
 import { remarksOn } from './attention.js'
 import { groupsOf } from './cluster.js'
@@ -13,9 +13,12 @@ import { clock, span, zone } from './words.js'
 /** @typedef {import('./memory.js').Memory} Memory */
 /** @typedef {import('./connection.js').Line} Line */
 /** @typedef {import('./headline.js').Headline} Headline */
-/** What a person has chosen. @typedef {{ readonly window: string, readonly closed: ReadonlySet<string>, readonly opened: ReadonlySet<string> }} Chosen */
+/**
+ * Choices of a person. @typedef {{ readonly window: string, readonly closed: ReadonlySet<string>, readonly opened:
+ * ReadonlySet<string> }} Chosen
+ */
 
-/** More virtual routers than that begin as a list. */
+/** Number of virtual routers up to which all begin open. */
 const MOST_OPEN = 4
 
 /**
@@ -32,10 +35,10 @@ export function view(memory, line, chosen, browserNow) {
     return h(
       'main',
       { id: 'page' },
-      bannerOf(line, 'this node', now, memory.skew) ?? h('p', { class: 'waiting' }, 'Asking this node …'),
+      bannerOf(line, 'this node', now, memory.skew) ?? h('p', { class: 'waiting' }, 'Connecting to this node …'),
     )
   const isStale = line.state === 'lost' || line.state === 'silent'
-  // What was known then is shown as such; only the time line goes on.
+  // The last known state is shown as such. Only the time line continues.
   const then = isStale ? line.since + memory.skew : now
   const known = isStale ? nodes.map((node) => (node.self ? { ...node, problem: null } : node)) : nodes
   const told = groupsOf(known).map((group) => headlineOf(group, known, then, memory.knowsPeers))
@@ -81,7 +84,7 @@ function bannerOf({ since, state, why }, name, now, skew) {
     'section',
     { class: 'banner', key: 'banner', 'aria-label': 'Connection' },
     h('strong', {}, `${words} (${span(Math.max(0, now - at))}).`),
-    ` Everything below is what was known then, not what is. Asked again every few seconds; the last answer: ${why}.`,
+    ` Everything below is from that time and may be outdated. The page tries again every few seconds; the last error: ${why}.`,
   )
 }
 
@@ -134,7 +137,12 @@ function attentionOf(remarks) {
   )
 }
 
-/** What somebody who does not see the page is told when it changes. @param {Memory} memory @param {Line} line @param {number} browserNow */
+/**
+ * Returns the text that a screen reader reads when the page changes.
+ * @param {Memory} memory
+ * @param {Line} line
+ * @param {number} browserNow
+ */
 export function spoken(memory, line, browserNow) {
   const now = browserNow + memory.skew
   const name = memory.own?.hostname ?? 'this node'

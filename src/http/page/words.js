@@ -1,6 +1,6 @@
 /**
- * The words of the page for what the API says in names: why a router is in its state, what an event was, times and
- * spans. A name that is not known here is shown as it is. Refuses to know how it is drawn.
+ * Texts of the page for names in the API: reasons of states, events, times and durations. An unknown name is shown
+ * unchanged. This file does not know the layout.
  */
 
 /** @typedef {import('../../events/event.ts').JournalEvent} JournalEvent */
@@ -12,7 +12,7 @@
 const padded = (value, digits) => String(value).padStart(digits, '0')
 
 /**
- * By the clock of whoever reads; the day where it is not today.
+ * Returns a local time of the reader, with the day if it is not today.
  * @param {number} at milliseconds since the epoch
  * @param {number} now
  * @param {boolean} [exact] with milliseconds
@@ -52,37 +52,40 @@ export function span(ms) {
 /** @param {number} count @param {string} one @param {string} [many] */
 export const counted = (count, one, many = `${one}s`) => (count === 1 ? `1 ${one}` : `${count} ${many}`)
 
-/** Why a router has become Active; after "because". @satisfies {Partial<Record<TransitionReason, string>>} */
+/** Reasons for becoming Active, after "because". @satisfies {Partial<Record<TransitionReason, string>>} */
 const HOLDS = {
   owner: 'it owns the address (priority 255)',
   activeSilent: 'no other router was heard',
-  activeReleased: 'the Active before it gave it up (priority 0)',
-  activeDemoted: 'the Active before it lowered its priority',
-  lowerPriorityActive: 'the Active before it had a lower priority',
+  activeReleased: 'the previous Active released it (priority 0)',
+  activeDemoted: 'the previous Active lowered its priority',
+  lowerPriorityActive: 'the previous Active had a lower priority',
   noSuccessor: 'its yield period ended',
-  nobodyElse: 'nobody else had it when this node came back from an absence',
+  nobodyElse: 'no other host had it when this node ran again',
 }
 
-/** Why a router is not Active; after "because". @satisfies {Record<Exclude<TransitionReason, Fault | keyof typeof HOLDS>, string>} */
+/**
+ * Reasons for not being Active, after "because".
+ * @satisfies {Record<Exclude<TransitionReason, Fault | keyof typeof HOLDS>, string>}
+ */
 const DOES_NOT_HOLD = {
   startup: 'it has started',
   higherPriorityHeard: 'it heard a router with a higher priority',
   higherAddressHeard: 'it heard a router of the same priority with a higher address',
   successorHeard: 'its successor has taken over',
   faultCleared: 'its fault is gone',
-  shutdown: 'it was told to stop',
-  yield: 'it was told to yield',
-  willExecuted: 'its guardian has acted for it while it was late',
+  shutdown: 'it was ordered to stop',
+  yield: 'it was ordered to yield',
+  willExecuted: 'its guardian removed the address while the engine was late',
   stalled: 'it was stalled',
-  activeHeard: 'another router advertised while it was away',
-  addressClaimed: 'another host had the address when it came back',
-  receptionLost: 'it may have missed what others said while it was away',
-  linkWasDown: 'its link was down while it was away',
+  activeHeard: 'another router advertised while it did not run',
+  addressClaimed: 'another host had the address when it ran again',
+  receptionLost: 'it may have missed advertisements while it did not run',
+  linkWasDown: 'its link was down while it did not run',
 }
 
-/** What is wrong; as a sentence without its end. @satisfies {Record<Exclude<Fault, NamedFault>, string>} */
+/** Faults, as a sentence without its end. @satisfies {Record<Exclude<Fault, NamedFault>, string>} */
 const FAULTS = {
-  configured: 'its configuration keeps it out',
+  configured: 'its configuration has a fault',
   interfaceMissing: 'its interface is missing',
   linkDown: 'its link is down',
   interfaceIsPort: 'its interface is a port of a bridge or bond',
@@ -90,14 +93,14 @@ const FAULTS = {
   socketFailed: 'its socket failed',
   vridTaken: 'another router of this node has its VRID',
   messageTooLarge: 'its advertisement does not fit into the MTU',
-  restorationsPaused: 'somebody keeps removing its address',
+  restorationsPaused: 'another program keeps removing its address',
   addressInstallFailed: 'its address could not be installed',
   duplicateHolder: 'another router has its address and would win',
 }
 
 /** @satisfies {Record<NamedFault extends `${infer Kind}:${string}` ? Kind : never, (name: string) => string>} */
 const NAMED_FAULTS = {
-  addressInterfaceDown: (name) => `${name}, where an address is to be, is down`,
+  addressInterfaceDown: (name) => `the interface ${name}, which gets an address, is down`,
   trackedInterfaceDown: (name) => `the interface ${name}, which it tracks, is down`,
   healthcheckDown: (name) => `the health check ${name} is down`,
   healthcheckUndecided: (name) => `the health check ${name} has no result yet`,
@@ -105,7 +108,7 @@ const NAMED_FAULTS = {
 }
 
 /**
- * A later version may say what is not in here.
+ * Returns an entry. A daemon of a later version may use unknown names.
  * @template T
  * @param {Readonly<Record<string, T>>} table
  * @param {string} name
@@ -121,13 +124,13 @@ export function faultWords(fault) {
 }
 
 /**
- * After "because".
+ * Returns the reason as text, after "because".
  * @param {string} reason of a transition
  */
 export const reasonWords = (reason) => entry(HOLDS, reason) ?? entry(DOES_NOT_HOLD, reason) ?? faultWords(reason)
 
 /**
- * The same with the name of who was there before, which the journal knows.
+ * Returns the reason with the name of the previous Active, which the journal has.
  * @param {Extract<JournalEvent, { kind: 'transition' }>} event
  * @param {(address: string) => string} nameOf
  */
@@ -136,18 +139,18 @@ export function transitionWords(event, nameOf) {
   if (to === 'Active' && heard !== undefined) {
     const before = nameOf(heard.peer)
     if (reason === 'activeSilent') return `${before} fell silent`
-    if (reason === 'activeReleased') return `${before} gave it up (priority 0)`
+    if (reason === 'activeReleased') return `${before} released it (priority 0)`
     if (reason === 'activeDemoted') return `${before} dropped its priority to ${heard.priority}`
     if (reason === 'lowerPriorityActive') return `${before} had the lower priority ${heard.priority}`
   }
   if (peer !== undefined && reason === 'higherPriorityHeard') return `it heard ${nameOf(peer)} with a higher priority`
   if (peer !== undefined && reason === 'successorHeard') return `${nameOf(peer)} has taken over`
-  if (peer !== undefined && reason === 'activeHeard') return `${nameOf(peer)} advertised while it was away`
+  if (peer !== undefined && reason === 'activeHeard') return `${nameOf(peer)} advertised while it did not run`
   return reasonWords(reason)
 }
 
 /**
- * Why another node lowered its priority: "check web failed on node1 (150 → 90)".
+ * Returns why another node lowered its priority: "check web failed on node1 (150 → 90)".
  * @param {JournalEvent} lowered
  * @param {JournalEvent | undefined} cause in the journal of the same node
  * @param {string} node
@@ -170,20 +173,20 @@ const HEARD = {
   active: (who, priority) => `follows ${who}, priority ${priority}`,
   raised: (who, priority) => `heard ${who} raise its priority to ${priority}`,
   lowered: (who, priority) => `heard ${who} lower its priority to ${priority}`,
-  released: (who) => `heard ${who} give it up (priority 0)`,
+  released: (who) => `heard ${who} release it (priority 0)`,
   rival: (who, priority) => `heard a competing Active, ${who}, priority ${priority}`,
 }
 
 /** @type {Readonly<Record<string, string>>} */
 const WHY_PRIORITY = {
-  tracking: 'by what it tracks',
+  tracking: 'because of tracked checks or interfaces',
   reload: 'by a reload',
   yield: 'to yield',
   yieldOver: 'after the yield',
 }
 
 /**
- * What happened, as a sentence whose subject is the node, without its end.
+ * Returns an event as a sentence whose subject is the node, without its end.
  * @param {JournalEvent} event
  * @param {(address: string) => string} nameOf
  * @returns {string}
@@ -193,17 +196,17 @@ export function eventWords(event, nameOf) {
     case 'started':
       return `started (pid ${event.pid}, holdfast ${event.version})`
     case 'earlierLife':
-      return event.ended === 'abruptly' ? 'had ended abruptly before this start' : 'had ended cleanly before this start'
+      return event.ended === 'abruptly' ? 'its previous run crashed or was killed' : 'its previous run ended cleanly'
     case 'stopOrdered':
-      return `was told to stop (${event.trigger})`
+      return `was ordered to stop (${event.trigger})`
     case 'stopped':
       return 'stopped'
     case 'crashed':
-      return `died of an exception that nobody caught: ${event.error}`
+      return `crashed with an uncaught exception: ${event.error}`
     case 'guardianLost':
       return event.silentMs === undefined ? 'lost its guardian' : `lost its guardian, silent for ${event.silentMs} ms`
     case 'yieldOrdered':
-      return `was told to yield for ${span(event.forMs)}`
+      return `was ordered to yield for ${span(event.forMs)}`
     case 'transition':
       return `${event.from} → ${event.to}: ${transitionWords(event, nameOf)}`
     case 'announced':
@@ -215,24 +218,26 @@ export function eventWords(event, nameOf) {
     case 'linkChanged':
       return `${event.interface}: ${event.exists ? (event.up && event.carrier ? 'up' : event.up ? 'no carrier' : 'down') : 'gone'}`
     case 'interfaceMoved':
-      return `goes from ${event.from} to ${event.to}${event.holding === undefined ? '' : ` with ${event.holding}`}`
+      return `moves from ${event.from} to ${event.to}${event.holding === undefined ? '' : ` with ${event.holding}`}`
     case 'addressNamed':
       return `${event.file}: ${event.address ?? event.problem}`
     case 'faultChanged':
-      return event.present ? `fault: ${faultWords(event.fault)}` : `fault over: ${event.fault}`
+      return event.present ? `fault: ${faultWords(event.fault)}` : `fault cleared: ${event.fault}`
     case 'peerHeard':
       return HEARD[event.news]?.(nameOf(event.peer), event.priority) ?? `heard ${nameOf(event.peer)}: ${event.news}`
     case 'absence':
-      return event.cause === 'stalled' ? 'found that it had been stalled' : 'found that its guardian had acted for it'
+      return event.cause === 'stalled'
+        ? 'found that its engine had not run for too long'
+        : 'found that its guardian had removed its addresses'
     case 'foreignChange':
-      return `somebody ${event.change} ${event.address} on ${event.interface}; ${ANSWERS[event.answer] ?? event.answer}`
+      return `another program ${event.change} ${event.address} on ${event.interface}; ${ANSWERS[event.answer] ?? event.answer}`
     case 'duplicateHolder':
-      return `${event.mac} ${event.present ? 'has' : 'no longer has'} ${event.address} as well`
+      return `${event.mac} ${event.present ? 'also answers' : 'no longer answers'} for ${event.address}`
     case 'twoActives': {
       const who = event.actives.map(({ peer }) => nameOf(peer)).join(' and ')
       return event.present
         ? `heard ${who} advertise as Active at the same time`
-        : `heard one Active at most again, not ${who}`
+        : `no longer heard several Actives (${who})`
     }
     case 'packetsDiscarded':
       return `discarded ${counted(event.count, 'packet')} on ${event.interface}: ${event.reason}, last from ${event.source}`
@@ -244,15 +249,19 @@ export function eventWords(event, nameOf) {
       return `${counted(event.count, 'packet')} lost on ${event.interface}: its queue was full`
     case 'reloaded':
       return event.ok
-        ? 'took a changed configuration'
-        : `refused a changed configuration: ${event.reason ?? 'no reason'}`
+        ? 'reloaded its configuration'
+        : `could not reload its configuration: ${event.reason ?? 'no reason'}`
     case 'journalGap':
       return `did not record ${counted(event.lost, 'event')}: ${event.why}`
     default:
-      // Of a node with a later version.
+      // The kind comes from a node with a later version.
       return String(Object.getOwnPropertyDescriptor(event, 'kind')?.value)
   }
 }
 
 /** @type {Readonly<Record<string, string>>} */
-const ANSWERS = { addedAgain: 'it was added again', removedAgain: 'it was removed again', left: 'it was left so' }
+const ANSWERS = {
+  addedAgain: 'it was added again',
+  removedAgain: 'it was removed again',
+  left: 'not repaired, because it happens too often',
+}

@@ -1,30 +1,33 @@
 /**
- * One question to the API of another node. Decided here: how long it may take and how much may come back, and that nobody
- * is sent on elsewhere. Refuses to know what is asked, and what the answer means.
+ * One request to the API of another node. Decided here: the limits of time and size, and that redirects are not
+ * followed. This file does not know the meaning of an answer.
  */
 
 import { get as httpGet } from 'node:http'
 import { get as httpsGet } from 'node:https'
 import { newNames } from '../former-names.ts'
 
-/** 255 routers, and what a worker thread of 64 MiB takes as objects, whatever JSON it is: some 40 octets for each of it. */
+/**
+ * Limit of an answer in octets, enough for 255 routers. A worker thread of 64 MiB can hold any JSON of this size as
+ * objects, which take about 40 octets for each octet.
+ */
 const LARGEST_ANSWER = 1 << 20
 
 const WORDS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nobody listens there',
-  ECONNRESET: 'it hung up',
-  EHOSTUNREACH: 'it cannot be reached',
-  ENETUNREACH: 'its network cannot be reached',
-  ENOTFOUND: 'nobody has this name',
+  ECONNREFUSED: 'connection refused (the API does not run there)',
+  ECONNRESET: 'the connection was closed',
+  EHOSTUNREACH: 'the host cannot be reached',
+  ENETUNREACH: 'the network cannot be reached',
+  ENOTFOUND: 'the host name is unknown',
 }
 
-/** JSON as it stands. Rejects with Error whose message says why there is none. */
+/** Returns the answer as a JSON value. Rejects with Error whose message is the reason. */
 export async function askPeer(url: URL, within: number): Promise<unknown> {
   const body = await textOf(url, within)
   try {
     return JSON.parse(body, newNames)
   } catch {
-    throw new Error('its answer is no JSON')
+    throw new Error('the answer is not JSON')
   }
 }
 
@@ -36,7 +39,7 @@ function textOf(url: URL, within: number): Promise<string> {
       let length = 0
       response.on('data', (chunk: Buffer) => {
         length += chunk.length
-        if (length > LARGEST_ANSWER) asked.destroy(new Error('its answer is too long'))
+        if (length > LARGEST_ANSWER) asked.destroy(new Error('the answer is too long'))
         else chunks.push(chunk)
       })
       response.on('error', fail)

@@ -1,11 +1,11 @@
 /**
- * What the status page takes over of another node's /v1/status. Decided here: that it is read as a stranger's words, part
- * by part and bounded, because that node may run another version, or may be another program. Refuses to know who asks.
+ * Reads the part of another node's /v1/status that the status page shows. Decided here: the answer is untrusted. It is
+ * checked part by part and has limits, because that node may run another version or another program.
  */
 import * as z from 'zod'
 
 const word = z.string().max(300)
-/** The length is judged first: a hostile list costs a problem for each of its elements otherwise. */
+/** Checks the length first. Otherwise a hostile list costs a problem for each of its elements. */
 const few = <T extends z.ZodType>(one: T) => z.array(z.unknown()).max(300).pipe(z.array(one)).readonly()
 
 const router = z.object({
@@ -54,12 +54,12 @@ const statusSchema = z.object({
   healthchecks: few(healthcheck),
 })
 
-/** This node's own Snapshot is one as well. */
+/** Status of a peer. This node's own Snapshot has this type, too. */
 export type PeerStatus = z.output<typeof statusSchema>
 export type PeerRouter = PeerStatus['routers'][number]
 export type PeerCheck = PeerStatus['healthchecks'][number]
 
-/** Undefined: it is something else. */
+/** Returns `undefined` for any other value. */
 export function readPeerStatus(value: unknown): PeerStatus | undefined {
   const read = statusSchema.safeParse(value)
   return read.success ? read.data : undefined

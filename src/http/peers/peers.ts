@@ -1,7 +1,7 @@
 /**
- * The other nodes as the status page shows them (`api.peers`): each is asked for its status and its journal, all of them
- * at the same time. Decided here: that one who does not answer costs the others nothing and is said to be silent instead
- * of being quoted, and how much of a journal is kept. Refuses to know what is shown of it.
+ * Status and event journal of the other nodes (`api.peers`), for the status page. All nodes are asked at the same time.
+ * Decided here: a node that does not answer delays no other one and is shown as silent, and the number of its events
+ * that are kept.
  */
 import { messageOf } from '../../base/message-of.ts'
 import type { JournalEvent } from '../../events/event.ts'
@@ -11,12 +11,12 @@ import { type PeerStatus, readPeerStatus } from './peer-status.ts'
 
 export type PeerAnswer = {
   readonly url: string
-  /** In words, why there is no answer; null: there is one. */
+  /** Reason why there is no answer, as text; `null` if there is one. */
   readonly problem: string | null
   readonly status: PeerStatus | null
-  /** Of its journal, the oldest first. */
+  /** Events of its journal, the oldest first. */
   readonly events: readonly JournalEvent[]
-  /** Its wall clock minus that of this node; wrong by half of the round trip at most. */
+  /** Its wall clock minus that of this node. The error is half of the round trip at most. */
   readonly clockOffsetMs: number | null
   readonly roundTripMs: number | null
 }
@@ -24,7 +24,7 @@ export type PeerAnswer = {
 /** The answer of /v1/peers. */
 export type PeersAnswer = { readonly version: 1; readonly takenAt: string; readonly peers: readonly PeerAnswer[] }
 
-/** For each of two questions. */
+/** Timeout of each of two requests, in milliseconds. */
 const PATIENCE = 1_000
 const MOST_EVENTS = 300
 
@@ -37,7 +37,7 @@ export class Peers {
     this.#peers = urls.map((url) => new Peer(url, ask))
   }
 
-  /** Never rejects, and takes twice the patience at most. */
+  /** Asks all peers. Never rejects, and takes at most twice the timeout. */
   async ask(): Promise<PeersAnswer> {
     const peers = await Promise.all(this.#peers.map((peer) => peer.ask()))
     return { version: 1, takenAt: new Date().toISOString(), peers }
@@ -48,7 +48,7 @@ class Peer {
   readonly #url: string
   readonly #ask: Ask
   #events: readonly JournalEvent[] = []
-  /** Of the life that the events are of: numbers begin anew where a journal is in memory alone. */
+  /** Start of the run to which the events belong. In a journal without a file, each run counts from 1 again. */
   #startedAt = ''
 
   constructor(url: string, ask: Ask) {
@@ -63,7 +63,7 @@ class Peer {
       const answer = await this.#ask(new URL('/v1/status', url), PATIENCE)
       const answeredAt = performance.now()
       const status = readPeerStatus(answer)
-      if (status === undefined) throw new Error('its status is not one that this version can read')
+      if (status === undefined) throw new Error('this version cannot read its status')
       const roundTrip = answeredAt - sentAt
       const offset = Date.parse(status.takenAt) - (Date.now() - roundTrip / 2)
       return {
@@ -76,7 +76,7 @@ class Peer {
     }
   }
 
-  /** A node without a journal is shown by its status alone. */
+  /** Returns the events of a node. A node without a journal is shown by its status only. */
   async #journal({ startedAt }: PeerStatus): Promise<readonly JournalEvent[]> {
     if (startedAt !== this.#startedAt) this.#events = []
     this.#startedAt = startedAt
@@ -86,7 +86,7 @@ class Peer {
       const page = await this.#ask(new URL(`/v1/events${question}`, this.#url), PATIENCE)
       this.#events = [...this.#events, ...eventsOf(page)].slice(-MOST_EVENTS)
     } catch {
-      // Its status says that it lives; what it has remembered comes with the next question.
+      // The status shows that the node runs. The next request gets the missing events.
     }
     return this.#events
   }

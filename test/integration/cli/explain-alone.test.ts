@@ -549,7 +549,7 @@ virtualRouters:
   test('a configuration that cannot be read is a note', async () => {
     rmSync(join(folder, 'holdfast.yaml'))
     expect((await story()).problems).toContainEqual(
-      expect.stringMatching(/^Cannot use the configuration .*: api\.peers are not asked/),
+      expect.stringMatching(/^Cannot use the configuration .*: the nodes of api\.peers are not asked/),
     )
   })
 })

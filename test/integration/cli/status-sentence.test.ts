@@ -80,7 +80,7 @@ test('two nodes that are both Active are told first, and so is a node that does 
     peers: [
       {
         url: 'http://10.0.0.3:9655',
-        problem: 'nobody listens there',
+        problem: 'connection refused (the API does not run there)',
         status: null,
         events: [],
         clockOffsetMs: null,
@@ -89,7 +89,7 @@ test('two nodes that are both Active are told first, and so is a node that does 
     ],
   }
   expect(formatStatus(one, { events: [], peers: silent })).toContain(
-    '\n10.0.0.3:9655 DOES NOT ANSWER: nobody listens there\n',
+    '\n10.0.0.3:9655 DOES NOT ANSWER: connection refused (the API does not run there)\n',
   )
 })
 

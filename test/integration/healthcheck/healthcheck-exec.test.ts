@@ -240,7 +240,7 @@ test('a disk that does not answer: the result is there at the deadline', async (
 
 describe('what is not run', () => {
   test.each([
-    ['writable by everybody', 0o777, 'scriptUnsafe', 'can be written by everybody'],
+    ['writable by everybody', 0o777, 'scriptUnsafe', 'is writable for all users'],
     ['not executable', 0o644, 'notRunnable', 'EACCES'],
   ])('%s', async (_, mode, reason, words) => {
     const path = script(`touch ${folder}/ran`, mode)
@@ -282,10 +282,10 @@ describe('what is not run', () => {
     expect((await ask(probe(path, { user: '65534' }))).reason, 'its own user may own it').toBe('ok')
     chownSync(path, 0, 65_534)
     chmodSync(path, 0o775)
-    expect((await ask(probe(path))).detail).toContain('can be written by group 65534')
+    expect((await ask(probe(path))).detail).toContain('is writable for group 65534')
     // What an ACL for another user looks like.
     chownSync(path, 0, 0)
-    expect((await ask(probe(path))).detail).toContain('can be written by group 0')
+    expect((await ask(probe(path))).detail).toContain('is writable for group 0')
   })
 
   test.skipIf(!isRoot)('by a link in a folder of another user, wherever it leads at the moment', async () => {
@@ -375,7 +375,7 @@ describe('user', () => {
   test('one that is not there: unknown, by its name', async () => {
     const result = await ask(probe(script('exit 0'), { user: 'no-such-user' }))
     expect(result).toMatchObject({ outcome: 'unknown', reason: 'userNotPermitted' })
-    expect(result.detail).toBe('There is no user "no-such-user" on this node')
+    expect(result.detail).toBe('User "no-such-user" does not exist on this node')
   })
 
   test.skipIf(!isRoot)('where the capability is missing: unknown, by the name of the user', () => {

@@ -25,9 +25,9 @@ afterEach(() => {
 describe('what a file says', () => {
   test('present or not', async () => {
     const probe = fileProbe({ kind: 'file', path, content: 'present' })
-    expect(await ask(probe)).toMatchObject({ outcome: 'fail', reason: 'missing', detail: `${path} is not there` })
+    expect(await ask(probe)).toMatchObject({ outcome: 'fail', reason: 'missing', detail: `${path} does not exist` })
     writeFileSync(path, '')
-    expect(await ask(probe)).toMatchObject({ outcome: 'ok', detail: `${path} is there` })
+    expect(await ask(probe)).toMatchObject({ outcome: 'ok', detail: `${path} exists` })
   })
 
   test.each([

@@ -50,8 +50,8 @@ describe('the addresses of a name', () => {
   })
 
   test.each([
-    ['ENOTFOUND', 'nameNotFound', 'Cannot look up "api.example": there is no such name'],
-    ['EAI_AGAIN', 'nameUnanswered', 'Cannot look up "api.example": the resolver says EAI_AGAIN'],
+    ['ENOTFOUND', 'nameNotFound', 'Cannot look up "api.example": the name does not exist'],
+    ['EAI_AGAIN', 'nameUnanswered', 'Cannot look up "api.example": error of the resolver: EAI_AGAIN'],
   ])('%s: %s', async (code, reason, message) => {
     const error: unknown = await new HostName('api.example', () => failing(code)).addresses(signal).catch((e) => e)
     expect(error).toBeInstanceOf(FailedProbe)

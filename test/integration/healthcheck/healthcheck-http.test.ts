@@ -315,7 +315,7 @@ describe.each(WAYS)('over %s', (_way, ports) => {
       const gone = () => Promise.reject(Object.assign(new Error('getaddrinfo'), { code: 'ENOTFOUND' }))
       const { outcome, reason, detail } = await ask(httpProbe(httpSpec('http://api.example/'), { resolve: gone }))
       expect({ outcome, reason }).toEqual({ outcome: 'fail', reason: 'nameNotFound' })
-      expect(detail).toBe('Cannot look up "api.example": there is no such name')
+      expect(detail).toBe('Cannot look up "api.example": the name does not exist')
     })
   })
 })

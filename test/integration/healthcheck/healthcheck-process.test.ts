@@ -46,7 +46,7 @@ test('by name, so many at least', async () => {
     { within: 2_000 },
   )
   expect((await ask(processProbe({ kind: 'process', name: NAME, count: 2 }, probePorts.watchEnd))).detail).toContain(
-    `1 × "${NAME}" run, wanted 2`,
+    `1 × "${NAME}" run, required: 2`,
   )
   child.kill('SIGKILL')
   await eventually(

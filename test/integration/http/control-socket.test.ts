@@ -64,7 +64,7 @@ test.each([
 ] as const)('%s gets 403 for questions and commands, which are not carried out', async (_, peer) => {
   const seen = await control(peer)
   const asked = await ask(seen.path, { path: '/v1/status', within: 1_000 })
-  expect([asked.status, asked.body]).toEqual([403, `Only root and the user ${OWN} may ask here\n`])
+  expect([asked.status, asked.body]).toEqual([403, `Only root and the user ${OWN} have access\n`])
   expect((await ask(seen.path, { path: '/v1/stop', order: {}, within: 1_000 })).status).toBe(403)
   expect([seen.refused, seen.stops]).toEqual([[peer, peer], 0])
   const told = await statusCommand(seen.path, { json: false })
@@ -102,7 +102,7 @@ test('a folder in which others may rename is told; one with the sticky bit is sa
   expect(unsafeFolder(join(folder, 'own', '..', 'holdfast.sock'))).toContain('mode 0775')
   const seen = await control({ pid: 7, uid: 0 }, path)
   expect(seen.unsafe).toEqual([
-    expect.stringMatching(/^The control socket .*holdfast\.sock is in an unsafe folder: {2}/),
+    expect.stringMatching(/^The control socket .*holdfast\.sock is in an unsafe folder: others may rename/),
   ])
 })
 
@@ -139,7 +139,7 @@ test('an answer without bounds is not sent', async () => {
   servers.push(server)
   await new Promise<void>((resolve) => server.listen(path, resolve))
   const { status, body: told } = await ask(path, { path: '/large', within: 2_000 })
-  expect([status, told]).toEqual([500, 'The answer has more than 8388608 characters: 8388609\n'])
+  expect([status, told]).toEqual([500, 'the answer is too long: 8388609 characters, limit 8388608\n'])
 })
 
 test('a large command has a bound of its own, and what is not UTF-8 is no text', async () => {
@@ -155,7 +155,7 @@ test('a large command has a bound of its own, and what is not UTF-8 is no text',
   const post = (where: string, body: string) => ask(path, { path: where, text: body, within: 5_000 })
   expect((await post('/large?by=me', 'a'.repeat(10_000))).status).toBe(200)
   const long = await post('/large', 'a'.repeat(10_001))
-  expect([long.status, long.body]).toEqual([413, 'More than 10000 octets are no command\n'])
+  expect([long.status, long.body]).toEqual([413, 'the body is too long, limit 10000 octets\n'])
   expect((await post('/small', 'a'.repeat(4_097))).status).toBe(413)
   expect(taken).toEqual([[10_000, 'me']])
   const asked = await new Promise<number | undefined>((resolve, reject) => {

@@ -87,21 +87,21 @@ test('one that does not answer costs the others nothing, and is not quoted', asy
   const [well, gone] = (await peers.ask()).peers
   expect(performance.now() - startedAt, 'ms').toBeLessThan(1_000)
   expect(well?.problem).toBe(null)
-  expect(gone).toMatchObject({ problem: 'nobody listens there', status: null, roundTripMs: null })
+  expect(gone).toMatchObject({
+    problem: 'connection refused (the API does not run there)',
+    status: null,
+    roundTripMs: null,
+  })
   await one(peers)
   answers['/v1/status'] = undefined
   expect(await one(peers)).toMatchObject({ problem: 'it answered 404', status: null })
 })
 
 test.each([
-  ['is no JSON', () => 'ok\n', 'its answer is no JSON'],
-  ['is of another program', () => ({ version: 1 }), 'its status is not one that this version can read'],
-  ['is of another version', () => status({ version: 2 }), 'its status is not one that this version can read'],
-  [
-    'names without end',
-    () => status({ hostname: 'x'.repeat(301) }),
-    'its status is not one that this version can read',
-  ],
+  ['is no JSON', () => 'ok\n', 'the answer is not JSON'],
+  ['is of another program', () => ({ version: 1 }), 'this version cannot read its status'],
+  ['is of another version', () => status({ version: 2 }), 'this version cannot read its status'],
+  ['names without end', () => status({ hostname: 'x'.repeat(301) }), 'this version cannot read its status'],
   ['never comes', () => 'silence', 'no answer within 1000 ms'],
 ])('an answer that %s', async (_, answer, problem) => {
   answers['/v1/status'] = answer()
@@ -116,7 +116,7 @@ test('an answer without end is cut off', async () => {
     response.on('drain', more)
     more()
   }
-  await expect(askPeer(new URL('/v1/status', url), 10_000)).rejects.toThrow('its answer is too long')
+  await expect(askPeer(new URL('/v1/status', url), 10_000)).rejects.toThrow('the answer is too long')
 })
 
 const HOSTILE: readonly (readonly [string, () => string])[] = [

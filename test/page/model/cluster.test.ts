@@ -51,7 +51,7 @@ test('its journal names who was there before', () => {
     node('a', [active({ reason: 'activeReleased' })], { events }),
     node('b', [follows('10.0.0.11', 50, { source: '10.0.0.12' })]),
   ])
-  expect(words).toContain('because b gave it up (priority 0).')
+  expect(words).toContain('because b released it (priority 0).')
 })
 
 test('an event of another moment is not the reason', () => {
@@ -62,7 +62,7 @@ test('an event of another moment is not the reason', () => {
 })
 
 test('alone: the page says so, and does not say so before it has asked the others', () => {
-  expect(told([node('a', [active()])])).toMatch(/^good: .*Who would be next is not known here/)
+  expect(told([node('a', [active()])])).toMatch(/^good: .*The next in line is unknown/)
   expect(told([node('a', [active()])], false)).toMatch(/\.$/)
   expect(told([node('a', [active()])], false)).not.toContain('next')
   expect(told([node('a', [active()]), node('b', [], { problem: 'gone' })])).toMatch(/^note: .*No other node is ready/)
@@ -111,20 +111,20 @@ test('a difference of clocks does not make it newer', () => {
 })
 
 test('one that nobody asks is named by whoever hears it', () => {
-  expect(told([node('b', [follows('10.0.0.11')])])).toMatch(/^good: 10\.0\.0\.11 holds 10\.0\.0\.200 as b hears it/)
-  const silent = node('a', [active()], { problem: 'nobody listens there' })
-  expect(told([silent, node('b', [follows('10.0.0.11')])])).toMatch(/^good: a holds 10\.0\.0\.200 as b hears it/)
+  expect(told([node('b', [follows('10.0.0.11')])])).toMatch(/^good: 10\.0\.0\.11 holds 10\.0\.0\.200 according to b/)
+  const silent = node('a', [active()], { problem: 'connection refused (the API does not run there)' })
+  expect(told([silent, node('b', [follows('10.0.0.11')])])).toMatch(/^good: a holds 10\.0\.0\.200 according to b/)
 })
 
 test('one that says itself that it does not hold it is believed, unless it was heard since', () => {
   const back = (takenMsAgo: number) => node('a', [router({ state: 'Returning', source: '10.0.0.11' })], { takenMsAgo })
   expect(told([back(0), node('b', [follows('10.0.0.11', 500)])])).toMatch(/^bad: No node that answers holds/)
-  expect(told([back(2_000), node('b', [follows('10.0.0.11', 50)])])).toMatch(/^good: a holds .* as b hears it/)
+  expect(told([back(2_000), node('b', [follows('10.0.0.11', 50)])])).toMatch(/^good: a holds .* according to b/)
 })
 
 test('nobody: each says why', () => {
   const words = told([node('a', [router({ state: 'Initialize', reason: 'linkDown', faults: ['linkDown'] })])])
-  expect(words).toBe(`bad: Nobody holds ${VIP} as far as this node knows. a does not: its link is down.`)
+  expect(words).toBe(`bad: No node holds ${VIP} as far as this node knows. a does not: its link is down.`)
 })
 
 test('a leaving node still holds it', () => {

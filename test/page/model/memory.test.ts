@@ -57,9 +57,14 @@ test('a list that names this node as well does not show it twice', () => {
 test('who does not answer keeps its name, what it said and when', () => {
   const memory = memoryOf('self')
   memory.peers(answers(answer('a')), NOW)
-  memory.peers(answers(answer('a', { problem: 'nobody listens there' })), NOW + 5_000)
+  memory.peers(answers(answer('a', { problem: 'connection refused (the API does not run there)' })), NOW + 5_000)
   const [a] = memory.nodes
-  expect([a?.name, a?.problem, a?.answeredAt, a?.status?.hostname]).toEqual(['a', 'nobody listens there', NOW, 'a'])
+  expect([a?.name, a?.problem, a?.answeredAt, a?.status?.hostname]).toEqual([
+    'a',
+    'connection refused (the API does not run there)',
+    NOW,
+    'a',
+  ])
 })
 
 test('who has never answered is called by its address', () => {

@@ -251,7 +251,7 @@ ${file}:5:104: note: cannot tell whether weight 50 of web and weight -20 of eth1
     expect(await checkCommand(file)).toEqual({
       exitCode: 78,
       stdout: '',
-      stderr: `${file}:2:23: Refused to run ${script}: ${script} can be written by everybody, for "s"\n`,
+      stderr: `${file}:2:23: Refused to run ${script}: ${script} is writable for all users, for "s"\n`,
     })
     chmodSync(script, 0o644)
     expect((await checkCommand(file)).stdout).toContain(

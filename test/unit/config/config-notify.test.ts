@@ -115,7 +115,7 @@ test('a program that others can write is refused, one that is not there may come
   expect(await told()).toEqual([missing])
   chmodSync(script, 0o777)
   expect(await told()).toEqual([
-    `2:105: Refused to run ${script}: ${script} can be written by everybody, to notify of "a"`,
+    `2:105: Refused to run ${script}: ${script} is writable for all users, to notify of "a"`,
     missing,
   ])
   rmSync(script)
