@@ -1,6 +1,6 @@
 /**
- * The valid values behind VRRP bytes: what a router advertises, and why a packet was discarded.
- * Reasons and warnings are literals because each is also a metric label, a log field and a line of the vectors.
+ * Defines the content of a VRRP advertisement and the reasons to discard a packet. Each reason and each warning is a
+ * literal, because it is also a metric label and a field of the log.
  */
 import type { Address } from '../wire/address.ts'
 import type { Centis } from '../wire/units.ts'
@@ -8,14 +8,20 @@ import type { Centis } from '../wire/units.ts'
 export type Advertisement = {
   readonly version: 2 | 3
   readonly vrid: number
-  /** 0 = "I stop being Active", 255 = address owner (RFC 9568 §5.2.4). */
+  /** Priority: 0 means that the sender stops being Active, 255 means address owner (RFC 9568 §5.2.4). */
   readonly priority: number
-  /** Max Advertise Interval, 1–4095 (RFC 9568 §5.2.7 with EID 8301); version 2: whole seconds, 100–25500. */
+  /**
+   * Max Advertise Interval (RFC 9568 §5.2.7 with EID 8301). Version 3: 1 to 4095. Version 2: whole seconds, 100 to
+   * 25500.
+   */
   readonly interval: Centis
   readonly addresses: readonly Address[]
 }
 
-/** In the order of VR-RX-10; the first check that fails names the packet. */
+/**
+ * Reasons for which a packet is discarded, in the order of the checks (VR-RX-10). The first check that fails gives the
+ * reason.
+ */
 export const DISCARD_REASONS = [
   'not-vrrp',
   'fragment',
@@ -44,7 +50,7 @@ export const DISCARD_REASONS = [
 ] as const
 export type DiscardReason = (typeof DISCARD_REASONS)[number]
 
-/** Discards that only the state machine can decide (RFC 9568 §6.4): the packet was valid. */
+/** Reasons for which the state machine refuses a valid advertisement (RFC 9568 §6.4). */
 export const REFUSAL_REASONS = [
   'self-originated',
   'lower-priority',
@@ -56,11 +62,11 @@ export const REFUSAL_REASONS = [
 ] as const
 export type RefusalReason = (typeof REFUSAL_REASONS)[number]
 
-/** What is reported of an accepted packet. */
+/** Unusual properties of an advertisement that was accepted. */
 export type ReceiveWarning =
-  /** Version 3 only; version 2 discards it. */
+  /** The interval is not ours. Version 3 only, because version 2 discards the packet. */
   | 'interval-mismatch'
-  /** Version 2 only: no address at all, which RFC 3768 does not forbid (VR-V2-09). */
+  /** The advertisement has no address. Version 2 only: RFC 3768 does not forbid it (VR-V2-09). */
   | 'addr-count-zero'
   | 'address-list-mismatch'
   | 'advert-received-while-owner'

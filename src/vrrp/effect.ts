@@ -1,7 +1,8 @@
 /**
- * What a virtual router wants done, as orders. Their order in the list is the contract of this folder and is tested:
- * on becoming Active it is advertisement, addresses, announcement, notification (RFC 9568 §6.4.2; VR-TX-09: the former
- * Active must receive the advertisement before two hosts answer).
+ * The orders that a virtual router gives: send, install, announce, notify. The order of the list is the contract of
+ * this folder, and tests check it. On becoming Active it is advertisement, addresses, announcement, notification (RFC
+ * 9568 §6.4.2). The advertisement is first, because the former Active must receive it before two hosts answer
+ * (VR-TX-09).
  */
 import type { Address } from '../wire/address.ts'
 import type { Millis } from '../wire/units.ts'
@@ -16,7 +17,10 @@ export type AdvertisementReason =
   | 'priorityZeroHeard'
   | 'rivalHeard'
   | 'lost'
-  /** By a router that leaves: several have followed, and clients may have heard a loser last. */
+  /**
+   * Sent by a router in Leaving. Several routers have taken over, and the last announcement may be that of one that has
+   * lost.
+   */
   | 'contested'
   | 'priorityChanged'
   | 'parametersChanged'
@@ -29,11 +33,11 @@ export type AdvertisementReason =
 export type TransitionReason =
   | 'startup'
   | 'owner'
-  /** Active_Down_Timer ran out and nothing had been heard. */
+  /** Active_Down_Timer expired without any advertisement. */
   | 'activeSilent'
   /** The Active sent priority 0. */
   | 'activeReleased'
-  /** The Active is there, but with a lower priority than ours. */
+  /** The Active advertises, but with a lower priority than ours. */
   | 'lowerPriorityActive'
   /** The Active lowered its priority below ours (fastPreempt). */
   | 'activeDemoted'
@@ -45,45 +49,50 @@ export type TransitionReason =
   | 'noSuccessor'
   | 'faultCleared'
   | Absence
-  /** After an absence: nothing was heard, and no host answered for the addresses. */
+  /** After an absence: no advertisement arrived, and no host answered for the addresses. */
   | 'nobodyElse'
   /** After an absence: another router advertises. */
   | 'activeHeard'
   /** After an absence: another host has one of the addresses. */
   | 'addressClaimed'
-  /** After an absence: advertisements sent meanwhile may have been lost, in our queue or on a dead link. */
+  /** After an absence: advertisements may have been lost, in our queue or while the link was down. */
   | 'receptionLost'
   | 'linkWasDown'
   | Fault
 
-/** Why an Active that is below us is left alone for now. */
+/** Reason for which this Backup does not take over from an Active of lower priority. */
 export type MoveSuppression =
-  /** The holder has changed a moment ago. */
+  /** The holder changed less than `minHold` ago. */
   | 'minHold'
-  /** Our advantage is not greater than the margin. */
+  /** Our priority is higher than that of the Active by no more than the margin. */
   | 'margin'
-  /** The checks that give us the advantage did not confirm it in time. */
+  /** The health checks that raise our priority did not confirm it in time. */
   | 'checksUnanswered'
 
 export type Effect =
   | { readonly kind: 'sendAdvertisement'; readonly priority: number; readonly reason: AdvertisementReason }
   | { readonly kind: 'installAddresses' }
-  /** Ask the LAN for our addresses; an answer comes back as `addressAnswered`. */
+  /** Asks the LAN which host has our addresses. An answer arrives as the event `addressAnswered`. */
   | { readonly kind: 'probeAddresses' }
   | { readonly kind: 'removeAddresses'; readonly addresses: readonly Address[] }
-  /** `after`: not immediately, and not at all if the router is no longer Active by then. */
+  /**
+   * Announces the addresses. `after` delays it; the announcement is dropped if the router is no longer Active by then.
+   */
   | { readonly kind: 'announce'; readonly reason: 'takeover' | 'rival'; readonly after?: Millis }
   | {
       readonly kind: 'transition'
       readonly from: StateName
       readonly to: StateName
       readonly reason: TransitionReason
-      /** The router whose packet caused it, where one did. */
+      /** Source of the packet that caused the transition; `undefined` if no packet did. */
       readonly peer?: Address | undefined
     }
-  /** A valid packet that changed nothing (the "discard" of RFC 9568 §6.4). */
+  /** A valid packet is discarded by the state machine (RFC 9568 §6.4) and changes nothing. */
   | { readonly kind: 'refused'; readonly reason: RefusalReason; readonly source: Address }
-  /** Run the checks that give us the advantage once more: `checksAnswered`, of no use later than that. */
+  /**
+   * Runs the health checks that raise our priority once more. Their answer, the event `checksAnswered`, is needed
+   * within that time.
+   */
   | { readonly kind: 'askChecks'; readonly within: Millis }
-  /** Sent once for each move that does not happen, or not yet. */
+  /** Reports that this router does not take over, or not yet. Sent once for each such case. */
   | { readonly kind: 'moveSuppressed'; readonly reason: MoveSuppression; readonly source: Address; readonly at: Millis }

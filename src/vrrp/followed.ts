@@ -1,7 +1,7 @@
 /**
- * Which router a Backup takes for the Active. RFC 9568 §6.4.2 restarts a timer and needs no name for the sender; status, the
- * reason of a transition and the extensions do. Decided here: which router that is, and what is noted of a refused advertisement.
- * No timer depends on it.
+ * Decides which router a Backup regards as the Active, and what it notes of a refused advertisement. RFC 9568 §6.4.2
+ * only restarts a timer. The status, the reasons of transitions and the extensions need the sender. No timer depends on
+ * this file.
  */
 import { compareAddresses } from '../wire/address.ts'
 import { centisToMillis } from '../wire/units.ts'
@@ -16,15 +16,18 @@ const heardFrom = ({ source, advertisement, receivedAt }: Received): HeardActive
   heardAt: receivedAt,
 })
 
-/** Returns the Active after an accepted advertisement: its sender, or the one before when the sender has just lost to it. */
+/**
+ * Returns the Active after an accepted advertisement: normally its sender. If the sender has just lost to the current
+ * Active, returns the current Active.
+ */
 export function followed(state: Backup, event: Received): HeardActive {
   const { active } = state
   return active !== undefined && isStray(state, active, event) ? active : heardFrom(event)
 }
 
 /**
- * The last advertisement of a router that has lost must not make it the Active whose priority 0 and demotion count. After a
- * release the next sender is the successor, whatever its priority.
+ * Tells whether an advertisement is the last one of a router that has lost. Priority 0 and demotions of that router
+ * must not count. After a release, the next sender is the successor, whatever its priority.
  */
 function isStray(state: Backup, active: HeardActive, { source, advertisement, receivedAt }: Received): boolean {
   return (
@@ -36,12 +39,12 @@ function isStray(state: Backup, active: HeardActive, { source, advertisement, re
   )
 }
 
-/** Returns the state after line (470): the timer keeps running, and the lower Active is the reason when it runs out. */
+/** Returns the state after line (470). The timer keeps running; if it expires, the lower Active is the reason. */
 export function noteLower(state: Backup, event: Received): Backup {
   const { active } = state
   return {
     ...state,
-    // A release stays the reason: it is why the timer is short.
+    // A release shortened the timer, so it remains the reason.
     downReason: state.downReason === 'activeReleased' ? state.downReason : 'lowerPriorityActive',
     active: active?.source === event.source ? heardFrom(event) : active,
   }

@@ -1,19 +1,22 @@
 /**
  * The state machine of RFC 9568 §6.4, complete and alone: (state, event, parameters, now) → [next state, effects].
  *
- * Read it beside the RFC. §6.4.1, §6.4.2 and §6.4.3 stand here in the RFC's order. A number such as (420) names a line of
- * §6.4: RFC 5798 prints these numbers, RFC 9568 keeps the lines in the same order and prints none. docs/rfc9568.md has the
- * table of lines, errata included.
+ * Read it beside the RFC. §6.4.1, §6.4.2 and §6.4.3 stand here in the RFC's order. A number such as (420) names a line
+ * of §6.4. RFC 5798 prints these numbers. RFC 9568 keeps the lines in the same order and prints none. docs/rfc9568.md
+ * has the table of lines, errata included.
  *
  * Rule 1: every transition of the RFC is in this file, and nothing else decides one for `profile: rfc9568`.
- * Rule 2: nothing but the RFC is in this file. What holdfast does beyond it wraps `step`, in extensions/.
- * Rule 3: this file does not know what an interface, a socket or a clock is. The time is an argument. A timer is a
- * deadline in the state; a `deadlineReached` that comes early or twice changes nothing.
  *
- * The standing duties of a state are not here: they follow from the addresses being on the interface or not, so the effects
- * `installAddresses` and `removeAddresses` switch them. Of a Backup they are (305), (310), (315), (320), (325), (335) and
- * (340); of an Active (605), (610), (615), (620), (625), (630), (635), (645) and (650). Gratuitous ARP and unsolicited
- * Neighbor Advertisements are the effect `announce`; the join of (390) comes with the installed address.
+ * Rule 2: nothing but the RFC is in this file. What holdfast does beyond it wraps `step`, in extensions/.
+ *
+ * Rule 3: this file does not know interfaces, sockets or clocks. The time is an argument. A timer is a deadline in the
+ * state. A `deadlineReached` that comes early or twice changes nothing.
+ *
+ * This file has no code for what a Backup or an Active does all the time, such as answering ARP. It follows from the
+ * presence of the addresses on the interface, which `installAddresses` and `removeAddresses` change. For a Backup these
+ * lines are (305), (310), (315), (320), (325), (335) and (340). For an Active they are (605), (610), (615), (620),
+ * (625), (630), (635), (645) and (650). The effect `announce` is the gratuitous ARP and the unsolicited Neighbor
+ * Advertisement. The group join of (390) happens in the kernel with the installation of the address.
  */
 import { compareAddresses } from '../wire/address.ts'
 import { type Centis, centisToMillis, type Millis, plus } from '../wire/units.ts'
@@ -33,12 +36,15 @@ import {
 } from './state.ts'
 import { activeDownInterval, skewTime } from './timers.ts'
 
-/** The next state, and what to do on the way there, in this order. */
+/** The next state, and the effects of the step in their order. */
 export type Step = readonly [State, readonly Effect[]]
 
 type Received = Extract<Event, { kind: 'advertisementReceived' }>
 
-/** Steps one virtual router. States and events that the RFC does not have change nothing: an extension answers them. */
+/**
+ * Returns the next state of one virtual router and its effects. States and events that are not in the RFC change
+ * nothing here; extensions handle them.
+ */
 export function step(state: State, event: Event, parameters: Parameters, now: Millis): Step {
   switch (state.name) {
     case 'Initialize':
@@ -68,9 +74,9 @@ function stepInitialize(state: Initialize, event: Event, parameters: Parameters,
   }
 }
 
-/** (105)–(175): what a Startup event does. */
+/** Returns the step of a Startup event, lines (105) to (175). */
 export function start(parameters: Parameters, now: Millis, reason: 'startup' | 'faultCleared'): Step {
-  // (105) Priority 255: the router owns the addresses. (110)–(145)
+  // (105) Priority 255: the router owns the addresses, lines (110) to (145).
   if (isOwner(parameters)) return becomeActive(parameters, now, 'Initialize', 'owner')
   // (150)
   return enterBackup(parameters, now, {
@@ -88,7 +94,7 @@ export function start(parameters: Parameters, now: Millis, reason: 'startup' | '
 function stepBackup(state: Backup, event: Event, parameters: Parameters, now: Millis): Step {
   switch (event.kind) {
     case 'shutdown':
-      // (345): (350) the timer ends with the state, (355). Nothing is sent.
+      // (345): (350) the timer is part of the state and ends with it, (355). A Backup sends nothing.
       return stop('Backup', 'shutdown')
     case 'deadlineReached':
       // (365): (370)–(410)
@@ -106,18 +112,21 @@ function backupReceives(state: Backup, event: Received, parameters: Parameters, 
   if (source === parameters.primaryAddress) return [state, [selfOriginated(event)]]
   // (425)
   if (advertisement.priority === 0) {
-    // (430) Active_Down_Timer := Skew_Time as last computed: of the learned interval, not of this packet's.
+    // (430) Active_Down_Timer := Skew_Time. It is computed from the learned interval, not from that of this packet.
     const skew = skewTime(parameters.priority, state.activeAdverInterval, parameters.version)
     return [{ ...state, activeDownAt: plus(receivedAt, skew), downReason: 'activeReleased' }, []]
   }
-  // (440), (445) An owner preempts whatever Preempt_Mode is (§6.1).
+  // (440), (445) An owner preempts, whatever Preempt_Mode is (§6.1).
   const preempts = parameters.preempt || isOwner(parameters)
   if (!preempts || advertisement.priority >= parameters.priority) return [follow(state, event, parameters, now), []]
-  // (465): (470) discarded, the timer keeps running.
+  // (465): (470) The advertisement is discarded and the timer keeps running.
   return [noteLower(state, event), [{ kind: 'refused', reason: 'lower-priority', source }]]
 }
 
-/** (450)–(460): learns the interval and restarts Active_Down_Timer from when the packet arrived. */
+/**
+ * Accepts the advertisement, lines (450) to (460): learns the interval and restarts Active_Down_Timer at the time of
+ * reception.
+ */
 function follow(state: Backup, event: Received, parameters: Parameters, now: Millis): Backup {
   const { priority, version } = parameters
   // (450) Version 2 has no Active_Adver_Interval to learn (RFC 3768).
@@ -140,7 +149,7 @@ function follow(state: Backup, event: Received, parameters: Parameters, now: Mil
 function stepActive(state: Active, event: Event, parameters: Parameters, now: Millis): Step {
   switch (event.kind) {
     case 'shutdown':
-      // (655): (660) the timer ends with the state, (665), (670).
+      // (655): (660) the timer is part of the state and ends with it, (665), (670).
       return stop('Active', 'shutdown', [
         { kind: 'sendAdvertisement', priority: 0, reason: 'shutdown' },
         { kind: 'removeAddresses', addresses: parameters.addresses },
@@ -161,11 +170,14 @@ function stepActive(state: Active, event: Event, parameters: Parameters, now: Mi
   }
 }
 
-/** On the grid of the previous deadline (VR-TM-09: no drift). Ticks that were slept through are not made up for. */
+/**
+ * Returns the next time on the grid of the previous deadline, so that the period does not drift (VR-TM-09).
+ * Advertisements that a stall left out are not sent later.
+ */
 function nextAdvertisementAt(previous: Millis, parameters: Parameters, now: Millis): Millis {
   const interval = centisToMillis(parameters.advertisementInterval)
   const next = plus(previous, (Math.floor((now - previous) / interval) + 1) * interval)
-  // Moments of a clock are no dyadic fractions: rounding must not make two ticks of one.
+  // Clock values are not exact binary fractions. Rounding must not give the same tick twice.
   return next > now ? next : plus(next, interval)
 }
 
@@ -184,7 +196,7 @@ function activeReceives(state: Active, event: Received, parameters: Parameters, 
   // (730), (735) Addresses are compared as unsigned integers in network byte order.
   const isEqual = advertisement.priority === priority
   if (isHigher || (isEqual && compareAddresses(source, primaryAddress) > 0)) {
-    // (740)–(765): (740) the timer ends with the state.
+    // (740) to (765): (740) the timer is part of the state and ends with it.
     const [next, entered] = enterBackup(parameters, now, {
       from: 'Active',
       reason: isHigher ? 'higherPriorityHeard' : 'higherAddressHeard',
@@ -195,7 +207,7 @@ function activeReceives(state: Active, event: Received, parameters: Parameters, 
     })
     return [next, [{ kind: 'removeAddresses', addresses: parameters.addresses }, ...entered]]
   }
-  // (770): (775) discarded.
+  // (770): (775) The advertisement is discarded.
   const refused: Effect = { kind: 'refused', reason: isEqual ? 'lower-address' : 'lower-priority', source }
   // New in RFC 9568 after (775), and not in version 2: advertise immediately to assert the Active state.
   return [state, version === 3 ? [refused, advertise(parameters, 'rivalHeard')] : [refused]]
@@ -203,7 +215,10 @@ function activeReceives(state: Active, event: Received, parameters: Parameters, 
 
 // The transitions -----------------------------------------------------------------------------------------------------
 
-/** (110)–(145) and (370)–(410): the order of the effects is the RFC's, and a contract (effect.ts). */
+/**
+ * Returns the step to Active, lines (110) to (145) and (370) to (410). The order of the effects is the RFC's, and a
+ * contract (effect.ts).
+ */
 export function becomeActive(
   parameters: Parameters,
   now: Millis,
@@ -211,7 +226,7 @@ export function becomeActive(
   reason: TransitionReason,
   advertisement: AdvertisementReason = 'takeover',
 ): Step {
-  // (140), (405) Adver_Timer := Advertisement_Interval: our own, whatever was learned.
+  // (140), (405) Adver_Timer := our own Advertisement_Interval, not the learned one.
   const next = plainActive(now, plus(now, centisToMillis(parameters.advertisementInterval)))
   const effects: Effect[] = [
     // (110), (370)
@@ -228,14 +243,14 @@ export function becomeActive(
 export type BackupEntry = {
   readonly from: StateName
   readonly reason: TransitionReason
-  /** The router that we follow from now on; `undefined` at start, when none is known. */
+  /** Router that this Backup follows; `undefined` at start, when no Active is known. */
   readonly active: HeardActive | undefined
   readonly activeAdverInterval: Centis
-  /** The holder of the addresses has just changed (minHold of extensions/preemption/fast-preempt.ts). */
+  /** True if the holder of the addresses has just changed (minHold in extensions/preemption/fast-preempt.ts). */
   readonly holderChanged: boolean
 }
 
-/** (160)–(165) and (745)–(765). The caller removes the addresses first. */
+/** Returns the step to Backup, lines (160) to (165) and (745) to (765). The caller removes the addresses first. */
 export function enterBackup(parameters: Parameters, now: Millis, entry: BackupEntry): Step {
   const { active, activeAdverInterval, from, reason } = entry
   const wait = activeDownInterval(parameters.priority, activeAdverInterval, parameters.version)
@@ -252,18 +267,21 @@ export function enterBackup(parameters: Parameters, now: Millis, entry: BackupEn
   return [next, [{ kind: 'transition', from, to: 'Backup', reason, peer: active?.source }]]
 }
 
-/** (355), (670). `effects`: what a former Active does first. */
+/**
+ * Returns the step to Initialize, lines (355) and (670). `effects` are the effects of a former Active, which come
+ * first.
+ */
 export function stop(from: StateName, reason: TransitionReason, effects: readonly Effect[] = []): Step {
   const transition: Effect = { kind: 'transition', from, to: 'Initialize', reason }
   return [{ name: 'Initialize', faults: [], stopped: true }, [...effects, transition]]
 }
 
-/** Returns the advertisement of our own priority. */
+/** Returns the order to advertise our own priority. */
 export const advertise = ({ priority }: Parameters, reason: AdvertisementReason): Effect => ({
   kind: 'sendAdvertisement',
   priority,
   reason,
 })
 
-/** VR-RX-16: a packet from our own address is not ours to process. The RFC does not expect one to arrive. */
+/** Refuses a packet from our own address (VR-RX-16). The RFC does not expect one. */
 const selfOriginated = ({ source }: Received): Effect => ({ kind: 'refused', reason: 'self-originated', source })

@@ -1,9 +1,9 @@
 /**
- * The VRRP message, version 3 (RFC 9568 §5) and version 2 (RFC 3768 §5, IPv4 only): octets to fields and back. Reading
- * has two steps: `readMessage` returns the fields of the octets and only refuses what cannot be read at all; whether the
- * values are acceptable is decided in receive.ts, in its own order. This file refuses to know who sent the message and
- * which router it is for. The versions share the first four octets and the addresses; they differ in what the fifth and
- * sixth octet say, in eight octets of authentication at the end, and in what the checksum covers.
+ * Converts VRRP messages between octets and fields: version 3 (RFC 9568 §5) and version 2 (RFC 3768 §5, IPv4 only).
+ * `readMessage` returns the fields, and fails only if the octets cannot be read. receive.ts decides whether the values
+ * are acceptable. This file does not know the sender or the router that a message is for. The two versions share the
+ * first four octets and the addresses. They differ in the fifth and sixth octet, in the authentication at the end, and
+ * in what the checksum covers.
  */
 import { type Address, address, addressBytes, addressFromBytes, type Family, familyOf } from '../wire/address.ts'
 import { viewOf } from '../wire/bytes.ts'
@@ -15,42 +15,48 @@ import { advertisedBy, type ChecksumForm, type Parameters } from './parameters.t
 
 /** Protocol number in the IP header (RFC 9568 §5.1.1.4). */
 export const VRRP_PROTOCOL = 112
-/** TTL and hop limit that are sent and asked for (RFC 9568 §5.1.1.3, §5.1.2.3). */
+/** TTL and hop limit that are sent and required (RFC 9568 §5.1.1.3, §5.1.2.3). */
 export const VRRP_TTL = 255
-/** TOS / Traffic Class that is sent: CS6, as every neighbour does it; never checked (VR-TX-07). */
+/**
+ * TOS or Traffic Class of sent packets: CS6, as other implementations use it. Never checked in received packets
+ * (VR-TX-07).
+ */
 export const VRRP_TRAFFIC_CLASS = 0xc0
 
 const GROUPS: Record<Family, Address> = { ipv4: address('224.0.0.18'), ipv6: address('ff02::12') }
-/** The group assigned by IANA (RFC 9568 §5.1.1.2, §5.1.2.2). */
+/** Returns the multicast group that IANA assigned (RFC 9568 §5.1.1.2, §5.1.2.2). */
 export const vrrpGroup = (family: Family): Address => GROUPS[family]
 
 export type ChecksumAddresses = { readonly source: Address; readonly destination: Address }
 
-/** The fields as they stand in the message; nothing is judged yet. */
+/** The fields of a message, not yet checked. */
 export type Message = {
   readonly version: 2 | 3
   readonly vrid: number
   readonly priority: number
-  /** IPvX Addr Count, 0–255. */
+  /** IPvX Addr Count, 0 to 255. */
   readonly count: number
-  /** Version 3: 0–4095, the reserved bits before it are ignored (RFC 9568 §5.2.6). Version 2: 0–255 s as cs. */
+  /**
+   * Version 3: 0 to 4095, without the reserved bits before it (RFC 9568 §5.2.6). Version 2: 0 to 255 seconds, converted
+   * to centiseconds.
+   */
   readonly interval: Centis
   readonly checksum: number
   readonly addressBytes: Uint8Array
-  /** Version 2 only, and there always (VR-V2-01). */
+  /** Authentication Data; always present in version 2 (VR-V2-01), `undefined` in version 3. */
   readonly authentication: { readonly type: number; readonly data: Uint8Array } | undefined
 }
 
 export type MessageFault = 'truncated' | 'version' | 'type' | 'length'
 
-/** Auth Type (RFC 2338 §5.3.6); 2 was the IP Authentication Header, which no implementation sends. */
+/** Values of Auth Type (RFC 2338 §5.3.6). The value 2, IP Authentication Header, is sent by no implementation. */
 export const AUTH_NONE = 0
 export const AUTH_SIMPLE = 1
 
 const HEADER = 8
 const ADVERTISEMENT = 1
 const CHECKSUM_OFFSET = 6
-/** Adver Int of version 2 counts seconds (RFC 3768 §5.3.7). */
+/** Adver Int of version 2 is in seconds (RFC 3768 §5.3.7). */
 const CENTIS_PER_SECOND = 100
 const addressLength = (family: Family): 4 | 16 => (family === 'ipv4' ? 4 : 16)
 
@@ -58,17 +64,21 @@ function lengthOf(version: 2 | 3, family: Family, count: number): number {
   return HEADER + count * addressLength(family) + (version === 2 ? AUTHENTICATION_LENGTH : 0)
 }
 
-/** Octets of the VRRP message of a router; the datagram has 20 (IPv4) or 40 (IPv6) more (VR-PKT-10). */
+/**
+ * Returns the length of a router's VRRP message in octets. The IP header adds 20 (IPv4) or 40 (IPv6) octets
+ * (VR-PKT-10).
+ */
 export function messageLength(of: Pick<Parameters, 'addresses' | 'advertised' | 'family' | 'version'>): number {
   return lengthOf(of.version, of.family, advertisedBy(of).length)
 }
 
-/** Returns the version in the message, whether or not it can be read. */
+/** Returns the version field, also if the rest of the message cannot be read; `undefined` without any octet. */
 export const versionOf = (bytes: Uint8Array): number | undefined => (bytes[0] === undefined ? undefined : bytes[0] >> 4)
 
 /**
- * `version` is the one that the receiver runs: another one is a fault, also where this file could read it.
- * In the order of VR-RX-10, and so that a short message still names its wrong version or type. Never throws.
+ * Reads a message. `version` is that of the receiver; a message of the other version is a fault, although this file
+ * could read it. The checks have the order of VR-RX-10, so that a short message still reports its wrong version or
+ * type. Never throws.
  */
 export function readMessage(bytes: Uint8Array, family: Family, version: 2 | 3): Message | MessageFault {
   const first = bytes[0]
@@ -79,7 +89,7 @@ export function readMessage(bytes: Uint8Array, family: Family, version: 2 | 3): 
   if (bytes.length < HEADER) return 'truncated'
   const view = viewOf(bytes)
   const count = view.getUint8(3)
-  // Exactly: octets after the last address are as wrong as missing ones (VR-RX-07).
+  // The length must match exactly: octets after the last address are as wrong as missing ones (VR-RX-07).
   if (bytes.length !== lengthOf(version, family, count)) return 'length'
   const end = HEADER + count * addressLength(family)
   return {
@@ -94,7 +104,10 @@ export function readMessage(bytes: Uint8Array, family: Family, version: 2 | 3): 
   }
 }
 
-/** In the order of the message, which matters for the first one of IPv6 only (RFC 9568 §5.2.9). */
+/**
+ * Returns the addresses in the order of the message. Only the first IPv6 address has a special meaning (RFC 9568
+ * §5.2.9).
+ */
 export function addressesOf(message: Message, family: Family): readonly Address[] {
   const size = addressLength(family)
   return Array.from({ length: message.count }, (_, i) =>
@@ -103,8 +116,8 @@ export function addressesOf(message: Message, family: Family): readonly Address[
 }
 
 /**
- * The forms that verify. Both can: then nothing may be inferred about the sender (VR-CK-07). IPv6 has one form only
- * (RFC 9568 §5.2.8), so a sum over the bare message is no checksum there; version 2 has the other one only (VR-V2-02).
+ * Returns the checksum forms that match. If both match, nothing may be concluded about the sender (VR-CK-07). IPv6 has
+ * only the form with the pseudo-header (RFC 9568 §5.2.8). Version 2 has only the form without it (VR-V2-02).
  */
 export function checksumForms(
   bytes: Uint8Array,
@@ -121,15 +134,15 @@ export function checksumForms(
 }
 
 export type Envelope = ChecksumAddresses & {
-  /** Has no effect on IPv6 and on version 2, which have one form each. */
+  /** Checksum form for IPv4 in version 3. IPv6 and version 2 have one form each and ignore it. */
   readonly checksum: ChecksumForm
-  /** Version 2 only. */
+  /** Authentication of version 2; `undefined` means Auth Type 0. */
   readonly authentication?: Authentication | undefined
 }
 
 /**
- * The message for one destination: with the pseudo-header every unicast copy has a checksum of its own (VR-UC-06).
- * Throws RangeError for values that cannot be put on the wire: configuration should not have let them through.
+ * Returns the message for one destination. With the pseudo-header, every unicast copy has a checksum of its own
+ * (VR-UC-06). Throws RangeError for values that do not fit into a message; the configuration should have refused them.
  */
 export function encodeAdvertisement(advertisement: Advertisement, envelope: Envelope): Uint8Array {
   const { authentication, checksum, destination, source } = envelope
@@ -168,18 +181,18 @@ function refuseUnsendable(advertisement: Advertisement, family: Family, envelope
     Number.isInteger(value) && value >= least && value <= most
   const wrong =
     (version === 2 && family === 'ipv6' && 'version 2 over IPv6: it does not exist') ||
-    (!within(vrid, 1, 255) && `VRID ${vrid}: 1–255 wanted`) ||
-    (!within(priority, 0, 255) && `priority ${priority}: 0–255 wanted`) ||
-    (version === 3 && !within(interval, 1, 4095) && `interval ${interval} cs: 1–4095 wanted`) ||
-    // Rounding here would be the flood of an interval that became 0 (VR-V2-13).
+    (!within(vrid, 1, 255) && `VRID ${vrid}: an integer from 1 to 255 is required`) ||
+    (!within(priority, 0, 255) && `priority ${priority}: an integer from 0 to 255 is required`) ||
+    (version === 3 && !within(interval, 1, 4095) && `interval ${interval} cs: 1 to 4095 is required`) ||
+    // Rounding could turn a short interval into 0, which would flood the network (VR-V2-13).
     (version === 2 &&
       !within(interval / CENTIS_PER_SECOND, 1, 255) &&
-      `interval ${interval} cs: 1–255 whole seconds wanted`) ||
-    (!within(addresses.length, 1, 255) && `${addresses.length} addresses: 1–255 wanted`) ||
+      `interval ${interval} cs: 1 to 255 whole seconds are required`) ||
+    (!within(addresses.length, 1, 255) && `${addresses.length} addresses: 1 to 255 are required`) ||
     (authentication !== undefined && version === 3 && 'authentication: version 3 has none') ||
     (authentication !== undefined &&
       authentication.octets.length !== AUTHENTICATION_LENGTH &&
-      `${authentication.octets.length} octets of authentication: ${AUTHENTICATION_LENGTH} wanted`) ||
+      `${authentication.octets.length} octets of authentication: ${AUTHENTICATION_LENGTH} are required`) ||
     (destinationFamily !== family && `an ${destinationFamily} destination from an ${family} source`) ||
     (addresses.some((value) => familyOf(value) !== family) && `addresses of another family than ${family}`)
   if (wrong !== false) throw new RangeError(`Cannot encode an advertisement with ${wrong}`)

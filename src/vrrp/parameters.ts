@@ -1,7 +1,7 @@
 /**
- * What a virtual router is configured with: the parameters of RFC 9568 §6.1, what it accepts of others, and the options of each
- * extension. Values only. This file does not know where a parameter was configured (profile.ts has the defaults), and
- * `priority` is always the effective one: weights and clamping happened outside.
+ * The configuration of a virtual router as values: the parameters of RFC 9568 §6.1, what it accepts from other routers,
+ * and the options of each extension. This file does not know where a parameter was configured; profile.ts has the
+ * defaults. `priority` is always the effective priority, after weights and clamping.
  */
 import type { Address, Family } from '../wire/address.ts'
 import type { Centis, Millis } from '../wire/units.ts'
@@ -13,74 +13,85 @@ export type ChecksumForm = 'pseudo-header' | 'message-only'
 export type Peer = {
   readonly address: Address
   readonly priority?: number
-  /** The TTL / hop limit with which its unicast advertisements may arrive, both ends included (VR-UC-04). */
+  /** Range of TTL or hop limit of its unicast advertisements, both ends included (VR-UC-04). */
   readonly ttl?: { readonly least: number; readonly most: number }
 }
 export type Transport =
   | { readonly mode: 'multicast'; readonly group: Address }
-  /** `ttl`: of what we send; absent = 255 (VR-UC-03). */
+  /** `ttl` is that of the packets that we send; absent = 255 (VR-UC-03). */
   | { readonly mode: 'unicast'; readonly peers: readonly Peer[]; readonly ttl?: number }
 
-/** What is accepted of others where the RFC, its neighbours and safety disagree (receive.ts). */
+/** What is accepted from other routers where the RFC, other implementations and safety disagree (receive.ts). */
 export type Reception = {
   readonly checksumAccepted: 'either' | ChecksumForm
-  /** Unicast sources must be listed peers. */
+  /** True if a unicast advertisement must come from a listed peer. */
   readonly onlyListedPeers: boolean
-  /** TTL / hop limit 255 is required in unicast too. Multicast always requires it. */
+  /** True if unicast also requires TTL or hop limit 255. Multicast always requires it. */
   readonly ttlCheck: boolean
-  /** IPv6: the first address of an advertisement must be link-local (EID 8300). */
+  /** IPv6: true if the first address of an advertisement must be link-local (EID 8300). */
   readonly firstAddressLinkLocal: boolean
-  /** Discard an advertisement with another address list than ours, unless it is an owner's (RFC 3768 §7.1, VR-V2-08). */
+  /**
+   * True if an advertisement with another address list than ours is discarded, unless it comes from an owner (RFC 3768
+   * §7.1, VR-V2-08).
+   */
   readonly addressListCheck: boolean
   /**
-   * Version 3 as well: discard an advertisement with another interval than ours. Learning it (RFC 9568 §6.4.2) lets one
-   * forged packet make a Backup wait for two minutes, or for 30 ms.
+   * True if version 3, too, discards an advertisement with another interval than ours. If the interval is learned (RFC
+   * 9568 §6.4.2), one forged packet can make a Backup wait for two minutes, or for only 30 ms.
    */
   readonly intervalCheck: boolean
   /**
-   * In unicast accept IPv4 checksums of keepalived up to 1.3.6 too, whose pseudo-header names the group instead of us
-   * (VR-UC-07). Never sent.
+   * True if unicast also accepts the IPv4 checksum of keepalived up to 1.3.6. Its pseudo-header has the group in place
+   * of our address (VR-UC-07). This form is never sent.
    */
   readonly oldUnicastChecksum: boolean
 }
 
-/** What an Active does about another one (extensions/competing-active.ts). */
+/** Options for an Active that receives advertisements of a competing Active (extensions/competing-active.ts). */
 export type CompetingOptions = {
-  /** Advertise immediately when a lower advertisement is heard (new in RFC 9568 §6.4.3). */
+  /** True: advertise immediately after an advertisement of lower priority (new in RFC 9568 §6.4.3). */
   readonly answers: boolean
-  /** Least spacing of those advertisements for each router; 0 answers every one, as the RFC reads. */
+  /** Least time between two such advertisements to the same router. 0: answer every one, as the RFC says. */
   readonly spacing: Millis
-  /** Announce the addresses again. */
+  /** True: announce the addresses again. */
   readonly announces: boolean
 }
 
-/** The options of each file in extensions/; absent or false: it is off. None is on with `profile: rfc9568`. */
+/** The options of the extensions. An absent or false option is off. With `profile: rfc9568` all are off. */
 export type ExtensionOptions = {
-  /** Act on a demotion of the Active after Skew_Time instead of Active_Down_Interval. */
+  /** Take over after Skew_Time, not Active_Down_Interval, if the Active lowers its priority. */
   readonly fastPreempt?: boolean
-  /** An Active that loses sends one last advertisement. */
+  /** An Active that loses the election sends one last advertisement. */
   readonly lastAdvertisement?: boolean
-  /** An Active that loses goes on answering until the winner has announced itself, 20 ms at most (docs/adr/0045). */
+  /**
+   * An Active that loses the election keeps answering until the winner announces itself, 20 ms at most (docs/adr/0045).
+   */
   readonly gracePeriod?: boolean
   readonly competingActive?: CompetingOptions | undefined
   /**
-   * Ask before every periodic advertisement whether another host answers for our addresses: an Active that yields to the
-   * advertisement without one of its own (keepalived) is found in no other way (docs/adr/0007).
+   * Ask before every periodic advertisement whether another host answers for our addresses. keepalived gives way to our
+   * advertisement without sending one of its own. Only this question finds it (docs/adr/0007).
    */
   readonly silentActive?: boolean
-  /** Ask the whole LAN once a second which other host has any of our addresses (docs/adr/0018). */
+  /** Ask the LAN once a second which other host has any of our addresses (docs/adr/0018). */
   readonly duplicateDetection?: boolean
-  /** Backups of equal priority expire one after the other. */
+  /** Backups of equal priority take over at different times. */
   readonly stagger?: boolean
-  /** Keep answering after shutdown or yield until the successor is heard (state Leaving). */
+  /** Keep answering after shutdown or yield until the successor advertises (state Leaving). */
   readonly leaving?: boolean
-  /** A router that leaves watches all that follow it, without addresses, and has the winner of several announce again. */
+  /**
+   * A router in Leaving watches all routers that take over from it. If there are several, it makes the winner announce
+   * again.
+   */
   readonly succession?: boolean
-  /** Priority 0 counts only from the Active last accepted, or if none is known. */
+  /** Priority 0 counts only if it comes from the Active last accepted, or if no Active is known. */
   readonly releaseOfActive?: boolean
   /** An Active advertises a change of its effective priority immediately. */
   readonly advertiseChange?: boolean
-  /** Of two sync groups of equal priority the addresses of one member decide, not of each (sync-group/tie.ts). */
+  /**
+   * Between two sync groups of equal priority, the addresses of one member decide, not those of each member
+   * (sync-group/tie.ts).
+   */
   readonly groupTie?: boolean
 }
 
@@ -88,62 +99,72 @@ export type Parameters = {
   readonly vrid: number
   readonly family: Family
   readonly version: 2 | 3
-  /** Effective priority, 1–254, or 255 for the address owner. */
+  /** Effective priority, 1 to 254, or 255 for the address owner. */
   readonly priority: number
   /**
-   * What priority 255 means for the addresses; absent = node, as RFC 9568 §6.1 has it: they are there without us. installed:
-   * they come and go like those of any other router, as in keepalived. Without 255 it means nothing.
+   * Who installs the addresses of an owner. `node`, or absent: they belong to the node, as in RFC 9568 §6.1.
+   * `installed`: holdfast installs and removes them like those of any other router, as keepalived does. Has no effect
+   * without priority 255.
    */
   readonly ownAddresses?: OwnAddresses | undefined
   readonly advertisementInterval: Centis
-  /** All that an Active holds, those of the packet first. */
+  /** All addresses that an Active holds, those of the packet first. */
   readonly addresses: readonly Address[]
-  /** Those of the packet, of the family of the router; absent = all (VR-CFG-06). */
+  /** Addresses in the packet, of the router's address family; absent = all (VR-CFG-06). */
   readonly advertised?: readonly Address[] | undefined
   readonly preempt: boolean
-  /** Follow lower-priority advertisements this long before preempting (VR-PRE-02); 0 = off. */
+  /** Time to follow an Active of lower priority before preempting it (VR-PRE-02); 0 = off. */
   readonly preemptDelay: Millis
-  /** No fastPreempt within this time of the last change of the holder. */
+  /** Time after a change of holder in which fastPreempt is off. */
   readonly minHold: Millis
-  /** Preempt only an Active whose priority is lower than ours by more than this; absent = 0, as the RFC has it. */
+  /** Preempt only if our priority is higher by more than this; absent = 0, as in the RFC. */
   readonly margin?: number | undefined
-  /** What our priority would be if every health check that lifts it failed; absent = the same. */
+  /** Our priority if every health check that raises it had failed; absent = no check raises it. */
   readonly assured?: number | undefined
-  /** Source of our advertisements and our side of the tie-break. */
+  /** Source address of our advertisements, also compared if priorities are equal. */
   readonly primaryAddress: Address
   readonly transport: Transport
-  /** Other routers that may take over, for the stagger: unicast peers, or the hint beside multicast. */
+  /** Other routers that may take over, for the stagger: the unicast peers, or those listed beside multicast. */
   readonly peers: readonly Peer[]
-  /** Version 2 only; absent = Auth Type 0 (VR-V2-04). */
+  /** Password of version 2; absent = Auth Type 0 (VR-V2-04). */
   readonly authentication?: Authentication | undefined
-  /** IPv4 VRRPv3 checksum that we send; IPv6 always has the pseudo-header (RFC 9568 §5.2.8). */
+  /** Checksum form that we send for IPv4 in version 3. IPv6 always has the pseudo-header (RFC 9568 §5.2.8). */
   readonly checksum: ChecksumForm
   readonly reception: Reception
   readonly extensions: ExtensionOptions
   /**
-   * 0 < phase <= 1, absent = 1: the share of Advertisement_Interval until the first periodic advertisement of an Active,
-   * so that many routers of one node do not all send in the same millisecond.
+   * Share of Advertisement_Interval until the first periodic advertisement of an Active: 0 < phase <= 1, absent = 1. It
+   * keeps many routers of one node from sending in the same millisecond.
    */
   readonly phase?: number | undefined
 }
 
+/** Returns the addresses of the router's advertisements. */
 export const advertisedBy = ({ addresses, advertised }: Pick<Parameters, 'addresses' | 'advertised'>) =>
   advertised ?? addresses
 
-/** Whether the router is Active from its start, never outranked and never aside (RFC 9568 §6.4). It may still install its addresses. */
+/**
+ * Tells whether the router has priority 255: it is Active from its start and cannot yield (RFC 9568 §6.4). It may still
+ * install its addresses.
+ */
 export const isOwner = (parameters: Parameters): boolean => parameters.priority === 255
 
-/** Whether the addresses are the node's own (RFC 9568 §1.7): holdfast does not install, renew or remove them. */
+/**
+ * Tells whether the addresses are the node's own (RFC 9568 §1.7). holdfast then does not install, renew or remove them.
+ */
 export const ownsAddresses = (parameters: Parameters): boolean =>
   isOwner(parameters) && parameters.ownAddresses !== 'installed'
 
-/** Whether the priority `own` of ours is enough to preempt an Active of priority `active`. */
+/** Tells whether our priority `own` is high enough to preempt an Active of priority `active`. */
 export const outranks = (own: number, active: number, { margin = 0 }: Pick<Parameters, 'margin'>): boolean =>
   own === 255 ? active < own : own > active + margin
 
 const unpreempting = new WeakMap<Parameters, Parameters>()
 
-/** Returns the same parameters with Preempt_Mode False; the same object each time, because advertisements come often. */
+/**
+ * Returns the parameters with Preempt_Mode False. The same input gives the same object, because this runs for each
+ * advertisement.
+ */
 export function withoutPreemption(parameters: Parameters): Parameters {
   const known = unpreempting.get(parameters)
   if (known !== undefined) return known

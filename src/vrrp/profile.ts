@@ -1,28 +1,28 @@
 /**
- * The profiles: defaults for everything on which the RFC, its neighbours and safety disagree (docs/profiles.md). Here they are flat,
- * one configuration key each; `optionsOf` sorts them to the parts of the protocol that read them. Refuses to know what an
- * option does.
+ * Defines the profiles: the defaults of all settings on which the RFC, other implementations and safety disagree
+ * (docs/profiles.md). The settings are flat here, one for each configuration key. `optionsOf` sorts them into the parts
+ * of the parameters that read them. This file does not know what an option does.
  */
 import { type Millis, millis } from '../wire/units.ts'
 import type { ChecksumForm, CompetingOptions, ExtensionOptions, Parameters, Reception } from './parameters.ts'
 
 export type ProfileName = 'holdfast' | 'keepalived' | 'rfc9568'
 
-/** The names are those of the configuration file. */
+/** The settings of a profile, with the names of the configuration keys. */
 export type Knobs = Reception & {
   readonly checksum: ChecksumForm
   readonly fastPreempt: boolean
   readonly lastAdvertisement: boolean
-  /** The grace period. */
+  /** Grace period (extensions/grace-period.ts). */
   readonly keepUntilClaimed: boolean
   readonly announceOnRival: boolean
-  /** Of a silent Active. */
+  /** Questions that find an Active that does not advertise (extensions/silent-active.ts). */
   readonly probeRivals: boolean
-  /** Duplicate detection. */
+  /** Duplicate address detection. */
   readonly radar: boolean
   readonly stagger: boolean
   readonly leaving: boolean
-  /** Succession. */
+  /** A router in Leaving reminds the winner of several successors (extensions/succession.ts). */
   readonly remindSuccessor: boolean
   readonly assertOnLower: boolean
   readonly assertSpacing: Millis
@@ -57,11 +57,12 @@ const SAFE: Knobs = {
 }
 
 /**
- * The defaults of each profile. `assertOnLower` of rfc9568 holds for version 3; RFC 3768 (version 2) is silent.
- * `addressListCheck` is the other way round: RFC 9568 §7.1 only logs another list.
+ * Returns the defaults of a profile. In rfc9568, `assertOnLower` is on only in version 3, because RFC 3768 (version 2)
+ * does not require it. `addressListCheck` is on only in version 2, because RFC 9568 §7.1 only logs another list.
  */
 export function profileKnobs(profile: ProfileName, version: 2 | 3): Knobs {
-  // Equal keepalived nodes take over together (docs/adr/0045); holdfast nodes do not, or tell each other.
+  // keepalived nodes of equal priority take over at the same time (docs/adr/0045). holdfast nodes avoid that, or settle
+  // it among themselves.
   if (profile === 'keepalived') return { ...SAFE, remindSuccessor: true }
   if (profile !== 'rfc9568') return SAFE
   return {
@@ -90,7 +91,7 @@ export function profileKnobs(profile: ProfileName, version: 2 | 3): Knobs {
   }
 }
 
-/** Returns the part of the parameters that the keys make. An extension that is off has no option at all. */
+/** Converts settings to parameters. An extension that is off gets no option. */
 export function optionsOf(knobs: Knobs, version: 2 | 3): Pick<Parameters, 'checksum' | 'reception' | 'extensions'> {
   const { checksum, checksumAccepted, onlyListedPeers, ttlCheck, firstAddressLinkLocal } = knobs
   const { addressListCheck, intervalCheck, oldUnicastChecksum } = knobs
@@ -121,7 +122,10 @@ export function optionsOf(knobs: Knobs, version: 2 | 3): Pick<Parameters, 'check
   }
 }
 
-/** `undefined`: as the RFC has it, which answers each in version 3, and none in version 2 (RFC 3768). */
+/**
+ * Returns the options for a competing Active. `undefined` means the behaviour of the RFC: version 3 answers each
+ * advertisement, version 2 answers none (RFC 3768).
+ */
 function competingOptions(knobs: Knobs, version: 2 | 3): CompetingOptions | undefined {
   const { announceOnRival: announces, assertOnLower: answers, assertSpacing: spacing } = knobs
   return !announces && spacing === 0 && answers === (version === 3) ? undefined : { answers, spacing, announces }

@@ -1,8 +1,7 @@
 /**
- * Which packets a virtual router listens to (RFC 9568 §7.1 with EID 8298–8301, RFC 3768 §7.1), as one ladder: the
- * first rung that fails names the packet, because operators and counters see that name (VR-RX-10). A discarded packet
- * has no other consequence (VR-RX-20). This file knows no state, no timer and no socket; it never throws, whatever the
- * octets.
+ * Decides which packets a virtual router accepts (RFC 9568 §7.1 with EID 8298–8301, RFC 3768 §7.1). The checks run in a
+ * fixed order. The first one that fails is the reason that counters and logs show (VR-RX-10). A discarded packet has no
+ * other effect (VR-RX-20). This file does not know states, timers or sockets. It never throws, whatever the octets are.
  */
 import { type Address, type Family, familyOf, isLinkLocal, isMulticast } from '../wire/address.ts'
 import { type Ipv4Fault, readIpv4 } from '../wire/ipv4.ts'
@@ -23,18 +22,18 @@ import {
 } from './packet.ts'
 import { advertisedBy, type ChecksumForm, isOwner, type Parameters, type Peer } from './parameters.ts'
 
-/** What a raw socket of protocol 112 hands over. */
+/** A packet as a raw socket of protocol 112 delivers it. */
 export type IncomingPacket = {
   readonly family: Family
-  /** IPv6 only; an IPv4 packet carries its own header and that is believed. */
+  /** Source of an IPv6 packet. For IPv4 the source in the packet's own header is used instead. */
   readonly source: Address
   readonly destination: Address | undefined
   readonly ttl: number | undefined
-  /** IPv4: the whole IP packet; IPv6: the VRRP message. */
+  /** The whole IP packet for IPv4, the VRRP message for IPv6. */
   readonly bytes: Uint8Array
 }
 
-/** A form that we send, or the old one of `oldUnicastChecksum`. */
+/** Checksum form of a received packet: one that we send, or the old one of `oldUnicastChecksum`. */
 export type HeardForm = ChecksumForm | 'pseudo-header-multicast'
 export type Accepted = {
   readonly kind: 'accepted'
@@ -46,14 +45,14 @@ export type Accepted = {
 export type Discarded = {
   readonly kind: 'discarded'
   readonly reason: DiscardReason
-  /** As it stands in the packet, which nothing vouches for; undefined where the packet did not get that far. */
+  /** VRID field, which may be wrong; `undefined` if the packet was too short or damaged. */
   readonly vrid: number | undefined
-  /** The same for the version. */
+  /** Version field, with the same restrictions. */
   readonly version: number | undefined
 }
 export type Received = Accepted | Discarded
 
-/** The VRRP message with the facts of its IP header. */
+/** The VRRP message and the facts of its IP header. */
 type Enclosed = {
   readonly source: Address
   readonly destination: Address
@@ -62,8 +61,9 @@ type Enclosed = {
 }
 
 /**
- * `find`: the virtual router of this interface and family with that VRID. `own`: an address that we send from on this
- * interface; not our VIPs, because a returning address owner (255) sends from one of them.
+ * Checks a packet and returns its advertisement, or the reason to discard it. `find` returns the virtual router with
+ * that VRID on this interface and family. `own` tells whether we send from an address on this interface. The VIPs do
+ * not count for `own`, because another owner (255) sends from one of them.
  */
 export function receive(
   packet: IncomingPacket,
@@ -72,43 +72,43 @@ export function receive(
 ): Received {
   const { family } = packet
 
-  // 1. The IP packet is whole and ours to read (VR-RX-01, VR-RX-06). For IPv6 the kernel has done it.
+  // 1. The IP packet is complete and of our protocol (VR-RX-01, VR-RX-06). For IPv6 the kernel has checked this.
   const enclosed = family === 'ipv4' ? openIpv4(packet) : openIpv6(packet)
   if (typeof enclosed === 'string') return { kind: 'discarded', reason: enclosed, vrid: undefined, version: undefined }
   const { destination, message: bytes, source, ttl } = enclosed
 
-  // The VRID is checked late (rung 9), but the rungs before it have options of the router that it names. A wrong one
-  // only chooses by which router's rules the packet is discarded.
+  // The VRID is checked late (step 9), but earlier steps need options of the router that it names. A wrong VRID only
+  // selects the options by which the packet is discarded.
   const vrid = bytes[1]
   const version = versionOf(bytes)
   const discard = (reason: DiscardReason): Discarded => ({ kind: 'discarded', reason, vrid, version })
   const parameters = vrid === undefined || vrid === 0 ? undefined : find(vrid)
 
-  // 2. Not our own (VR-RX-16).
+  // 2. The packet is not our own (VR-RX-16).
   if (own(source)) return discard('self-originated')
-  // 3. To our group, or to one host (VR-RX-17).
+  // 3. The destination is our group, or one host (VR-RX-17).
   const toGroup = isMulticast(destination)
   if (toGroup && destination !== expectedGroup(parameters, family)) return discard('destination')
-  // 4. From this link (RFC 9568 §7.1, VR-RX-02, VR-UC-03).
+  // 4. The sender is on this link (RFC 9568 §7.1, VR-RX-02, VR-UC-03).
   if (ttl !== VRRP_TTL && mustBeFromLink(parameters, toGroup) && !cannotBeRouted(ttl, source)) return discard('ttl')
-  // 5.–7. Version, type and length (VR-RX-03 to VR-RX-07). If we do not run the VRID, any version that exists is right:
-  // another group's version is not our business.
+  // 5.–7. Version, type and length (VR-RX-03 to VR-RX-07). If we do not run the VRID, both versions are right, because
+  // the packet belongs to another group.
   const message = readMessage(bytes, family, parameters?.version ?? (version === 2 ? 2 : 3))
   if (typeof message === 'string') return discard(message)
   // 8. Checksum (VR-CK-01 to VR-CK-08).
   const forms = heardForms(bytes, { source, destination }, message.version, parameters)
   if (!acceptable(forms, parameters, message.version, family)) return discard('checksum')
-  // 9. A virtual router that we run (VR-RX-09). No router has VRID 0 (VR-PKT-04).
+  // 9. We run a virtual router with this VRID (VR-RX-09). VRID 0 does not exist (VR-PKT-04).
   if (parameters === undefined) return discard('vrid-unknown')
-  // 10. At least one address (EID 8299); RFC 3768 does not ask for one (VR-V2-09).
+  // 10. There is at least one address (EID 8299). RFC 3768 does not require one (VR-V2-09).
   if (message.version === 3 && message.count === 0) return discard('addr-count-zero')
-  // 11. IPv6: link-local first (EID 8300).
+  // 11. The first IPv6 address is link-local (EID 8300).
   const addresses = addressesOf(message, family)
   const first = addresses[0]
   if (family === 'ipv6' && parameters.reception.firstAddressLinkLocal && (first === undefined || !isLinkLocal(first))) {
     return discard('first-addr-not-link-local')
   }
-  // 12. An interval that one can wait for (EID 8301), also in a release (VR-RX-15). Version 2: rung 18.
+  // 12. The interval is not 0 (EID 8301), also in a release (VR-RX-15). Version 2: step 18.
   if (message.version === 3 && message.interval === 0) return discard('adver-int-zero')
   const reason = configuredRefusal(parameters, { source, ttl, toGroup }, message, addresses)
   if (reason !== undefined) return discard(reason)
@@ -116,9 +116,10 @@ export function receive(
   const { interval, priority } = message
   const advertisement: Advertisement = { version: message.version, vrid: message.vrid, priority, interval, addresses }
   const warnings = [...advertisementWarnings(advertisement, parameters)]
-  // EID 8298: logged for each advertisement that an owner receives, also where the content has a name of its own.
+  // EID 8298: an owner logs each advertisement that it receives, also if the content has a warning of its own.
   if (warnings.includes('multiple-owners')) warnings.push('advert-received-while-owner')
-  // Both verify: nothing is known about the peer (VR-CK-07). Otherwise it may refuse ours (VR-CK-10).
+  // If both forms match, the peer's form is unknown (VR-CK-07). If ours does not match, the peer may refuse our packets
+  // (VR-CK-10).
   if (hasForms(message.version, family) && !forms.includes(parameters.checksum)) warnings.push('checksum-form-differs')
   warnings.push(...sourceWarnings(parameters, source))
   return { kind: 'accepted', source, advertisement, checksumForms: forms, warnings }
@@ -126,7 +127,7 @@ export function receive(
 
 type Sent = { readonly source: Address; readonly ttl: number | undefined; readonly toGroup: boolean }
 
-/** Rungs 13 to 19: how this router is configured to be reached, by which routers, and with which content. */
+/** Returns why the configuration refuses the packet, steps 13 to 19; `undefined` if it does not. */
 function configuredRefusal(
   parameters: Parameters,
   { source, ttl, toGroup }: Sent,
@@ -134,21 +135,21 @@ function configuredRefusal(
   addresses: readonly Address[],
 ): DiscardReason | undefined {
   const { reception, transport } = parameters
-  // 13. Sent to the group or to this host, as configured (VR-UC-05).
+  // 13. The destination is the group or this host, as configured (VR-UC-05).
   if (transport.mode === 'unicast' && toGroup) return 'multicast-unexpected'
   if (transport.mode === 'multicast' && !toGroup) return 'unicast-unexpected'
-  // 14. From a peer (VR-UC-02).
+  // 14. The sender is a listed peer (VR-UC-02).
   if (!isListed(parameters, source) && reception.onlyListedPeers) return 'unknown-peer'
-  // 15. From as far away as this peer is (VR-UC-04).
+  // 15. The TTL is in the range of this peer (VR-UC-04).
   const range = peerAt(parameters, source)?.ttl
   if (range !== undefined && !(ttl !== undefined && ttl >= range.least && ttl <= range.most)) return 'ttl-range'
-  // 16.–18. Version 2 (RFC 3768 §7.1): authentication as configured, and our interval, because nothing is learned; in
-  // version 3 where nothing is to be learned.
+  // 16.–18. Version 2 (RFC 3768 §7.1): authentication and interval are as configured here. Version 3 checks the
+  // interval only with `intervalCheck`, because it normally learns it.
   const fault = authenticationFault(message, parameters)
   if (fault !== undefined) return fault
   if ((message.version === 2 || reception.intervalCheck) && message.interval !== parameters.advertisementInterval)
     return 'interval-mismatch'
-  // 19. Our addresses, where that is required (VR-V2-08), except from an owner.
+  // 19. The address list is ours, where that is required (VR-V2-08). An owner may have another one.
   const isChecked = reception.addressListCheck && message.priority !== 255
   return isChecked && !sameSet(addresses, advertisedBy(parameters)) ? 'address-list-mismatch' : undefined
 }
@@ -163,21 +164,21 @@ function sourceWarnings(parameters: Parameters, source: Address): readonly Recei
   const warnings: ReceiveWarning[] = []
   const listed = isListed(parameters, source)
   if (!listed) warnings.push('unlisted-peer')
-  // VR-RX-19. A peer that is listed by a global address is expected to advertise from it.
+  // VR-RX-19: an IPv6 source should be link-local. A peer listed with a global address advertises from that one.
   const expected = parameters.transport.mode === 'unicast' && listed
   if (parameters.family === 'ipv6' && !isLinkLocal(source) && !expected) warnings.push('source-not-link-local')
   return warnings
 }
 
-/** Returns what is reported of a valid advertisement's content; none of it stops the advertisement. */
+/** Returns the warnings about the content of a valid advertisement. They do not stop it. */
 export function advertisementWarnings(advertisement: Advertisement, parameters: Parameters): readonly ReceiveWarning[] {
   const warnings: ReceiveWarning[] = []
-  // RFC 9568 §7.1: log it, and learn it all the same (VR-RX-12).
+  // RFC 9568 §7.1: another interval is logged, and learned nevertheless (VR-RX-12).
   if (advertisement.interval !== parameters.advertisementInterval) warnings.push('interval-mismatch')
-  // An empty list (version 2, VR-V2-09) differs from each list, so it has a name of its own.
+  // An empty list (version 2, VR-V2-09) differs from every list, so it has a warning of its own.
   if (advertisement.addresses.length === 0) warnings.push('addr-count-zero')
   else if (!sameSet(advertisement.addresses, advertisedBy(parameters))) warnings.push('address-list-mismatch')
-  // EID 8298: an owner logs and goes on; two owners are settled by address (VR-RX-11).
+  // EID 8298: an owner logs the advertisement and stays Active. Between two owners the address decides (VR-RX-11).
   if (isOwner(parameters)) {
     warnings.push(advertisement.priority === 255 ? 'multiple-owners' : 'advert-received-while-owner')
   }
@@ -197,7 +198,9 @@ function openIpv4(packet: IncomingPacket): Enclosed | DiscardReason {
   return { source: read.source, destination: read.destination, ttl: read.ttl, message: read.payload }
 }
 
-/** Without the destination neither the pseudo-header nor the way it came can be checked. */
+/**
+ * Reads an IPv6 packet. Without its destination, neither the pseudo-header nor the route of the packet can be checked.
+ */
 function openIpv6({ bytes, destination, source, ttl }: IncomingPacket): Enclosed | DiscardReason {
   return destination === undefined ? 'destination' : { source, destination, ttl, message: bytes }
 }
@@ -205,17 +208,23 @@ function openIpv6({ bytes, destination, source, ttl }: IncomingPacket): Enclosed
 const expectedGroup = (parameters: Parameters | undefined, family: Family): Address =>
   parameters?.transport.mode === 'multicast' ? parameters.transport.group : vrrpGroup(family)
 
-/** The distance is unknown, but no router forwards a packet with a link-local source (RFC 4291 §2.5.6). */
+/**
+ * Tells whether a packet without a known TTL is still certain to be from this link. No router forwards a packet with a
+ * link-local source (RFC 4291 §2.5.6).
+ */
 const cannotBeRouted = (ttl: number | undefined, source: Address): boolean => ttl === undefined && isLinkLocal(source)
 
-/** Whatever comes to a group was not routed; a unicast router may have peers behind routers (`ttlCheck`). */
+/**
+ * Tells whether the sender must be on this link. Multicast is never routed. Unicast peers may be behind routers
+ * (`ttlCheck`).
+ */
 function mustBeFromLink(parameters: Parameters | undefined, toGroup: boolean): boolean {
   return (
     toGroup || parameters === undefined || parameters.transport.mode === 'multicast' || parameters.reception.ttlCheck
   )
 }
 
-/** Only IPv4 in version 3 has two checksums to choose from. */
+/** Tells whether there are two checksum forms to choose from: only in version 3 over IPv4. */
 const hasForms = (version: 2 | 3, family: Family): boolean => version === 3 && family === 'ipv4'
 
 function heardForms(
@@ -241,7 +250,7 @@ function acceptable(
   return wanted === 'either' || !hasForms(version, family) ? forms.length > 0 : forms.includes(wanted)
 }
 
-/** VR-V2-04 to VR-V2-06. With Auth Type 0 the eight octets may be anything. */
+/** Checks the authentication (VR-V2-04 to VR-V2-06). With Auth Type 0 the eight octets may have any value. */
 function authenticationFault(
   { authentication: sent }: Message,
   { authentication: wanted }: Parameters,
@@ -252,7 +261,7 @@ function authenticationFault(
   return 'auth-data'
 }
 
-/** The order of addresses means nothing (VR-RX-13), and neither does saying one twice. */
+/** Compares two address lists. Order (VR-RX-13) and repetitions do not matter. */
 function sameSet(left: readonly Address[], right: readonly Address[]): boolean {
   const a = new Set(left)
   const b = new Set(right)

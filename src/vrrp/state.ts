@@ -1,31 +1,33 @@
 /**
- * The states of RFC 9568 §6.3, and those of extensions, as values that carry their own deadlines: a timer that does not
- * belong to a state cannot exist, and there is none to forget to cancel. All times are monotonic. The first fields of a
- * state are the RFC's and what fsm.ts notes beside them; those after `Extensions:` belong to one file of extensions/ each.
+ * The states of RFC 9568 §6.3 and of the extensions, as values with their own deadlines. A timer without a state cannot
+ * exist, so no timer has to be cancelled. All times are monotonic. The first fields of a state are those of the RFC and
+ * of fsm.ts. Each field after `Extensions:` belongs to one file of extensions/.
  */
 import type { Address } from '../wire/address.ts'
 import { type Centis, type Millis, millis } from '../wire/units.ts'
 import type { TransitionReason } from './effect.ts'
 import type { Fault } from './event.ts'
 
-/** The router that a Backup follows, as last heard. */
+/** The Active that a Backup follows, from its last advertisement. */
 export type HeardActive = {
   readonly source: Address
-  /** As last advertised, also when that advertisement was refused for being lower than ours. */
+  /**
+   * Priority of its last advertisement, even if that advertisement was refused because its priority is lower than ours.
+   */
   readonly priority: number
   readonly heardAt: Millis
 }
 
 export type Initialize = {
   readonly name: 'Initialize'
-  /** Invariant: if there is no fault, `stopped` is true; otherwise the router has started (extensions/faults.ts). */
+  /** Invariant: without a fault, `stopped` is true. Otherwise the router would have started (extensions/faults.ts). */
   readonly faults: readonly Fault[]
-  /** Before startup and after shutdown. */
+  /** True before startup and after shutdown. */
   readonly stopped: boolean
 }
 
-/** An address that is still answered, and until when. */
-export type Kept = { readonly address: Address; readonly offAt: Millis }
+/** An address that a router still answers for, and the time of its removal. */
+export type StillAnswered = { readonly address: Address; readonly offAt: Millis }
 
 export type Backup = {
   readonly name: 'Backup'
@@ -37,28 +39,42 @@ export type Backup = {
   /** Reason of the transition when Active_Down_Timer runs out. */
   readonly downReason: TransitionReason
   readonly active: HeardActive | undefined
-  /** The last time that the followed router became another one, or that this router stopped being it. */
+  /**
+   * Time of the last change of the Active that this router follows, or at which this router stopped being Active;
+   * `undefined` if neither has happened.
+   */
   readonly holderChangedAt: Millis | undefined
 
   // Extensions:
 
-  /** preemption/fast-preempt.ts, while it is pending: when line (470) alone would have let the timer run out. */
+  /**
+   * preemption/fast-preempt.ts: time at which the timer of line (470) would have expired; `undefined` while no fast
+   * preemption is pending.
+   */
   readonly regularDownAt: Millis | undefined
-  /** preemption/fast-preempt.ts: the checks have not answered yet. Without an answer the preemption is withdrawn. */
+  /**
+   * preemption/fast-preempt.ts: true while the health checks have not answered. Without an answer the preemption is
+   * withdrawn.
+   */
   readonly asksChecks?: boolean | undefined
-  /** preemption/preempt-delay.ts: it runs until then. */
+  /** preemption/preempt-delay.ts: end of the delay; `undefined` while none runs. */
   readonly preemptAt: Millis | undefined
-  /** preemption/margin.ts: the Active would be preempted if our advantage were greater. */
-  readonly spared?: boolean | undefined
-  /** lost-packets.ts: the deadline was already moved once. */
+  /** preemption/margin.ts: true if this router does not preempt because its advantage is within the margin. */
+  readonly withinMargin?: boolean | undefined
+  /** lost-packets.ts: true if the deadline was already moved once. */
   readonly extended: boolean
-  /** grace-period.ts: was Active a moment ago, and answers until the winner has announced itself; never empty. */
-  readonly kept?: readonly Kept[]
-  /** sync-group/: its time has come, but another member of its group is not ready; it waits since then. */
+  /**
+   * grace-period.ts: addresses that a former Active answers for until the winner announces itself; absent or not empty.
+   */
+  readonly stillAnswered?: readonly StillAnswered[]
+  /** sync-group/: time since which this member is ready to be Active but waits for another member of its group. */
   readonly heldSince?: Millis | undefined
 }
 
-/** A release is a question of its own: a router that was answered as a competing Active and then leaves is answered once more. */
+/**
+ * An answer to another router. A router that got an answer as a competing Active and then releases gets one more
+ * answer, to its release.
+ */
 export type Answered = {
   readonly to: 'competing' | 'release'
   readonly source: Address
@@ -73,48 +89,59 @@ export type Active = {
 
   // Extensions:
 
-  /** priority-change.ts: when the last extra advertisement for a change went out. */
+  /** priority-change.ts: time of the last extra advertisement for a changed priority. */
   readonly changeSentAt: Millis | undefined
-  /** competing-active.ts: the routers that were answered out of turn, and when; forgotten after the spacing. */
+  /**
+   * competing-active.ts: routers that got an extra advertisement as an answer, and its time. Entries older than the
+   * spacing are removed.
+   */
   readonly asserted: readonly Answered[]
-  /** competing-active.ts: the last announcement over a competing Active. */
+  /** competing-active.ts: time of the last announcement because of a competing Active. */
   readonly announcedOverAt: Millis | undefined
-  /** competing-active.ts: when the time that such announcements cost is over; absent until the first. */
+  /**
+   * competing-active.ts: time until which the rate limit of these announcements is used up; absent before the first
+   * one.
+   */
   readonly announcementsPaidAt?: Millis | undefined
-  /** silent-active.ts: the last answer to our question without an announcement, because it had been there all the time. */
+  /**
+   * silent-active.ts: time of the last answer to our question that caused no announcement, because that host has
+   * answered all the time.
+   */
   readonly silentAnswerAt?: Millis | undefined
-  /** sync-group/tie.ts: when a tie was first left to another member of the group. */
+  /** sync-group/tie.ts: time at which a tie was first left to another member of the group. */
   readonly tiedAt?: Millis | undefined
 }
 
-/** succession.ts: several routers that follow one that leaves. */
+/** succession.ts: several routers have taken over from one in Leaving. */
 export type Succession = {
-  /** Until then others may advertise as well. */
+  /** Time until which further routers may advertise. */
   readonly until: Millis
-  /** When the winner is reminded, and reminded once more. */
+  /** Times at which the winner is reminded to announce again. */
   readonly remindAt: readonly Millis[]
 }
 
-/** leaving.ts: an Active that stops on purpose, and answers until its successor does. */
+/** leaving.ts: an Active that stops on purpose and keeps answering until its successor does. */
 export type Leaving = {
   readonly name: 'Leaving'
   readonly reason: 'shutdown' | 'yield'
   readonly until: Millis
-  /** When the second priority 0 is due. */
+  /** Time of the second priority 0; `undefined` after it was sent. */
   readonly repeatAt: Millis | undefined
   readonly successor: (HeardActive & { readonly interval: Centis }) | undefined
-  /** How long several successors are watched; absent if they are not, or no longer. */
+  /** Observation of several successors; absent while there is none. */
   readonly succession?: Succession | undefined
-  /** Still answered; `offAt` is known once the successor was heard. */
-  readonly kept: readonly { readonly address: Address; readonly offAt: Millis | undefined }[]
+  /**
+   * Addresses that this router still answers for. `offAt` is `undefined` until the successor advertises or announces.
+   */
+  readonly stillAnswered: readonly { readonly address: Address; readonly offAt: Millis | undefined }[]
 }
 
-/** returning.ts: was Active, was away, and holds no address. It listens before it speaks. */
+/** returning.ts: a former Active that was away and has no address now. It listens before it sends. */
 export type Returning = {
   readonly name: 'Returning'
   /**
-   * `drain`: what waits in the queues was not heard yet. `probe`: the LAN was asked for the addresses. `ready`: silence was
-   * enough for this member, but not yet for all of its sync group.
+   * `drain`: packets that waited in the queues are not read yet. `probe`: the LAN was asked for the addresses. `ready`:
+   * this member may become Active, but another member of its sync group may not yet.
    */
   readonly phase: 'drain' | 'probe' | 'ready'
   readonly until: Millis
@@ -123,7 +150,6 @@ export type Returning = {
 
 export type State = Initialize | Backup | Active | Leaving | Returning
 
-/** Every state, once. */
 export const STATE_NAMES = Object.keys({
   Initialize: true,
   Backup: true,
@@ -139,7 +165,7 @@ type Fields = Pick<
   'enteredAt' | 'activeAdverInterval' | 'activeDownAt' | 'downReason' | 'active' | 'holderChangedAt'
 >
 
-/** Returns a Backup in which no extension is at work. Every field is written out: a spread costs fifty times as much. */
+/** Returns a Backup in which no extension is at work. It lists every field, because a spread is fifty times as slow. */
 export function plainBackup(fields: Fields): Backup {
   return {
     name: 'Backup',
@@ -152,13 +178,13 @@ export function plainBackup(fields: Fields): Backup {
     regularDownAt: undefined,
     asksChecks: undefined,
     preemptAt: undefined,
-    spared: undefined,
+    withinMargin: undefined,
     extended: false,
     heldSince: undefined,
   }
 }
 
-/** The same of an Active. */
+/** Returns an Active in which no extension is at work. */
 export const plainActive = (since: Millis, adverAt: Millis): Active => ({
   name: 'Active',
   since,
@@ -171,7 +197,7 @@ export const plainActive = (since: Millis, adverAt: Millis): Active => ({
   tiedAt: undefined,
 })
 
-/** Returns the same Active with another Adver_Timer. Comes with every advertisement, so it is no spread either. */
+/** Returns the same Active with another Adver_Timer. It uses no spread, because it runs with every advertisement. */
 export function withAdverAt(state: Active, adverAt: Millis): Active {
   const next: { readonly [K in keyof Required<Active>]: Active[K] } = {
     name: 'Active',
@@ -193,7 +219,10 @@ export function nextDeadline(state: State): Millis | undefined {
     case 'Initialize':
       return undefined
     case 'Backup':
-      return (state.kept ?? []).reduce((least, { offAt }) => millis(Math.min(offAt, least)), state.activeDownAt)
+      return (state.stillAnswered ?? []).reduce(
+        (least, { offAt }) => millis(Math.min(offAt, least)),
+        state.activeDownAt,
+      )
     case 'Active':
       return state.adverAt
     case 'Returning':
@@ -201,7 +230,7 @@ export function nextDeadline(state: State): Millis | undefined {
     case 'Leaving': {
       const { repeatAt, succession, successor, until } = state
       const due = [repeatAt, successor === undefined ? until : undefined, ...reminders(succession)]
-      for (const { offAt } of state.kept) due.push(offAt)
+      for (const { offAt } of state.stillAnswered) due.push(offAt)
       return due.reduce(
         (least, at) => (at !== undefined && (least === undefined || at < least) ? at : least),
         undefined,
@@ -210,7 +239,7 @@ export function nextDeadline(state: State): Millis | undefined {
   }
 }
 
-/** The race lasts until the last reminder, so its own end counts only without one. */
+/** Returns the deadlines of the observed race. Its own end counts only if no reminder is left. */
 function reminders(succession: Succession | undefined): readonly Millis[] {
   if (succession === undefined) return []
   return succession.remindAt.length === 0 ? [succession.until] : succession.remindAt

@@ -1,20 +1,23 @@
 /**
- * What one advertisement of a virtual router is, and to whom it goes (RFC 9568 §7.2): the group, or one copy for each
- * unicast peer. When to send is the state machine's business; TTL and Traffic Class are set on the socket.
+ * Builds the advertisement of a virtual router, and a datagram for each destination (RFC 9568 §7.2): the group, or each
+ * unicast peer. The state machine decides when to send. The socket sets TTL and Traffic Class.
  */
 import { type Address, isLinkLocal } from '../wire/address.ts'
 import type { Advertisement } from './advertisement.ts'
 import { encodeAdvertisement } from './packet.ts'
 import { advertisedBy, type Parameters } from './parameters.ts'
 
-/** Priority 0 is the release packet: everything else stays as it is (VR-TX-02). */
+/** Returns the advertisement of a router. Priority 0 is a release; its other fields are as always (VR-TX-02). */
 export function advertisementOf(parameters: Parameters, priority: number): Advertisement {
   const { advertisementInterval, version, vrid } = parameters
   const addresses = linkLocalFirst(advertisedBy(parameters))
   return { version, vrid, priority, interval: advertisementInterval, addresses }
 }
 
-/** One copy per destination; with the message-only checksum, and in version 2, all copies are the same octets (VR-UC-06). */
+/**
+ * Returns a datagram for each destination. With the message-only checksum, and in version 2, all copies have the same
+ * octets (VR-UC-06).
+ */
 export function advertisementDatagrams(
   parameters: Parameters,
   priority: number,
@@ -35,7 +38,10 @@ export function advertisementDatagrams(
   }))
 }
 
-/** EID 8300 looks at the first IPv6 address, wherever the operator wrote it; the others keep their order (VR-TX-04). */
+/**
+ * Puts the link-local address first, because EID 8300 checks the first IPv6 address. The other addresses keep the
+ * operator's order (VR-TX-04).
+ */
 function linkLocalFirst(addresses: readonly Address[]): readonly Address[] {
   const first = addresses.find(isLinkLocal)
   return first === undefined ? addresses : [first, ...addresses.filter((value) => value !== first)]

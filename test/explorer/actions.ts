@@ -250,7 +250,7 @@ function hear(world: World, who: Who, { from, said, receivedAt }: Queued, settin
   }
   const [address] = spoken.addresses
   if (address === undefined) throw new Error('a router has an address')
-  const kind = said.kind === 'claim' ? 'claimHeard' : 'addressAnswered'
+  const kind = said.kind === 'claim' ? 'announcementHeard' : 'addressAnswered'
   return post(world, who, { kind, address, heardAt: receivedAt }, setting, machine)
 }
 
@@ -280,7 +280,7 @@ function said(world: World, who: Who, effect: Effect, { claims }: Setting): Worl
 }
 
 /** Who answers for nothing does not care: one would have to rise and to leave again before the claim arrives. */
-const minds = ({ state }: Node): boolean => state.name !== 'Backup' || state.kept !== undefined
+const minds = ({ state }: Node): boolean => state.name !== 'Backup' || state.stillAnswered !== undefined
 
 const receivers = ({ cut, nodes }: World, from: Who): readonly Who[] =>
   EVERYBODY.filter((to) => to !== from && nodes[to].running && !cut.includes(placeOf({ from, to })))

@@ -46,7 +46,7 @@ export function inFrame(state: State, elapsed: number, { interval, minHold }: Se
       const changed = maybe(changeSentAt)
       return {
         name,
-        // keptAfterLosing(): 100 ms.
+        // answeredAfterLosing(): 100 ms.
         since: atLeast(began, 100),
         // wasSilentTooLong(): beyond two intervals, and then it counts anew.
         adverAt: atLeast(adverAt, 2 * interval + 1),
@@ -60,7 +60,17 @@ export function inFrame(state: State, elapsed: number, { interval, minHold }: Se
     }
     case 'Backup': {
       const { name, enteredAt, activeAdverInterval, activeDownAt, downReason, regularDownAt, ...second } = state
-      const { active, holderChangedAt, preemptAt, extended, heldSince, asksChecks, spared, kept, ...rest } = second
+      const {
+        active,
+        holderChangedAt,
+        preemptAt,
+        extended,
+        heldSince,
+        asksChecks,
+        withinMargin,
+        stillAnswered,
+        ...rest
+      } = second
       nothingElse(rest)
       return {
         name,
@@ -78,14 +88,14 @@ export function inFrame(state: State, elapsed: number, { interval, minHold }: Se
         extended,
         heldSince: maybe(heldSince),
         asksChecks,
-        spared,
-        ...(kept === undefined
+        withinMargin,
+        ...(stillAnswered === undefined
           ? NOTHING
-          : { kept: kept.map(({ address, offAt }) => ({ address, offAt: bounded(offAt) })) }),
+          : { stillAnswered: stillAnswered.map(({ address, offAt }) => ({ address, offAt: bounded(offAt) })) }),
       }
     }
     case 'Leaving': {
-      const { name, reason, until, repeatAt, successor, succession, kept, ...rest } = state
+      const { name, reason, until, repeatAt, successor, succession, stillAnswered, ...rest } = state
       nothingElse(rest)
       return {
         name,
@@ -98,7 +108,7 @@ export function inFrame(state: State, elapsed: number, { interval, minHold }: Se
           succession === undefined
             ? undefined
             : { until: bounded(succession.until), remindAt: succession.remindAt.map(bounded) },
-        kept: kept.map(({ address, offAt }) => ({ address, offAt: maybe(offAt) })),
+        stillAnswered: stillAnswered.map(({ address, offAt }) => ({ address, offAt: maybe(offAt) })),
       }
     }
   }

@@ -19,7 +19,7 @@ export const MUTANTS: Readonly<Record<string, Machine>> = {
       : step(state, event, parameters, now),
   /** Line (365) is missing. */
   'a Backup that never expires': (state, event, parameters, now) =>
-    state.name === 'Backup' && event.kind === 'deadlineReached' && state.kept === undefined
+    state.name === 'Backup' && event.kind === 'deadlineReached' && state.stillAnswered === undefined
       ? [{ ...state, activeDownAt: plus(now, 4_000) }, []]
       : step(state, event, parameters, now),
   /** Line (445) does not restart the timer. */
@@ -37,12 +37,15 @@ export const MUTANTS: Readonly<Record<string, Machine>> = {
   /** Leaving has no end. */
   'a router that leaves and stays': (state, event, parameters, now) =>
     state.name === 'Leaving' && event.kind === 'deadlineReached'
-      ? [{ ...state, repeatAt: undefined, until: plus(now, 4_000), kept: state.kept.map(unending) }, []]
+      ? [
+          { ...state, repeatAt: undefined, until: plus(now, 4_000), stillAnswered: state.stillAnswered.map(unending) },
+          [],
+        ]
       : step(state, event, parameters, now),
   /** Addresses are forgotten, not taken off, when another one says that it has them. */
   'a router that forgets what is claimed': (state, event, parameters, now) =>
-    state.name === 'Leaving' && event.kind === 'claimHeard'
-      ? [{ ...state, kept: [] }, []]
+    state.name === 'Leaving' && event.kind === 'announcementHeard'
+      ? [{ ...state, stillAnswered: [] }, []]
       : step(state, event, parameters, now),
   /** Line (445) without Active_Adver_Interval (RFC 9568 §6.4.2). */
   'a Backup that learns no interval': (state, event, parameters, now) => {
@@ -55,4 +58,4 @@ export const MUTANTS: Readonly<Record<string, Machine>> = {
     step(state.name === 'Backup' ? { ...state, preemptAt: undefined } : state, event, parameters, now),
 }
 
-const unending = ({ address }: Leaving['kept'][number]) => ({ address, offAt: undefined })
+const unending = ({ address }: Leaving['stillAnswered'][number]) => ({ address, offAt: undefined })

@@ -36,7 +36,7 @@ function textOf(event: Event): string {
       return `${event.source} ${event.advertisement.priority} ${event.receivedAt}`
     case 'deadlineReached':
       return `${event.kind} ${event.receptionLost}`
-    case 'claimHeard':
+    case 'announcementHeard':
     case 'addressAnswered':
       return `${event.kind} ${event.heardAt}`
     default:

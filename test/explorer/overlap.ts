@@ -43,8 +43,8 @@ export function lengthened(world: World, overlaps: World['reigns'], ms: number):
 
 /** What a state says of the address; the effects must have come to the same. */
 function answersIn(state: State): boolean {
-  if (state.name === 'Backup') return state.kept !== undefined
-  return state.name === 'Active' || (state.name === 'Leaving' && state.kept.length > 0)
+  if (state.name === 'Backup') return state.stillAnswered !== undefined
+  return state.name === 'Active' || (state.name === 'Leaving' && state.stillAnswered.length > 0)
 }
 
 /** ms that are allowed: for the exchange, and when something was in its way for the next regular advertisement. */

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { gratuitousArp } from '../../src/arp/gratuitous-arp.ts'
 import { neighborAdvertisement } from '../../src/arp/neighbor-advertisement.ts'
-import { claimOf } from '../../src/arp/probe.ts'
+import { announcementIn } from '../../src/arp/probe.ts'
 import type { Advertisement } from '../../src/vrrp/advertisement.ts'
 import { authenticationData } from '../../src/vrrp/authentication.ts'
 import { addressesOf, checksumForms, encodeAdvertisement, readMessage } from '../../src/vrrp/packet.ts'
@@ -89,22 +89,22 @@ describe('claims', () => {
   test('what we announce is read back as the claim that it is', () => {
     fc.assert(
       fc.property(frames, ({ claim, frame }) => {
-        expect(claimOf(frame)).toEqual(claim)
+        expect(announcementIn(frame)).toEqual(claim)
       }),
     )
   })
 
-  test('claimOf never throws, on any octets', () => {
+  test('announcementIn never throws, on any octets', () => {
     fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => void claimOf(bytes)),
+      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => void announcementIn(bytes)),
       { numRuns: 2000 },
     )
   })
 
-  test('claimOf never throws, on anything that resembles a frame', () => {
+  test('announcementIn never throws, on anything that resembles a frame', () => {
     const damaged = frames.chain(({ frame }) => damage(frame))
     fc.assert(
-      fc.property(damaged, (bytes) => void claimOf(bytes)),
+      fc.property(damaged, (bytes) => void announcementIn(bytes)),
       { numRuns: 2000 },
     )
   })

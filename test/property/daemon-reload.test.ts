@@ -70,7 +70,7 @@ const action: fc.Arbitrary<Action<FakeWorld>> = fc.oneof(
     .constantFrom(...VIPS)
     .map((vip) =>
       does<FakeWorld>(`claim ${vip}`, (world) =>
-        world.hearClaim(gratuitousArp({ address: address(vip), mac: PEER_MAC })),
+        world.hearAnnouncement(gratuitousArp({ address: address(vip), mac: PEER_MAC })),
       ),
     ),
   fc

@@ -97,7 +97,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
         { kind: 'peerReached', peer: address('198.51.100.9') },
       ),
       fc.record({
-        kind: fc.constantFrom('claimHeard' as const, 'addressAnswered' as const),
+        kind: fc.constantFrom('announcementHeard' as const, 'addressAnswered' as const),
         address: fc.constantFrom(...VIPS, address('198.51.100.9')),
         heardAt: fc.constant(millis(0)),
       }),
@@ -214,7 +214,7 @@ class Walk {
       state.name === 'Active'
         ? this.parameters.addresses
         : state.name === 'Leaving' || state.name === 'Backup'
-          ? (state.kept ?? []).map(({ address: kept }) => kept)
+          ? (state.stillAnswered ?? []).map(({ address: stillAnswered }) => stillAnswered)
           : []
     // What is the node's own stays so, whatever a reload takes away: it is on the interface in every state.
     if (!ownsAddresses(this.parameters)) {

@@ -94,7 +94,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
               cleared ? { kind: 'faultCleared', fault } : { kind: 'faultRaised', fault, canSend },
           ),
         fc.record({
-          kind: fc.constantFrom('claimHeard' as const, 'addressAnswered' as const),
+          kind: fc.constantFrom('announcementHeard' as const, 'addressAnswered' as const),
           address: fc.constantFrom(...VIPS),
           heardAt: fc.constant(millis(0)),
         }),
@@ -202,8 +202,8 @@ class Walk {
         if (effect.kind === 'installAddresses') for (const vip of VIPS) installed.add(vip)
         if (effect.kind === 'removeAddresses') for (const vip of effect.addresses) installed.delete(vip)
       }
-      const kept = state.name === 'Leaving' || state.name === 'Backup' ? (state.kept ?? []) : []
-      const held = state.name === 'Active' ? VIPS : kept.map(({ address: vip }) => vip)
+      const stillAnswered = state.name === 'Leaving' || state.name === 'Backup' ? (state.stillAnswered ?? []) : []
+      const held = state.name === 'Active' ? VIPS : stillAnswered.map(({ address: vip }) => vip)
       must(
         held.length === installed.size && held.every((vip) => installed.has(vip)),
         () => `${what}: V${i} in ${state.name} has ${[...installed]} instead of ${held}`,

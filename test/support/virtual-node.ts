@@ -249,7 +249,7 @@ export class VirtualNode {
     if (delivery.kind === 'claim') {
       for (const member of here) {
         if (!member.parameters.addresses.includes(delivery.address)) continue
-        this.post({ kind: 'claimHeard', address: delivery.address, heardAt: at }, now, member)
+        this.post({ kind: 'announcementHeard', address: delivery.address, heardAt: at }, now, member)
       }
       return
     }

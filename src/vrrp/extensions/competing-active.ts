@@ -1,9 +1,9 @@
 /**
- * Competing Active: another router advertises while this one is Active and wins, or releases addresses that this one has. The
- * RFC answers each such advertisement (710), (775). Decided here: that the answers are bounded, so that a sender of many
- * packets cannot make us flood the segment; that an answer which is too soon comes late, not never; and that the addresses
- * are announced again, because clients may have been led to the other router (docs/adr/0007). Refuses to know priorities,
- * and of announcements all but when their first repeat comes (arp/announcement.ts).
+ * Competing Active: another router advertises while this one is Active and wins, or releases addresses that this one
+ * has. The RFC answers each such advertisement, lines (710) and (775). This file limits the answers, so that a sender
+ * of many packets cannot make us flood the segment. An answer that would be too early is delayed, not dropped. The
+ * addresses are announced again, because clients may use the other router's MAC (docs/adr/0007). This file does not
+ * know priorities. It knows the first repeat of an announcement (arp/announcement.ts), but not the announcement itself.
  * Options: `assertOnLower`, `assertSpacing`, `announceOnRival`.
  */
 import type { Address, Family } from '../../wire/address.ts'
@@ -29,7 +29,7 @@ export const competingActive: Extension = {
           return hearRelease(state, source, parameters, now, () => inner(state, event, parameters, now))
         }
         const [next, effects] = inner(state, event, parameters, now)
-        // Lost (740)–(765), or our own packet.
+        // The election is lost, lines (740) to (765), or the packet is our own.
         if (next.name !== 'Active' || !isOther) return [next, effects]
         return hearLower(next, source, effects, parameters, now)
       },
@@ -37,11 +37,13 @@ export const competingActive: Extension = {
   },
 }
 
-/** Off, with answers of before that are still remembered: as the RFC has it. */
+/**
+ * Returns the options. If a reload turned the extension off while answers are remembered, the RFC's behaviour applies.
+ */
 const optionsOf = ({ extensions, version }: Parameters): CompetingOptions =>
   extensions.competingActive ?? { answers: version === 3, spacing: millis(0), announces: false }
 
-/** (775): `effects` has the refusal, and the answer of the RFC. */
+/** Handles an advertisement of lower priority, line (775). `effects` has the refusal and the answer of the RFC. */
 function hearLower(
   state: Active,
   source: Address,
@@ -60,8 +62,9 @@ function hearLower(
 }
 
 /**
- * (705): Backups are silent, so a router that releases was Active beside us. If it does so too soon for another answer, the answer
- * comes late, not never, because a Backup may have cut its timer to Skew_Time. `asRfc`: (710), (715).
+ * Handles priority 0, line (705). A Backup sends nothing, so the router that releases was Active beside us. If an
+ * answer would be too early, it is delayed, not dropped, because a Backup may have cut its timer to Skew_Time. `asRfc`
+ * is the RFC's step, lines (710) and (715).
  */
 function hearRelease(state: Active, source: Address, parameters: Parameters, now: Millis, asRfc: () => Step): Step {
   const release = { to: 'release', source } as const
@@ -92,24 +95,24 @@ const answerSpacing = (parameters: Parameters): number =>
 const same = (a: Question, b: Question): boolean => a.source === b.source && a.to === b.to
 
 /**
- * Sources that are answered in one spacing. Sources can be invented: a router that answers each of them answers a flood with a
- * flood of its own, and has no time left for anything else.
+ * Number of sources that get an answer within one spacing. A sender can invent sources. Without this limit a flood
+ * would cause a flood of answers and use all our time.
  */
 const MOST_ANSWERS = 16
 
-/** Returns when this source may be advertised to out of turn again. */
+/** Returns the time from which this source may get another answer. */
 function answerableAt({ asserted }: Active, question: Question, parameters: Parameters): Millis {
   const last = asserted.find((answered) => same(answered, question))
-  // Oldest first: with it a place becomes free.
+  // The list starts with the oldest answer. When it expires, there is room for another one.
   const before = last ?? (asserted.length < MOST_ANSWERS ? undefined : asserted[0])
   return before === undefined ? millis(Number.NEGATIVE_INFINITY) : plus(before.at, answerSpacing(parameters))
 }
 
 /**
- * Too soon for another answer: then it is late, not left to the next advertisement of the interval. One more competing Active
- * than there are answers for may not advertise again. One that we answered earlier may have become Active again, as by a
- * second priority 0 forged in our name. Less than half a spacing after our answer, its advertisement is the last one of a
- * router that has lost, and is not answered.
+ * Delays an answer that would be too early, so that it does not wait for the next periodic advertisement. A competing
+ * Active that finds no room in the list may not advertise again. A router that we answered earlier may have become
+ * Active again, for example after a forged second priority 0 of ours. Within half a spacing after our answer, the
+ * advertisement is the last one of a router that has lost; it gets no answer.
  */
 function answerLate(state: Active, question: Question, parameters: Parameters, now: Millis): Active {
   const answered = state.asserted.find((each) => same(each, question))
@@ -128,15 +131,21 @@ function rememberAnswer(state: Active, question: Question, parameters: Parameter
 
 // Announcements -------------------------------------------------------------------------------------------------------
 
-/** Not longer than until the first repeat of a batch: that one comes after every packet that got no batch of its own. */
+/**
+ * Milliseconds between two batches. At most the time to the first repeat of a batch, so that a repeat follows every
+ * packet that got no batch of its own.
+ */
 const ANNOUNCE_SPACING = 50
-/** Three at once: for an answer to our question, a loser's first advertisement, and a millisecond later its last. */
+/**
+ * Credit for three batches at the same time: for an answer to our question, for the first advertisement of a router
+ * that loses, and for its last one.
+ */
 const ANNOUNCE_CREDIT = 3 * ANNOUNCE_SPACING
 
 /**
- * Announces the addresses again after a packet that may have misled clients. Ours has to be the last announcement: every packet is
- * followed by a batch or by the repeat of one, in 50 ms. In IPv6
- * a repeat comes a second later (RFC 4861 §7.2.6): there a packet too many gets a batch of its own, when it is paid for.
+ * Announces the addresses again after a packet that may have misled clients. Our announcement must be the last one. So
+ * a batch, or the repeat of one, follows every packet within 50 ms. In IPv6 a repeat comes a second later (RFC 4861
+ * §7.2.6). There a packet beyond the credit gets a batch of its own when the rate limit allows it.
  */
 export function announceOverCompetitor(
   state: Active,
@@ -144,8 +153,8 @@ export function announceOverCompetitor(
   now: Millis,
 ): readonly [Active, readonly Effect[]] {
   const { announcedOverAt } = state
-  // What was queued together (one turn, one `now`) causes one batch: it is sent when all of it was heard. One that is
-  // still to come follows this packet, too.
+  // Packets that were read together (one turn, one `now`) cause one batch, after all of them. A batch that is still to
+  // come also follows this packet.
   if (announcedOverAt !== undefined && announcedOverAt >= now) return [state, []]
   const paidAt = plus(millis(Math.max(state.announcementsPaidAt ?? now, now)), ANNOUNCE_SPACING)
   const early = paidAt - now - ANNOUNCE_CREDIT

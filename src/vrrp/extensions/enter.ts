@@ -1,6 +1,7 @@
 /**
- * The transitions of the RFC for extensions that make one outside of its rows: the same functions of fsm.ts, with what the
- * stagger and the phase add to a state that has just been entered. Refuses to know why it is entered.
+ * The RFC's transitions for extensions that cause one outside of the RFC's lines. They are the functions of fsm.ts,
+ * with the additions of stagger and phase to a state that was just entered. This file does not know the reason of a
+ * transition.
  */
 import type { Millis } from '../../wire/units.ts'
 import type { AdvertisementReason, StateName, TransitionReason } from '../effect.ts'

@@ -1,7 +1,8 @@
 /**
- * What an extension is: a wrapper around the state machine of RFC 9568 (fsm.ts), written as a table of cells. A cell is one event
- * in one state. The wrapper of a cell gets the machine inside it and decides: hand the event on, hold it back, or change
- * what comes of it. Decided here: how extensions become one machine. Refuses to know which ones there are (index.ts).
+ * Defines an extension: a wrapper around the state machine of RFC 9568 (fsm.ts), written as a table of cells. A cell is
+ * one event in one state. The wrapper of a cell receives the machine inside. It passes the event on, drops it, or
+ * changes the result. This file decides how extensions become one machine. It does not know which ones exist
+ * (index.ts).
  */
 import type { Millis } from '../../wire/units.ts'
 import { EVENT_KINDS, type Event } from '../event.ts'
@@ -17,7 +18,7 @@ type Kind = Event['kind']
 type Called<N extends Name> = Extract<State, { readonly name: N }>
 type OfKind<K extends Kind> = Extract<Event, { readonly kind: K }>
 
-/** `inner`: the same cell of the machine inside. */
+/** Handles one cell. `inner` is the same cell of the machine inside. */
 export type Wrapper<N extends Name, K extends Kind> = (
   inner: (state: Called<N>, event: OfKind<K>, parameters: Parameters, now: Millis) => Step,
   state: Called<N>,
@@ -32,17 +33,19 @@ type Pending = { readonly [N in Name]?: (state: Called<N>) => boolean }
 
 export type Extension = {
   readonly name: string
-  /** Whether its options turn it on. */
+  /** Tells whether the options turn the extension on. */
   readonly isOn: (parameters: Parameters) => boolean
-  /** Whether the state has something of it to end. It does so also after a reload has turned it off. */
+  /**
+   * Tells whether the extension has something to finish in a state. It does so even after a reload has turned it off.
+   */
   readonly isPending?: Pending
   readonly wraps: Cells
 }
 
-/** For an extension without an option: it answers facts that the RFC does not know. */
+/** Turns an extension on in every profile. For extensions that handle facts which the RFC does not have. */
 export const always = (): boolean => true
 
-/** Returns one wrapper for every event of a state, if `applies` returns true; other events go on to the machine inside. */
+/** Returns one wrapper for every event of a state. If `applies` returns false, the event goes to the machine inside. */
 export function everyEvent<N extends Name, S extends Called<N>>(
   applies: (state: State) => state is S,
   wrapper: (inner: (state: Called<N>) => Step, state: S, event: Event, parameters: Parameters, now: Millis) => Step,
@@ -57,10 +60,13 @@ export function everyEvent<N extends Name, S extends Called<N>>(
 }
 
 type Table = Readonly<Record<Name, Readonly<Record<Kind, Stepper>>>>
-/** A wrapper whose cell is not known to the types any more; the table calls it only for its own cell. */
+/** A wrapper without the types of its cell. The table calls it for its own cell only. */
 type AnyWrapper = (inner: Stepper, state: State, event: Event, parameters: Parameters, now: Millis) => Step
 
-/** Returns the machine of RFC 9568 with these extensions around it, the first outermost; without any, `step` itself. */
+/**
+ * Returns the machine of RFC 9568 with these extensions around it, the first one outermost. Without extensions it is
+ * `step` itself.
+ */
 export function compose(extensions: readonly Extension[]): Stepper {
   if (extensions.length === 0) return step
   const table = tableOf(extensions)

@@ -1,7 +1,8 @@
 /**
- * Faults: a router that cannot take part is in Initialize, with the reasons (keepalived's users know it as FAULT). A fault
- * acts as the RFC's Shutdown event, the end of the last one as its Startup event. Decided here: what a fault makes of a
- * state, and that no start happens before the last fault has ended. Refuses to know what causes a fault. In every profile.
+ * Faults: a router that cannot take part in the election is in Initialize, with the reasons. keepalived calls this
+ * state FAULT. A fault acts as the RFC's Shutdown event. The end of the last fault acts as its Startup event. This file
+ * decides what a fault changes in a state, and prevents a start before the last fault has ended. It does not know the
+ * cause of a fault. On in every profile.
  */
 import type { Effect, StateName } from '../effect.ts'
 import type { Fault } from '../event.ts'
@@ -9,7 +10,7 @@ import type { Step } from '../fsm.ts'
 import { start } from './enter.ts'
 import { always, type Extension } from './extension.ts'
 
-/** `stopped` when a shutdown was under way. */
+/** Returns the step to Initialize with a fault. `stopped` is true if a shutdown was under way. */
 export function fail(from: StateName, fault: Fault, stopped: boolean, effects: readonly Effect[] = []): Step {
   const transition: Effect = { kind: 'transition', from, to: 'Initialize', reason: fault }
   return [{ name: 'Initialize', faults: [fault], stopped }, [...effects, transition]]
@@ -29,7 +30,7 @@ export const faults: Extension = {
       },
       faultCleared: (_inner, state, event, parameters, now) => {
         const left = state.faults.filter((fault) => fault !== event.fault)
-        // VR-TRK-06: when the last one ends, as at start: own interval, full Active_Down_Interval.
+        // VR-TRK-06: the end of the last fault is like a start, with our own interval and a full Active_Down_Interval.
         if (left.length === 0 && !state.stopped) return start(parameters, now, 'faultCleared')
         return [{ ...state, faults: left }, []]
       },
@@ -37,7 +38,7 @@ export const faults: Extension = {
     Backup: { faultRaised: (_inner, _state, event) => fail('Backup', event.fault, false) },
     Active: {
       faultRaised: (_inner, _state, event, parameters) => {
-        // Addresses first: whatever is wrong here, two hosts must not answer.
+        // The addresses are removed first: whatever is wrong here, two hosts must not answer.
         const release: Effect[] = event.canSend ? [{ kind: 'sendAdvertisement', priority: 0, reason: 'fault' }] : []
         const removal: Effect = { kind: 'removeAddresses', addresses: parameters.addresses }
         return fail('Active', event.fault, false, [removal, ...release])

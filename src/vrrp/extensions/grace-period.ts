@@ -1,37 +1,46 @@
 /**
- * Grace period (docs/adr/0045): a router that has lost (740)–(765) goes on answering for each address until the winner has
- * announced it, for 20 ms at most. Meanwhile it follows the winner as any Backup does. Decided here: which
- * router does so, and until when. Refuses to know what a Backup does about an event, and what the winner does about the
- * last advertisement. Option: `keepUntilClaimed`. A reload that turns it off ends no grace period.
+ * Grace period (docs/adr/0045): a router that has lost, lines (740) to (765), keeps answering for each address until
+ * the winner has announced it, for 20 ms at most. In that time it follows the winner like any Backup. This file decides
+ * which router does so, and until when. It does not know how a Backup handles an event, or how the winner handles the
+ * last advertisement. Option: `keepUntilClaimed`. A reload that turns the option off does not end a grace period.
  */
 import { type Millis, millis, plus } from '../../wire/units.ts'
 import type { Event } from '../event.ts'
 import type { Step } from '../fsm.ts'
 import { ownsAddresses, type Parameters } from '../parameters.ts'
-import type { Active, Backup, Kept, State } from '../state.ts'
+import type { Active, Backup, State, StillAnswered } from '../state.ts'
 import { type Extension, everyEvent } from './extension.ts'
 import { removal } from './leaving.ts'
 
-/** Clients have heard what we have heard; what they sent to us before that is on its way for no longer. */
-const OFF_AFTER_CLAIM = 1
-/** After the winner's advertisement. Its first repeat comes 50 ms after our last one, so when we answer no more. */
+/**
+ * Milliseconds after the winner's announcement. Clients have received it, too. Packets that they sent to us before it
+ * arrive within this time.
+ */
+const OFF_AFTER_ANNOUNCEMENT = 1
+/**
+ * Milliseconds after the winner's advertisement. The winner's first repeat comes 50 ms after our last advertisement. By
+ * then this router no longer answers.
+ */
 const LONGEST = 20
-/** Equals whose timers end together on a busy machine: one of them goes immediately, before clients have learned its claim. */
+/**
+ * Milliseconds after becoming Active without a grace period. On a busy machine, two routers of equal priority may take
+ * over together. The one that loses then removes its addresses immediately, before clients have learned its MAC.
+ */
 const RACE = 100
 
-type InGracePeriod = Backup & { readonly kept: readonly Kept[] }
+type InGracePeriod = Backup & { readonly stillAnswered: readonly StillAnswered[] }
 
-/** Whether a Backup still answers for addresses. */
+/** Tells whether a Backup still answers for addresses. */
 export const isInGracePeriod = (state: State): state is InGracePeriod =>
-  state.name === 'Backup' && state.kept !== undefined
+  state.name === 'Backup' && state.stillAnswered !== undefined
 
-/** Returns the addresses that a router which has just lost answers for; `undefined` if it answers no more. */
-export function keptAfterLosing(
+/** Returns the addresses that a router still answers for after it has lost; `undefined` if there is no grace period. */
+export function answeredAfterLosing(
   { since }: Active,
   heardAt: Millis,
   parameters: Parameters,
   now: Millis,
-): readonly Kept[] | undefined {
+): readonly StillAnswered[] | undefined {
   const { addresses, extensions } = parameters
   const offAt = plus(heardAt, LONGEST)
   const isKept = extensions.gracePeriod === true && !ownsAddresses(parameters) && now - since >= RACE && now < offAt
@@ -47,17 +56,17 @@ export const gracePeriod: Extension = {
       advertisementReceived: (inner, state, event, parameters, now) => {
         const [next, effects] = inner(state, event, parameters, now)
         if (next.name !== 'Backup') return [next, effects]
-        const kept = keptAfterLosing(state, event.receivedAt, parameters, now)
-        if (kept === undefined) return [next, effects]
-        // They go later, each with the winner's claim.
-        return [{ ...next, kept }, effects.filter(({ kind }) => kind !== 'removeAddresses')]
+        const stillAnswered = answeredAfterLosing(state, event.receivedAt, parameters, now)
+        if (stillAnswered === undefined) return [next, effects]
+        // The addresses are removed later, each after the winner has announced it.
+        return [{ ...next, stillAnswered }, effects.filter(({ kind }) => kind !== 'removeAddresses')]
       },
     },
     Backup: everyEvent(isInGracePeriod, stepInGracePeriod),
   },
 }
 
-/** `asBackup`: what the event means for a Backup that answers for nothing, which is what it means here. */
+/** Handles an event in the grace period. `asBackup` handles the event as a Backup without addresses does. */
 function stepInGracePeriod(
   asBackup: (state: Backup) => Step,
   state: InGracePeriod,
@@ -65,30 +74,33 @@ function stepInGracePeriod(
   parameters: Parameters,
   now: Millis,
 ): Step {
-  if (event.kind === 'claimHeard') return [claimed(state, event), []]
-  const { kept, ...backup } = state
+  if (event.kind === 'announcementHeard') return [withAnnounced(state, event), []]
+  const { stillAnswered, ...backup } = state
   const [next, effects] = asBackup(backup)
-  // The winner has gone again, and they are still here.
+  // The winner is gone again, and this router still has the addresses.
   if (next.name === 'Active') return [next, effects]
-  const rest = next.name === 'Backup' ? kept.filter((each) => staysFor(event, each, parameters, now)) : []
-  return [still(next, rest), [...removal(kept.filter((each) => !rest.includes(each))), ...effects]]
+  const rest = next.name === 'Backup' ? stillAnswered.filter((each) => staysFor(event, each, parameters, now)) : []
+  return [still(next, rest), [...removal(stillAnswered.filter((each) => !rest.includes(each))), ...effects]]
 }
 
-function staysFor(event: Event, { address, offAt }: Kept, parameters: Parameters, now: Millis): boolean {
-  // The guardian took them off; what it could not reach must not stay.
+function staysFor(event: Event, { address, offAt }: StillAnswered, parameters: Parameters, now: Millis): boolean {
+  // The guardian has removed the addresses. Those that it could not remove must not stay.
   if (event.kind === 'absenceNoticed') return false
-  // A reload: what is not ours any more goes, whatever the time.
+  // An address that a reload took from this router is removed immediately.
   if (event.kind === 'parametersChanged') return parameters.addresses.includes(address)
   return now < offAt
 }
 
-const still = <S extends State>(state: S, kept: readonly Kept[]): S | InGracePeriod =>
-  state.name === 'Backup' && kept.length > 0 ? { ...state, kept } : state
+const still = <S extends State>(state: S, stillAnswered: readonly StillAnswered[]): S | InGracePeriod =>
+  state.name === 'Backup' && stillAnswered.length > 0 ? { ...state, stillAnswered } : state
 
-function claimed(state: InGracePeriod, { address, heardAt }: Extract<Event, { kind: 'claimHeard' }>): Backup {
-  const off = plus(heardAt, OFF_AFTER_CLAIM)
-  const kept = state.kept.map((each) =>
+function withAnnounced(
+  state: InGracePeriod,
+  { address, heardAt }: Extract<Event, { kind: 'announcementHeard' }>,
+): Backup {
+  const off = plus(heardAt, OFF_AFTER_ANNOUNCEMENT)
+  const stillAnswered = state.stillAnswered.map((each) =>
     each.address === address ? { address, offAt: millis(Math.min(each.offAt, off)) } : each,
   )
-  return { ...state, kept }
+  return { ...state, stillAnswered }
 }

@@ -1,6 +1,6 @@
 /**
- * The state machine that the daemon runs: `step` of fsm.ts with the extensions around it that the parameters turn on. Decided
- * here: which extensions there are, and their order. Refuses to know what one does.
+ * The state machine of the daemon: `step` of fsm.ts with the extensions around it that the parameters turn on. This
+ * file decides which extensions exist, and their order. It does not know what they do.
  */
 import type { Millis } from '../../wire/units.ts'
 import type { Event } from '../event.ts'
@@ -27,7 +27,10 @@ import { stagger } from './stagger.ts'
 import { succession } from './succession.ts'
 import { yieldAside } from './yield.ts'
 
-/** Outermost first. Where two wrap the same cell, test/unit/vrrp/extensions/extensions.test.ts has the reason for their order. */
+/**
+ * All extensions, outermost first. Where two wrap the same cell, test/unit/vrrp/extensions/extensions.test.ts has the
+ * reason for their order.
+ */
 export const EXTENSIONS: readonly Extension[] = [
   gracePeriod,
   faults,
@@ -54,7 +57,7 @@ export const EXTENSIONS: readonly Extension[] = [
 export const extensionsOf = (parameters: Parameters): readonly Extension[] =>
   EXTENSIONS.filter(({ isOn }) => isOn(parameters))
 
-/** A set of extensions, the first as the lowest bit. */
+/** A set of extensions. The lowest bit is the first one. */
 type Bits = number
 type Machine = { readonly bits: Bits; readonly step: Stepper }
 
@@ -63,7 +66,10 @@ const bitOf = (extension: Extension): Bits => 1 << EXTENSIONS.indexOf(extension)
 const composed = new Map<Bits, Machine>()
 const known = new WeakMap<Parameters, Machine>()
 
-/** Steps one virtual router. An extension that the parameters turn off still ends what it has begun. */
+/**
+ * Returns the next state of one virtual router and its effects. An extension that the parameters turn off still
+ * finishes what it has begun.
+ */
 export function extendedStep(state: State, event: Event, parameters: Parameters, now: Millis): Step {
   const machine = known.get(parameters) ?? machineFor(parameters)
   const pending = pendingIn(state) & ~machine.bits
@@ -94,7 +100,10 @@ const IN_ACTIVE = endingIn('Active')
 const IN_BACKUP = endingIn('Backup')
 const IN_LEAVING = endingIn('Leaving')
 
-/** What is in Initialize and Returning, faults.ts and returning.ts end in every profile. */
+/**
+ * Returns the extensions that have something to finish in this state. In Initialize and Returning, faults.ts and
+ * returning.ts do so in every profile.
+ */
 function pendingIn(state: State): Bits {
   let bits = 0
   if (state.name === 'Active') for (const { bit, isPending } of IN_ACTIVE) if (isPending(state)) bits |= bit

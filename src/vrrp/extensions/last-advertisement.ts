@@ -1,7 +1,8 @@
 /**
- * Last advertisement: an Active that loses advertises once more before it is Backup (VR-FSM-28), so that the winner learns that
- * clients may have been misled and announces again. Its addresses are off by then, or the winner's answer could be undone
- * by ours; with a grace period they go later (grace-period.ts). Option: `lastAdvertisement`.
+ * Last advertisement: an Active that loses advertises once more before it becomes Backup (VR-FSM-28). The winner learns
+ * from it that clients may have been misled, and announces again. The addresses are removed before it. Otherwise our
+ * answers could undo the winner's announcement. With a grace period they are removed later (grace-period.ts). Option:
+ * `lastAdvertisement`.
  */
 import { advertise } from '../fsm.ts'
 import type { Extension } from './extension.ts'

@@ -1,8 +1,9 @@
 /**
- * Leaving: an Active that stops on purpose has sent priority 0 and goes on answering for its addresses until the successor is
- * heard, so that a planned move loses nothing. Competing routers are ignored, and only the second priority 0 is sent.
- * Decided here: how it begins, when each address goes, and what comes after. Refuses to know why the operator wants it,
- * only whether the router stays (yield) or not. Option: `leaving`. A reload that turns it off ends no Leaving.
+ * Leaving: an Active that stops on purpose has sent priority 0. It keeps answering for its addresses until the
+ * successor advertises, so that a planned move loses no packets. It ignores competing routers and sends only a second
+ * priority 0. This file decides how Leaving begins, when each address is removed, and what state follows. It knows
+ * whether the router stays on the node (yield) or stops (shutdown), but not why. Option: `leaving`. A reload that turns
+ * the option off does not end Leaving.
  */
 import { type Address, familyOf } from '../../wire/address.ts'
 import { centisToMillis, type Millis, millis, plus } from '../../wire/units.ts'
@@ -15,15 +16,19 @@ import type { Extension } from './extension.ts'
 import { fail } from './faults.ts'
 import { staggerStep } from './stagger.ts'
 
-/** One lost packet must not cost a failover: priority 0 goes out twice (VR-TX-02). */
-const REPEAT_AFTER = 2
-/** The successor's gratuitous ARP has reached the LAN by then. */
-const OFF_AFTER_CLAIM = 5
 /**
- * Its addresses are installed by then (ground rule 6 gives it 10 ms), even if we missed its gratuitous ARP. A kernel under
- * load needs some 30 ms more before an IPv6 address answers, and its holder announces it only then (docs/adr/0013).
+ * Milliseconds to the second priority 0. It is sent twice, because one lost packet must not cost a failover (VR-TX-02).
+ */
+const REPEAT_AFTER = 2
+/** Milliseconds after the successor's gratuitous ARP, which has then reached the whole LAN. */
+const OFF_AFTER_ANNOUNCEMENT = 5
+/**
+ * Milliseconds after the successor's advertisement. Its addresses are installed by then (ground rule 6 gives 10 ms),
+ * even if we missed its gratuitous ARP. A kernel under load needs some 30 ms more before an IPv6 address answers, and
+ * announces it only then (docs/adr/0013).
  */
 const OFF_AFTER_ADVERTISEMENT = { ipv4: 20, ipv6: 100 } as const
+/** Upper limit of the time in Leaving without a successor, in milliseconds. */
 const LONGEST = 10_000
 
 export type Successor = NonNullable<Leaving['successor']>
@@ -51,11 +56,14 @@ export const leaving: Extension = {
         const { interval, priority } = advertisement
         const successor = { source, priority, interval, heardAt: event.receivedAt }
         const next = hearSuccessor(state, successor, event.receivedAt, parameters)
-        // Its claims were heard first and took every address: there is nothing left to wait for.
+        // The successor's announcements arrived before its advertisement, and every address is removed already.
         return isOver(next) ? follow(next, successor, parameters, now) : [next, []]
       },
-      claimHeard: (_inner, state, { address, heardAt }) => {
-        return [{ ...state, kept: offBy(state.kept, () => plus(heardAt, OFF_AFTER_CLAIM), address) }, []]
+      announcementHeard: (_inner, state, { address, heardAt }) => {
+        return [
+          { ...state, stillAnswered: offBy(state.stillAnswered, () => plus(heardAt, OFF_AFTER_ANNOUNCEMENT), address) },
+          [],
+        ]
       },
       deadlineReached: (_inner, state, event, parameters, now) => expire(state, event.receptionLost, parameters, now),
       shutdown: (_inner, state) => [{ ...state, reason: 'shutdown' }, []],
@@ -63,14 +71,14 @@ export const leaving: Extension = {
         return event.cause === 'willExecuted' ? planExecuted(state, parameters, now) : [state, []]
       },
       faultRaised: (_inner, state, event) => {
-        return fail('Leaving', event.fault, state.reason === 'shutdown', removal(state.kept))
+        return fail('Leaving', event.fault, state.reason === 'shutdown', removal(state.stillAnswered))
       },
       parametersChanged: (_inner, state, _event, parameters, now) => keepOnlyOurs(state, parameters, now),
     },
   },
 }
 
-/** No peer is listed, or the addresses are the node's own. */
+/** Tells whether no router can take over: no peer is listed, or the addresses are the node's own. */
 function hasNoSuccessor(parameters: Parameters): boolean {
   const { transport } = parameters
   return ownsAddresses(parameters) || (transport.mode === 'unicast' && transport.peers.length === 0)
@@ -86,7 +94,7 @@ function leave(parameters: Parameters, now: Millis, reason: 'shutdown' | 'yield'
     until: plus(now, longest),
     repeatAt: plus(now, REPEAT_AFTER),
     successor: undefined,
-    kept: addresses.map((address) => ({ address, offAt: undefined })),
+    stillAnswered: addresses.map((address) => ({ address, offAt: undefined })),
   }
   const effects: Effect[] = [
     { kind: 'sendAdvertisement', priority: 0, reason },
@@ -95,60 +103,77 @@ function leave(parameters: Parameters, now: Millis, reason: 'shutdown' | 'yield'
   return [next, effects]
 }
 
-/** `heardAt`: of the advertisement that it is known from, or that competes with it (succession.ts). */
+/**
+ * Notes the successor and the removal times of the addresses. `heardAt` is the time of its advertisement, or of that of
+ * a router competing with it (succession.ts).
+ */
 export function hearSuccessor(state: Leaving, successor: Successor, heardAt: Millis, parameters: Parameters): Leaving {
   return {
     ...state,
     successor,
     repeatAt: undefined,
-    kept: offBy(state.kept, ({ address }) => plus(heardAt, offAfterAdvertisement(address, parameters))),
+    stillAnswered: offBy(state.stillAnswered, ({ address }) =>
+      plus(heardAt, offAfterAdvertisement(address, parameters)),
+    ),
   }
 }
 
-/** After a reload: an address that is no longer ours goes immediately, a new one is the successor's. Nothing is sent. */
+/**
+ * Handles a reload: an address that is no longer ours is removed immediately. An added address belongs to the
+ * successor. Nothing is sent.
+ */
 function keepOnlyOurs(state: Leaving, parameters: Parameters, now: Millis): Step {
-  const kept = state.kept.filter(({ address }) => parameters.addresses.includes(address))
-  if (kept.length === state.kept.length) return [state, []]
-  const removed = removal(state.kept.filter((entry) => !kept.includes(entry)))
-  const next = { ...state, kept }
-  // Nothing is left to wait for.
-  if (kept.length === 0 && state.successor !== undefined) {
+  const stillAnswered = state.stillAnswered.filter(({ address }) => parameters.addresses.includes(address))
+  if (stillAnswered.length === state.stillAnswered.length) return [state, []]
+  const removed = removal(state.stillAnswered.filter((entry) => !stillAnswered.includes(entry)))
+  const next = { ...state, stillAnswered }
+  // No address is left to wait for.
+  if (stillAnswered.length === 0 && state.successor !== undefined) {
     return follow(next, state.successor, parameters, now, removed)
   }
   return [next, removed]
 }
 
 /**
- * The guardian has executed the cleanup plan: the addresses are off, and priority 0 is sent. Taking them back would undo what the
- * operator wants: a yield goes on waiting for its successor, without answering. The removal is for what the guardian could
- * not take off.
+ * Handles an executed cleanup plan: the guardian has removed the addresses and sent priority 0. Installing them again
+ * would undo what the operator wants. A yield still waits for its successor, without answering. The removal covers
+ * addresses that the guardian could not remove.
  */
 function planExecuted(state: Leaving, parameters: Parameters, now: Millis): Step {
-  const removed = removal(state.kept)
+  const removed = removal(state.stillAnswered)
   if (state.reason === 'shutdown') return stop('Leaving', 'willExecuted', removed)
-  const next: Leaving = { ...state, kept: [], repeatAt: undefined }
+  const next: Leaving = { ...state, stillAnswered: [], repeatAt: undefined }
   return state.successor === undefined ? [next, removed] : follow(next, state.successor, parameters, now, removed)
 }
 
-/** An excluded address may be of the other family. */
+/**
+ * Returns the milliseconds until an address is removed. An address that is not in the packet may be of the other
+ * family.
+ */
 const offAfterAdvertisement = (address: Address, { family }: Parameters): number =>
   Math.max(OFF_AFTER_ADVERTISEMENT[family], OFF_AFTER_ADVERTISEMENT[familyOf(address)])
 
-/** A deadline that is known is never moved back: the first sign of the successor counts, a nearer one shortens. */
+/**
+ * Sets the removal time of addresses, and never moves a known one back. The first sign of the successor sets it; later
+ * ones can only shorten it.
+ */
 function offBy(
-  kept: Leaving['kept'],
-  off: (entry: Leaving['kept'][number]) => Millis,
+  stillAnswered: Leaving['stillAnswered'],
+  off: (entry: Leaving['stillAnswered'][number]) => Millis,
   only?: Address,
-): Leaving['kept'] {
-  return kept.map((entry) => {
+): Leaving['stillAnswered'] {
+  return stillAnswered.map((entry) => {
     if (only !== undefined && entry.address !== only) return entry
     const at = off(entry)
     return { address: entry.address, offAt: entry.offAt === undefined ? at : millis(Math.min(entry.offAt, at)) }
   })
 }
 
-export function removal(kept: readonly { readonly address: Address }[]): Effect[] {
-  return kept.length === 0 ? [] : [{ kind: 'removeAddresses', addresses: kept.map(({ address }) => address) }]
+/** Returns the effect that removes these addresses; none if there are none. */
+export function removal(stillAnswered: readonly { readonly address: Address }[]): Effect[] {
+  return stillAnswered.length === 0
+    ? []
+    : [{ kind: 'removeAddresses', addresses: stillAnswered.map(({ address }) => address) }]
 }
 
 function expire(state: Leaving, receptionLost: boolean, parameters: Parameters, now: Millis): Step {
@@ -159,23 +184,27 @@ function expire(state: Leaving, receptionLost: boolean, parameters: Parameters, 
   return follow(state, asHeard(successor, receptionLost, now), parameters, now, effects)
 }
 
-/** The second priority 0, and the addresses whose time is over. */
+/** Sends the second priority 0 when it is due, and removes the addresses whose time is over. */
 export function removeDue(state: Leaving, now: Millis): readonly [Leaving, readonly Effect[]] {
   const isRepeat = state.repeatAt !== undefined && now >= state.repeatAt
   const effects: Effect[] = isRepeat ? [{ kind: 'sendAdvertisement', priority: 0, reason: state.reason }] : []
-  const due = state.kept.filter(({ offAt }) => offAt !== undefined && now >= offAt)
-  const kept = state.kept.filter((entry) => !due.includes(entry))
-  return [{ ...state, repeatAt: isRepeat ? undefined : state.repeatAt, kept }, [...effects, ...removal(due)]]
+  const due = state.stillAnswered.filter(({ offAt }) => offAt !== undefined && now >= offAt)
+  const stillAnswered = state.stillAnswered.filter((entry) => !due.includes(entry))
+  return [{ ...state, repeatAt: isRepeat ? undefined : state.repeatAt, stillAnswered }, [...effects, ...removal(due)]]
 }
 
-/** Ground rule 2: its later advertisements may be among the lost packets. */
+/**
+ * Returns the successor as last heard. If packets were lost, that is now, because its later advertisements may be among
+ * them (ground rule 2).
+ */
 export const asHeard = (successor: Successor, receptionLost: boolean, now: Millis): Successor =>
   receptionLost ? { ...successor, heardAt: now } : successor
 
-/** Every address is off, and no race of successors is watched. */
-export const isOver = ({ kept, succession }: Leaving): boolean => kept.length === 0 && succession === undefined
+/** Tells whether every address is removed and no race of successors is observed. */
+export const isOver = ({ stillAnswered, succession }: Leaving): boolean =>
+  stillAnswered.length === 0 && succession === undefined
 
-/** Every address is off and the successor is known. */
+/** Ends Leaving after every address is removed and the successor is known. */
 export function follow(
   state: Leaving,
   successor: Successor,
@@ -194,7 +223,10 @@ export function follow(
   return [next, [...effects, ...entered]]
 }
 
-/** No router took over here, but one did in another member of the sync group: the addresses go too. */
+/**
+ * Ends Leaving because no router took over here, but one did for another member of the sync group. The addresses are
+ * removed, too.
+ */
 export function giveWay(state: Leaving, parameters: Parameters, now: Millis): Step {
   const [next, entered] = enterBackup(parameters, now, {
     from: 'Leaving',
@@ -203,11 +235,11 @@ export function giveWay(state: Leaving, parameters: Parameters, now: Millis): St
     activeAdverInterval: parameters.advertisementInterval,
     holderChanged: true,
   })
-  return [next, [...removal(state.kept), ...entered]]
+  return [next, [...removal(state.stillAnswered), ...entered]]
 }
 
-/** No router took over: a shutdown goes on, a yield is taken back. */
+/** Ends Leaving because no router took over: a shutdown continues, a yield is undone. */
 function giveUp(state: Leaving, parameters: Parameters, now: Millis): Step {
-  if (state.reason === 'shutdown') return stop('Leaving', 'noSuccessor', removal(state.kept))
+  if (state.reason === 'shutdown') return stop('Leaving', 'noSuccessor', removal(state.stillAnswered))
   return becomeActive(parameters, now, 'Leaving', 'noSuccessor', 'noSuccessor')
 }

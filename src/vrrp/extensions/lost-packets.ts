@@ -1,7 +1,7 @@
 /**
- * Lost packets (ground rule 2): packets were lost, or this process slept too long, so an advertisement that would have kept
- * this Backup waiting may be among them. Its deadline then starts again once, and the next one decides. Refuses to know how
- * a loss is noticed. In every profile.
+ * Lost packets (ground rule 2): packets were lost, or this process slept too long. An advertisement of the Active may
+ * be among them. So the deadline of this Backup starts again, once. The next deadline decides. This file does not know
+ * how a loss is noticed. On in every profile.
  */
 import { type Millis, plus } from '../../wire/units.ts'
 import type { Parameters } from '../parameters.ts'
@@ -22,7 +22,10 @@ export const lostPackets: Extension = {
   },
 }
 
-/** A whole Active_Down_Interval from now on, also for a preemption that was pending (preemption/fast-preempt.ts). */
+/**
+ * Restarts the deadline for a whole Active_Down_Interval, even if a fast preemption was pending
+ * (preemption/fast-preempt.ts).
+ */
 function extend(state: Backup, parameters: Parameters, now: Millis): Backup {
   const delay = activeDownDelay(parameters, state.activeAdverInterval, state.active?.source)
   return { ...state, activeDownAt: plus(now, delay), regularDownAt: undefined, extended: true, asksChecks: undefined }

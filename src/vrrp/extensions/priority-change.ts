@@ -1,7 +1,8 @@
 /**
- * Priority change: the effective priority moved, because a health check or an interface did, or a reload. In Backup the running
- * timer moves with it (VR-TM-06), in every profile. An Active advertises the change before the next scheduled advertisement, at
- * most once an interval (VR-TM-07). Refuses to know why the priority moved. Option of the second: `advertisePriorityChange`.
+ * Priority change: a health check, an interface or a reload has changed the effective priority. In Backup the running
+ * timer moves with it, in every profile (VR-TM-06). An Active advertises the change before the next periodic
+ * advertisement, at most once an interval (VR-TM-07). This file does not know why the priority changed. Option of the
+ * extra advertisement: `advertisePriorityChange`.
  */
 import { centisToMillis, type Millis, plus } from '../../wire/units.ts'
 import type { AdvertisementReason } from '../effect.ts'
@@ -35,8 +36,8 @@ export const advertiseChange: Extension = {
 }
 
 /**
- * The running timer moves by the difference of the two Active_Down_Intervals; so does that of line (470) while a fast preemption
- * is pending, which is withdrawn if the Active is no longer below us.
+ * Moves the running timer by the difference of the two Active_Down_Intervals. While a fast preemption is pending, the
+ * timer of line (470) moves, too. The preemption is withdrawn if the Active is no longer below us.
  */
 export function moveTimer(state: Backup, previous: number, parameters: Parameters): Backup {
   const { active, activeAdverInterval: interval } = state
@@ -46,7 +47,7 @@ export function moveTimer(state: Backup, previous: number, parameters: Parameter
     !outranks(parameters.priority, active.priority, parameters)
   const following = overtaken ? withdrawn(state, parameters) : undefined
   if (following !== undefined) return following
-  // VR-SG-03: without fastPreempt the timer runs on, but the wish for which a group might go at any moment is over.
+  // VR-SG-03: without fastPreempt the timer keeps running, but the member no longer asks its group to become Active.
   const held = overtaken && state.heldSince !== undefined ? { heldSince: undefined } : {}
   const before = activeDownDelay({ ...parameters, priority: previous }, interval, active?.source)
   const moved = activeDownDelay(parameters, interval, active?.source) - before
@@ -58,7 +59,7 @@ export function moveTimer(state: Backup, previous: number, parameters: Parameter
   }
 }
 
-/** An extra advertisement, at most one an interval: what changes in between, the scheduled one carries. */
+/** Sends an extra advertisement, at most one an interval. The next periodic one carries later changes. */
 export function advertiseSoon(
   state: Active,
   parameters: Parameters,

@@ -1,8 +1,9 @@
 /**
- * Returning (ground rule 3): the way back of an Active that was away. Its guardian has executed its cleanup plan, or it slept so
- * long that others may have acted. It holds nothing, drains, asks for its addresses, and is Active again only if no other
- * router is there. It sends no priority 0, because a router that took over needs none. Refuses to know how an absence is
- * noticed, and what is behind an answer: those are facts from outside. In every profile.
+ * Returning (ground rule 3): the way back of an Active that was away. Its guardian has executed the cleanup plan, or
+ * the engine slept so long that other routers may have acted. It has no addresses. It drains its sockets and asks the
+ * LAN for its addresses. It becomes Active again only if no other router is there. It sends no priority 0, because a
+ * router that took over needs none. This file does not know how an absence is noticed, or which host answers. On in
+ * every profile.
  */
 import type { Address } from '../../wire/address.ts'
 import { centisToMillis, type Millis, plus } from '../../wire/units.ts'
@@ -19,15 +20,24 @@ import { releasedDelay } from './stagger.ts'
 type AbsenceNoticed = Extract<Event, { kind: 'absenceNoticed' }>
 type Received = Extract<Event, { kind: 'advertisementReceived' }>
 
-/** A host of the LAN has answered a question by then. */
+/** Milliseconds in which a host of the LAN answers a question. */
 const ANSWERED_WITHIN = 20
-/** In intervals of silence: as the deadline of the cleanup plan, and no Backup gives up earlier. */
+/**
+ * Number of silent intervals after which others may act. The deadline of the cleanup plan is the same, and no Backup
+ * acts earlier.
+ */
 const SILENCE = 3
+/** Shortest advertisement interval, in milliseconds. */
 const SHORTEST_INTERVAL = 10
-/** An Active whose advertisement is not later than this is late for no Backup, whatever its interval. */
+/**
+ * Milliseconds. An advertisement that is later by no more than this is in time for every Backup, whatever the interval.
+ */
 export const LEAST_SILENCE = (SILENCE - 1) * SHORTEST_INTERVAL
 
-/** Away again: the deadline is drained for anyway, and a second absence must not put it off for ever, so it is no event here. */
+/**
+ * A second absence in Returning is not an event here. The deadline drains the sockets anyway, and absences must not
+ * delay it for ever.
+ */
 export const returning: Extension = {
   name: 'returning',
   isOn: always,
@@ -37,7 +47,7 @@ export const returning: Extension = {
     },
     Returning: {
       advertisementReceived: (_inner, state, event, parameters, now) => hear(state, event, parameters, now),
-      claimHeard: (_inner, state, event, parameters, now) => hearHolder(state, event.address, parameters, now),
+      announcementHeard: (_inner, state, event, parameters, now) => hearHolder(state, event.address, parameters, now),
       addressAnswered: (_inner, state, event, parameters, now) => hearHolder(state, event.address, parameters, now),
       deadlineReached: (_inner, state, event, parameters, now) => {
         return now < state.until ? [state, []] : expire(state, event.receptionLost, parameters, now)
@@ -49,8 +59,8 @@ export const returning: Extension = {
 }
 
 /**
- * Its own silence alone, without a guardian that could have acted. Counted from the last advertisement and not from the
- * beginning of the stall, because that is what the others count. `adverAt` was at most an interval after it.
+ * Tells whether the Active was silent for too long, without a guardian that could have acted. It counts from the last
+ * advertisement, as other routers do, not from the begin of the stall. `adverAt` is at most an interval after that.
  */
 export function wasSilentTooLong(state: State, parameters: Parameters, now: Millis): boolean {
   if (state.name !== 'Active') return false
@@ -58,8 +68,9 @@ export function wasSilentTooLong(state: State, parameters: Parameters, now: Mill
 }
 
 /**
- * A router whose addresses are the node's own is Active whenever it runs (RFC 9568 §6.1): they were never taken off, but others
- * took over. An owner that installs them (docs/adr/0008) has lost them to its guardian and listens like any other router.
+ * Handles an absence of an Active. If the addresses are the node's own, they were never removed, and the router is
+ * Active whenever it runs (RFC 9568 §6.1). An owner that installs its addresses (docs/adr/0008) has lost them to the
+ * guardian, and listens like any other router.
  */
 function comeBack(state: Active, event: AbsenceNoticed, parameters: Parameters, now: Millis): Step {
   if (!ownsAddresses(parameters)) return enterReturning(event, parameters, now)
@@ -72,29 +83,32 @@ function comeBack(state: Active, event: AbsenceNoticed, parameters: Parameters, 
   return [{ ...state, adverAt }, effects]
 }
 
-/** For a member of a sync group, an owner among others too: the group goes together. */
+/** Returns the step to Returning. Members of a sync group enter it together, owners included. */
 export function enterReturning(event: AbsenceNoticed, parameters: Parameters, now: Millis): Step {
   const { cause, linkWasUp } = event
   const effects: Effect[] = [
-    // A guardian that slept as well has left them where another router may answer by now.
+    // If the guardian slept as well, the addresses are still here, and another router may answer for them.
     { kind: 'removeAddresses', addresses: parameters.addresses },
     { kind: 'transition', from: 'Active', to: 'Returning', reason: cause },
   ]
-  // Due immediately: a deadline is what the queues are drained for (ground rule 2).
+  // The deadline is due immediately, because deadlines drain the queues (ground rule 2).
   return [{ name: 'Returning', phase: 'drain', until: now, linkWasUp }, effects]
 }
 
-/** For a sync group: this member could be Active, another one is not so far. */
+/** Waits for the sync group: this member may become Active, but another one may not yet. */
 export function standBy(state: Returning, now: Millis): Returning {
   return { ...state, phase: 'ready', until: plus(now, ANSWERED_WITHIN) }
 }
 
-/** Everything was heard, and no other router is there: as at any takeover, advertisement first. */
+/** Becomes Active, advertisement first, after all queues were drained and no other router was found. */
 export function takeBack(parameters: Parameters, now: Millis): Step {
   return becomeActive(parameters, now, 'Returning', 'nobodyElse', 'returned')
 }
 
-/** Another router is there, or might be: a full Active_Down_Interval from now on, or from what was heard. */
+/**
+ * Becomes Backup, because another router is there or may be. Waits a full Active_Down_Interval from now, or from that
+ * router's advertisement.
+ */
 export function retreat(parameters: Parameters, now: Millis, reason: TransitionReason, active?: Successor): Step {
   return enterBackup(parameters, now, {
     from: 'Returning',
@@ -107,10 +121,13 @@ export function retreat(parameters: Parameters, now: Millis, reason: TransitionR
 
 type Successor = { readonly heard: HeardActive; readonly interval: Parameters['advertisementInterval'] }
 
-/** Whatever its priority: it has the addresses. Line (470) may take them back, after an Active_Down_Interval. */
+/**
+ * Follows the sender of an advertisement, whatever its priority, because it has the addresses. After an
+ * Active_Down_Interval, line (470) may take them back.
+ */
 function hear(state: Returning, event: Received, parameters: Parameters, now: Millis): Step {
   const { source, advertisement, receivedAt } = event
-  // Our guardian's priority 0 among them, VR-RX-16.
+  // The priority 0 of our guardian is refused here, too (VR-RX-16).
   if (source === parameters.primaryAddress) return [state, [{ kind: 'refused', reason: 'self-originated', source }]]
   const { priority, interval } = advertisement
   if (priority === 0) return hearRelease(event, parameters, now)
@@ -119,11 +136,14 @@ function hear(state: Returning, event: Received, parameters: Parameters, now: Mi
   return retreat(parameters, now, 'activeHeard', { heard, interval: learned })
 }
 
-/** Another host has `address`. */
+/** Becomes Backup, because another host has `address`. */
 const hearHolder = (state: Returning, address: Address, parameters: Parameters, now: Millis): Step =>
   parameters.addresses.includes(address) ? retreat(parameters, now, 'addressClaimed') : [state, []]
 
-/** It has gone already; but other Backups wait for their Skew_Time now, and so does this router (430). */
+/**
+ * Handles priority 0: the sender is gone already. Other Backups wait for their Skew_Time now, and so does this router
+ * (430).
+ */
 function hearRelease({ source, receivedAt }: Received, parameters: Parameters, now: Millis): Step {
   const [next, effects] = retreat(parameters, now, 'activeHeard')
   if (next.name !== 'Backup') return [next, effects]
@@ -135,7 +155,7 @@ function hearRelease({ source, receivedAt }: Received, parameters: Parameters, n
 function expire(state: Returning, receptionLost: boolean, parameters: Parameters, now: Millis): Step {
   if (receptionLost || !state.linkWasUp) {
     const [next, effects] = retreat(parameters, now, receptionLost ? 'receptionLost' : 'linkWasDown')
-    // Its deadline starts at now because packets were lost: that counts as the one time (ground rule 2).
+    // This restart because of lost packets is the only one (ground rule 2).
     return [next.name === 'Backup' ? { ...next, extended: receptionLost } : next, effects]
   }
   if (state.phase !== 'drain') return takeBack(parameters, now)

@@ -1,8 +1,8 @@
 /**
- * Silent Active: another holder of an address from which no advertisement comes: a host that answers our question for it, or a
- * unicast peer that is reached again and may have been Active meanwhile (docs/adr/0007, 0022). Decided here: which of
- * these are announced over. Refuses to know what asks, and how often may be announced (competing-active.ts).
- * Option: `probeRivals`.
+ * Silent Active: another host has one of our addresses, but no advertisement of it arrives. It may be a host that
+ * answers our question. It may also be a unicast peer that is reachable again and was Active in the meantime
+ * (docs/adr/0007, 0022). This file decides which of them make us announce again. It does not know who asks, and
+ * leaves the rate limit to competing-active.ts. Option: `probeRivals`.
  */
 import { centisToMillis, type Millis, millis } from '../../wire/units.ts'
 import type { Event } from '../event.ts'
@@ -23,27 +23,32 @@ export const silentActive: Extension = {
   },
 }
 
-/** As long as it answers we ask again and again; the announcements of one batch last a while. */
+/**
+ * Milliseconds between two announcements because of answers. While the host answers, we ask repeatedly, and one batch
+ * of announcements has repeats of its own.
+ */
 const ANSWER_SPACING = 1_000
-/** The last repeat of a batch (arp/announcement.ts). */
+/** Milliseconds to the last repeat of a batch (arp/announcement.ts). */
 const REPEATS_TAKE = 200
-/** Intervals until an Active has advertised for certain although its first advertisement was lost. */
+/** Number of intervals after which an Active has certainly advertised, even if its first advertisement was lost. */
 const MUTE_START = 1.2
-type RivalAnswered = Extract<Event, { readonly kind: 'addressAnswered' }>
+type AddressAnswered = Extract<Event, { readonly kind: 'addressAnswered' }>
 
 /**
- * Our question has found another host that has our address. Only its advertisement shows whether it yields, if one comes. FRR's
- * first IPv6 advertisement never gets out: for an interval it has the address and only its Neighbor Advertisement shows
- * that. A host that answers like FRR is given that interval, or our announcement would come before its own.
+ * Handles an answer to our question: another host has our address. Only its advertisement shows whether it gives way.
+ * The first IPv6 advertisement of FRR is never sent. For one interval only its Neighbor Advertisement shows that it has
+ * the address. A host that answers like FRR gets that interval, because otherwise our announcement would come before
+ * its own.
  */
-function hearAnswer(state: Active, event: RivalAnswered, parameters: Parameters, now: Millis): Step {
+function hearAnswer(state: Active, event: AddressAnswered, parameters: Parameters, now: Millis): Step {
   const { silentAnswerAt, ...before } = state
   const { announcedOverAt } = before
   const repeatsSoon = parameters.family === 'ipv4'
   if (announcedOverAt !== undefined && now - announcedOverAt < ANSWER_SPACING) {
-    // Repeats of a batch still come; in IPv6 a second later, so there a batch is enough only if an answer has caused it.
+    // In IPv4, repeats of the batch are still to come. In IPv6 they come a second later, so a batch is enough there
+    // only if an answer has caused it.
     const announcedAt = repeatsSoon ? announcedOverAt : Number.NEGATIVE_INFINITY
-    // A question without an answer in between: the first host has gone, and this is another cut that was healed.
+    // If a question stayed unanswered in between, the first host is gone, and this is another split that has healed.
     const silence = now - Math.max(announcedAt, silentAnswerAt ?? announcedAt)
     const unasked = Math.max(1.5 * centisToMillis(parameters.advertisementInterval), REPEATS_TAKE)
     if (silence < unasked) return [{ ...state, silentAnswerAt: now }, []]
@@ -58,12 +63,16 @@ function hearAnswer(state: Active, event: RivalAnswered, parameters: Parameters,
   return [next, effects.map((effect) => (effect.kind === 'announce' ? { ...effect, after } : effect))]
 }
 
-/** The takeover's own announcements are not over: a peer that is reached for the first time now receives them. */
+/**
+ * Milliseconds after a takeover in which its own announcements still follow. A peer that is reached in this time
+ * receives them.
+ */
 const TAKEOVER_TAKES = 50
 
 /**
- * A unicast peer that could not be reached may have been Active beside us, and has our advertisement now: one that had
- * waited, before which no question was sent. If it yields to it in silence no question will find it any more.
+ * Handles a unicast peer that is reachable again. It may have been Active beside us, and now receives an advertisement
+ * of ours that had waited. No question was sent before that one. If the peer gives way without advertising, no later
+ * question finds it.
  */
 function reachPeer(state: Active, parameters: Parameters, now: Millis): Step {
   if (now - state.since < TAKEOVER_TAKES) return [state, []]

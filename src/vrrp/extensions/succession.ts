@@ -1,9 +1,9 @@
 /**
- * Succession: several routers follow one that leaves (docs/adr/0045). Equal keepalived nodes take over in the same millisecond;
- * all announce, one stays, and a client that was reached last by a loser's announcement is without an answer until the
- * winner announces again, 5 s later. keepalived as winner does so immediately when it hears a lower priority. Decided here:
- * which of them is the successor, when the race is over, and whether the winner is reminded. Refuses to know addresses on
- * links. Option: `remindSuccessor`.
+ * Succession: several routers take over from one in Leaving (docs/adr/0045). keepalived nodes of equal priority take
+ * over in the same millisecond. All of them announce, and one stays Active. A client that received a loser's
+ * announcement last gets no answer until the winner announces again, 5 s later. If keepalived wins, it announces
+ * immediately when it receives a lower priority. This file decides which router is the successor, when the race is
+ * over, and whether the winner is reminded. It does not know the addresses on the links. Option: `remindSuccessor`.
  */
 import { compareAddresses } from '../../wire/address.ts'
 import { type Millis, plus } from '../../wire/units.ts'
@@ -13,11 +13,19 @@ import type { Leaving, Succession } from '../state.ts'
 import type { Extension } from './extension.ts'
 import { asHeard, follow, hearSuccessor, isOver, removeDue, type Successor } from './leaving.ts'
 
-/** On a busy machine equals whose timers end together are 10 to 100 ms apart. */
+/**
+ * Milliseconds for which successors are observed. On a busy machine, takeovers of equal routers are 10 to 100 ms apart.
+ */
 const WATCHED = 200
-/** After a loser's advertisement: its addresses and announcements come after that, and later where it has to wait for a CPU. */
+/**
+ * Milliseconds after the advertisement of a router that loses. Its addresses and announcements come after that, and
+ * later if it has to wait for a CPU.
+ */
 const REMINDERS = [30, 120] as const
-/** Below every router that may be Active: it changes no election, and no Backup that preempts follows it. */
+/**
+ * Priority of a reminder. It is below that of every Active: it changes no election, and no Backup that preempts follows
+ * it.
+ */
 const REMINDER = 1
 
 export const succession: Extension = {
@@ -49,7 +57,7 @@ export const succession: Extension = {
   },
 }
 
-/** Returns of several Active routers the one that stays (RFC 9568 §6.4.3). */
+/** Returns the router that stays Active, of two (RFC 9568 §6.4.3). */
 function bestOf(before: Successor | undefined, heard: Successor): Successor {
   if (before === undefined || before.source === heard.source) return heard
   const order = heard.priority - before.priority || compareAddresses(heard.source, before.source)
@@ -57,9 +65,9 @@ function bestOf(before: Successor | undefined, heard: Successor): Successor {
 }
 
 /**
- * What an advertisement means for the race. The winner's next one, perhaps in answer to us, is no news. Nor is a router that goes on
- * for longer than a race takes: a second Active that does not hear the first, or the one that follows a winner which has
- * left as well. To wait for its end would be to stay for ever.
+ * Returns the race after an advertisement. A further one of the winner, perhaps in answer to us, changes nothing. A
+ * router that still advertises after the race changes nothing either. It may be a second Active that does not receive
+ * the first, or the successor of a winner that has left. Waiting for its end could last for ever.
  */
 function raceOn({ succession: race, successor }: Leaving, { source, heardAt }: Successor): Succession {
   if (race === undefined) return { until: plus(heardAt, WATCHED), remindAt: [] }
@@ -67,7 +75,7 @@ function raceOn({ succession: race, successor }: Leaving, { source, heardAt }: S
   return { until: race.until, remindAt: REMINDERS.map((after) => plus(heardAt, after)) }
 }
 
-/** Returns what is due of the race; `undefined` if it is over. */
+/** Returns the race and the effects that are due; `undefined` if the race is over. */
 function advance(
   race: Succession,
   successor: Successor,
@@ -81,7 +89,10 @@ function advance(
   return [isFinished ? undefined : { ...race, remindAt }, effects]
 }
 
-/** A winner with the least priority there is, and a lower address, would yield to us. */
+/**
+ * Tells whether the reminder is below the winner. A winner with the lowest priority and a lower address than ours would
+ * give way to it.
+ */
 function isBelow({ priority, source }: Successor, { primaryAddress }: Parameters): boolean {
   return priority > REMINDER || compareAddresses(primaryAddress, source) < 0
 }

@@ -1,7 +1,7 @@
 /**
- * Yield: an operator has the router step aside although nothing is wrong. It releases the addresses as a Shutdown does (665) and
- * becomes Backup instead, with the priority that the caller has lowered. Where leaving.ts is on, that one answers. Refuses
- * to know for how long. In every profile.
+ * Yield: an operator moves the addresses to another router although nothing is wrong. The router releases them as a
+ * Shutdown does (665), but becomes Backup, with the priority that the caller has lowered. If leaving.ts is on, it
+ * handles the event instead. This file does not know the duration. On in every profile.
  */
 import type { Effect } from '../effect.ts'
 import { isOwner } from '../parameters.ts'

@@ -17,7 +17,7 @@ describe.each(PROFILES)('the Active that a Backup follows, %s', (profile) => {
     expect(hears(OTHER, 150, 1999)).toEqual(backup({ ...following, activeDownAt: ms(5499) }))
   })
 
-  test('of two equals the lower address is not followed', () => {
+  test('of two routers with equal priority the one with the lower address is not followed', () => {
     expect(hears(OTHER, 200, 1999)).toEqual(backup({ ...following, activeDownAt: ms(5499) }))
     const higher = backup({ ...following, active: { source: OTHER, priority: 200, heardAt: ms(1000) } })
     const [next] = step(higher, heard(ABOVE, 200, 1999), told, ms(1999))
@@ -30,7 +30,7 @@ describe.each(PROFILES)('the Active that a Backup follows, %s', (profile) => {
     )
   })
 
-  test('an interval after the Active was last heard, or with a higher priority, it is', () => {
+  test('a router is followed an interval after the last advertisement of the Active, or with a higher priority', () => {
     for (const [priority, at] of [
       [150, 2000],
       [201, 1001],
@@ -46,7 +46,7 @@ describe.each(PROFILES)('the Active that a Backup follows, %s', (profile) => {
     }
   })
 
-  test('the interval that counts is the one in force', () => {
+  test('the learned interval decides how long the Active stays followed', () => {
     const slow = backup({ ...following, activeAdverInterval: centis(200), activeDownAt: ms(8000) })
     const [next] = step(slow, heard(OTHER, 150, 2999), told, ms(2999))
     expect(next).toEqual({ ...slow, activeAdverInterval: centis(100), activeDownAt: ms(6499) })
@@ -58,7 +58,7 @@ describe.each(PROFILES)('the Active that a Backup follows, %s', (profile) => {
     )
   })
 
-  test('after a release the next to speak is followed, and its own priority 0 is heard', () => {
+  test('after a release the next sender is followed, and its own priority 0 counts', () => {
     const [next] = step(released, heard(OTHER, 150, 1600), told, ms(1600))
     expect(next).toEqual(
       backup({
@@ -71,7 +71,7 @@ describe.each(PROFILES)('the Active that a Backup follows, %s', (profile) => {
     expect([zero.name === 'Backup' && zero.activeDownAt, effects]).toEqual([2200, []])
   })
 
-  test('the first router ever heard is no change of owner', () => {
+  test('the first known router does not count as a change of holder', () => {
     const [next] = step(backup(), heard(ABOVE, 200, 1000), told, ms(1000))
     expect(next).toEqual(following)
   })

@@ -8,9 +8,9 @@ import { centis } from '../../../src/wire/units.ts'
 import {
   ABOVE,
   active,
+  announcementIn,
   BELOW,
   backup,
-  claimOf,
   heard,
   initialize,
   leaving,
@@ -32,11 +32,11 @@ const removed: Effect = { kind: 'removeAddresses', addresses: VIPS }
 describe.each(PROFILES)('Active, %s', (profile) => {
   const told = parameters(profile)
 
-  test('the deadline is Adver_Timer', () => {
+  test('an Active has the deadline Adver_Timer', () => {
     expect(nextDeadline(active())).toBe(1000)
   })
 
-  test('(680) at the deadline: one advertisement, the next on the grid of the last', () => {
+  test('(680) at the deadline an Active advertises once, and the next time is on the same grid', () => {
     expect(step(active(), tick, told, ms(1007))).toEqual([
       active({ adverAt: ms(2000) }),
       [{ kind: 'sendAdvertisement', priority: 128, reason: 'periodic' }],
@@ -44,14 +44,14 @@ describe.each(PROFILES)('Active, %s', (profile) => {
     expect(step(active(), tick, told, ms(1000))[0]).toEqual(active({ adverAt: ms(2000) }))
   })
 
-  test('(680) ticks that were slept through are not made up for; lost reception does not matter', () => {
+  test('(680) advertisements that a stall left out are not sent later, and lost packets do not matter', () => {
     expect(step(active(), tickAfterLoss, told, ms(4321))).toEqual([
       active({ adverAt: ms(5000) }),
       [{ kind: 'sendAdvertisement', priority: 128, reason: 'periodic' }],
     ])
   })
 
-  test('(680) rounding of moments that are no dyadic fractions makes one tick, not two', () => {
+  test('(680) rounding of clock values never gives the same tick twice', () => {
     const fast = parameters(profile, { advertisementInterval: centis(1) })
     // In doubles their difference is less than 500 × 10 ms, and the sum of 500 intervals no later than the second.
     const previous = ms(6029.427083333333)
@@ -60,11 +60,11 @@ describe.each(PROFILES)('Active, %s', (profile) => {
     expect(nextDeadline(next), 'the next deadline').toBeCloseTo(11_039.427, 3)
   })
 
-  test('(680) an early tick does nothing', () => {
+  test('(680) an early tick does nothing in Active', () => {
     expect(step(active(), tick, told, ms(999.999))).toEqual([active(), []])
   })
 
-  test('(705) priority 0: advertise now, Adver_Timer restarts, whoever said it', () => {
+  test('(705) an Active answers priority 0 of any router and restarts Adver_Timer', () => {
     // Backups are silent: whoever says it was Active beside us and has led clients to itself (docs/adr/0007).
     const announced: Effect[] = profile === 'holdfast' ? [{ kind: 'announce', reason: 'rival' }] : []
     for (const source of [ABOVE, BELOW]) {
@@ -82,7 +82,7 @@ describe.each(PROFILES)('Active, %s', (profile) => {
     ['(725) higher priority', BELOW, 129, 'higherPriorityHeard'],
     ['(735) equal priority, greater address', ABOVE, 128, 'higherAddressHeard'],
   ] as const)(
-    '%s: addresses off, Backup with the interval and time of the packet',
+    '%s: the addresses are removed, and the router is Backup with interval and time of the packet',
     (_name, source, priority, reason) => {
       // The last advertisement comes after the addresses are off (docs/architecture.md, Competing Actives); the RFC has none. Read 30 ms late:
       // too late to wait for the winner's announcement (extensions/grace-period.test.ts).
@@ -128,25 +128,28 @@ describe.each(PROFILES)('Active, %s', (profile) => {
   test.each([
     ['(775) equal priority, smaller address', BELOW, 128, 'lower-address'],
     ['(775) lower priority', ABOVE, 127, 'lower-priority'],
-  ] as const)('%s: refused, advertise at once, Adver_Timer unchanged', (_name, source, priority, reason) => {
-    const announced: Effect[] = profile === 'holdfast' ? [{ kind: 'announce', reason: 'rival' }] : []
-    const remembered =
-      profile === 'holdfast'
-        ? {
-            asserted: [{ to: 'competing' as const, source, at: ms(320) }],
-            announcedOverAt: ms(320),
-            announcementsPaidAt: ms(370),
-          }
-        : {}
-    expect(step(active(), heard(source, priority, 300), told, ms(320))).toEqual([
-      active(remembered),
-      [
-        { kind: 'refused', reason, source },
-        { kind: 'sendAdvertisement', priority: 128, reason: 'rivalHeard' },
-        ...announced,
-      ],
-    ])
-  })
+  ] as const)(
+    '%s: the packet is refused and answered immediately, and Adver_Timer does not change',
+    (_name, source, priority, reason) => {
+      const announced: Effect[] = profile === 'holdfast' ? [{ kind: 'announce', reason: 'rival' }] : []
+      const remembered =
+        profile === 'holdfast'
+          ? {
+              asserted: [{ to: 'competing' as const, source, at: ms(320) }],
+              announcedOverAt: ms(320),
+              announcementsPaidAt: ms(370),
+            }
+          : {}
+      expect(step(active(), heard(source, priority, 300), told, ms(320))).toEqual([
+        active(remembered),
+        [
+          { kind: 'refused', reason, source },
+          { kind: 'sendAdvertisement', priority: 128, reason: 'rivalHeard' },
+          ...announced,
+        ],
+      ])
+    },
+  )
 
   test.each([0, 128, 255])('priority %i from our own address is not answered (VR-RX-16)', (priority) => {
     expect(step(active(), heard(SELF, priority, 300), told, ms(300))).toEqual([
@@ -155,7 +158,7 @@ describe.each(PROFILES)('Active, %s', (profile) => {
     ])
   })
 
-  test('owners: settled by address (EID 8298)', () => {
+  test('between two owners the address decides (EID 8298)', () => {
     const owner = parameters(profile, { priority: 255 })
     expect(step(active(), heard(ABOVE, 255, 300), owner, ms(300))[0]).toEqual(
       backup({
@@ -172,9 +175,9 @@ describe.each(PROFILES)('Active, %s', (profile) => {
 
   test.each([
     ['startup', startup],
-    ['claimHeard', claimOf(VIP, 300)],
+    ['announcementHeard', announcementIn(VIP, 300)],
     ['faultCleared', linkUp],
-  ])('%s does nothing', (_name, event) => {
+  ])('%s does nothing in Active', (_name, event) => {
     expect(step(active(), event, told, ms(50_000))).toEqual([active(), []])
   })
 })
@@ -186,11 +189,11 @@ const atOnce: Effect[] = [
 ]
 
 describe('(655) shutdown', () => {
-  test('by the letter: priority 0, addresses off, Initialize', () => {
+  test('with profile rfc9568 a shutdown sends priority 0, removes the addresses and enters Initialize', () => {
     expect(step(active(), shutdown, parameters('rfc9568'), ms(300))).toEqual([initialize(), atOnce])
   })
 
-  test('holdfast: priority 0, then Leaving with every address kept', () => {
+  test('with profile holdfast a shutdown sends priority 0 and enters Leaving with every address', () => {
     expect(step(active(), shutdown, parameters('holdfast'), ms(300))).toEqual([
       leaving({ until: ms(2300), repeatAt: ms(302) }),
       [
@@ -200,7 +203,7 @@ describe('(655) shutdown', () => {
     ])
   })
 
-  test('nobody can follow: at once, as owner and with an empty unicast peer list', () => {
+  test('a shutdown without a possible successor ends immediately, as for an owner or an empty peer list', () => {
     const owner = parameters('holdfast', { priority: 255 })
     expect(step(active(), shutdown, owner, ms(300))).toEqual([initialize(), atOnce])
     const alone = parameters('holdfast', { transport: { mode: 'unicast', peers: [] } })

@@ -89,7 +89,7 @@ export function leaving(overrides: Partial<Leaving> = {}): Leaving {
     until: ms(2000),
     repeatAt: ms(2),
     successor: undefined,
-    kept: VIPS.map((vip) => ({ address: vip, offAt: undefined })),
+    stillAnswered: VIPS.map((vip) => ({ address: vip, offAt: undefined })),
     ...overrides,
   }
 }
@@ -116,8 +116,8 @@ export const yielded: Event = { kind: 'yield' }
 export const linkDown: Event = { kind: 'faultRaised', fault: 'linkDown', canSend: false }
 export const linkUp: Event = { kind: 'faultCleared', fault: 'linkDown' }
 export const installFailed: Event = { kind: 'faultRaised', fault: 'addressInstallFailed', canSend: true }
-export const claimOf = (claimed: Address, at: number): Event => ({
-  kind: 'claimHeard',
+export const announcementIn = (claimed: Address, at: number): Event => ({
+  kind: 'announcementHeard',
   address: claimed,
   heardAt: ms(at),
 })

@@ -6,9 +6,9 @@ import { centis } from '../../../src/wire/units.ts'
 import {
   ABOVE,
   active,
+  announcementIn,
   answered,
   backup,
-  claimOf,
   heard,
   initialize,
   ms,
@@ -28,12 +28,12 @@ describe.each(PROFILES)('Initialize, %s', (profile) => {
   const told = parameters(profile)
   const owner = parameters(profile, { priority: 255 })
 
-  test('begins stopped, without a fault and without a deadline', () => {
+  test('a router begins stopped, without a fault and without a deadline', () => {
     expect(INITIAL_STATE).toEqual(initialize())
     expect(nextDeadline(INITIAL_STATE)).toBeUndefined()
   })
 
-  test('(105) startup as owner: advertisement, addresses, announcement, Active', () => {
+  test('(105) an owner that starts advertises, installs, announces and is Active', () => {
     expect(step(initialize(), startup, owner, ms(70))).toEqual([
       active({ since: ms(70), adverAt: ms(1070) }),
       [
@@ -45,14 +45,14 @@ describe.each(PROFILES)('Initialize, %s', (profile) => {
     ])
   })
 
-  test('(150) startup otherwise: own interval, full Active_Down_Interval, nothing on the wire', () => {
+  test('(150) other routers start as Backup with their own interval and a full Active_Down_Interval, and send nothing', () => {
     expect(step(initialize(), startup, told, ms(70))).toEqual([
       backup({ enteredAt: ms(70), activeDownAt: ms(3570) }),
       [{ kind: 'transition', from: 'Initialize', to: 'Backup', reason: 'startup' }],
     ])
   })
 
-  test('(150) 254 is no owner', () => {
+  test('(150) a router with priority 254 is not an owner', () => {
     const [next] = step(initialize(), startup, parameters(profile, { priority: 254 }), ms(0))
     // Skew_Time of 254: 7.8125 ms.
     expect(next).toEqual(backup({ activeDownAt: ms(3007.8125) }))
@@ -64,14 +64,14 @@ describe.each(PROFILES)('Initialize, %s', (profile) => {
     expect(next).toEqual(backup({ activeAdverInterval: centis(300), activeDownAt: ms(9500) }))
   })
 
-  test('an advertisement is ignored, and said to be', () => {
+  test('a router in Initialize refuses an advertisement with the reason initialize', () => {
     expect(step(initialize(), heard(ABOVE, 200, 50), told, ms(50))).toEqual([
       initialize(),
       [{ kind: 'refused', reason: 'initialize', source: ABOVE }],
     ])
   })
 
-  test('shutdown does nothing, and cancels a startup that waits for a fault to clear', () => {
+  test('a shutdown in Initialize cancels a start that waits for the end of a fault', () => {
     expect(step(initialize(), shutdown, told, ms(50))).toEqual([initialize(), []])
     const waiting = initialize({ stopped: false, faults: ['linkDown'] })
     expect(step(waiting, shutdown, told, ms(50))).toEqual([initialize({ faults: ['linkDown'] }), []])
@@ -79,13 +79,13 @@ describe.each(PROFILES)('Initialize, %s', (profile) => {
 
   test.each([
     ['yield', yielded],
-    ['claimHeard', claimOf(VIP, 50)],
+    ['announcementHeard', announcementIn(VIP, 50)],
     ['addressAnswered', answered(VIP, 50)],
     ['peerReached', reached],
     ['deadlineReached', tick],
     ['deadlineReached after loss', tickAfterLoss],
     ['priorityChanged', priorityFrom(100)],
-  ])('%s does nothing', (_name, event) => {
+  ])('%s does nothing in Initialize', (_name, event) => {
     const faulty = initialize({ stopped: false, faults: ['linkDown'] })
     expect(step(faulty, event, told, ms(50_000))).toEqual([faulty, []])
   })

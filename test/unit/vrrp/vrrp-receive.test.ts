@@ -51,7 +51,7 @@ const hear = (sent: Sent, parameters: Parameters = parametersFor()) =>
 
 const flipped = (message: Uint8Array) => message.map((octet, i) => (i === 2 ? octet ^ 1 : octet))
 
-describe('order of the ladder (VR-RX-10): of two faults the earlier is named', () => {
+describe('the order of the checks (VR-RX-10): of two faults the earlier one is reported', () => {
   const cases: readonly [string, Sent, string][] = [
     ['own source before TTL', { source: OWN, ttl: 1 }, 'self-originated'],
     ['group before TTL', { destination: address('224.0.0.19'), ttl: 1 }, 'destination'],
@@ -68,7 +68,7 @@ describe('order of the ladder (VR-RX-10): of two faults the earlier is named', (
     expect(hear(sent)).toMatchObject({ kind: 'discarded', reason })
   })
 
-  test('the VRID is told as it stands in the packet, where there is one', () => {
+  test('a discarded packet has the VRID of the packet, if there is one', () => {
     expect(hear({ advertisement: { vrid: 7 } })).toEqual({
       kind: 'discarded',
       reason: 'vrid-unknown',
@@ -78,7 +78,7 @@ describe('order of the ladder (VR-RX-10): of two faults the earlier is named', (
     expect(hear({ damage: (m) => m.subarray(0, 1) })).toMatchObject({ reason: 'truncated', vrid: undefined })
   })
 
-  test('VRID 0 belongs to nobody, even if somebody offers a router for it (VR-PKT-04)', () => {
+  test('VRID 0 matches no router (VR-PKT-04)', () => {
     const toVridZero = (message: Uint8Array) => {
       const copy = Uint8Array.from(message)
       const view = new DataView(copy.buffer)
@@ -150,7 +150,7 @@ describe('unicast', () => {
     expect(received.kind === 'accepted' ? 'accepted' : received.reason).toBe(expected)
   })
 
-  test('a group packet to a unicast router, from the link or from afar', () => {
+  test('a unicast router discards a multicast packet, from this link or another one', () => {
     const parameters = parametersFor({ transport: UNICAST })
     expect(hear({}, parameters)).toMatchObject({ reason: 'multicast-unexpected' })
     expect(hear({ ttl: 64 }, parameters)).toMatchObject({ reason: 'ttl' })
@@ -168,7 +168,7 @@ describe('unicast', () => {
     const received = hear({ destination: OWN, ttl }, ranged(250, 252))
     expect(received.kind === 'accepted' ? 'accepted' : received.reason).toBe(expected)
   })
-  test('the range is that of one peer; whoever is not listed has none', () => {
+  test('a TTL range applies to its own peer only', () => {
     expect(hear({ destination: OWN, ttl: 9, source: stranger }, ranged(250, 252))).toMatchObject({
       kind: 'accepted',
       warnings: ['unlisted-peer'],
@@ -205,7 +205,7 @@ describe('unicast', () => {
         () => false,
       )
     const knobs = { oldUnicastChecksum: true }
-    test('is refused, unless it is asked for; then it is told apart, because ours may be refused there', () => {
+    test('the old unicast checksum is refused unless oldUnicastChecksum is on, and then has a warning', () => {
       expect(hearOld(parametersFor({ transport: UNICAST }))).toMatchObject({ reason: 'checksum' })
       expect(hearOld(parametersFor({ transport: UNICAST, knobs }))).toMatchObject({
         kind: 'accepted',
@@ -213,25 +213,25 @@ describe('unicast', () => {
         warnings: ['checksum-form-differs'],
       })
     })
-    test('a strict checksumAccepted stays strict, and multicast has no use for it', () => {
+    test('oldUnicastChecksum does not relax a strict checksumAccepted, and has no effect in multicast', () => {
       const strict = { ...knobs, checksumAccepted: 'pseudo-header' } as const
       expect(hearOld(parametersFor({ transport: UNICAST, knobs: strict }))).toMatchObject({ reason: 'checksum' })
       expect(hearOld(parametersFor({ knobs }))).toMatchObject({ reason: 'checksum' })
     })
-    test('what verifies today is taken for what it is', () => {
+    test('a checksum that matches a present form is not reported as the old form', () => {
       expect(hear({ destination: OWN }, parametersFor({ transport: UNICAST, knobs }))).toMatchObject({
         checksumForms: ['pseudo-header'],
         warnings: [],
       })
     })
-    test('damage is damage', () => {
+    test('a damaged packet is discarded with oldUnicastChecksum, too', () => {
       expect(hear({ destination: OWN, damage: flipped }, parametersFor({ transport: UNICAST, knobs }))).toMatchObject({
         reason: 'checksum',
       })
     })
   })
 
-  test('multicast always wants TTL 255, whatever ttlCheck says', () => {
+  test('multicast requires TTL 255 whatever ttlCheck is', () => {
     expect(hear({ ttl: 254 }, parametersFor({ knobs: { ttlCheck: false } }))).toMatchObject({ reason: 'ttl' })
   })
 })
@@ -239,7 +239,7 @@ describe('unicast', () => {
 describe('multicast groups', () => {
   const group = address('239.1.2.3')
   const parameters = parametersFor({ transport: { mode: 'multicast', group } })
-  test('the configured group counts, and then the usual one does not (VR-RX-17)', () => {
+  test('a router with another multicast group accepts that group only (VR-RX-17)', () => {
     expect(hear({ destination: group }, parameters)).toMatchObject({ kind: 'accepted' })
     expect(hear({ destination: GROUP }, parameters)).toMatchObject({ reason: 'destination' })
   })
@@ -262,12 +262,12 @@ describe('version 2 (RFC 3768 §7.1)', () => {
   const locked = parametersFor({ version: 2, ...simplePassword('secret') })
   const other = [address('192.0.2.9')]
 
-  test('with and without a password', () => {
+  test('a version 2 router accepts a packet with its own authentication only', () => {
     expect(hear({ advertisement: TWO }, open)).toMatchObject({ kind: 'accepted', warnings: [], advertisement: TWO })
     expect(hear({ advertisement: TWO, password: 'secret' }, locked)).toMatchObject({ kind: 'accepted', warnings: [] })
   })
 
-  test('only eight octets of a password count (VR-V2-06)', () => {
+  test('only eight octets of a version 2 password count (VR-V2-06)', () => {
     const long = parametersFor({ version: 2, ...simplePassword('123456789') })
     expect(hear({ advertisement: TWO, password: '12345678' }, long)).toMatchObject({ kind: 'accepted' })
     expect(hear({ advertisement: TWO, password: '1234567' }, long)).toMatchObject({ reason: 'auth-data' })
@@ -320,7 +320,7 @@ describe('version 2 (RFC 3768 §7.1)', () => {
     expect(hear(sent, parameters)).toMatchObject({ kind: 'discarded', reason })
   })
 
-  test('which version the stranger speaks is told', () => {
+  test('a discarded packet has the version of the packet', () => {
     expect(hear({ advertisement: TWO })).toEqual({ kind: 'discarded', reason: 'version', vrid: 51, version: 2 })
     expect(hear({}, open)).toEqual({ kind: 'discarded', reason: 'version', vrid: 51, version: 3 })
   })
@@ -330,7 +330,7 @@ describe('version 2 (RFC 3768 §7.1)', () => {
     shorter.set(m.subarray(0, 8))
     return shorter.with(3, 0)
   })
-  test('no address at all is accepted with a warning of its own (VR-V2-09)', () => {
+  test('a version 2 packet without addresses is accepted with a warning of its own (VR-V2-09)', () => {
     expect(hear({ advertisement: TWO, damage: none }, open)).toMatchObject({
       kind: 'accepted',
       advertisement: { addresses: [] },
@@ -355,7 +355,7 @@ describe('addressListCheck (VR-V2-08)', () => {
     expect(hear({ advertisement: { version, addresses, priority } }, parameters)).toMatchObject(expected)
   })
 
-  test('the same addresses in another order are the same', () => {
+  test('the same addresses in another order are the same list', () => {
     const list = ['192.0.2.100', '192.0.2.9'].map(address)
     const parameters = parametersFor({ addresses: list, knobs: { addressListCheck: true } })
     expect(hear({ advertisement: { addresses: list.toReversed() } }, parameters)).toMatchObject({ kind: 'accepted' })
@@ -384,7 +384,7 @@ describe('intervalCheck', () => {
     expect(hear({ advertisement: { ...other, version, priority } }, parameters)).toMatchObject(expected)
   })
 
-  test('our own interval is heard', () => {
+  test('intervalCheck accepts our own interval', () => {
     const parameters = parametersFor({ knobs: { intervalCheck: true } })
     expect(hear({}, parameters)).toMatchObject({ kind: 'accepted' })
   })
@@ -409,13 +409,14 @@ describe('IPv6', () => {
       () => false,
     )
 
-  test('accepted', () => expect(hear6({})).toMatchObject({ kind: 'accepted', warnings: [] }))
-  test('a hop limit that the kernel did not tell is not 255, but no router forwards a link-local source', () => {
+  test('a valid IPv6 advertisement is accepted', () =>
+    expect(hear6({})).toMatchObject({ kind: 'accepted', warnings: [] }))
+  test('an unknown hop limit is accepted from a link-local source only, because no router forwards it', () => {
     expect(hear6({ ttl: undefined, source: address('2001:db8::3') })).toMatchObject({ reason: 'ttl' })
     expect(hear6({ ttl: undefined })).toMatchObject({ kind: 'accepted' })
     expect(hear6({ ttl: 64 }), 'one that it told').toMatchObject({ reason: 'ttl' })
   })
-  test('a global source: taken with a warning, and without one from a listed unicast peer (VR-RX-19)', () => {
+  test('a global IPv6 source causes a warning, except from a listed unicast peer (VR-RX-19)', () => {
     const source = address('2001:db8::3')
     const hearFrom = (transport: Parameters['transport']) => {
       const destination = transport.mode === 'multicast' ? transport.group : address('2001:db8::4')
@@ -432,10 +433,10 @@ describe('IPv6', () => {
     })
     expect(hearFrom(parameters.transport)).toMatchObject({ kind: 'accepted', warnings: ['source-not-link-local'] })
   })
-  test('without a destination nothing can be verified', () => {
+  test('an IPv6 packet without a destination is discarded', () => {
     expect(hear6({ destination: undefined })).toMatchObject({ reason: 'destination' })
   })
-  test('first address: refused with rfc9568, taken with holdfast (VR-RX-18)', () => {
+  test('an IPv6 packet without a link-local first address is refused with rfc9568 and accepted with holdfast (VR-RX-18)', () => {
     const strict = parametersFor({ family: 'ipv6', profile: 'rfc9568' })
     expect(hear6({}, ['2001:db8::100'], strict)).toMatchObject({ reason: 'first-addr-not-link-local' })
     expect(hear6({}, ['2001:db8::100'])).toMatchObject({ kind: 'accepted', warnings: ['address-list-mismatch'] })
@@ -450,8 +451,9 @@ describe('advertisementWarnings', () => {
     interval: centis(100),
     addresses: [address('192.0.2.100')],
   }
-  test('nothing to say', () => expect(advertisementWarnings(heard, parametersFor())).toEqual([]))
-  test('everything at once', () => {
+  test('an advertisement like ours has no warnings', () =>
+    expect(advertisementWarnings(heard, parametersFor())).toEqual([]))
+  test('an advertisement may have several warnings', () => {
     const other = { ...heard, interval: centis(50), addresses: [address('192.0.2.9')] }
     expect(advertisementWarnings(other, parametersFor({ priority: 255 }))).toEqual([
       'interval-mismatch',
@@ -459,7 +461,7 @@ describe('advertisementWarnings', () => {
       'advert-received-while-owner',
     ])
   })
-  test('two owners (EID 8298)', () => {
+  test('an owner warns of another owner (EID 8298)', () => {
     expect(advertisementWarnings({ ...heard, priority: 255 }, parametersFor({ priority: 255 }))).toEqual([
       'multiple-owners',
     ])
@@ -468,13 +470,13 @@ describe('advertisementWarnings', () => {
 
 describe('an address owner that receives an advertisement (RFC 9568 §7.1 with EID 8298)', () => {
   const owner = parametersFor({ priority: 255 })
-  test('of a Backup that took over: it counts, and the event has its name', () => {
+  test('an advertisement of a Backup that took over is accepted by the owner with a warning', () => {
     expect(hear({ advertisement: { priority: 100 } }, owner)).toMatchObject({
       kind: 'accepted',
       warnings: ['advert-received-while-owner'],
     })
   })
-  test('of a second owner: it counts, and the event has its name beside the one of two owners', () => {
+  test('an advertisement of a second owner is accepted with two warnings', () => {
     expect(hear({ advertisement: { priority: 255 } }, owner)).toMatchObject({
       kind: 'accepted',
       warnings: ['multiple-owners', 'advert-received-while-owner'],

@@ -15,20 +15,20 @@ const delay = (over: Parameters<typeof parametersFor>[0], interval = 100, last?:
   staggerDelay(parametersFor(over), centis(interval), last === undefined ? undefined : address(last))
 
 describe('staggerDelay', () => {
-  test('rank = peers with a higher address', () => {
+  test('the rank is the number of peers with a higher address', () => {
     expect(delay({ peers: [peer(1), peer(3)] })).toBe(3)
     expect(delay({ peers: [peer(1)] })).toBe(0)
     expect(delay({ peers: [peer(3), peer(4), peer(10)] })).toBe(9)
   })
-  test('the last Active is not waited for', () => {
+  test('the last Active does not count for the rank', () => {
     expect(delay({ peers: [peer(3), peer(4)] }, 100, '192.0.2.4')).toBe(3)
     expect(delay({ peers: [peer(3), peer(4)] }, 100, '192.0.2.9')).toBe(6)
   })
-  test('with priorities listed only equals count', () => {
+  test('with listed priorities only equal peers count', () => {
     expect(delay({ peers: [peer(3, 100), peer(4, 90), peer(5)] })).toBe(3)
     expect(delay({ peers: [peer(3, 90)] })).toBe(0)
   })
-  test('off: knob, no preemption, owner, nobody listed', () => {
+  test('the stagger is 0 if it is off, without preemption, for an owner, and without peers', () => {
     const peers = [peer(3)]
     expect(delay({ peers, knobs: { stagger: false } })).toBe(0)
     expect(delay({ peers, preempt: false })).toBe(0)
@@ -36,7 +36,7 @@ describe('staggerDelay', () => {
     expect(delay({ peers: [] })).toBe(0)
     expect(delay({ peers, profile: 'rfc9568' })).toBe(0)
   })
-  test('the step shrinks so that the last in rank waits half an interval at most', () => {
+  test('the step shrinks so that the last in rank waits at most half an interval', () => {
     expect(staggerStep(centis(1), 2)).toBe(2.5)
     expect(staggerStep(centis(1), 1)).toBe(3)
     expect(staggerStep(centis(100), 0)).toBe(0)

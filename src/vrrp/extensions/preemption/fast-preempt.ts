@@ -1,9 +1,10 @@
 /**
- * fastPreempt: when the Active that we follow lowers its own priority below ours, waiting out a whole Active_Down_Interval
- * protects nobody. It acts on that demotion only, never on a stray lower advertisement, so that a competing Active heard one way
- * cannot start a duel; minHold keeps a flapping check from moving the addresses again and again. An advantage that rests on
- * health checks has to be confirmed by them meanwhile (docs/adr/0025): when all nodes lose the same backend, the first to
- * notice is no worse than the others. Options: `fastPreempt`, `minHold`, `assured`.
+ * fastPreempt: if the Active that we follow lowers its own priority below ours, waiting a whole Active_Down_Interval
+ * protects nothing. It acts only on that demotion, never on a single lower advertisement. So a competing Active that is
+ * received in one direction only cannot start repeated takeovers. minHold keeps an unstable check from moving the
+ * addresses again and again. If our advantage rests on health checks, they have to confirm it first (docs/adr/0025).
+ * When all nodes lose the same backend, the first one to notice is no worse than the others. Options: `fastPreempt`,
+ * `minHold`, `assured`.
  */
 import { type Millis, millis, plus } from '../../../wire/units.ts'
 import type { Effect } from '../../effect.ts'
@@ -33,7 +34,7 @@ export const fastPreempt: Extension = {
           const [known, more] = hearLower(state, withReason(next, state), event, parameters, now)
           return more.length === 0 ? [known, effects] : [known, [...effects, ...more]]
         }
-        // Released, and what has shortened the wait until now is over.
+        // The Active has released. The fast preemption that shortened the wait is over.
         return state.regularDownAt === undefined ? stepped : [withdraw(next), effects]
       },
       deadlineReached: (inner, state, event, parameters, now) => {
@@ -44,7 +45,7 @@ export const fastPreempt: Extension = {
         const { active, asksChecks } = state
         if (asksChecks !== true) return [state, []]
         const confirmed = active !== undefined && outranks(event.assured, active.priority, parameters)
-        // An answer in time is enough, or the wait is as long again as line (470) makes it.
+        // An answer in time is enough. Otherwise the wait is as long as line (470) makes it.
         return confirmed ? [{ ...state, asksChecks: undefined }, []] : takeBack(state, parameters, now)
       },
     },
@@ -53,11 +54,14 @@ export const fastPreempt: Extension = {
 
 const withdraw = (state: Backup): Backup => ({ ...state, regularDownAt: undefined, asksChecks: undefined })
 
-/** What has shortened the wait stays the reason for which it ends. */
+/** Keeps the reason for which the wait was shortened. */
 const withReason = (next: Backup, { downReason, regularDownAt }: Backup): Backup =>
   regularDownAt === undefined ? next : { ...next, downReason }
 
-/** Line (470) has refused the advertisement (`known`); decides whether the wait gets shorter. */
+/**
+ * Decides whether the wait gets shorter after line (470) has refused the advertisement. `known` is the state after the
+ * refusal.
+ */
 function hearLower(
   state: Backup,
   known: Backup,
@@ -71,7 +75,8 @@ function hearLower(
   const isDemotion = active?.source === source && !outranks(priority, active.priority, parameters)
   if (!isDemotion || state.downReason === 'activeReleased' || isOwner(parameters)) return [known, []]
   const isSure = outranks(assured, advertisement.priority, parameters)
-  // Line (470) waits for no answer; but a backend that all have lost is found out before the timer runs out.
+  // Line (470) does not wait for an answer. But the question finds a backend that all nodes have lost before the timer
+  // expires.
   const ask = isSure || state.activeDownAt <= now ? [] : [asking(millis(state.activeDownAt - now))]
   const isSettled = now - state.enteredAt >= activeDownInterval(priority, interval, version)
   if (extensions.fastPreempt !== true || !isSettled) return [known, ask]
@@ -87,7 +92,7 @@ function hearLower(
 
 const asking = (within: Millis): Effect => ({ kind: 'askChecks', within })
 
-/** The checks have not confirmed the advantage: line (470) decides, as if there were no fastPreempt. */
+/** Withdraws a fast preemption that the checks have not confirmed: line (470) decides, as without fastPreempt. */
 function takeBack(state: Backup, parameters: Parameters, now: Millis): Step {
   const { active, regularDownAt = state.activeDownAt } = state
   if (regularDownAt <= now) return becomeActive(parameters, now, 'Backup', 'lowerPriorityActive')
@@ -97,8 +102,9 @@ function takeBack(state: Backup, parameters: Parameters, now: Millis): Step {
 }
 
 /**
- * Our own priority fell to or below that of an Active that is there: it stays. Returns the state that follows it again, and
- * `undefined` if it does not (off, or released). The same holds while line (470) lets the timer run out.
+ * Returns the state that follows the Active again after our own priority fell to or below that of the Active.
+ * `undefined` if it cannot follow: the extension is off, or the Active has released. This also applies while the timer
+ * of line (470) runs.
  */
 export function withdrawn(state: Backup, parameters: Parameters): Backup | undefined {
   const { active, activeAdverInterval: interval } = state

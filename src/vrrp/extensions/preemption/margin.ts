@@ -1,6 +1,7 @@
 /**
- * Margin: an Active whose priority is lower than ours by no more than the margin is not preempted; it is followed as if
- * Preempt_Mode were False (445). An owner needs no margin. Refuses to know the priorities' reasons. Option: `margin`.
+ * Margin: an Active whose priority is lower than ours by no more than the margin is not preempted. This router follows
+ * it as if Preempt_Mode were False (445). An owner needs no margin. This file does not know why priorities differ.
+ * Option: `margin`.
  */
 import { isOwner, outranks, withoutPreemption } from '../../parameters.ts'
 import type { Extension } from '../extension.ts'
@@ -20,10 +21,10 @@ export const margin: Extension = {
         }
         const [next] = inner(state, event, withoutPreemption(parameters), now)
         if (next.name !== 'Backup') return [next, []]
-        // Reported once for as long as it lasts. No delay of preempt-delay.ts runs meanwhile.
-        const spared = { ...next, preemptAt: undefined, spared: true }
-        if (state.spared === true) return [spared, []]
-        return [spared, [{ kind: 'moveSuppressed', reason: 'margin', source, at: now }]]
+        // Reported once while it lasts. No delay of preempt-delay.ts runs in that time.
+        const withinMargin = { ...next, preemptAt: undefined, withinMargin: true }
+        if (state.withinMargin === true) return [withinMargin, []]
+        return [withinMargin, [{ kind: 'moveSuppressed', reason: 'margin', source, at: now }]]
       },
     },
   },

@@ -1,7 +1,7 @@
 /**
- * Preempt delay (VR-PRE-02, VR-PRE-03): a lower Active is followed like any other, as if Preempt_Mode were False (445), until
- * the delay has run since it was first heard. An equal or higher one cancels it; expiry and priority 0 are not delayed, and
- * an owner waits for nothing. Option: `preemptDelay`.
+ * Preempt delay (VR-PRE-02, VR-PRE-03): this router follows an Active of lower priority as if Preempt_Mode were False
+ * (445), until the delay after its first advertisement is over. An Active of equal or higher priority cancels the
+ * delay. Expiry and priority 0 are not delayed, and an owner never waits. Option: `preemptDelay`.
  */
 import { plus } from '../../../wire/units.ts'
 import { isOwner, withoutPreemption } from '../../parameters.ts'

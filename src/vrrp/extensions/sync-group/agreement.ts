@@ -1,7 +1,8 @@
 /**
- * What all members of a sync group have to agree about (VR-SG-01): to start together, to be kept in Initialize by a member that
- * is missing, and not to be torn apart. Runs after every event; most of the time there is nothing to do. Refuses to know
- * what an event means for one member (index.ts), or for the others (sync-group.ts).
+ * Keeps the members of a sync group consistent (VR-SG-01). They start together. A member that cannot take part keeps
+ * the others in Initialize. No member is Active while another one is Backup. This runs after every event, and most of
+ * the time it changes nothing. This file does not know what an event means for one member (index.ts) or for the others
+ * (sync-group.ts).
  */
 import type { Millis } from '../../../wire/units.ts'
 import type { Effect } from '../../effect.ts'
@@ -14,7 +15,10 @@ import { enter, groupFault, type Moving, post, stepDown } from './member.ts'
 
 export type StartReason = 'startup' | 'faultCleared'
 
-/** By list: every event of a group asks each of up to 255 members, and its list may name 254 others. */
+/**
+ * Faults of a member's own, remembered for each list of faults. Every event of a group checks up to 255 members, and
+ * each list may name 254 others.
+ */
 const own = new WeakMap<readonly Fault[], readonly Fault[]>()
 
 function ownFaults({ faults }: Initialize): readonly Fault[] {
@@ -25,13 +29,13 @@ function ownFaults({ faults }: Initialize): readonly Fault[] {
   return found
 }
 
-/** Whether a member has a fault of its own, has not started, or is on its way to the end. */
+/** Tells whether a member has a fault of its own, has not started, or is shutting down. */
 function isMissing({ state }: Moving): boolean {
   if (state.name === 'Initialize') return state.stopped || ownFaults(state).length > 0
   return state.name === 'Leaving' && state.reason === 'shutdown'
 }
 
-/** Whether all members take part and are not torn apart, or all are on their way to the end: then there is nothing to do. */
+/** Tells whether nothing has to change: all members take part and agree, or all are shutting down. */
 function isSettled(members: readonly Moving[]): boolean {
   let [active, backup, ending] = [0, 0, 0]
   for (const { state } of members) {
@@ -52,9 +56,9 @@ export function settle(members: readonly Moving[], reason: StartReason, now: Mil
   return torn === undefined ? started : started.map((member) => stepAside(member, torn.name, now))
 }
 
-/** VR-SG-01: a member that is missing keeps the others in Initialize, with a fault that names it. */
+/** Keeps the other members in Initialize, with a fault that names each missing member (VR-SG-01). */
 function blockAll(members: readonly Moving[], missing: readonly Moving[], now: Millis): readonly Moving[] {
-  // A member that is not missing lacks all of these: one list for all such members, because there may be 254.
+  // A member that is not missing lacks all of these. All such members share one list, because there may be 254.
   const faults = missing.map(({ name }) => groupFault(name))
   return members.map((member) => {
     if (isMissing(member)) return blockMissing(member, faults)
@@ -67,7 +71,7 @@ function blockAll(members: readonly Moving[], missing: readonly Moving[], now: M
   })
 }
 
-/** A missing member has reasons of its own, and lists the others after them. */
+/** Gives a missing member its own faults first, then the other missing members. */
 function blockMissing(member: Moving, missing: readonly GroupFault[]): Moving {
   const { name, state } = member
   if (state.name !== 'Initialize') return member
@@ -79,7 +83,7 @@ function blockMissing(member: Moving, missing: readonly GroupFault[]): Moving {
 }
 
 function startTogether(members: readonly Moving[], reason: StartReason, now: Millis): readonly Moving[] {
-  // An owner is Active from its start (105), but only among owners: the others have to wait for silence.
+  // An owner is Active from its start (105), but only in a group of owners. Other members have to wait for silence.
   const owners = members.every(
     ({ state, parameters }) => isOwner(parameters) && (state.name === 'Initialize' || state.name === 'Active'),
   )
@@ -101,8 +105,8 @@ function startTogether(members: readonly Moving[], reason: StartReason, now: Mil
 }
 
 /**
- * A member has heard another router, so all give up returning. An Active among Backups, which only a reload makes, goes
- * without a gap and comes back when all of them want to.
+ * Makes a member give up Returning or Active, because another member is Backup. An Active beside Backups exists only
+ * after a reload. It yields without a gap, and returns when all members are ready.
  */
 function stepAside(member: Moving, name: string, now: Millis): Moving {
   if (member.state.name === 'Returning') return enter(member, retreat(member.parameters, now, groupFault(name)))

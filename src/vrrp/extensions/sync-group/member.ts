@@ -1,6 +1,6 @@
 /**
- * A member of a sync group in the middle of a step: its state so far and its effects, and what more than one rule does to it.
- * Refuses to know the rules themselves (sync-group.ts, agreement.ts).
+ * A member of a sync group in the middle of a step: its state so far, its effects, and the operations that several
+ * rules share. This file does not know the rules (sync-group.ts, agreement.ts).
  */
 import type { Millis } from '../../../wire/units.ts'
 import type { Effect } from '../../effect.ts'
@@ -9,21 +9,21 @@ import type { Step } from '../../fsm.ts'
 import type { Parameters } from '../../parameters.ts'
 import type { State } from '../../state.ts'
 import { enterBackup } from '../enter.ts'
-import { keptAfterLosing } from '../grace-period.ts'
+import { answeredAfterLosing } from '../grace-period.ts'
 import { extendedStep } from '../index.ts'
 
 export type Member = {
   readonly name: string
   readonly state: State
   readonly parameters: Parameters
-  /** False: its own link is down, so that it cannot send priority 0 when another member fails. */
+  /** False if its link is down. It then cannot send priority 0 when another member fails. */
   readonly canSend?: boolean | undefined
 }
 
 /** A member in the middle of a step: its state so far, and its effects. */
 export type Moving = Pick<Member, 'name' | 'state' | 'parameters'> & {
   readonly effects: readonly Effect[]
-  /** A function, because most events of a group of 255 concern one member only. */
+  /** Function, because most events of a group of 255 concern one member only. */
   readonly canSend: () => boolean
 }
 
@@ -46,13 +46,14 @@ export const post = (member: Moving, event: Event, now: Millis): Moving =>
 export const groupFault = (name: string): GroupFault => `syncGroup:${name}`
 
 /**
- * Steps a member down without priority 0 and without a last advertisement: the member that heard the winner sends it (VR-SG-02).
- * `heardAt`: time of that advertisement, if one is the reason; the winner's claims come on each network.
+ * Makes a member Backup without priority 0 and without a last advertisement. The member that received the winner's
+ * advertisement sends the last one (VR-SG-02). `heardAt` is the time of the winner's advertisement; `undefined` if
+ * there is another reason. The winner announces on each network.
  */
 export function stepDown(member: Moving, name: string, now: Millis, heardAt?: Millis): Moving {
   const { parameters, state } = member
-  const kept =
-    heardAt === undefined || state.name !== 'Active' ? undefined : keptAfterLosing(state, heardAt, parameters, now)
+  const stillAnswered =
+    heardAt === undefined || state.name !== 'Active' ? undefined : answeredAfterLosing(state, heardAt, parameters, now)
   const [next, entered] = enterBackup(parameters, now, {
     from: 'Active',
     reason: groupFault(name),
@@ -60,6 +61,6 @@ export function stepDown(member: Moving, name: string, now: Millis, heardAt?: Mi
     activeAdverInterval: parameters.advertisementInterval,
     holderChanged: true,
   })
-  if (kept !== undefined && next.name === 'Backup') return enter(member, [{ ...next, kept }, entered])
+  if (stillAnswered !== undefined && next.name === 'Backup') return enter(member, [{ ...next, stillAnswered }, entered])
   return enter(member, [next, [{ kind: 'removeAddresses', addresses: parameters.addresses }, ...entered]])
 }

@@ -1,9 +1,10 @@
 /**
- * A sync group (VR-SG-01…06): several virtual routers that are Active together or not at all. Each member steps as if it were
- * alone (index.ts). Decided here: what that means for the others, and that no member goes alone. Ties of equal groups are in
- * tie.ts, what all members have to agree about is in agreement.ts. Refuses to know which routers form a group, and on which
- * interfaces they are. The caller runs the effects in rounds (first ones of all members, then second ones), so that every
- * advertisement of a takeover goes before the first address.
+ * A sync group (VR-SG-01 to VR-SG-06): several virtual routers that are Active together or not at all. Each member
+ * steps as if it were alone (index.ts). This file decides what that means for the others, and that no member acts
+ * alone. tie.ts decides ties between groups of equal priority. agreement.ts keeps the members consistent. This file
+ * does not know which routers form a group, or their interfaces. The caller runs the effects in rounds: the first
+ * effect of each member, then the second. So every advertisement of a takeover is sent before the first address is
+ * installed.
  */
 import { type Millis, millis, plus } from '../../../wire/units.ts'
 import type { Effect } from '../../effect.ts'
@@ -23,7 +24,10 @@ import { rememberTie, tieOf } from './tie.ts'
 
 export type GroupStep = { readonly state: State; readonly effects: readonly Effect[] }
 
-/** Returns one step for each member, in their order. `index`: the member of the event. With one member it is `extendedStep`. */
+/**
+ * Returns one step for each member, in their order. `index` is the member that received the event. With one member the
+ * result is that of `extendedStep`.
+ */
 export function stepGroup(members: readonly Member[], index: number, event: Event, now: Millis): readonly GroupStep[] {
   const alone = members.length === 1 ? members[index] : undefined
   if (alone !== undefined) {
@@ -38,8 +42,8 @@ export function stepGroup(members: readonly Member[], index: number, event: Even
 }
 
 /**
- * Brings the members of a group that a reload has made of running routers to states that a group can have. Faults that came
- * from a former group are dropped. Works for a group of one as well.
+ * Returns the steps that make the members consistent after a reload has formed a group of running routers. Faults of a
+ * former group are dropped. A group may have one member.
  */
 export function settleGroup(
   members: readonly Member[],
@@ -60,13 +64,13 @@ function advance(members: readonly Moving[], subject: Moving, event: Event, now:
     members.map((member) => (member === subject ? moved : others(member)))
   if (event.kind === 'shutdown') return leaveTogether(members, event, now)
   if (event.kind === 'yield') {
-    // An owner cannot step aside (RFC 9568 §6.1), and no member of a group goes alone.
+    // An owner cannot yield (RFC 9568 §6.1), and no member of a group yields alone.
     const bound = members.some(({ state, parameters }) => state.name === 'Active' && isOwner(parameters))
     return bound ? members : leaveTogether(members, event, now)
   }
   if (event.kind === 'absenceNoticed') return returnTogether(members, event, now)
   const { state } = subject
-  // Whether it may start is not its own decision: settle() starts all or none (VR-SG-01).
+  // A member does not decide to start: settle() starts all members or none (VR-SG-01).
   if (state.name === 'Initialize' && event.kind === 'startup') {
     return instead({ ...subject, state: { ...state, stopped: false } })
   }
@@ -81,18 +85,21 @@ function advance(members: readonly Moving[], subject: Moving, event: Event, now:
     )
   const moved = post(subject, event, now)
   if (moved.state.name === 'Active' && state.name !== 'Active') return rise(members, subject, moved, now)
-  // VR-SG-02: one member has lost (725), (735), so all step down.
+  // VR-SG-02: one member has lost, lines (725) and (735), so all members become Backup.
   if (moved.state.name === 'Backup' && state.name === 'Active') {
     const heardAt = event.kind === 'advertisementReceived' ? event.receivedAt : undefined
     const goes = (other: Moving) => stepDown(other, subject.name, now, heardAt)
     return instead(moved, (other) => (other.state.name === 'Active' ? goes(other) : other))
   }
-  // VR-SG-06: a client that follows the competing Active on one member's network may do so on the others'.
+  // VR-SG-06: a client that uses the competing Active on one member's network may do so on the others.
   const announces = event.kind === 'advertisementReceived' && moved.effects.some(({ kind }) => kind === 'announce')
   return announces ? instead(moved, (other) => announceAsWell(other, now)) : instead(moved)
 }
 
-/** Yield and shutdown mean the whole group; all wait equally long, so that they give up together. */
+/**
+ * Handles yield and shutdown, which apply to the whole group. All members wait equally long, so that they give up
+ * together.
+ */
 function leaveTogether(members: readonly Moving[], event: Event, now: Millis): readonly Moving[] {
   const moved = members.map((member) => post(member, event, now))
   const until = moved.reduce(
@@ -105,8 +112,8 @@ function leaveTogether(members: readonly Moving[], event: Event, now: Millis): r
 }
 
 /**
- * A group that was away was so with all its members (ground rule 3). Only if all addresses are the node's own, no member has
- * to listen first.
+ * Handles an absence, which concerns all members of a group (ground rule 3). The members listen first, except if all
+ * addresses are the node's own.
  */
 function returnTogether(
   members: readonly Moving[],
@@ -116,7 +123,8 @@ function returnTogether(
   const owners = members.every(({ parameters }) => ownsAddresses(parameters))
   const listens = ({ state }: Moving) => state.name === 'Active' && !owners
   const moved = members.map((member) => (listens(member) ? member : post(member, event, now)))
-  // A member whose successor was there already: there is nothing to listen for. Only a reload puts it beside an Active.
+  // The successor of this member is known already, so there is nothing to listen for. Only a reload creates such a
+  // group.
   const followed = moved.find(({ state }) => state.name === 'Backup')
   return moved.map((member) => {
     if (!listens(member)) return member
@@ -125,11 +133,15 @@ function returnTogether(
   })
 }
 
-/** VR-SG-03: `moved` is Active as far as it alone is concerned. If all the others are ready it is; otherwise it waits. */
+/**
+ * Decides whether a member becomes Active (VR-SG-03). `moved` is the member as Active. If all other members are ready,
+ * the group becomes Active. Otherwise this member waits.
+ */
 function rise(members: readonly Moving[], subject: Moving, moved: Moving, now: Millis): readonly Moving[] {
   const others = members.filter((member) => member !== subject)
   if (others.every(wantsActive)) return members.map((member) => (member === subject ? moved : activate(member, now)))
-  // Each has to have drained and asked for itself: silence on one network proves nothing about the others.
+  // Each member must have drained its sockets and asked its network. Silence on one network proves nothing about the
+  // others.
   const listening = others.every((other) => other.state.name === 'Returning' || wantsActive(other))
   return members.map((member) => (member === subject ? wait(member, listening, now) : member))
 }
@@ -172,12 +184,15 @@ function wait(member: Moving, listening: boolean, now: Millis): Moving {
       : enter(member, retreat(parameters, now, 'activeHeard'))
   }
   if (state.name === 'Backup') return { ...member, state: hold(state, parameters, now) }
-  // Another member's successor is there: to be Active again would tear the group apart.
+  // Another router took over for another member. Becoming Active again would split the group.
   if (state.name === 'Leaving') return enter(member, giveWay(state, parameters, now))
   return member
 }
 
-/** VR-SG-03: the timer starts again, nothing is sent, and the wish stays until an advertisement is accepted. */
+/**
+ * Restarts the timer of a waiting member and sends nothing (VR-SG-03). The member stays ready until it accepts an
+ * advertisement.
+ */
 function hold(state: Backup, parameters: Parameters, now: Millis): Backup {
   const delay = activeDownDelay(parameters, state.activeAdverInterval, state.active?.source)
   return { ...state, activeDownAt: plus(now, delay), heldSince: state.heldSince ?? now }
@@ -188,7 +203,7 @@ function refuseTie(member: Moving, event: Event): Moving {
   return enter(member, [member.state, [{ kind: 'refused', reason: 'tie-of-group', source: event.source }]])
 }
 
-/** At most once in four intervals, whatever is heard. */
+/** Advertises on the network of each member after a new tie, at most once in four intervals. */
 function askAll(member: Moving, tied: boolean, now: Millis): Moving {
   const { state, parameters } = member
   if (state.name !== 'Active') return member

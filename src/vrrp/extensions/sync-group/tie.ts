@@ -1,8 +1,9 @@
 /**
- * Tie: which of two sync groups of equal priority wins. RFC 9568 §6.4.3 compares addresses, and those of the members may be
- * ordered differently in two families or networks: then each group loses with another member, both step down, and both come
- * back together, again and again. So one member decides, the same one on every node: the lowest VRID, IPv4 before IPv6. If
- * its network does not reach the other group, line (735) of the others holds an interval later. Option: `groupTie`.
+ * Tie: decides which of two sync groups of equal priority wins. RFC 9568 §6.4.3 compares addresses. Their order may
+ * differ between the members, because each has its own network and address family. Then each group loses with another
+ * member, both groups become Backup, and both return together, repeatedly. So one member decides, the same one on every
+ * node: the lowest VRID, IPv4 before IPv6. If its network does not reach the other group, line (735) applies to the
+ * other members an interval later. Option: `groupTie`.
  */
 import { compareAddresses } from '../../../wire/address.ts'
 import { centisToMillis, type Millis } from '../../../wire/units.ts'
@@ -10,15 +11,21 @@ import type { Event } from '../../event.ts'
 import type { Parameters } from '../../parameters.ts'
 import type { Active, State } from '../../state.ts'
 
-/** Intervals. A tie that was heard longer ago than this is over. */
+/** Number of intervals after which an old tie counts as over. */
 const FORGOTTEN_AFTER = 4
 
 type Tied = { readonly state: State; readonly parameters: Parameters }
 
-/** `ask`: it is new; advertise on all networks, so that the deciding member of the other group hears it. */
+/**
+ * What to do about a tie. `ask`: the tie is new, so advertise on all networks, to reach the deciding member of the
+ * other group.
+ */
 export type Tie = 'ask' | 'wait' | 'lost'
 
-/** Returns what line (735) means for a member of a group; `undefined` if it is no such tie, or this member decides itself. */
+/**
+ * Returns what line (735) means for a member of a group; `undefined` if there is no such tie, or if this member
+ * decides.
+ */
 export function tieOf(members: readonly Tied[], subject: Tied, event: Event, now: Millis): Tie | undefined {
   const { parameters, state } = subject
   if (event.kind !== 'advertisementReceived' || state.name !== 'Active' || parameters.extensions.groupTie !== true)

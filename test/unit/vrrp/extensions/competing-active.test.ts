@@ -7,7 +7,7 @@ import { address } from '../../../../src/wire/address.ts'
 import { centis } from '../../../../src/wire/units.ts'
 import { ABOVE, active, BELOW, heard, ms, OTHER, parameters, tick } from '../fsm-fixture.ts'
 
-describe('rivals (docs/architecture.md, Protocol decisions)', () => {
+describe('an Active that receives a competing Active (docs/architecture.md, Protocol decisions)', () => {
   const told = parameters('holdfast')
   const hearing = (state: State, events: readonly (readonly [typeof ABOVE, number])[], knows = told) => {
     const sent: Effect[][] = []
@@ -22,7 +22,7 @@ describe('rivals (docs/architecture.md, Protocol decisions)', () => {
   const answer: Effect = { kind: 'sendAdvertisement', priority: 128, reason: 'rivalHeard' }
   const announce: Effect = { kind: 'announce', reason: 'rival' }
 
-  test('one answer per rival in 100 ms, counted from the answer; each rival for itself', () => {
+  test('an Active answers each competing router at most once in 100 ms, counted from its answer', () => {
     const { sent } = hearing(active(), [
       [ABOVE, 100],
       [OTHER, 150],
@@ -41,7 +41,7 @@ describe('rivals (docs/architecture.md, Protocol decisions)', () => {
     ])
   })
 
-  test('spaced by the interval where that is shorter', () => {
+  test('an Active spaces its answers by the advertisement interval if that is shorter than 100 ms', () => {
     const fast = parameters('holdfast', { advertisementInterval: centis(1) })
     const { sent } = hearing(
       active(),
@@ -57,7 +57,7 @@ describe('rivals (docs/architecture.md, Protocol decisions)', () => {
     ).toEqual([true, false, true])
   })
 
-  test('packets that were queued together cause one announcement batch', () => {
+  test('packets that were read together cause one batch of announcements', () => {
     const { sent, state } = hearing(active(), [
       [ABOVE, 100],
       [OTHER, 100],
@@ -82,7 +82,7 @@ describe('rivals (docs/architecture.md, Protocol decisions)', () => {
     expect(sent).toEqual([[answer, announce], [announce]])
   })
 
-  test('many packets: three batches at once, then one in 50 ms, whoever sends', () => {
+  test('many advertisements of any senders cause three batches together, then one in 50 ms', () => {
     // 1000 a second for 3 s, as in a flood from a valid sender or from many.
     const flood = Array.from({ length: 3000 }, (_, i) => [i % 2 === 0 ? ABOVE : BELOW, 100 + i] as const)
     const { sent } = hearing(active(), flood)
@@ -93,7 +93,7 @@ describe('rivals (docs/architecture.md, Protocol decisions)', () => {
     expect(answers, 'advertisements in 3 s, 10 a second and source').toHaveLength(60)
   })
 
-  test('after 150 ms of silence all three are there again', () => {
+  test('after 150 ms of silence an Active may send three batches together again', () => {
     const loser = (from: number) => [from, from + 0.4, from + 0.8, from + 1.2].map((at) => [ABOVE, at] as const)
     const announced = hearing(active(), [...loser(100), ...loser(251)]).sent.map((effects) =>
       effects.some(({ kind }) => kind === 'announce'),
@@ -101,7 +101,7 @@ describe('rivals (docs/architecture.md, Protocol decisions)', () => {
     expect(announced).toEqual([true, true, true, false, true, true, true, false])
   })
 
-  test('IPv6, whose repeats come a second later: what is too many is announced over once more, when it is paid for', () => {
+  test('an IPv6 Active announces again after a packet beyond the credit when the rate limit allows it', () => {
     const knows = { ...told, family: 'ipv6' as const }
     const at = [100, 100.4, 100.8, 101.2, 102, 149.9, 150.5].map((each) => [ABOVE, each] as const)
     const said = hearing(active(), at, knows).sent.map((effects) =>
@@ -119,12 +119,12 @@ describe('rivals (docs/architecture.md, Protocol decisions)', () => {
     expect(batches, 'announcement batches in 3 s').toHaveLength(3 + 60)
   })
 
-  describe('that say priority 0 (705)', () => {
+  describe('an Active that receives priority 0 from another router (705)', () => {
     const zero = (state: State, source: typeof ABOVE, at: number, knows = told) =>
       step(state, heard(source, 0, at), knows, ms(at))
     const reply: Effect = { kind: 'sendAdvertisement', priority: 128, reason: 'priorityZeroHeard' }
 
-    test('are answered at once; a repetition at the end of the spacing, because it may have shortened a timer', () => {
+    test('an Active answers priority 0 immediately, and a repeated one at the end of the spacing', () => {
       const [first, effects] = zero(active(), ABOVE, 100)
       expect([first, effects]).toEqual([
         active({
@@ -145,19 +145,19 @@ describe('rivals (docs/architecture.md, Protocol decisions)', () => {
       expect(third).toEqual({ ...second, adverAt: ms(1200) })
     })
 
-    test('are answered although the same router was just answered as a rival', () => {
+    test('an Active answers priority 0 of a router that it has just answered as a competing Active', () => {
       const { state } = hearing(active(), [[ABOVE, 100]])
       expect(zero(state, ABOVE, 101)[1]).toEqual([reply, announce])
     })
 
-    test('each source for itself; a scheduled advertisement that comes sooner is not moved', () => {
+    test('an Active answers the priority 0 of each source, and does not delay an earlier periodic advertisement', () => {
       const [first] = zero(active(), ABOVE, 100)
       expect(zero(first, OTHER, 101)[1]).toEqual([reply, announce])
       const soon = { ...first, adverAt: ms(130) }
       expect(zero(soon, ABOVE, 102)[0]).toMatchObject({ adverAt: 130 })
     })
 
-    test('3000 forged ones in 3 s, from one source or from many: three batches at once, then one in 50 ms', () => {
+    test('3000 forged priority 0 packets in 3 s cause three batches together, then one in 50 ms', () => {
       const announcedAt = (sourceOf: (i: number) => typeof ABOVE, knows = told) => {
         const at: number[] = []
         let state: State = active()
@@ -182,7 +182,7 @@ describe('rivals (docs/architecture.md, Protocol decisions)', () => {
       ).toEqual([])
     })
 
-    test('and lower advertisements share one account: both together announce no more than one of them', () => {
+    test('priority 0 and lower advertisements share one limit of announcements', () => {
       let state: State = active()
       let batches = 0
       for (let i = 0; i < 3000; i++) {
@@ -193,12 +193,12 @@ describe('rivals (docs/architecture.md, Protocol decisions)', () => {
       expect(batches, 'announcement batches in 3 s').toBe(2 + 60)
     })
 
-    test('are not announced over where rivals are not', () => {
+    test('priority 0 causes no announcement if announceOnRival is off', () => {
       const quiet = parameters('holdfast', { knobs: { announceOnRival: false } })
       expect(zero(active(), ABOVE, 100, quiet)[1]).toEqual([reply])
     })
 
-    test('3000 of them in 3 s, and the timer: at most 20 advertisements a second; by the letter each one', () => {
+    test('3000 packets in 3 s cause at most 20 advertisements a second with holdfast, and one each with rfc9568', () => {
       const count = (knows: typeof told) => {
         let state: State = active()
         let sent = 0
@@ -216,13 +216,13 @@ describe('rivals (docs/architecture.md, Protocol decisions)', () => {
     })
   })
 
-  describe('invented rivals, each with an address of its own', () => {
+  describe('an Active that receives lower advertisements from many invented addresses', () => {
     const invented = (count: number, from: number, every: number) =>
       Array.from({ length: count }, (_, i) => [address(`192.0.${i >> 8}.${i & 255}`), from + i * every] as const)
     const answers = (sent: readonly Effect[][]) =>
       sent.flatMap((effects, i) => (effects.some(({ kind }) => kind === 'sendAdvertisement') ? [i] : []))
 
-    test('16 of them are answered in 100 ms, and the others at the end of these, all at once', () => {
+    test('an Active answers 16 sources in 100 ms, and the others together after that', () => {
       const { sent, state } = hearing(active(), invented(40, 100, 1))
       expect(answers(sent), 'who was answered at once').toEqual(Array.from({ length: 16 }, (_, i) => i))
       if (state.name !== 'Active') throw new Error(`Expected Active, found ${state.name}`)
@@ -233,19 +233,19 @@ describe('rivals (docs/architecture.md, Protocol decisions)', () => {
       expect(next).toMatchObject({ adverAt: 1200 })
     })
 
-    test('10 000 in a second cost at most 16 answers in 100 ms, and no memory', () => {
+    test('10 000 packets in a second cause at most 16 answers in 100 ms, and use no memory', () => {
       const { sent, state } = hearing(active(), invented(10_000, 100, 0.1))
       expect(answers(sent).length).toBeLessThanOrEqual(16 * 10)
       if (state.name !== 'Active') throw new Error(`Expected Active, found ${state.name}`)
       expect(state.asserted.length).toBeLessThanOrEqual(16)
     })
 
-    test('a rival that was answered is not answered late as well', () => {
+    test('an Active sends no delayed answer to a router that it has answered', () => {
       const { state } = hearing(active(), [...invented(16, 100, 1), [address('192.0.0.15'), 116]])
       expect(state).toMatchObject({ adverAt: active().adverAt })
     })
 
-    test('one that was answered and rises anew within the spacing is answered at its end, not an interval later', () => {
+    test('an Active answers a router that becomes Active again within the spacing at the end of the spacing', () => {
       const { sent, state } = hearing(active(), [
         [ABOVE, 100],
         [ABOVE, 199],
@@ -254,7 +254,7 @@ describe('rivals (docs/architecture.md, Protocol decisions)', () => {
       expect(state).toMatchObject({ adverAt: 200 })
     })
 
-    test('the same for priority 0, which is answered late anyway', () => {
+    test('an Active delays the answer to a repeated priority 0 in the same way', () => {
       let state: State = active()
       let sent = 0
       for (const [source, at] of invented(1_000, 100, 0.1)) {
@@ -266,13 +266,13 @@ describe('rivals (docs/architecture.md, Protocol decisions)', () => {
       expect(state).toMatchObject({ adverAt: 200 })
     })
 
-    test('the letter of the RFC answers every one', () => {
+    test('with profile rfc9568 an Active answers every lower advertisement', () => {
       const { sent } = hearing(active(), invented(40, 100, 1), parameters('rfc9568'))
       expect(answers(sent)).toHaveLength(40)
     })
   })
 
-  test('each knob alone', () => {
+  test('announceOnRival, assertOnLower and assertSpacing each work alone', () => {
     const only = (knobs: object) => hearing(active(), [[ABOVE, 100]], parameters('holdfast', { knobs })).sent[0]
     expect(only({ assertOnLower: false })).toEqual([announce])
     expect(only({ announceOnRival: false })).toEqual([answer])

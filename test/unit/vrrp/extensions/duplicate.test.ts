@@ -4,7 +4,7 @@ import { answerToDuplicate, type OnDuplicate } from '../../../../src/vrrp/extens
 import type { Address } from '../../../../src/wire/address.ts'
 import { ABOVE, BELOW, OTHER, parameters } from '../fsm-fixture.ts'
 
-describe('onDuplicate: the answer to a host that has one of our addresses', () => {
+describe('the reaction to a host that has one of our addresses (onDuplicate)', () => {
   const us = parameters('holdfast')
   const by = (source: Address, priority: number) => ({ source, priority })
 
@@ -20,7 +20,7 @@ describe('onDuplicate: the answer to a host that has one of our addresses', () =
     expect(answerToDuplicate(wanted, us, rival)).toBe(expected)
   })
 
-  test('an owner does not give up its own addresses', () => {
+  test('an owner does not give up its own addresses to a duplicate holder', () => {
     const owner = parameters('holdfast', { priority: 255 })
     expect(answerToDuplicate('yield', owner, by(ABOVE, 255))).toBe('announce')
   })

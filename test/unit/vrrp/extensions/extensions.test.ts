@@ -16,14 +16,14 @@ const IN_EVERY_PROFILE = ['faults', 'lost-packets', 'yield', 'returning', 'prior
 const namesOf = (...told: Parameters<typeof parameters>) => extensionsOf(parameters(...told)).map(({ name }) => name)
 
 describe('which extensions are on', () => {
-  test('with profile rfc9568 none of those that have an option', () => {
+  test('profile rfc9568 turns on no extension that has an option', () => {
     expect(namesOf('rfc9568')).toEqual(IN_EVERY_PROFILE)
     expect(namesOf('rfc9568', { version: 2 })).toEqual(IN_EVERY_PROFILE)
     expect(parameters('rfc9568').extensions).toEqual({})
     expect(EXTENSIONS.filter(({ isOn }) => isOn === always).map(({ name }) => name)).toEqual(IN_EVERY_PROFILE)
   })
 
-  test('with profile holdfast and keepalived those of the table in docs/profiles.md', () => {
+  test('profiles holdfast and keepalived turn on the extensions of the table in docs/profiles.md', () => {
     const safe = ['release-of-active', 'last-advertisement', 'fast-preempt', 'competing-active', 'silent-active']
     const more = ['grace-period', 'leaving', 'advertise-change']
     expect(new Set(namesOf('holdfast'))).toEqual(new Set([...IN_EVERY_PROFILE, ...safe, ...more]))
@@ -36,18 +36,18 @@ describe('which extensions are on', () => {
     ['preempt-delay', { preemptDelay: ms(1000) }],
     ['fast-preempt', { assured: 100 }],
     ['stagger', { peers: [{ address: ABOVE }], extensions: { stagger: true } }],
-  ])('%s by its own option', (name, option) => {
+  ])('option %s turns its extension on', (name, option) => {
     expect(namesOf('rfc9568', option)).toContain(name)
     expect(namesOf('rfc9568')).not.toContain(name)
   })
 })
 
-describe('composition', () => {
-  test('of no extension is the state machine of the RFC itself', () => {
+describe('the composition of extensions', () => {
+  test('without extensions the machine is the state machine of the RFC itself', () => {
     expect(compose([])).toBe(step)
   })
 
-  test('the first extension is the outermost, and one that holds an event back keeps it from those inside', () => {
+  test('the first extension is the outermost, and an event that it drops does not reach the others', () => {
     const calls: string[] = []
     const note = (name: string, goesOn: boolean) => ({
       name,
@@ -66,7 +66,7 @@ describe('composition', () => {
     expect(calls).toEqual(['a', 'b'])
   })
 
-  test('with profile rfc9568 the only cells of the RFC with a wrapper wait for facts that the RFC does not know', () => {
+  test('with profile rfc9568 only cells for facts that the RFC does not have are wrapped', () => {
     const on = extensionsOf(parameters('rfc9568'))
     const cells = (['Initialize', 'Backup', 'Active'] as const).flatMap((name) =>
       (['startup', 'shutdown', 'advertisementReceived', 'deadlineReached'] as const)
@@ -92,7 +92,7 @@ describe('composition', () => {
    * - succession before leaving, and leaving before yield: the inner one answers where the outer one does not.
    * Faults, phase, last-advertisement, and fast-preempt beside the others of (470) may stand in any order.
    */
-  test('no other cell has two wrappers, and these have them in this order', () => {
+  test('only the listed cells have two wrappers, in the listed order', () => {
     const cells = STATE_NAMES.flatMap((name) =>
       EVENT_KINDS.map((kind) => [`${name} ${kind}`, wrappersOf(EXTENSIONS, name, kind)] as const).filter(
         ([, wrappers]) => wrappers.length > 1,
@@ -124,23 +124,23 @@ describe('composition', () => {
 type Wrapped = NonNullable<NonNullable<(typeof EXTENSIONS)[number]['wraps']['Active']>['shutdown']>
 
 /** A reload gives a state other parameters, and may turn off what is in the middle of something. */
-describe('an extension that is off ends what it has begun', () => {
+describe('an extension that a reload turns off finishes what it has begun', () => {
   const off = parameters('rfc9568')
 
-  test('Leaving goes on to its end', () => {
+  test('a router in Leaving stays in Leaving until its end after leaving is turned off', () => {
     const [next, effects] = extendedStep(leaving({ reason: 'shutdown' }), tick, off, ms(2000))
     expect(next.name).toBe('Initialize')
     expect(effects.map(({ kind }) => kind)).toEqual(['removeAddresses', 'transition'])
   })
 
-  test('the grace period takes its addresses off', () => {
-    const losing = backup({ activeDownAt: ms(9000), kept: [{ address: VIP, offAt: ms(20) }] })
+  test('a grace period removes its addresses after it is turned off', () => {
+    const losing = backup({ activeDownAt: ms(9000), stillAnswered: [{ address: VIP, offAt: ms(20) }] })
     const [next, effects] = extendedStep(losing, tick, off, ms(20))
     expect(next).toEqual(backup({ activeDownAt: ms(9000) }))
     expect(effects).toEqual([{ kind: 'removeAddresses', addresses: [VIP] }])
   })
 
-  test('a fast preemption whose checks have not answered is withdrawn at its deadline', () => {
+  test('a fast preemption without an answer of the checks is withdrawn at its deadline after it is turned off', () => {
     const pending = backup({
       active: { source: ABOVE, priority: 50, heardAt: ms(0) },
       activeDownAt: ms(500),
@@ -153,7 +153,7 @@ describe('an extension that is off ends what it has begun', () => {
     expect(effects).toEqual([{ kind: 'moveSuppressed', reason: 'checksUnanswered', source: ABOVE, at: 500 }])
   })
 
-  test('answers to competing routers are forgotten with the first one that the RFC asks for', () => {
+  test('remembered answers are forgotten with the first answer of the RFC after the extension is turned off', () => {
     const answered = active({ asserted: [{ to: 'competing', source: ABOVE, at: ms(0) }] })
     expect(extendedStep(answered, heard(ABOVE, 0, 10), off, ms(10))[0]).toMatchObject({ asserted: [] })
   })

@@ -23,7 +23,7 @@ describe.each(PROFILES)('faults, %s', (profile) => {
   const told = parameters(profile)
   const owner = parameters(profile, { priority: 255 })
 
-  test('startup with a fault waits; the last fault that clears starts, as at start', () => {
+  test('a router with a fault does not start until its last fault is cleared', () => {
     const faulty = initialize({ faults: ['linkDown', 'sourceAddressMissing'] })
     const waiting = initialize({ stopped: false, faults: ['linkDown', 'sourceAddressMissing'] })
     expect(step(faulty, startup, told, ms(10))).toEqual([waiting, []])
@@ -39,7 +39,7 @@ describe.each(PROFILES)('faults, %s', (profile) => {
     expect(effects.map(({ kind }) => kind)).toEqual(['sendAdvertisement', 'installAddresses', 'announce', 'transition'])
   })
 
-  test('a fault is kept once; clearing it while stopped does not start', () => {
+  test('a fault that is raised twice is listed once, and clearing it does not start a stopped router', () => {
     const faulty = initialize({ faults: ['linkDown'] })
     expect(step(initialize(), linkDown, told, ms(10))).toEqual([faulty, []])
     expect(step(faulty, linkDown, told, ms(10))).toEqual([faulty, []])
@@ -54,14 +54,14 @@ describe.each(PROFILES)('faults, %s', (profile) => {
   test.each([
     ['linkDown', linkDown, 'linkDown'],
     ['addressInstallFailed', installFailed, 'addressInstallFailed'],
-  ] as const)('%s of a Backup: Initialize with that reason, nothing is sent', (_name, event, fault) => {
+  ] as const)('%s of a Backup leads to Initialize with that reason, and nothing is sent', (_name, event, fault) => {
     expect(step(FOLLOWING, event, told, ms(1500))).toEqual([
       initialize({ stopped: false, faults: [fault] }),
       [{ kind: 'transition', from: 'Backup', to: 'Initialize', reason: fault }],
     ])
   })
 
-  test('of an Active: addresses first, priority 0 where it can be sent, Initialize', () => {
+  test('a fault of an Active removes the addresses first, then sends priority 0 if it can, then leads to Initialize', () => {
     const gone: Effect = { kind: 'transition', from: 'Active', to: 'Initialize', reason: 'linkDown' }
     expect(step(active(), linkDown, told, ms(300))).toEqual([
       initialize({ stopped: false, faults: ['linkDown'] }),

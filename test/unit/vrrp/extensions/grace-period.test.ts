@@ -9,8 +9,8 @@ import { type Backup, nextDeadline } from '../../../../src/vrrp/state.ts'
 import {
   ABOVE,
   active,
+  announcementIn,
   backup,
-  claimOf,
   heard,
   initialize,
   linkDown,
@@ -35,14 +35,14 @@ const lingering = (overrides: Partial<Backup> = {}) =>
     activeDownAt: ms(3800),
     active: { source: ABOVE, priority: 200, heardAt: ms(300) },
     holderChangedAt: ms(300),
-    kept: both,
+    stillAnswered: both,
     ...overrides,
   })
-const { kept: _, ...bare } = lingering()
+const { stillAnswered: _, ...bare } = lingering()
 const removal = (...addresses: readonly (typeof VIP)[]) => ({ kind: 'removeAddresses' as const, addresses })
 
-describe('who loses', () => {
-  test('says so at once, and keeps its addresses for 20 ms', () => {
+describe('an Active that loses the election', () => {
+  test('an Active that loses sends its last advertisement immediately and keeps its addresses for 20 ms', () => {
     expect(step(active(), heard(ABOVE, 200, 300), told, ms(300))).toEqual([
       lingering(),
       [
@@ -52,9 +52,9 @@ describe('who loses', () => {
     ])
   })
 
-  test('to an equal: the same', () => {
+  test('an Active that loses to an equal priority with a higher address has a grace period, too', () => {
     const [next, effects] = step(active(), heard(ABOVE, 128, 300), told, ms(301))
-    expect(next).toMatchObject({ name: 'Backup', kept: both })
+    expect(next).toMatchObject({ name: 'Backup', stillAnswered: both })
     expect(effects.map(({ kind }) => kind)).toEqual(['sendAdvertisement', 'transition'])
   })
 
@@ -63,45 +63,45 @@ describe('who loses', () => {
     ['by the letter', active(), parameters('rfc9568'), 300],
     ['it has been Active for less than 100 ms: equals that took over together', active({ since: ms(201) }), told, 300],
     ['it was read when the 20 ms were over', active(), told, 320],
-  ])('takes its addresses off first when %s', (_why, state, how, now) => {
+  ])('an Active that loses removes its addresses immediately when %s', (_why, state, how, now) => {
     const [next, effects] = step(state, heard(ABOVE, 200, 300), how, ms(now))
     expect(next).toMatchObject({ name: 'Backup' })
-    expect('kept' in next).toBe(false)
+    expect('stillAnswered' in next).toBe(false)
     expect(effects[0]).toEqual(removal(...VIPS))
   })
 
-  test('an owner has nothing to take off', () => {
+  test('an owner that loses removes nothing, because the addresses are the node’s own', () => {
     const owner = parameters('holdfast', { priority: 255 })
     const [next] = step(active(), heard(ABOVE, 255, 300), owner, ms(300))
-    expect('kept' in next).toBe(false)
+    expect('stillAnswered' in next).toBe(false)
   })
 
-  test('on in the profiles holdfast and keepalived', () => {
+  test('the grace period is on in the profiles holdfast and keepalived', () => {
     const profiles = ['holdfast', 'keepalived', 'rfc9568'] as const
     expect(profiles.map((profile) => profileKnobs(profile, 3).keepUntilClaimed)).toEqual([true, true, false])
   })
 })
 
-describe('while it answers', () => {
-  test('each address goes 1 ms after the claim for it, the others when their time is over', () => {
-    const [claimed, none] = step(lingering(), claimOf(VIP2, 303), told, ms(303.4))
+describe('a Backup in its grace period', () => {
+  test('a Backup in its grace period removes each address 1 ms after its announcement, and the others at the end', () => {
+    const [claimed, none] = step(lingering(), announcementIn(VIP2, 303), told, ms(303.4))
     expect(none).toEqual([])
     const first = { address: VIP, offAt: ms(320) }
-    expect(claimed).toEqual(lingering({ kept: [first, { address: VIP2, offAt: ms(304) }] }))
+    expect(claimed).toEqual(lingering({ stillAnswered: [first, { address: VIP2, offAt: ms(304) }] }))
     expect(nextDeadline(claimed)).toBe(304)
     const [rest, removed] = step(claimed, tick, told, ms(304))
-    expect([rest, removed]).toEqual([lingering({ kept: [first] }), [removal(VIP2)]])
+    expect([rest, removed]).toEqual([lingering({ stillAnswered: [first] }), [removal(VIP2)]])
     expect(step(rest, tick, told, ms(319.9))).toEqual([rest, []])
     expect(step(rest, tick, told, ms(320))).toEqual([bare, [removal(VIP)]])
   })
 
-  test('a later claim never lengthens it', () => {
-    const [early] = step(lingering(), claimOf(VIP, 303), told, ms(303))
-    expect(step(early, claimOf(VIP, 303.5), told, ms(303.5))[0]).toEqual(early)
-    expect(step(lingering(), claimOf(VIP, 319.5), told, ms(319.5))[0]).toEqual(lingering())
+  test('a later announcement does not lengthen the grace period', () => {
+    const [early] = step(lingering(), announcementIn(VIP, 303), told, ms(303))
+    expect(step(early, announcementIn(VIP, 303.5), told, ms(303.5))[0]).toEqual(early)
+    expect(step(lingering(), announcementIn(VIP, 319.5), told, ms(319.5))[0]).toEqual(lingering())
   })
 
-  test('the winner restarts the timer as of any Backup, and its advertisements are no claims', () => {
+  test('an advertisement of the winner restarts the timer, and does not count as an announcement', () => {
     const [next, effects] = step(lingering(), heard(ABOVE, 200, 310), told, ms(310))
     expect([next, effects]).toEqual([
       lingering({ activeDownAt: ms(3810), active: { source: ABOVE, priority: 200, heardAt: ms(310) } }),
@@ -109,13 +109,13 @@ describe('while it answers', () => {
     ])
   })
 
-  test('the winner releases: Skew_Time, as of any Backup', () => {
+  test('after a release of the winner a Backup in its grace period waits Skew_Time like any Backup', () => {
     const [next, effects] = step(lingering(), heard(ABOVE, 0, 310), told, ms(310))
     expect(effects).toEqual([])
-    expect(next).toMatchObject({ activeDownAt: ms(310 + SKEW), downReason: 'activeReleased', kept: both })
+    expect(next).toMatchObject({ activeDownAt: ms(310 + SKEW), downReason: 'activeReleased', stillAnswered: both })
   })
 
-  test('its time comes before theirs: Active as from any Backup, nothing is taken off', () => {
+  test('a Backup that takes over within its grace period removes no address', () => {
     const [next, effects] = step(lingering({ activeDownAt: ms(319) }), tick, told, ms(321))
     expect(next.name).toBe('Active')
     expect(effects.map(({ kind }) => kind)).toEqual(['sendAdvertisement', 'installAddresses', 'announce', 'transition'])
@@ -124,27 +124,30 @@ describe('while it answers', () => {
   test.each([
     ['a fault', linkDown, initialize({ stopped: false, faults: ['linkDown'] }), 'linkDown'],
     ['a shutdown', shutdown, initialize({ stopped: true }), 'shutdown'],
-  ] as const)('%s takes all of them off at once, and says nothing', (_what, event, next, reason) => {
-    expect(step(lingering(), event, told, ms(305))).toEqual([
-      next,
-      [removal(...VIPS), { kind: 'transition', from: 'Backup', to: 'Initialize', reason }],
-    ])
-  })
+  ] as const)(
+    '%s removes all addresses of a grace period immediately, and sends nothing',
+    (_what, event, next, reason) => {
+      expect(step(lingering(), event, told, ms(305))).toEqual([
+        next,
+        [removal(...VIPS), { kind: 'transition', from: 'Backup', to: 'Initialize', reason }],
+      ])
+    },
+  )
 
-  test('its guardian has taken them off: so does it, and follows on', () => {
+  test('a Backup whose guardian has removed the addresses removes them as well and keeps following', () => {
     const event = { kind: 'absenceNoticed', cause: 'willExecuted', linkWasUp: true } as const
     expect(step(lingering(), event, told, ms(400))).toEqual([bare, [removal(...VIPS)]])
   })
 
-  test('a reload without one of them takes that one off; a new one is the winner’s', () => {
+  test('a reload removes an address that is no longer configured, and adds none to a grace period', () => {
     const reloaded = { ...told, addresses: [VIP2, OTHER] }
     expect(step(lingering(), { kind: 'parametersChanged', previous: told }, reloaded, ms(305))).toEqual([
-      lingering({ kept: [{ address: VIP2, offAt: ms(320) }] }),
+      lingering({ stillAnswered: [{ address: VIP2, offAt: ms(320) }] }),
       [removal(VIP)],
     ])
   })
 
-  test('a raised priority moves the timer, and nothing else', () => {
+  test('a raised priority in a grace period moves the timer and nothing else', () => {
     const raised = { ...told, priority: 192 }
     const [next, effects] = step(lingering(), { kind: 'priorityChanged', previous: 128 }, raised, ms(305))
     expect([next, effects]).toEqual([lingering({ activeDownAt: ms(3550) }), []])

@@ -16,19 +16,19 @@ const backupNow: Effect = {
 const losing = (knobs: object) => step(active(), heard(ABOVE, 200, 300), parameters('rfc9568', { knobs }), ms(300))
 
 describe('last advertisement', () => {
-  test('comes after the addresses are off, before the router is Backup, and changes nothing else', () => {
+  test('an Active that loses sends its last advertisement after the addresses are removed and before it is Backup', () => {
     const [next, effects] = losing({ lastAdvertisement: true })
     expect(effects).toEqual([off, last, backupNow])
     expect([next, [off, backupNow]]).toEqual(losing({ lastAdvertisement: false }))
   })
 
-  test('with a grace period the addresses go later, each with the claim of the winner', () => {
+  test('with a grace period each address is removed after the announcement of the winner', () => {
     const [next, effects] = losing({ lastAdvertisement: true, keepUntilClaimed: true })
     expect(effects).toEqual([last, backupNow])
-    expect(next).toMatchObject({ kept: VIPS.map((vip) => ({ address: vip, offAt: 320 })) })
+    expect(next).toMatchObject({ stillAnswered: VIPS.map((vip) => ({ address: vip, offAt: 320 })) })
   })
 
-  test('of a router that wins there is none', () => {
+  test('an Active that wins sends no last advertisement', () => {
     const told = parameters('rfc9568', { knobs: { lastAdvertisement: true } })
     const [, effects] = step(active(), heard(ABOVE, 100, 300), told, ms(300))
     expect(effects.map(({ kind }) => kind)).toEqual(['refused', 'sendAdvertisement'])

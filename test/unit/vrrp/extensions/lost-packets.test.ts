@@ -10,7 +10,7 @@ const following = backup({ active: { source: ABOVE, priority: 200, heardAt: ms(1
 describe.each(PROFILES)('lost packets, %s', (profile) => {
   const told = parameters(profile)
 
-  test('move the deadline of a Backup once, to now + Active_Down_Interval, then it decides', () => {
+  test('lost packets move the deadline of a Backup once, to now + Active_Down_Interval', () => {
     const extended = backup({ ...following, activeDownAt: ms(8100), extended: true })
     expect(step(following, tickAfterLoss, told, ms(4600))).toEqual([extended, []])
     expect(step(extended, tickAfterLoss, told, ms(8100))[0]).toEqual(active({ since: ms(8100), adverAt: ms(9100) }))
@@ -21,7 +21,7 @@ describe.each(PROFILES)('lost packets, %s', (profile) => {
     )
   })
 
-  test('count the learned interval', () => {
+  test('lost packets move the deadline by the learned interval', () => {
     const learned = backup({ ...following, activeAdverInterval: centis(200), activeDownAt: ms(8000) })
     const [next] = step(learned, tickAfterLoss, told, ms(8000))
     expect(next).toEqual({ ...learned, activeDownAt: ms(15_000), extended: true })

@@ -6,18 +6,18 @@ import { active, backup, DOWN, initialize, linkDown, ms, PROFILES, parameters, s
 describe.each(PROFILES)('phase, %s', (profile) => {
   const told = parameters(profile, { phase: 0.25 })
 
-  test('only the first periodic advertisement is earlier; the grid goes on from it', () => {
+  test('phase moves only the first periodic advertisement forward, and the grid continues from it', () => {
     const [next] = step(backup(), tick, told, ms(DOWN))
     expect(next).toEqual(active({ since: ms(DOWN), adverAt: ms(DOWN + 250) }))
     expect(step(next, tick, told, ms(DOWN + 250))[0]).toMatchObject({ adverAt: DOWN + 1250 })
   })
 
-  test('an owner at its start', () => {
+  test('phase applies to an owner at its start', () => {
     const owner = parameters(profile, { priority: 255, phase: 0.5 })
     expect(step(initialize(), startup, owner, ms(0))[0]).toMatchObject({ name: 'Active', adverAt: 500 })
   })
 
-  test('absent or 1 is Advertisement_Interval, and nothing else starts earlier', () => {
+  test('without phase, or with 1, the first advertisement comes after Advertisement_Interval', () => {
     const whole = parameters(profile, { phase: 1 })
     expect(step(backup(), tick, whole, ms(DOWN))).toEqual(step(backup(), tick, parameters(profile), ms(DOWN)))
     expect(step(active(), tick, told, ms(1000))).toEqual(step(active(), tick, whole, ms(1000)))

@@ -9,7 +9,7 @@ import { ABOVE, active, backup, ms, PROFILES, parameters, priorityFrom, tick } f
 const following = backup({ active: { source: ABOVE, priority: 200, heardAt: ms(1000) }, activeDownAt: ms(4500) })
 
 describe.each(PROFILES)('a changed priority in Backup, %s', (profile) => {
-  test('moves the running timer by the difference of the two intervals (VR-TM-06)', () => {
+  test('a changed priority in Backup moves the running timer by the difference of the intervals (VR-TM-06)', () => {
     // 128 → 192: Skew_Time 500 → 250 ms.
     const [raised, effects] = step(following, priorityFrom(128), parameters(profile, { priority: 192 }), ms(1500))
     expect([raised, effects]).toEqual([backup({ ...following, activeDownAt: ms(4250) }), []])
@@ -29,7 +29,7 @@ describe('a changed priority in Active', () => {
   const send: Effect = { kind: 'sendAdvertisement', priority: 40, reason: 'priorityChanged' }
   const demoted = parameters('holdfast', { priority: 40 })
 
-  test('by the letter the next scheduled advertisement carries it (VR-TM-07)', () => {
+  test('with profile rfc9568 the next periodic advertisement has a changed priority (VR-TM-07)', () => {
     const letter = parameters('rfc9568', { priority: 40 })
     expect(step(active(), priorityFrom(128), letter, ms(300))).toEqual([active(), []])
     expect(step(active(), tick, letter, ms(1000))[1]).toEqual([
@@ -37,7 +37,7 @@ describe('a changed priority in Active', () => {
     ])
   })
 
-  test('holdfast advertises it immediately, at most once an interval; Adver_Timer unchanged', () => {
+  test('with profile holdfast an Active advertises a changed priority immediately, at most once an interval', () => {
     const told = active({ changeSentAt: ms(300) })
     expect(step(active(), priorityFrom(128), demoted, ms(300))).toEqual([told, [send]])
     expect(step(told, priorityFrom(50), demoted, ms(1299))).toEqual([told, []])

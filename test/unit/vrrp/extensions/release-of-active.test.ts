@@ -11,7 +11,7 @@ describe('priority 0 in Backup', () => {
   const letter = parameters('rfc9568')
   const safe = parameters('holdfast')
 
-  test('from another than the Active: line (425) by the letter, refused by holdfast (docs/architecture.md, Protocol decisions)', () => {
+  test('priority 0 of a router that is not the Active counts with rfc9568 (425), and is refused by holdfast', () => {
     const zero = heard(OTHER, 0, 1200)
     const obeyed = backup({ ...following, activeDownAt: ms(1700), downReason: 'activeReleased' })
     expect(step(following, zero, letter, ms(1200))).toEqual([obeyed, []])
@@ -21,7 +21,7 @@ describe('priority 0 in Backup', () => {
     ])
   })
 
-  test('repeated: lengthens by the letter, never in holdfast', () => {
+  test('a repeated priority 0 lengthens the wait with rfc9568, and never with holdfast', () => {
     const again = heard(ABOVE, 0, 1800)
     expect(step(released, again, letter, ms(1800))[0]).toEqual(backup({ ...released, activeDownAt: ms(2300) }))
     expect(step(released, again, safe, ms(1800))[0]).toEqual(released)
@@ -31,7 +31,7 @@ describe('priority 0 in Backup', () => {
     )
   })
 
-  test('while fastPreempt is pending it does not lengthen the wait', () => {
+  test('priority 0 does not lengthen the wait of a pending fast preemption', () => {
     const pending = backup({
       active: { source: ABOVE, priority: 50, heardAt: ms(4000) },
       activeDownAt: ms(4500),

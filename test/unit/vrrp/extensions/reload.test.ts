@@ -46,7 +46,7 @@ const removed = (...addresses: (typeof VIP)[]): Effect => ({ kind: 'removeAddres
 const ACTIVE = active({ asserted: [{ to: 'competing', source: BELOW, at: ms(300) }] })
 const FOLLOWING = backup({ active: { source: ABOVE, priority: 200, heardAt: ms(0) } })
 
-describe('nothing that is said, nothing that is held', () => {
+describe('a reload without a change of what is advertised or installed', () => {
   const changes: [string, Overrides][] = [
     ['nothing at all', {}],
     ['peers', { peers: [{ address: ABOVE }, { address: BELOW }] }],
@@ -66,7 +66,7 @@ describe('nothing that is said, nothing that is held', () => {
   ]
 
   describe.each(states)('%s', (_name, state) => {
-    test.each(changes)('%s: the same state, no effects', (_title, change) => {
+    test.each(changes)('%s does not change the state, and has no effects', (_title, change) => {
       const [next, effects] = reload(state, change, 700)
       expect(next, 'the very same object').toBe(state)
       expect(effects).toEqual([])
@@ -75,7 +75,7 @@ describe('nothing that is said, nothing that is held', () => {
 })
 
 describe('Active', () => {
-  test('a shorter interval: said at once, and never later than one of it', () => {
+  test('an Active advertises a shorter interval immediately, and never later than one of it', () => {
     expect(reload(active(), { advertisementInterval: centis(10) }, 700)).toEqual([
       active({ adverAt: ms(800), changeSentAt: ms(700) }),
       [said()],
@@ -83,35 +83,35 @@ describe('Active', () => {
     expect(reload(active(), { advertisementInterval: centis(50) }, 700)[0]).toMatchObject({ adverAt: 1000 })
   })
 
-  test('a longer interval: the next one still comes when Backups that learned the old one expect it', () => {
+  test('an Active with a longer interval sends its next advertisement when Backups expect it by the old interval', () => {
     const [next, effects] = reload(active(), { advertisementInterval: centis(1000) }, 700)
     expect([next, effects]).toEqual([active({ changeSentAt: ms(700) }), [said()]])
     const slow = parameters('holdfast', { advertisementInterval: centis(1000) })
     expect(step(next, tick, slow, ms(1000))[0]).toMatchObject({ adverAt: 11_000 })
   })
 
-  test('a priority: as priorityChanged', () => {
+  test('an Active advertises a reloaded priority as any changed priority', () => {
     expect(reload(active(), { priority: 50 }, 700)).toEqual([
       active({ changeSentAt: ms(700) }),
       [said(50, 'priorityChanged')],
     ])
   })
 
-  test('an address more: said, installed, announced', () => {
+  test('an Active advertises, installs and announces an added address', () => {
     expect(reload(active(), { addresses: [VIP, VIP2, VIP3] }, 700)).toEqual([
       active({ changeSentAt: ms(700) }),
       [said(), installed, announced],
     ])
   })
 
-  test('an address less: only that one goes, before anything is said; what is repeated no longer names it', () => {
+  test('an Active removes only the removed address, before it advertises, and stops announcing it', () => {
     expect(reload(active(), { addresses: [VIP2] }, 700)).toEqual([
       active({ changeSentAt: ms(700) }),
       [removed(VIP), said(), announced],
     ])
   })
 
-  test('one for another', () => {
+  test('an Active replaces one address by another', () => {
     expect(reload(active(), { addresses: [VIP, VIP3], priority: 100 }, 700)[1]).toEqual([
       removed(VIP2),
       said(100),
@@ -120,7 +120,7 @@ describe('Active', () => {
     ])
   })
 
-  test('at most one extra advertisement an interval, of both kinds of change together; the rest is done', () => {
+  test('an Active sends at most one extra advertisement an interval for all kinds of changes', () => {
     const busy = active({ changeSentAt: ms(400) })
     expect(reload(busy, { addresses: [VIP] }, 700)).toEqual([busy, [removed(VIP2), announced]])
     expect(reload(busy, { advertisementInterval: centis(10) }, 450)).toEqual([
@@ -131,13 +131,13 @@ describe('Active', () => {
     expect(step(next, priorityFrom(128), parameters('holdfast', { priority: 1 }), ms(800))).toEqual([next, []])
   })
 
-  test('the profile that leaves it to the next scheduled one', () => {
+  test('with profile rfc9568 the next periodic advertisement has the reloaded values', () => {
     const rfc = parameters('rfc9568')
     const [next, effects] = reload(active(), { advertisementInterval: centis(10), addresses: [VIP] }, 700, rfc)
     expect([next, effects]).toEqual([active({ adverAt: ms(800) }), [removed(VIP2), announced]])
   })
 
-  test('no owner any more: its addresses are to be held like anybody else’s', () => {
+  test('a router that is no longer an owner installs its addresses', () => {
     const owner = parameters('holdfast', { priority: 255 })
     expect(reload(active(), { priority: 100 }, 700, owner)[1]).toEqual([said(100, 'priorityChanged'), installed])
     expect(reload(active(), { priority: 255 }, 700)[1]).toEqual([said(255, 'priorityChanged')])
@@ -145,12 +145,12 @@ describe('Active', () => {
 })
 
 describe('Backup', () => {
-  test('a priority moves the running timer by the difference (VR-TM-06)', () => {
+  test('a Backup moves its running timer by the difference of a reloaded priority (VR-TM-06)', () => {
     // Skew_Time of 192 is 250 ms, of 128 it is 500 ms.
     expect(reload(FOLLOWING, { priority: 192 }, 700)).toEqual([{ ...FOLLOWING, activeDownAt: ms(DOWN - 250) }, []])
   })
 
-  test('to or below the Active that was demoted: fastPreempt is taken back, and the wish of a group', () => {
+  test('a reloaded priority at or below that of the demoted Active withdraws fastPreempt and the wish of a group', () => {
     const pending = backup({
       active: { source: ABOVE, priority: 100, heardAt: ms(600) },
       activeDownAt: ms(1100),
@@ -166,7 +166,7 @@ describe('Backup', () => {
     })
   })
 
-  test('the same without fastPreempt: the timer runs on, the wish of a group is over', () => {
+  test('without fastPreempt the timer continues, and the wish of a group ends', () => {
     const rfc = parameters('rfc9568')
     const held = backup({ active: { source: BELOW, priority: 100, heardAt: ms(500) }, heldSince: ms(10) })
     const [next, effects] = reload(held, { priority: 90 }, 700, rfc)
@@ -175,7 +175,7 @@ describe('Backup', () => {
     expect(reload(held, { priority: 101 }, 700, rfc)[0]).toMatchObject({ heldSince: 10 })
   })
 
-  test('a preemptDelay that runs ends when the new one would have', () => {
+  test('a running preemptDelay ends when the reloaded one would have ended', () => {
     const delayed = { ...OLD, preemptDelay: ms(300_000) }
     const waiting = backup({ active: { source: BELOW, priority: 100, heardAt: ms(0) }, preemptAt: ms(310_000) })
     expect(reload(waiting, { preemptDelay: ms(5_000) }, 12_000, delayed)).toEqual([
@@ -184,17 +184,17 @@ describe('Backup', () => {
     ])
   })
 
-  test('version 3 waits for the interval that it learned', () => {
+  test('a version 3 Backup waits by the interval that it learned', () => {
     expect(reload(FOLLOWING, { advertisementInterval: centis(10) }, 700)[0]).toBe(FOLLOWING)
   })
 
-  test('version 3 that knows no Active waits for its own, from now on', () => {
+  test('a version 3 Backup without an Active waits by its own reloaded interval, from now', () => {
     expect(reload(backup(), { advertisementInterval: centis(10) }, 700)[0]).toEqual(
       backup({ activeAdverInterval: centis(10), activeDownAt: ms(700 + DOWN / 10) }),
     )
   })
 
-  test('version 2 always waits for its own', () => {
+  test('a version 2 Backup waits by its own reloaded interval', () => {
     const before = parameters('holdfast', { version: 2 })
     // Skew_Time of version 2 is not scaled: 6 s and 500 ms.
     expect(reload(FOLLOWING, { advertisementInterval: centis(200) }, 700, before)).toEqual([
@@ -203,12 +203,12 @@ describe('Backup', () => {
     ])
   })
 
-  test('a release is not waited for again', () => {
+  test('a reload does not restart the wait after a release', () => {
     const released = backup({ activeDownAt: ms(900), downReason: 'activeReleased' })
     expect(reload(released, { advertisementInterval: centis(1000) }, 700)[0]).toMatchObject({ activeDownAt: 900 })
   })
 
-  test('addresses are the next takeover’s business', () => {
+  test('reloaded addresses of a Backup matter at its next takeover only', () => {
     expect(reload(FOLLOWING, { addresses: [VIP3] }, 700)).toEqual([FOLLOWING, []])
   })
 })
@@ -220,35 +220,35 @@ describe('from multicast to unicast, and back', () => {
   test.each([
     ['there', UNICAST, OLD],
     ['back', { transport: OLD.transport }, there],
-  ])('%s: an Active goes on and says so to those whom it now reaches', (_, change, before) => {
+  ])('%s: an Active stays Active and advertises to its new destinations', (_, change, before) => {
     const [state, effects] = reload(ACTIVE, change, 700, before)
     expect(state).toEqual({ ...ACTIVE, changeSentAt: 700 })
     expect(effects).toEqual([said()])
   })
 
-  test('a Backup waits anew: the Active may change a little later', () => {
+  test('a Backup restarts its wait after a change of transport, because the Active may change later', () => {
     const [state, effects] = reload(FOLLOWING, UNICAST, 700)
     expect(effects).toEqual([])
     expect(state).toEqual({ ...FOLLOWING, activeDownAt: 700 + DOWN })
   })
 
-  test('a Backup whose Active has said that it leaves does not', () => {
+  test('a Backup whose Active has released does not restart its wait after a change of transport', () => {
     const released = backup({ activeDownAt: ms(900), downReason: 'activeReleased' })
     expect(reload(released, UNICAST, 700)[0]).toEqual(released)
   })
 })
 
 describe('Leaving and Initialize', () => {
-  test('Leaving keeps answering, except for what is no longer ours', () => {
+  test('a router in Leaving removes an address that a reload took away, and keeps answering for the others', () => {
     const [next, effects] = reload(leaving(), { addresses: [VIP2, VIP3], priority: 1 }, 1)
-    expect(next).toEqual(leaving({ kept: [{ address: VIP2, offAt: undefined }] }))
+    expect(next).toEqual(leaving({ stillAnswered: [{ address: VIP2, offAt: undefined }] }))
     expect(effects).toEqual([removed(VIP)])
     expect(reload(leaving({ reason: 'yield' }), { priority: 1, advertisementInterval: centis(10) }, 1)[1]).toEqual([])
   })
 
-  test('Leaving that loses its last address to the reload has its successor: it follows', () => {
+  test('a router in Leaving that loses its last address follows its known successor', () => {
     const successor = { source: ABOVE, priority: 100, interval: centis(100), heardAt: ms(1) }
-    const last = leaving({ reason: 'yield', successor, kept: [{ address: VIP, offAt: ms(21) }] })
+    const last = leaving({ reason: 'yield', successor, stillAnswered: [{ address: VIP, offAt: ms(21) }] })
     const [next, effects] = reload(last, { addresses: [VIP3] }, 5)
     expect(next).toMatchObject({ name: 'Backup', active: { source: ABOVE, priority: 100, heardAt: 1 } })
     expect(effects).toEqual([
@@ -257,7 +257,7 @@ describe('Leaving and Initialize', () => {
     ])
   })
 
-  test('Initialize starts with what it is told by then', () => {
+  test('a router in Initialize starts with the reloaded parameters', () => {
     const faulty = initialize({ faults: ['linkDown'], stopped: false })
     const [next] = reload(faulty, { priority: 255, addresses: [VIP3] }, 1)
     expect(next).toBe(faulty)

@@ -14,10 +14,10 @@ import {
   ABOVE,
   absent,
   active,
+  announcementIn,
   answered,
   BELOW,
   backup,
-  claimOf,
   DOWN,
   heard,
   initialize,
@@ -49,15 +49,18 @@ const BACK = [
   { kind: 'transition', from: 'Returning', to: 'Active', reason: 'nobodyElse' },
 ]
 
-describe('noticing', () => {
-  test.each(['willExecuted', 'stalled'] as const)('%s: addresses off, nothing said, drained at once', (cause) => {
-    const [next, effects] = step(active(), absent(cause), TOLD, ms(9000))
-    expect(next).toEqual(returning({ phase: 'drain', until: ms(9000) }))
-    expect(effects).toEqual([REMOVE, { kind: 'transition', from: 'Active', to: 'Returning', reason: cause }])
-    expect(nextDeadline(next), 'due in the same turn').toBe(9000)
-  })
+describe('an absence is noticed', () => {
+  test.each(['willExecuted', 'stalled'] as const)(
+    '%s: the addresses are removed, nothing is sent, and the sockets are drained immediately',
+    (cause) => {
+      const [next, effects] = step(active(), absent(cause), TOLD, ms(9000))
+      expect(next).toEqual(returning({ phase: 'drain', until: ms(9000) }))
+      expect(effects).toEqual([REMOVE, { kind: 'transition', from: 'Active', to: 'Returning', reason: cause }])
+      expect(nextDeadline(next), 'due in the same turn').toBe(9000)
+    },
+  )
 
-  test('the owner is Active at once, and others hear of it', () => {
+  test('an owner is Active immediately after an absence, and advertises', () => {
     const [next, effects] = step(active(), absent('willExecuted'), OWNER, ms(9000))
     expect(next).toEqual(active({ adverAt: ms(10_000) }))
     expect(effects).toEqual([
@@ -67,7 +70,7 @@ describe('noticing', () => {
     ])
   })
 
-  test('an owner that installs its addresses has lost them, and listens like anybody else', () => {
+  test('an owner that installs its addresses has lost them, and listens like any other router', () => {
     const installing = { ...OWNER, ownAddresses: 'installed' } as const
     const [next, effects] = step(active(), absent('willExecuted'), installing, ms(9000))
     expect(next).toEqual(returning({ phase: 'drain', until: ms(9000) }))
@@ -79,11 +82,11 @@ describe('noticing', () => {
     ['Initialize', initialize()],
     ['Returning', returning()],
   ]
-  test.each(elsewhere)('%s has nothing to return to', (_name, state) => {
+  test.each(elsewhere)('a router in %s does not enter Returning', (_name, state) => {
     expect(step(state, absent('willExecuted'), TOLD, ms(9000))).toEqual([state, []])
   })
 
-  test('silence counts from the last advertisement: three intervals, whatever part of it was a stall', () => {
+  test('silence is counted from the last advertisement: three intervals, whatever part was a stall', () => {
     const state = active({ adverAt: ms(1000) })
     expect(wasSilentTooLong(state, TOLD, ms(3000)), 'last advertisement 3000 ms ago').toBe(false)
     expect(wasSilentTooLong(state, TOLD, ms(3001)), 'last advertisement 3001 ms ago').toBe(true)
@@ -91,8 +94,8 @@ describe('noticing', () => {
   })
 })
 
-describe('nobody there', () => {
-  test('drained, asked, 20 ms later Active: advertisement, addresses, announcement, notification', () => {
+describe('no other router is there', () => {
+  test('a router in Returning drains, asks, and is Active 20 ms later', () => {
     const drained = returning({ phase: 'drain', until: ms(9000) })
     const [asking, asked] = step(drained, tick, TOLD, ms(9000))
     expect(asking).toEqual(returning({ until: ms(9020) }))
@@ -107,7 +110,7 @@ describe('nobody there', () => {
     ['receptionLost', tickAfterLoss, returning(), true],
     ['linkWasDown', tick, returning({ linkWasUp: false }), false],
   ] as const)(
-    '%s: silence proves nothing, a whole Active_Down_Interval is listened for',
+    '%s: silence proves nothing, and the router listens for a whole Active_Down_Interval',
     (reason, event, state, extended) => {
       for (const phase of ['drain', 'probe'] as const) {
         const [next, effects] = step({ ...state, phase }, event, TOLD, ms(9020))
@@ -119,31 +122,34 @@ describe('nobody there', () => {
   )
 })
 
-describe('somebody there', () => {
+describe('another router is there', () => {
   test.each([
     ['higher', 200],
     ['equal', 128],
     ['lower', 1],
-  ])('an advertisement of %s priority: Backup behind it, from when it came, with its interval', (_word, priority) => {
-    const [next, effects] = step(returning(), heard(BELOW, priority, 8800, 200), TOLD, ms(9005))
-    expect(next).toMatchObject({
-      name: 'Backup',
-      active: { source: BELOW, priority, heardAt: 8800 },
-      activeAdverInterval: 200,
-      activeDownAt: 8800 + 2 * DOWN,
-    })
-    expect(effects).toEqual([
-      { kind: 'transition', from: 'Returning', to: 'Backup', reason: 'activeHeard', peer: BELOW },
-    ])
-  })
+  ])(
+    'an advertisement of %s priority makes a router in Returning a Backup, from its time and with its interval',
+    (_word, priority) => {
+      const [next, effects] = step(returning(), heard(BELOW, priority, 8800, 200), TOLD, ms(9005))
+      expect(next).toMatchObject({
+        name: 'Backup',
+        active: { source: BELOW, priority, heardAt: 8800 },
+        activeAdverInterval: 200,
+        activeDownAt: 8800 + 2 * DOWN,
+      })
+      expect(effects).toEqual([
+        { kind: 'transition', from: 'Returning', to: 'Backup', reason: 'activeHeard', peer: BELOW },
+      ])
+    },
+  )
 
-  test('version 2 keeps its own interval', () => {
+  test('in version 2 a router in Returning becomes Backup with its own interval', () => {
     const told = parameters('holdfast', { version: 2 })
     const [next] = step(returning(), heard(ABOVE, 200, 9000, 200), told, ms(9005))
     expect(next).toMatchObject({ name: 'Backup', activeAdverInterval: 100 })
   })
 
-  test('it has gone again: Skew_Time like the other Backups', () => {
+  test('priority 0 makes a router in Returning a Backup that waits Skew_Time', () => {
     const [next, effects] = step(returning(), heard(OTHER, 0, 8900), TOLD, ms(9005))
     expect(next).toMatchObject({ name: 'Backup', downReason: 'activeReleased', activeDownAt: 8900 + SKEW })
     expect(effects).toEqual([
@@ -159,21 +165,21 @@ describe('somebody there', () => {
 
   test.each([
     ['an answer', answered(VIP, 9010)],
-    ['an announcement', claimOf(VIP, 9010)],
-  ])('%s for one of the addresses', (_word, event) => {
+    ['an announcement', announcementIn(VIP, 9010)],
+  ])('%s for one of the addresses makes a router in Returning a Backup', (_word, event) => {
     const [next, effects] = step(returning(), event, TOLD, ms(9010))
     expect(next).toMatchObject({ name: 'Backup', active: undefined, activeDownAt: 9010 + DOWN })
     expect(effects).toEqual([{ kind: 'transition', from: 'Returning', to: 'Backup', reason: 'addressClaimed' }])
   })
 
-  test('an answer for another address is none of ours', () => {
+  test('an answer for another address changes nothing in Returning', () => {
     const state = returning()
     expect(step(state, answered(address('198.51.100.99'), 9010), TOLD, ms(9010))).toEqual([state, []])
   })
 })
 
-describe('meanwhile', () => {
-  test('shutdown and faults: nothing is said, nothing is taken off', () => {
+describe('other events in Returning', () => {
+  test('shutdown and faults end Returning without sending or removing anything', () => {
     expect(step(returning(), shutdown, TOLD, ms(9010))).toEqual([
       initialize(),
       [{ kind: 'transition', from: 'Returning', to: 'Initialize', reason: 'shutdown' }],
@@ -190,35 +196,35 @@ describe('meanwhile', () => {
     ['another priority', priorityFrom(1)],
     ['a reload', { kind: 'parametersChanged', previous: parameters('holdfast', { addresses: [VIP] }) }],
   ]
-  test.each(nothing)('%s changes nothing', (_word, event) => {
+  test.each(nothing)('%s changes nothing in Returning', (_word, event) => {
     expect(step(returning(), event, TOLD, ms(9010))).toEqual([returning(), []])
   })
 })
 
-describe('a will that was executed while Leaving', () => {
-  test('shutdown: there is nothing left to wait for', () => {
+describe('a cleanup plan that was executed during Leaving', () => {
+  test('a shutdown ends when the guardian has executed the plan', () => {
     expect(step(leaving(), absent('willExecuted'), TOLD, ms(1900))).toEqual([
       initialize(),
       [REMOVE, { kind: 'transition', from: 'Leaving', to: 'Initialize', reason: 'willExecuted' }],
     ])
   })
 
-  test('yield: the successor is waited for, without addresses and without another word', () => {
+  test('a yield waits for its successor without addresses and without sending', () => {
     const [next, effects] = step(leaving({ reason: 'yield' }), absent('willExecuted'), TOLD, ms(1900))
-    expect(next).toEqual(leaving({ reason: 'yield', kept: [], repeatAt: undefined }))
+    expect(next).toEqual(leaving({ reason: 'yield', stillAnswered: [], repeatAt: undefined }))
     expect(effects).toEqual([REMOVE])
     expect(step(next, tick, TOLD, ms(1999)), 'silent until then').toEqual([next, []])
     expect(step(next, heard(BELOW, 100, 1950), TOLD, ms(1950))[0].name).toBe('Backup')
     expect(step(next, tick, TOLD, ms(2000))[0].name).toBe('Active')
   })
 
-  test('yield whose successor was heard: Backup behind it', () => {
+  test('a yield whose successor is known becomes Backup behind it', () => {
     const [waiting] = step(leaving({ reason: 'yield' }), heard(OTHER, 100, 500), TOLD, ms(500))
     const [next] = step(waiting, absent('willExecuted'), TOLD, ms(1900))
     expect(next).toMatchObject({ name: 'Backup', active: { source: OTHER, heardAt: 500 } })
   })
 
-  test('a mere stall is what its own deadlines are for', () => {
+  test('a stall without an executed plan changes nothing in Leaving', () => {
     expect(step(leaving(), absent('stalled'), TOLD, ms(9000))).toEqual([leaving(), []])
   })
 })
@@ -231,7 +237,7 @@ describe('a sync group', () => {
   /** Puts the states of a step back into members. */
   const then = (steps: readonly GroupStep[]) => group(steps.map(({ state }) => state))
 
-  test('goes as a whole, for one fact', () => {
+  test('one absence puts the whole sync group into Returning', () => {
     const steps = stepGroup(group([active(), active()]), 1, absent('stalled'), ms(9000))
     const drain = returning({ phase: 'drain', until: ms(9000) })
     expect(steps.map(({ state }) => state)).toEqual([drain, drain])
@@ -241,7 +247,7 @@ describe('a sync group', () => {
     ])
   })
 
-  test('is Active again together, and only when every member has asked and heard nothing', () => {
+  test('a sync group is Active again only when every member has asked and found no other router', () => {
     const first = stepGroup(group([returning(), returning()]), 0, tick, ms(9020))
     expect(first.map(({ state }) => state)).toEqual([returning({ phase: 'ready', until: ms(9040) }), returning()])
     expect(kinds(first)).toEqual([[], []])
@@ -249,7 +255,7 @@ describe('a sync group', () => {
     expect(both.map(({ effects }) => effects)).toEqual([BACK, BACK])
   })
 
-  test('a member that drained but has not asked yet is not ready', () => {
+  test('a member that has drained but not asked is not ready', () => {
     const first = stepGroup(group([returning(), returning({ phase: 'drain' })]), 0, tick, ms(9020))
     const asked = stepGroup(then(first), 1, tick, ms(9020))
     expect(names(asked)).toEqual(['Returning', 'Returning'])
@@ -262,7 +268,7 @@ describe('a sync group', () => {
     ['an advertisement', heard(BELOW, 1, 9010)],
     ['an answer', answered(VIP, 9010)],
     ['lost packets', tickAfterLoss],
-  ])('%s for one member: all are Backup, nothing is said', (_word, event) => {
+  ])('%s for one member makes all members Backup, and nothing is sent', (_word, event) => {
     const ready = returning({ phase: 'ready', until: ms(9040) })
     const steps = stepGroup(group([ready, returning()]), 1, event, ms(9020))
     expect(names(steps)).toEqual(['Backup', 'Backup'])
@@ -270,21 +276,21 @@ describe('a sync group', () => {
     expect(steps[0]?.effects[0]).toMatchObject({ from: 'Returning', reason: 'syncGroup:V2' })
   })
 
-  test('a fault of one member: all stop', () => {
+  test('a fault of one member in Returning stops all members', () => {
     expect(names(stepGroup(group([returning(), returning()]), 0, linkDown, ms(9010)))).toEqual([
       'Initialize',
       'Initialize',
     ])
   })
 
-  test('owners only: Active at once; an owner among others listens with them', () => {
+  test('a group of owners is Active immediately; an owner in another group listens with it', () => {
     const owners = stepGroup(group([active(), active()], [OWNER, OWNER]), 0, absent('willExecuted'), ms(9000))
     expect(names(owners)).toEqual(['Active', 'Active'])
     const mixed = stepGroup(group([active(), active()], [OWNER, TOLD]), 0, absent('willExecuted'), ms(9000))
     expect(names(mixed)).toEqual(['Returning', 'Returning'])
   })
 
-  test('a member that had a successor already when the will was executed: the others step down, in one move', () => {
+  test('a member whose successor is known makes the other members Backup', () => {
     const successor = {
       source: BELOW,
       priority: 1,
@@ -300,7 +306,7 @@ describe('a sync group', () => {
     ])
   })
 
-  test('a reload that puts a returning router beside a Backup makes it one; alone it goes on by itself', () => {
+  test('a reload that groups a router in Returning with a Backup makes it Backup', () => {
     const ready = returning({ phase: 'ready', until: ms(9040) })
     expect(names(settleGroup(group([ready, backup()]), ms(9030)))).toEqual(['Backup', 'Backup'])
     expect(names(settleGroup(group([ready]), ms(9030)))).toEqual(['Returning'])

@@ -15,7 +15,7 @@ const heardAt100 = (knows = told) => step(active(), heard(ABOVE, 100, 100), know
 describe('hosts that answer our question (docs/adr/0007)', () => {
   const asked = (at: number, state: State = active(), knows = told) => step(state, answered(VIP, at), knows, ms(at))
 
-  test('are announced over at once, then once a second as long as they answer', () => {
+  test('an Active announces over a host that answers immediately, then once a second', () => {
     const [first, effects] = asked(100)
     expect([first, effects]).toEqual([active({ announcedOverAt: ms(100), announcementsPaidAt: ms(150) }), [announce]])
     expect(asked(1099, first)).toEqual([{ ...first, silentAnswerAt: ms(1099) }, []])
@@ -25,12 +25,12 @@ describe('hosts that answer our question (docs/adr/0007)', () => {
     ])
   })
 
-  test('after an announcement for their advertisement wait for that one to have its repeats', () => {
+  test('in IPv4 an answer causes no announcement while the batch for an advertisement has repeats', () => {
     const state = heardAt100()
     expect(asked(150, state)).toEqual([{ ...state, silentAnswerAt: ms(150) }, []])
   })
 
-  test('after an announcement for their advertisement do not wait in IPv6, whose repeats come a second later', () => {
+  test('in IPv6 an answer causes an announcement of its own, because repeats come a second later', () => {
     const knows = { ...told, family: 'ipv6' as const }
     const state = heardAt100(knows)
     const [first, effects] = asked(117, state, knows)
@@ -40,7 +40,7 @@ describe('hosts that answer our question (docs/adr/0007)', () => {
     expect(asked(1117, goesOn, knows)[1]).toEqual([announce])
   })
 
-  test('are new when a question went unanswered: cuts that are healed twice in a second', () => {
+  test('an answer after an unanswered question counts as a new split that has healed', () => {
     const often = parameters('holdfast', { advertisementInterval: centis(10) })
     const [first] = asked(100, active(), often)
     const [goesOn, silent] = asked(200, first, often)
@@ -50,29 +50,29 @@ describe('hosts that answer our question (docs/adr/0007)', () => {
     expect(asked(400, goesOn, often)).toEqual([again, [announce]])
   })
 
-  test('with the virtual MAC in IPv6 get an interval to advertise first: FRR starts mute (docs/adr/0007)', () => {
+  test('in IPv6 a host with the virtual MAC has an interval to advertise first (FRR, docs/adr/0007)', () => {
     const event: Event = { kind: 'addressAnswered', address: VIP, heardAt: ms(100), virtualMac: true }
     const [next, effects] = step(active(), event, { ...told, family: 'ipv6' }, ms(100))
     expect(effects).toEqual([{ ...announce, after: 1200 }])
     expect(step(active(), event, told, ms(100))).toEqual([{ ...next, silentAnswerAt: undefined }, [announce]])
   })
 
-  test('are nothing to a router that does not ask', () => {
+  test('an answer changes nothing for a router that does not ask', () => {
     expect(asked(100, active(), parameters('rfc9568'))).toEqual([active(), []])
     const silent = parameters('holdfast', { knobs: { probeRivals: false } })
     expect(asked(100, active(), silent)).toEqual([active(), []])
   })
 })
 
-describe('peers that were not reached for a while, and may have been Active (docs/adr/0022)', () => {
+describe('unicast peers that are reachable again and may have been Active (docs/adr/0022)', () => {
   const reach = (at: number, state: State = active(), knows = told) => step(state, reached, knows, ms(at))
 
-  test('are announced over at once, with nothing sent and no deadline moved', () => {
+  test('an Active announces over a peer that is reachable again, without an advertisement or a changed deadline', () => {
     const over = active({ announcedOverAt: ms(100), announcementsPaidAt: ms(150) })
     expect(reach(100)).toEqual([over, [announce]])
   })
 
-  test('are bounded as competing Actives are: three batches at once, then one in 50 ms; one for those reached together', () => {
+  test('announcements over reachable peers have the limit of those over competing Actives', () => {
     let state: State = active()
     const at: number[] = []
     for (let now = 100; now < 3100; now++) {
@@ -89,12 +89,12 @@ describe('peers that were not reached for a while, and may have been Active (doc
     expect(at, 'announcement batches in 3 s').toHaveLength(2 + 60)
   })
 
-  test('are nothing while the takeover announces itself', () => {
+  test('a reachable peer causes no announcement while the takeover announces itself', () => {
     expect(reach(49)).toEqual([active(), []])
     expect(reach(50)[1]).toEqual([announce])
   })
 
-  test('are nothing to a router that does not ask, nor to one that leaves', () => {
+  test('a reachable peer changes nothing for a router that does not ask, or is in Leaving', () => {
     expect(reach(100, active(), parameters('rfc9568'))).toEqual([active(), []])
     expect(reach(100, active(), parameters('holdfast', { knobs: { probeRivals: false } }))).toEqual([active(), []])
     const [leaving] = step(active(), yielded, told, ms(100))

@@ -28,28 +28,28 @@ function downAt(state: State): number {
 }
 
 describe('stagger', () => {
-  test('every expiry is later by rank × 3 ms: two listed peers have a higher address', () => {
+  test('each expiry is delayed by rank × 3 ms, for example with two peers of higher address', () => {
     expect(downAt(step(initialize(), startup, told, ms(0))[0])).toBe(3506)
   })
 
-  test('the last Active does not count', () => {
+  test('the last Active does not count for the rank', () => {
     expect(downAt(step(backup(), heard(ABOVE, 200, 1000), told, ms(1000))[0])).toBe(4503)
     expect(downAt(step(backup(), heard(BELOW, 200, 1000), told, ms(1000))[0])).toBe(4506)
   })
 
-  test('nor does the one that released: by source of the release', () => {
+  test('the router that has released does not count for the rank', () => {
     const following = backup({ active: { source: ABOVE, priority: 200, heardAt: ms(1000) }, activeDownAt: ms(4503) })
     expect(downAt(step(following, heard(ABOVE, 0, 1200), told, ms(1200))[0])).toBe(1703)
     expect(downAt(step(backup(), heard(BELOW, 0, 1200), told, ms(1200))[0])).toBe(1706)
     expect(downAt(step(backup(), heard(ABOVE, 0, 1200), told, ms(1200))[0])).toBe(1703)
   })
 
-  test('a stray restarts the timer with the rank behind the Active, not behind itself', () => {
+  test('a single advertisement of another router restarts the timer with the rank behind the Active', () => {
     const following = backup({ active: { source: ABOVE, priority: 200, heardAt: ms(1000) }, activeDownAt: ms(4503) })
     expect(downAt(step(following, heard(BELOW, 150, 1500), told, ms(1500))[0])).toBe(5003)
   })
 
-  test('a demoted Active that we no longer beat is given its interval and our rank behind it', () => {
+  test('a demoted Active that we no longer beat has its interval and our rank behind it', () => {
     const lowered = parameters('holdfast', { peers, priority: 50 })
     const pending = backup({
       active: { source: ABOVE, priority: 50, heardAt: ms(11_000) },
@@ -60,7 +60,7 @@ describe('stagger', () => {
     expect(downAt(step(pending, priorityFrom(128), lowered, ms(11_200))[0])).toBe(14_807.6875)
   })
 
-  test('fastPreempt, lost reception and losing as Active wait for their rank too', () => {
+  test('fastPreempt, lost packets and a lost election add the rank as well', () => {
     const following = backup({
       active: { source: BELOW, priority: 200, heardAt: ms(10_000) },
       activeDownAt: ms(13_506),
@@ -70,13 +70,13 @@ describe('stagger', () => {
     expect(downAt(step(active(), heard(ABOVE, 200, 300), told, ms(300))[0])).toBe(3803)
   })
 
-  test('a tenth of a second and less: the last in rank expires within half an interval', () => {
+  test('with intervals of 100 ms and less, the last in rank takes over within half an interval', () => {
     const fast = parameters('holdfast', { peers, advertisementInterval: centis(1) })
     // Step 10 / (2 × 3) ms, rank 2; Active_Down_Interval 35 ms.
     expect(downAt(step(initialize(), startup, fast, ms(0))[0])).toBeCloseTo(35 + 20 / 6, 9)
   })
 
-  test('peers listed with their priority: only equals count, and a change of ours changes the rank', () => {
+  test('with listed priorities only equal peers count, and a changed priority changes the rank', () => {
     const listed = [
       { address: BELOW, priority: 64 },
       { address: OTHER, priority: 64 },
@@ -101,7 +101,7 @@ describe('stagger', () => {
     ['no peers', parameters('holdfast')],
     ['Preempt_Mode False', parameters('holdfast', { peers, preempt: false })],
     ['the highest address', parameters('holdfast', { peers, primaryAddress: address('192.0.2.200') })],
-  ])('off: %s', (_name, knows) => {
+  ])('the stagger is off: %s', (_name, knows) => {
     expect(downAt(step(initialize(), startup, knows, ms(0))[0])).toBe(3500)
   })
 })

@@ -5,7 +5,7 @@ import { extendedStep as step } from '../../../../src/vrrp/extensions/index.ts'
 import { profileKnobs } from '../../../../src/vrrp/profile.ts'
 import { nextDeadline, type State } from '../../../../src/vrrp/state.ts'
 import { address } from '../../../../src/wire/address.ts'
-import { ABOVE, BELOW, claimOf, heard, leaving, ms, OTHER, parameters, tick, VIP, VIP2 } from '../fsm-fixture.ts'
+import { ABOVE, announcementIn, BELOW, heard, leaving, ms, OTHER, parameters, tick, VIP, VIP2 } from '../fsm-fixture.ts'
 
 const told = parameters('keepalived')
 /** Below BELOW. */
@@ -38,12 +38,12 @@ function play(events: readonly (readonly [number, Event])[], from: State = quiet
   return lines
 }
 
-describe('who leaves beside keepalived', () => {
-  test('says nothing to one successor, and ends 200 ms after it was first heard', () => {
+describe('a router in Leaving beside keepalived routers', () => {
+  test('a router in Leaving does not remind a single successor, and ends 200 ms after its first advertisement', () => {
     expect(play([[500, heard(OTHER, 128, 500)]])).toEqual(['520 removes 2', '700 Initialize, successorHeard'])
   })
 
-  test('takes no repeated advertisement of the successor for another one', () => {
+  test('a repeated advertisement of the successor does not count as another router', () => {
     const events = [500, 510, 650].map((at) => [at, heard(OTHER, 128, at)] as const)
     expect(play(events)).toEqual(['520 removes 2', '700 Initialize, successorHeard'])
   })
@@ -51,27 +51,35 @@ describe('who leaves beside keepalived', () => {
   test.each([
     ['comes first', OTHER, BELOW],
     ['comes last', BELOW, OTHER],
-  ])('reminds the winner, which %s, twice after the last that has spoken', (_, first, second) => {
-    expect(
-      play([
-        [500, heard(first, 128, 500)],
-        [504, heard(second, 128, 504)],
-      ]),
-    ).toEqual(['520 removes 2', '534 sends 1 (contested)', '624 sends 1 (contested)', '700 Initialize, successorHeard'])
-  })
+  ])(
+    'a router in Leaving reminds the winner, which %s, twice after the last advertisement of a loser',
+    (_, first, second) => {
+      expect(
+        play([
+          [500, heard(first, 128, 500)],
+          [504, heard(second, 128, 504)],
+        ]),
+      ).toEqual([
+        '520 removes 2',
+        '534 sends 1 (contested)',
+        '624 sends 1 (contested)',
+        '700 Initialize, successorHeard',
+      ])
+    },
+  )
 
-  test('does not stay for one that goes on: the winner has left as well, or does not hear it', () => {
+  test('a router in Leaving does not wait for a router that keeps advertising after the race', () => {
     const goesOn = Array.from({ length: 40 }, (_, i) => 600 + 90 * i).map((at) => [at, heard(BELOW, 90, at)] as const)
     const said = play([[500, heard(OTHER, 128, 500)], ...goesOn])
     expect(said.at(-1), 'the end, a reminder after the last of the first 200 ms').toBe('810 Initialize, successorHeard')
   })
 
-  test('an answer of the winner is no reason for another reminder', () => {
+  test('an answer of the winner causes no other reminder', () => {
     const events = [
       [500, heard(OTHER, 128, 500)],
       [504, heard(BELOW, 128, 504)],
       [535, heard(OTHER, 128, 535)],
-      [536, claimOf(VIP, 536)],
+      [536, announcementIn(VIP, 536)],
     ] as const
     expect(play(events).filter((line) => line.includes('sends'))).toEqual([
       '534 sends 1 (contested)',
@@ -79,7 +87,7 @@ describe('who leaves beside keepalived', () => {
     ])
   })
 
-  test('a late one begins anew, and the end waits for its reminders', () => {
+  test('a late competitor restarts the reminders, and Leaving waits for them', () => {
     const events = [
       [500, heard(OTHER, 128, 500)],
       [690, heard(BELOW, 128, 690)],
@@ -92,16 +100,16 @@ describe('who leaves beside keepalived', () => {
     ])
   })
 
-  test('whose addresses were claimed before anybody advertised stays as long', () => {
+  test('a router whose addresses were announced before any advertisement stays as long', () => {
     const events = [
-      [500, claimOf(VIP, 500)],
-      [500, claimOf(VIP2, 500)],
+      [500, announcementIn(VIP, 500)],
+      [500, announcementIn(VIP2, 500)],
       [510, heard(OTHER, 128, 510)],
     ] as const
     expect(play(events)).toEqual(['505 removes 2', '710 Initialize, successorHeard'])
   })
 
-  test('a yield follows the winner, not who spoke last', () => {
+  test('after a yield the router follows the winner, not the last sender', () => {
     const events = [
       [500, heard(ABOVE, 128, 500)],
       [504, heard(BELOW, 128, 504)],
@@ -111,7 +119,7 @@ describe('who leaves beside keepalived', () => {
     )
   })
 
-  test('a higher priority is the winner, whatever its address', () => {
+  test('the router with the higher priority is the winner, whatever its address', () => {
     const events = [
       [500, heard(ABOVE, 100, 500)],
       [504, heard(BELOW, 128, 504)],
@@ -121,7 +129,7 @@ describe('who leaves beside keepalived', () => {
     )
   })
 
-  test('a winner with priority 1 and a lower address would yield to the reminder: it gets none', () => {
+  test('a winner with priority 1 and a lower address is not reminded, because it would give way', () => {
     const events = [
       [500, heard(BELOW, 1, 500)],
       [504, heard(BELOW, 1, 504)],
@@ -136,7 +144,7 @@ describe('who leaves beside keepalived', () => {
   })
 })
 
-test('only profile keepalived does: others end when their addresses are off', () => {
+test('only profile keepalived observes successors; others end when their addresses are removed', () => {
   const events = [
     [500, heard(OTHER, 128, 500)],
     [504, heard(BELOW, 128, 504)],

@@ -19,27 +19,27 @@ const answeredWith = (assured: number) => ({ kind: 'checksAnswered', assured }) 
 const [asking, asked] = step(following, heard(ABOVE, 100, 11_000), lifted, ms(11_000))
 const regular = { activeDownAt: 13_500, regularDownAt: undefined, downReason: 'lowerPriorityActive' }
 
-describe('an advantage that rests on checks', () => {
-  test('they are asked for as long as fastPreempt waits', () => {
+describe('fastPreempt with an advantage that rests on health checks', () => {
+  test('the checks are repeated while fastPreempt waits', () => {
     expect(asked).toEqual([refusal, { kind: 'askChecks', within: 500 }])
     expect(asking).toMatchObject({ activeDownAt: 11_500, regularDownAt: 13_500, asksChecks: true })
   })
 
-  test('confirmed: it acts when the wait is over', () => {
+  test('a confirmed fast preemption acts when the wait is over', () => {
     const [sure, effects] = step(asking, answeredWith(128), lifted, ms(11_050))
     expect(effects).toEqual([])
     expect(sure).toMatchObject({ activeDownAt: 11_500, downReason: 'activeDemoted' })
     expect(step(sure, tick, lifted, ms(11_500))[0].name).toBe('Active')
   })
 
-  test('those that have answered are enough', () => {
+  test('a fast preemption acts if the checks that have answered are enough', () => {
     expect(step(asking, answeredWith(101), lifted, ms(11_050))[0]).toMatchObject({ activeDownAt: 11_500 })
     const [back, effects] = step(asking, answeredWith(100), lifted, ms(11_050))
     expect(back).toMatchObject(regular)
     expect(effects).toMatchObject([{ kind: 'moveSuppressed', reason: 'checksUnanswered', source: ABOVE }])
   })
 
-  test('no answer: line (470) decides, as without fastPreempt', () => {
+  test('without an answer line (470) decides, as without fastPreempt', () => {
     const [back, effects] = step(asking, tick, lifted, ms(11_500))
     expect(back).toMatchObject({ name: 'Backup', ...regular })
     expect(effects).toMatchObject([{ kind: 'moveSuppressed', reason: 'checksUnanswered', source: ABOVE }])
@@ -51,11 +51,11 @@ describe('an advantage that rests on checks', () => {
     })
   })
 
-  test('no answer, and line (470) is due as well', () => {
+  test('without an answer the router takes over if line (470) is due as well', () => {
     expect(step(asking, tick, lifted, ms(13_500))[1].at(-1)).toMatchObject({ reason: 'lowerPriorityActive' })
   })
 
-  test('one that fails takes the advantage away: the Active is followed', () => {
+  test('a check that fails ends the advantage, and the Active is followed', () => {
     const failed = { ...lifted, priority: 78, assured: undefined }
     const [back, effects] = step(asking, priorityFrom(128), failed, ms(11_010))
     expect(effects).toEqual([])
@@ -63,20 +63,20 @@ describe('an advantage that rests on checks', () => {
     expect(step(back, answeredWith(78), failed, ms(11_020))[0]).toEqual(back)
   })
 
-  test('one that fails and leaves us above does not end the wait for the others', () => {
+  test('a check that fails but leaves us above does not end the wait for the others', () => {
     const less = { ...lifted, priority: 110 }
     const [still] = step(asking, priorityFrom(128), less, ms(11_010))
     expect(still).toMatchObject({ asksChecks: true, regularDownAt: expect.any(Number) })
     expect(step(still, answeredWith(110), less, ms(11_020))[0]).toMatchObject({ downReason: 'activeDemoted' })
   })
 
-  test('nobody is asked where base and other trackers are enough', () => {
+  test('no check is repeated if base priority and other trackers are enough', () => {
     const [acts, effects] = step(following, heard(ABOVE, 77, 11_000), lifted, ms(11_000))
     expect(effects).toEqual([refusal])
     expect(acts).toMatchObject({ activeDownAt: 11_500, downReason: 'activeDemoted' })
   })
 
-  test('line (470) does not wait for an answer, but a failure may keep it as well', () => {
+  test('line (470) does not wait for an answer, but a failed check may stop it', () => {
     const ask: Effect = { kind: 'askChecks', within: ms(100) }
     const nearly = backup({ ...following, activeDownAt: ms(11_100) })
     const young = backup({ ...nearly, enteredAt: ms(10_900) })
@@ -94,18 +94,18 @@ describe('an advantage that rests on checks', () => {
     }
   })
 
-  test('a release needs no checks: the Active is gone', () => {
+  test('after a release of the Active no check has to confirm the takeover', () => {
     const [released] = step(asking, heard(ABOVE, 0, 11_100), lifted, ms(11_100))
     expect(step(released, tick, lifted, ms(11_600))[1].at(-1)).toMatchObject({ to: 'Active', reason: 'activeReleased' })
   })
 
-  test('lost packets: listened to once more first, at full length', () => {
+  test('after lost packets a fast preemption waits a whole Active_Down_Interval first', () => {
     const [extended] = step(asking, tickAfterLoss, lifted, ms(11_500))
     expect(extended).toMatchObject({ activeDownAt: 15_000, extended: true })
     expect(step(extended, tick, lifted, ms(15_000))[0].name).toBe('Active')
   })
 
-  test('a sync group goes together, or as line (470) says', () => {
+  test('a sync group takes over together, or waits as line (470) requires', () => {
     const members = ['V1', 'V2'].map((name) => ({ name, state: asking, parameters: lifted }))
     const play = (events: readonly (readonly [number, Event, number])[]) => {
       let now: readonly Member[] = members
@@ -127,7 +127,7 @@ describe('an advantage that rests on checks', () => {
   })
 })
 
-test('minHold is told when it keeps fastPreempt from acting', () => {
+test('minHold is reported when it prevents a fast preemption', () => {
   const recent = backup({ ...following, holderChangedAt: ms(5_000) })
   const [waits, effects] = step(recent, heard(ABOVE, 100, 11_000), lifted, ms(11_000))
   const held: Effect = { kind: 'moveSuppressed', reason: 'minHold', source: ABOVE, at: ms(11_000) }

@@ -10,23 +10,25 @@ const refusal: Effect = { kind: 'refused', reason: 'lower-priority', source: ABO
 
 describe('margin', () => {
   const wide = parameters('holdfast', { margin: 20 })
-  const spared = (at: number): Effect => ({ kind: 'moveSuppressed', reason: 'margin', source: ABOVE, at: ms(at) })
+  const withinMargin = (at: number): Effect => ({ kind: 'moveSuppressed', reason: 'margin', source: ABOVE, at: ms(at) })
 
-  test('an Active within it is followed, and that is reported once', () => {
+  test('an Active within the margin is followed, and that is reported once', () => {
     const [once, effects] = step(following, heard(ABOVE, 108, 11_000), wide, ms(11_000))
-    expect(effects).toEqual([spared(11_000)])
+    expect(effects).toEqual([withinMargin(11_000)])
     expect(once).toMatchObject({ activeDownAt: 14_500, active: { priority: 108 } })
     expect(step(once, heard(ABOVE, 127, 12_000), wide, ms(12_000))[1]).toEqual([])
     const [above] = step(once, heard(ABOVE, 128, 12_000), wide, ms(12_000))
-    expect(step(above, heard(ABOVE, 108, 13_000), wide, ms(13_000))[1], 'reported again').toEqual([spared(13_000)])
+    expect(step(above, heard(ABOVE, 108, 13_000), wide, ms(13_000))[1], 'reported again').toEqual([
+      withinMargin(13_000),
+    ])
   })
 
-  test('an advantage that is greater by one preempts', () => {
+  test('an advantage that is greater than the margin by one preempts', () => {
     const [acts] = step(following, heard(ABOVE, 107, 11_000), wide, ms(11_000))
     expect(acts).toMatchObject({ activeDownAt: 11_500, downReason: 'activeDemoted' })
   })
 
-  test('an own priority that falls into it withdraws a fast preemption', () => {
+  test('a lower priority of ours that falls into the margin withdraws a fast preemption', () => {
     const [acts] = step(following, heard(ABOVE, 107, 11_000), wide, ms(11_000))
     const [back] = step(acts, priorityFrom(128), { ...wide, priority: 127 }, ms(11_100))
     expect(back).toMatchObject({ regularDownAt: undefined, downReason: 'activeSilent' })

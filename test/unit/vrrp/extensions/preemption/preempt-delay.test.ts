@@ -4,7 +4,7 @@ import { extendedStep as step } from '../../../../../src/vrrp/extensions/index.t
 import { BELOW, backup, heard, ms, PROFILES, parameters, tick } from '../../fsm-fixture.ts'
 
 describe.each(PROFILES)('preemptDelay, %s', (profile) => {
-  test('lower advertisements are followed until it ends, counted from the first (VR-PRE-02)', () => {
+  test('a lower Active is followed until preemptDelay ends, counted from its first advertisement (VR-PRE-02)', () => {
     const patient = parameters(profile, { preemptDelay: ms(2000) })
     const [first] = step(backup(), heard(BELOW, 100, 500), patient, ms(510))
     const follows = (at: number) =>
@@ -25,7 +25,7 @@ describe.each(PROFILES)('preemptDelay, %s', (profile) => {
     expect(refused).toEqual([{ kind: 'refused', reason: 'lower-priority', source: BELOW }])
   })
 
-  test('is cancelled by an equal or higher priority, and delays neither expiry nor priority 0', () => {
+  test('an equal or higher priority cancels preemptDelay, which delays neither expiry nor priority 0', () => {
     const patient = parameters(profile, { preemptDelay: ms(2000) })
     const waiting = backup({
       active: { source: BELOW, priority: 100, heardAt: ms(500) },

@@ -11,10 +11,10 @@ import { address } from '../../../../../src/wire/address.ts'
 import {
   ABOVE,
   active,
+  announcementIn,
   answered,
   BELOW,
   backup,
-  claimOf,
   DOWN,
   heard,
   initialize,
@@ -83,7 +83,7 @@ function play(members: readonly Member[], events: readonly (readonly [index: num
 const takeover = (reason: string) => ['send 128 takeover', 'install', 'announce takeover', `Backup → Active ${reason}`]
 
 describe('becoming Active (VR-SG-03)', () => {
-  test('one member that expires holds: re-armed, nothing sent, the wish kept', () => {
+  test('a member that expires alone restarts its timer, sends nothing and stays ready', () => {
     const steps = stepGroup(group([backup(), backup({ activeDownAt: ms(5000) })]), 0, tick, ms(DOWN))
     expect(states(steps)).toEqual([
       backup({ activeDownAt: ms(2 * DOWN), heldSince: ms(DOWN) }),
@@ -92,7 +92,7 @@ describe('becoming Active (VR-SG-03)', () => {
     expect(effects(steps)).toEqual([[], []])
   })
 
-  test('when the last one expires all switch at once, each for its own reason', () => {
+  test('when the last member expires all become Active together, each with its own reason', () => {
     const held = backup({ heldSince: ms(100), activeDownAt: ms(9000), downReason: 'activeReleased' })
     const steps = stepGroup(group([held, backup(), held]), 1, tick, ms(DOWN))
     const then = active({ since: ms(DOWN), adverAt: ms(DOWN + 1000) })
@@ -100,7 +100,7 @@ describe('becoming Active (VR-SG-03)', () => {
     expect(effects(steps)).toEqual([takeover('activeReleased'), takeover('activeSilent'), takeover('activeReleased')])
   })
 
-  test('a member that holds does so for as long as it takes: the wish is not asked twice', () => {
+  test('a member that is ready stays ready until the others are', () => {
     const held = backup({ heldSince: ms(100), activeDownAt: ms(DOWN) })
     const waiting = backup({ activeDownAt: ms(DOWN + 1) })
     const { last, members } = play(group([held, waiting]), [[0, tick, DOWN]])
@@ -114,7 +114,7 @@ describe('becoming Active (VR-SG-03)', () => {
     ['higher priority', heard(BELOW, 129, 4000), {}],
     ['lower, without preemption', heard(BELOW, 1, 4000), { preempt: false }],
     ['lower, while preemptDelay runs', heard(BELOW, 1, 4000), { preemptDelay: ms(5000) }],
-  ])('an accepted advertisement withdraws the wish: %s', (_title, event, overrides) => {
+  ])('an accepted advertisement ends the wish of a ready member: %s', (_title, event, overrides) => {
     const told = parameters('holdfast', overrides)
     const { members } = play(group([backup(), backup({ activeDownAt: ms(5000) })], [told, told]), [
       [0, tick, DOWN],
@@ -129,7 +129,7 @@ describe('becoming Active (VR-SG-03)', () => {
   test.each([
     ['a refused lower one', heard(BELOW, 1, 4000), 'lowerPriorityActive'],
     ['a priority 0', heard(BELOW, 0, 4000), 'activeReleased'],
-  ])('%s does not withdraw it', (_title, event, reason) => {
+  ])('%s does not end the wish of a ready member', (_title, event, reason) => {
     const { last } = play(group([backup(), backup({ activeDownAt: ms(5000) })]), [
       [0, tick, DOWN],
       [0, event, 4000],
@@ -138,7 +138,7 @@ describe('becoming Active (VR-SG-03)', () => {
     expect(effects(last)).toEqual([takeover(reason), takeover('activeSilent')])
   })
 
-  test('priority 0 heard by one member only: it waits for the silence of the other', () => {
+  test('a member that receives priority 0 waits for the silence of the other member', () => {
     const following = backup({ active: { source: ABOVE, priority: 200, heardAt: ms(0) } })
     const { last, members } = play(group([following, following]), [
       [0, heard(ABOVE, 0, 1000), 1000],
@@ -149,7 +149,7 @@ describe('becoming Active (VR-SG-03)', () => {
     expect(effects(at.last)).toEqual([takeover('activeReleased'), takeover('activeSilent')])
   })
 
-  test('fastPreempt: a demotion on one network moves nothing, on all it moves the group', () => {
+  test('a demotion moves a group only if all its members receive it', () => {
     const following = backup({
       enteredAt: ms(-10_000),
       active: { source: ABOVE, priority: 200, heardAt: ms(0) },
@@ -167,7 +167,7 @@ describe('becoming Active (VR-SG-03)', () => {
     expect(effects(second.last)).toEqual([takeover('activeDemoted'), takeover('activeDemoted')])
   })
 
-  test('our own priority falls again before the others are ready: the wish is gone', () => {
+  test('a lower priority of ours before the others are ready ends the wish of a member', () => {
     const told = parameters('holdfast', { priority: 90 })
     const held = backup({ heldSince: ms(100), active: { source: ABOVE, priority: 100, heardAt: ms(0) } })
     const steps = stepGroup(
@@ -181,19 +181,19 @@ describe('becoming Active (VR-SG-03)', () => {
 })
 
 describe('losing (VR-SG-02)', () => {
-  test('all step down; only the member that heard the winner speaks, and each answers until it hears itself replaced', () => {
+  test('when one member loses all become Backup, and only that member advertises', () => {
     const steps = stepGroup(group([active(), active(), backup()]), 0, heard(ABOVE, 200, 700), ms(700))
     expect(effects(steps.slice(0, 2))).toEqual([
       ['send 128 lost', 'Active → Backup higherPriorityHeard'],
       ['Active → Backup syncGroup:V1'],
     ])
-    const kept = VIPS.map((vip) => ({ address: vip, offAt: ms(720) }))
+    const stillAnswered = VIPS.map((vip) => ({ address: vip, offAt: ms(720) }))
     expect(states(steps.slice(1, 2))).toEqual([
-      backup({ enteredAt: ms(700), activeDownAt: ms(700 + DOWN), holderChangedAt: ms(700), kept }),
+      backup({ enteredAt: ms(700), activeDownAt: ms(700 + DOWN), holderChangedAt: ms(700), stillAnswered }),
     ])
   })
 
-  test('heard too late to wait for the winner: addresses first', () => {
+  test('a loss that is received too late for a grace period removes the addresses first', () => {
     const steps = stepGroup(group([active(), active(), backup()]), 0, heard(ABOVE, 200, 700), ms(720))
     expect(effects(steps.slice(0, 2))).toEqual([
       ['remove 2', 'send 128 lost', 'Active → Backup higherPriorityHeard'],
@@ -203,7 +203,7 @@ describe('losing (VR-SG-02)', () => {
 })
 
 describe('faults (VR-SG-01)', () => {
-  test('one fails: all do, and the healthy ones release', () => {
+  test('a fault of one member puts all into fault, and the healthy members release', () => {
     const steps = stepGroup(group([active(), active()]), 0, linkDown, ms(700))
     expect(states(steps)).toEqual([
       initialize({ stopped: false, faults: ['linkDown'] }),
@@ -215,7 +215,7 @@ describe('faults (VR-SG-01)', () => {
     ])
   })
 
-  test('who has no link either says nothing', () => {
+  test('a member without a link sends nothing when another member fails', () => {
     const members = group([active(), active()]).map((member) => ({ ...member, canSend: false }))
     expect(effects(stepGroup(members, 1, installFailed, ms(1)))[0]).toEqual([
       'remove 2',
@@ -223,7 +223,7 @@ describe('faults (VR-SG-01)', () => {
     ])
   })
 
-  test('it ends when the last member is well, for all at once and as at start', () => {
+  test('a group starts again together when its last fault is cleared', () => {
     const { last, members } = play(group([backup(), backup()]), [
       [0, linkDown, 100],
       [1, installFailed, 200],
@@ -240,7 +240,7 @@ describe('faults (VR-SG-01)', () => {
     expect(effects(well)).toEqual([['Initialize → Backup faultCleared'], ['Initialize → Backup faultCleared']])
   })
 
-  test('nobody starts before the last one has', () => {
+  test('no member starts before the last member has started', () => {
     const { last, members } = play(group([initialize(), initialize()]), [[1, startup, 5]])
     expect(states(last)).toEqual([initialize(), initialize({ stopped: false, faults: ['syncGroup:V1'] })])
     expect(effects(last)).toEqual([[], []])
@@ -250,13 +250,13 @@ describe('faults (VR-SG-01)', () => {
     ])
   })
 
-  test('while leaving for good the others keep answering', () => {
+  test('during a shutdown of one member the others keep answering', () => {
     const steps = stepGroup(group([leaving(), leaving()]), 0, linkDown, ms(10))
     expect(names(steps)).toEqual(['Initialize', 'Leaving'])
     expect(effects(steps)[1]).toEqual([])
   })
 
-  test('a yield that meets a fault ends at once', () => {
+  test('a fault during a yield ends it immediately', () => {
     const steps = stepGroup(group([leaving({ reason: 'yield' }), leaving({ reason: 'yield' })]), 0, linkDown, ms(10))
     expect(names(steps)).toEqual(['Initialize', 'Initialize'])
     expect(effects(steps)[1]).toEqual(['remove 2', 'Leaving → Initialize syncGroup:V1'])
@@ -277,7 +277,7 @@ describe('owners (255)', () => {
     ])
   })
 
-  test('beside another member an owner waits for the silence like everybody', () => {
+  test('an owner in a group with another router waits for silence like it', () => {
     const { last, members } = play(group([initialize(), initialize()], [OWNER, TOLD]), [
       [0, startup, 0],
       [1, startup, 0],
@@ -297,7 +297,7 @@ describe('owners (255)', () => {
 })
 
 describe('leaving together', () => {
-  test('shutdown takes all, and all wait as long as the slowest', () => {
+  test('a shutdown stops all members, which wait as long as the slowest', () => {
     const slow = parameters('holdfast', { advertisementInterval: TOLD.advertisementInterval })
     const fast = parameters('holdfast', { peers: [{ address: ABOVE }] })
     const steps = stepGroup(group([active(), active()], [slow, fast]), 0, shutdown, ms(0))
@@ -308,25 +308,25 @@ describe('leaving together', () => {
     ])
   })
 
-  test('shutdown in Backup and Initialize says nothing', () => {
+  test('a shutdown in Backup and Initialize sends nothing', () => {
     const steps = stepGroup(group([backup(), backup()]), 1, shutdown, ms(0))
     expect(states(steps)).toEqual([initialize(), initialize()])
   })
 
-  test('a yield for which nobody came is taken back by all', () => {
+  test('a yield without a successor makes all members Active again', () => {
     const away = leaving({ reason: 'yield' })
     const steps = stepGroup(group([away, away]), 0, tick, ms(2000))
     const back = ['send 128 noSuccessor', 'install', 'announce takeover', 'Leaving → Active noSuccessor']
     expect(effects(steps)).toEqual([back, back])
   })
 
-  test('who finds no successor while another did does not come back alone', () => {
+  test('a member without a successor does not become Active alone if another member has one', () => {
     const away = leaving({ reason: 'yield' })
     const found = leaving({
       reason: 'yield',
       repeatAt: undefined,
       successor: { source: ABOVE, priority: 100, interval: TOLD.advertisementInterval, heardAt: ms(1990) },
-      kept: [{ address: VIP, offAt: ms(2010) }],
+      stillAnswered: [{ address: VIP, offAt: ms(2010) }],
     })
     const steps = stepGroup(group([found, away]), 1, tick, ms(2000))
     expect(states(steps)).toEqual([
@@ -337,11 +337,11 @@ describe('leaving together', () => {
   })
 
   test("a successor's claim is one member's own", () => {
-    const steps = stepGroup(group([leaving(), leaving()]), 0, claimOf(VIP, 10), ms(10))
+    const steps = stepGroup(group([leaving(), leaving()]), 0, announcementIn(VIP, 10), ms(10))
     expect(steps[1]).toEqual({ state: leaving(), effects: [] })
   })
 
-  test('the profile that does not wait: all in Backup at once', () => {
+  test('with profile rfc9568 a yield makes all members Backup immediately', () => {
     const rfc = parameters('rfc9568')
     const steps = stepGroup(group([active(), active()], [rfc, rfc]), 0, yielded, ms(1))
     const gone = ['send 0 yield', 'remove 2', 'Active → Backup yield']
@@ -349,8 +349,8 @@ describe('leaving together', () => {
   })
 })
 
-describe('rivals (VR-SG-06)', () => {
-  test('heard by one member: the others announce again too', () => {
+describe('competing Actives (VR-SG-06)', () => {
+  test('a competing Active of one member makes the others announce again', () => {
     const steps = stepGroup(group([active(), active()]), 1, heard(BELOW, 100, 300), ms(300))
     expect(effects(steps)).toEqual([
       ['announce rival'],
@@ -359,7 +359,7 @@ describe('rivals (VR-SG-06)', () => {
     expect(steps[0]?.state).toEqual(active({ announcedOverAt: ms(300), announcementsPaidAt: ms(350) }))
   })
 
-  test('not where the profile does not, and not for an answer to our own question', () => {
+  test('other members do not announce with rfc9568, or after an answer to our own question', () => {
     const rfc = parameters('rfc9568')
     const mixed = stepGroup(group([active(), active()], [rfc, TOLD]), 1, heard(BELOW, 100, 300), ms(300))
     expect(effects(mixed)[0]).toEqual([])
@@ -371,13 +371,13 @@ describe('rivals (VR-SG-06)', () => {
 })
 
 describe('a group that a reload made (settleGroup)', () => {
-  test('an Active among Backups leaves without a gap', () => {
+  test('an Active in a reloaded group of Backups yields without a gap', () => {
     const steps = settleGroup(group([active(), backup()]), ms(0))
     expect(states(steps)).toEqual([leaving({ reason: 'yield' }), backup()])
     expect(effects(steps)).toEqual([['send 0 yield', 'Active → Leaving yield'], []])
   })
 
-  test('an owner among Backups steps down too', () => {
+  test('an owner in a reloaded group of Backups becomes Backup, too', () => {
     const owner = parameters('holdfast', { priority: 255 })
     expect(effects(settleGroup(group([active(), backup()], [owner, TOLD]), ms(0)))).toEqual([
       ['send 0 yield', 'remove 2', 'Active → Backup syncGroup:V2'],
@@ -385,7 +385,7 @@ describe('a group that a reload made (settleGroup)', () => {
     ])
   })
 
-  test('a faulty member blocks the others', () => {
+  test('a member with a fault blocks the other members of a reloaded group', () => {
     const faulty = initialize({ stopped: false, faults: ['linkDown'] })
     const steps = settleGroup(group([backup(), faulty]), ms(0))
     expect(states(steps)).toEqual([initialize({ stopped: false, faults: ['syncGroup:V2'] }), faulty])
@@ -396,7 +396,7 @@ describe('a group that a reload made (settleGroup)', () => {
     expect(effects(settleGroup(group([blocked]), ms(0)))).toEqual([['Initialize → Backup faultCleared']])
   })
 
-  test('what is well is left alone', () => {
+  test('a reload does not change a consistent group', () => {
     for (const well of [group([active(), active()]), group([backup(), backup()]), group([backup()])]) {
       expect(settleGroup(well, ms(9))).toEqual(well.map(({ state }) => ({ state, effects: [] })))
     }
@@ -404,7 +404,7 @@ describe('a group that a reload made (settleGroup)', () => {
 })
 
 describe('a group of one', () => {
-  test('is fsm.step', () => {
+  test('a group of one steps like its router alone', () => {
     const cases: readonly (readonly [State, Event])[] = [
       [initialize(), startup],
       [backup(), tick],
@@ -418,19 +418,19 @@ describe('a group of one', () => {
     }
   })
 
-  test('an index that is no member is our own mistake', () => {
+  test('stepGroup throws for an index that is not a member', () => {
     expect(() => stepGroup(group([backup()]), 1, tick, ms(0))).toThrow('Cannot step member 1 of a group of 1')
   })
 })
 
-test('families may differ: members share a group, not addresses', () => {
+test('members of a group may have different address families', () => {
   const v6 = parameters('holdfast', { family: 'ipv6', addresses: [address('fe80::100'), address('2001:db8::1')] })
   const steps = stepGroup(group([active(), active()], [TOLD, v6]), 0, heard(ABOVE, 200, 1), ms(1))
   expect(steps[1]?.effects[0]).toEqual({ kind: 'removeAddresses', addresses: v6.addresses })
   expect(steps[0]?.effects[0]).toEqual({ kind: 'removeAddresses', addresses: VIPS })
 })
 
-test('whom an event does not concern keeps the state that it had: a group of 255 has too many to look at them', () => {
+test('a member that an event does not concern keeps the same state object', () => {
   const members = group([active({ adverAt: ms(1000) }), active(), active()])
   const steps = stepGroup(members, 0, tick, ms(1000))
   expect(effects(steps)).toEqual([['send 128 periodic'], [], []])

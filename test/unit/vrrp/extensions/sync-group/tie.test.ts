@@ -14,19 +14,19 @@ const refused: Effect = { kind: 'refused', reason: 'tie-of-group', source: ABOVE
 const said: Effect = { kind: 'sendAdvertisement', priority: EQUAL, reason: 'rivalHeard' }
 
 describe('a tie that line (735) would lose', () => {
-  test('heard by the deciding member: all step down', () => {
+  test('a tie that the deciding member receives makes all members Backup', () => {
     const steps = stepGroup(group(both), 0, heard(ABOVE, EQUAL, 500), ms(500))
     expect(steps.map(({ state }) => state.name)).toEqual(['Backup', 'Backup'])
   })
 
-  test('heard by another member: all advertise, so that the rival’s deciding member hears it', () => {
+  test('a tie that another member receives makes all members advertise', () => {
     expect(stepGroup(group(both), 1, heard(ABOVE, EQUAL, 500), ms(500))).toEqual([
       { state: active(), effects: [said] },
       { state: active({ tiedAt: ms(500) }), effects: [refused, said] },
     ])
   })
 
-  test('within an interval it is waited for; nothing is said again', () => {
+  test('within an interval a repeated tie causes no further advertisement', () => {
     const waiting = active({ tiedAt: ms(500) })
     expect(stepGroup(group([active(), waiting]), 1, heard(ABOVE, EQUAL, 1499), ms(1499))).toEqual([
       { state: active(), effects: [] },
@@ -34,7 +34,7 @@ describe('a tie that line (735) would lose', () => {
     ])
   })
 
-  test('after it the rival is still there: then line (735) holds (the deciding network is cut)', () => {
+  test('if the tie lasts longer than an interval, line (735) applies', () => {
     const steps = stepGroup(group([active(), active({ tiedAt: ms(500) })]), 1, heard(ABOVE, EQUAL, 1500), ms(1500))
     expect(steps.map(({ state }) => state.name)).toEqual(['Backup', 'Backup'])
     expect(steps[0]?.state).toEqual(
@@ -42,17 +42,17 @@ describe('a tie that line (735) would lose', () => {
         enteredAt: ms(1500),
         activeDownAt: ms(1500 + DOWN),
         holderChangedAt: ms(1500),
-        kept: VIPS.map((vip) => ({ address: vip, offAt: ms(1520) })),
+        stillAnswered: VIPS.map((vip) => ({ address: vip, offAt: ms(1520) })),
       }),
     )
   })
 
-  test('a tie of long ago is another one', () => {
+  test('a tie after a long time counts as a new one', () => {
     const steps = stepGroup(group([active(), active({ tiedAt: ms(500) })]), 1, heard(ABOVE, EQUAL, 4501), ms(4501))
     expect(steps[1]?.state).toEqual(active({ tiedAt: ms(4501) }))
   })
 
-  test('the lowest VRID decides, wherever it stands in the file', () => {
+  test('the member with the lowest VRID decides, wherever the file lists it', () => {
     const turned = group(both).toReversed()
     expect(stepGroup(turned, 0, heard(ABOVE, EQUAL, 500), ms(500))[0]?.state.name, 'VRID 52').toBe('Active')
     expect(stepGroup(turned, 1, heard(ABOVE, EQUAL, 500), ms(500))[1]?.state.name, 'VRID 51').toBe('Backup')
@@ -74,16 +74,16 @@ describe('what is no tie', () => {
     expect(steps.map(({ state }) => state.name)).toEqual(['Backup', 'Backup'])
   })
 
-  test('a lower address is a rival like any', () => {
+  test('a lower address loses like any competing Active', () => {
     const [, second] = stepGroup(group(both), 1, heard(BELOW, EQUAL, 500), ms(500))
     expect(second?.effects[0]).toEqual({ kind: 'refused', reason: 'lower-address', source: BELOW })
   })
 
-  test('a router that is alone steps down (735)', () => {
+  test('a router without a group becomes Backup by line (735)', () => {
     expect(stepGroup(group([active()]), 0, heard(ABOVE, EQUAL, 500), ms(500))[0]?.state.name).toBe('Backup')
   })
 
-  test('the letter of the RFC: every member for itself', () => {
+  test('with profile rfc9568 every member decides a tie for itself', () => {
     const steps = stepGroup(group(both, 'rfc9568'), 1, heard(ABOVE, EQUAL, 500), ms(500))
     expect(steps.map(({ state }) => state.name)).toEqual(['Backup', 'Backup'])
   })
