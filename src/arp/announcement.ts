@@ -1,7 +1,7 @@
 /**
- * When a new Active repeats itself: rounds over all addresses at fixed offsets, then a refresh. A plan is a value that
- * is asked for its next round; it starts no timer, builds no frame and knows no state: whoever leaves Active drops the
- * plan (VR-GARP-05). How many frames an interface may send is pacer.ts.
+ * Plans when a new Active announces its addresses: rounds over all addresses at fixed offsets, then a periodic refresh.
+ * A plan is a value that returns its next round. This file starts no timer, builds no frame and knows no state. A
+ * router that is no longer Active drops its plan (VR-GARP-05). pacer.ts limits the frames of an interface.
  */
 import type { Address, Family } from '../wire/address.ts'
 import { type Millis, millis, plus } from '../wire/units.ts'
@@ -9,31 +9,37 @@ import { type Millis, millis, plus } from '../wire/units.ts'
 export type AnnouncementReason = 'takeover' | 'rival' | 'duplicate' | 'refresh'
 
 const TAKEOVER_IPV4 = [0, 20, 100, 500, 2000, 5000].map(millis)
-const RIVAL_IPV4 = [0, 50, 200].map(millis)
-/** At most 3, at least a second apart (RFC 4861 §7.2.6, VR-GARP-07): whatever the reason. */
+const COMPETING_IPV4 = [0, 50, 200].map(millis)
+/** Offsets in IPv6 for every reason: at most 3, at least a second apart (RFC 4861 §7.2.6, VR-GARP-07). */
 const IPV6 = [0, 1000, 2000].map(millis)
-/** RFC 9568 §6.4.2 asks for one. */
+/** One round without repeats, as in RFC 9568 §6.4.2. */
 export const ONE_ROUND: readonly Millis[] = [millis(0)]
 export const REFRESH_EVERY: Millis = millis(60_000)
 
-/** The defaults of docs/architecture.md, Protocol decisions; a refresh has no offsets, it has a period. */
+/**
+ * Returns the default offsets (docs/architecture.md, Protocol decisions). A refresh has no offsets, because it has a
+ * period.
+ */
 export function announcementOffsets(reason: AnnouncementReason, family: Family): readonly Millis[] {
   if (reason === 'refresh') return []
   if (family === 'ipv6') return IPV6
-  return reason === 'takeover' ? TAKEOVER_IPV4 : RIVAL_IPV4
+  return reason === 'takeover' ? TAKEOVER_IPV4 : COMPETING_IPV4
 }
 
 export type AnnouncementPlan = {
   readonly reason: AnnouncementReason
   readonly family: Family
   readonly addresses: readonly Address[]
-  /** Moments of the rounds still to come, ascending; one that is there twice is two frames for each address. */
+  /**
+   * Times of the rounds still to come, in ascending order. A time that is listed twice means two frames for each
+   * address.
+   */
   readonly rounds: readonly Millis[]
-  /** After the last round, one every so often; undefined = none. */
+  /** Period of the rounds after the last offset; `undefined` means none. */
   readonly every: Millis | undefined
-  /** Frames for each address in such a one. */
+  /** Number of frames for each address in such a round. */
   readonly everyCopies: number
-  /** The next round is the first one of the plan. */
+  /** True until the first round of the plan. */
   readonly fresh: boolean
 }
 
@@ -41,11 +47,11 @@ export type AnnouncementRequest = {
   readonly reason: AnnouncementReason
   readonly family: Family
   readonly addresses: readonly Address[]
-  /** Offsets from startAt, as often as there are to be frames. */
+  /** Offsets from `startAt`, each listed as often as there are frames for each address. */
   readonly at: readonly Millis[]
   readonly startAt: Millis
   readonly every?: Millis | undefined
-  /** 1 by default. */
+  /** Number of frames for each address in a periodic round; absent = 1. */
   readonly everyCopies?: number | undefined
 }
 
@@ -57,7 +63,7 @@ export function announcementPlan(request: AnnouncementRequest): AnnouncementPlan
   return { reason, family, addresses, rounds: first, every: period, everyCopies, fresh: true }
 }
 
-/** Undefined: the plan is done and can be dropped. */
+/** Returns the time of the next round; `undefined` if the plan is done and can be dropped. */
 export const nextAnnouncementAt = (plan: AnnouncementPlan): Millis | undefined =>
   plan.addresses.length === 0 ? undefined : plan.rounds[0]
 
@@ -65,17 +71,17 @@ const times = (copies: number, at: Millis): readonly Millis[] => Array.from({ le
 
 export type DueAnnouncement = {
   readonly address: Address
-  /** 0 for the first frame of the address in this round. */
+  /** Number of the frame within its round: 0 for the first frame of the address. */
   readonly copy: number
-  /** When it should have gone. */
+  /** Time at which the frame was due. */
   readonly at: Millis
-  /** The first frame of a takeover or an answer to a rival: not to be held back for repeats. */
+  /** True for the first frame after a takeover or a competing Active. It must not wait behind repeats. */
   readonly first: boolean
 }
 
 /**
- * Everything due at `now`, and the plan that is left. Rounds that were missed (the process slept) are one round, the
- * largest of them: the LAN needs to hear it, not to hear it five times.
+ * Returns the frames due at `now`, and the rest of the plan. If the process slept, the missed rounds become one round,
+ * the largest of them. The LAN needs the announcement once, not five times.
  */
 export function dueFrames(
   plan: AnnouncementPlan,
@@ -84,11 +90,12 @@ export function dueFrames(
   const at = nextAnnouncementAt(plan)
   if (at === undefined || at > now) return { due: [], plan }
   const first = plan.fresh && plan.reason !== 'refresh'
-  // All addresses once before any of them again.
+  // Each address is announced once before any of them is repeated.
   const due = Array.from({ length: largest(plan.rounds.filter((round) => round <= now)) }, (_, copy) =>
     plan.addresses.map((address) => ({ address, copy, at, first })),
   ).flat()
-  // At least RetransTimer apart, as they went and not as they should have gone (RFC 4861 §7.2.6).
+  // Frames are at least RetransTimer apart, counted from when they were sent, not from when they were due (RFC 4861
+  // §7.2.6).
   const late = plan.family === 'ipv6' ? now - at : 0
   const left = plan.rounds.filter((round) => round > now).map((round) => plus(round, late))
   const ended = left.length === 0 && plan.every !== undefined
@@ -102,7 +109,7 @@ function largest(moments: readonly Millis[]): number {
   return Math.max(0, ...counts.values())
 }
 
-/** From now on another period; a shorter one does not wait for the end of the longer one. */
+/** Changes the period of a plan. A shorter period does not wait for the end of a longer one. */
 export function withPeriod(
   before: AnnouncementPlan,
   every: Millis | undefined,
@@ -117,7 +124,10 @@ export function withPeriod(
   return { ...plan, every, rounds: times(Math.max(1, plan.rounds.length), at) }
 }
 
-/** On the grid of the last round, so that a late refresh does not make the following ones late. */
+/**
+ * Returns the time of the next refresh, on the grid of the last round. So a late refresh does not delay the following
+ * ones.
+ */
 function nextRefresh(rounds: readonly Millis[], every: Millis, now: Millis): Millis {
   const last = rounds.at(-1) ?? now
   return plus(last, (Math.floor((now - last) / every) + 1) * every)

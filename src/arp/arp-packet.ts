@@ -1,6 +1,6 @@
 /**
- * ARP for IPv4 over Ethernet (RFC 826): the frame, its fields and back. What a frame is good for is decided by the
- * files that ask for one; this one refuses to know virtual routers.
+ * Converts ARP packets for IPv4 over Ethernet (RFC 826) between frames and fields. The callers decide what a frame is
+ * used for. This file does not know virtual routers.
  */
 import { type Address, addressBytes, addressFromBytes } from '../wire/address.ts'
 import { concatBytes, uint16, viewOf } from '../wire/bytes.ts'
@@ -9,7 +9,7 @@ import { BROADCAST_MAC, type Mac, macBytes, macFromBytes } from '../wire/mac.ts'
 export const ETHERTYPE_ARP = 0x0806
 const ETHERNET_HEADER = 14
 const FRAME = ETHERNET_HEADER + 28
-/** Ethernet, IPv4, 6 and 4 octets. */
+/** Hardware type Ethernet, protocol type IPv4, address lengths 6 and 4. */
 const HARDWARE_AND_PROTOCOL = Uint8Array.of(0, 1, 8, 0, 6, 4)
 const REQUEST = 1
 const REPLY = 2
@@ -22,7 +22,10 @@ export type ArpFields = {
   readonly targetAddress: Address
 }
 
-/** A broadcast request; the Ethernet source is the sender's MAC (RFC 5227 §2.1.1 and §2.3 want them equal). */
+/**
+ * Returns a broadcast request. Its Ethernet source is the sender's MAC, because RFC 5227 §2.1.1 and §2.3 require equal
+ * addresses.
+ */
 export function arpRequest({ senderMac, senderAddress, targetMac, targetAddress }: ArpFields): Uint8Array {
   return concatBytes(
     macBytes(BROADCAST_MAC),
@@ -37,7 +40,7 @@ export function arpRequest({ senderMac, senderAddress, targetMac, targetAddress 
   )
 }
 
-/** Requests and replies for IPv4 over Ethernet; anything else is undefined. Never throws. */
+/** Reads a request or reply for IPv4 over Ethernet; `undefined` for other frames. Never throws. */
 export function readArp(frame: Uint8Array): ArpFields | undefined {
   if (frame.length < FRAME) return undefined
   const view = viewOf(frame)

@@ -1,8 +1,9 @@
 /**
- * Duplicate address detection for the addresses that this node holds (docs/adr/0018): when to ask whether another host has
- * one, and what an answer means. The same MAC twice, 100 ms apart or more, neither ours nor allowed, is a duplicate holder. A
- * detection is a value, made when a router becomes Active and dropped when it is not, so a router in Leaving asks nothing.
- * Knows no frame (probe.ts, neighbor-solicitation.ts), no state and no router; chance is an argument.
+ * Duplicate address detection for the addresses that this node holds (docs/adr/0018). This file decides when to ask
+ * whether another host has an address, and what an answer means. A host is a duplicate holder if its MAC answers twice,
+ * at least 100 ms apart, and the MAC is neither ours nor allowed. A detection is a value. It exists while a router is
+ * Active, so a router in Leaving asks nothing. This file does not know frames (probe.ts, neighbor-solicitation.ts),
+ * states or routers. The random number is an argument.
  */
 import type { Address } from '../wire/address.ts'
 import type { Mac } from '../wire/mac.ts'
@@ -10,58 +11,81 @@ import { type Millis, millis, plus } from '../wire/units.ts'
 
 /** Milliseconds between two rounds, before jitter. */
 const EVERY = 1000
-/** Share of a period by which a round may come earlier, so that the nodes of a LAN do not ask in step. */
+/** Share of a period by which a round may come earlier, so that the nodes of a LAN do not ask at the same times. */
 const JITTER = 0.2
-/** Milliseconds between an answer and the next one: the late answer of a host that is leaving does not count twice. */
+/**
+ * Milliseconds from the first answer to the next one that counts. So a late answer of a host that is leaving does not
+ * count twice.
+ */
 const CONFIRM_AFTER = 100
-/** Milliseconds after a takeover in which the former Active may still answer: no answer counts, so none is asked for. */
+/**
+ * Milliseconds after a takeover in which the former Active may still answer. No answer counts in this time, so nothing
+ * is asked.
+ */
 export const HANDOVER = 500
 /**
- * Milliseconds in which a host answers. A suspect that was asked and did not answer in time is a new one at its next answer.
- * A round comes within EVERY of the first answer, and a router is given EVERY and this at least (election-time.ts, at
- * 100 ms). So a router that lost two elections was asked, and missed for long enough, in between.
+ * Milliseconds in which a host answers. If a suspect does not answer in this time, its next answer makes it a new
+ * suspect. A round begins within EVERY of the first answer. A router has at least EVERY plus this time
+ * (election-time.ts, at 100 ms) to lose an election. So a router that lost two elections was asked in between, and was
+ * missing for long enough.
  */
 const ANSWERS_TAKE = 200
-/** Rounds without an answer after which a duplicate holder is gone. */
+/** Number of rounds without an answer after which a duplicate holder is gone. */
 const GONE_AFTER = 3
 /**
- * Questions for the router behind a MAC, before the host counts as one that speaks no VRRP: one answer may be lost. The
- * answer has time until the next answer for an address counts, so CONFIRM_AFTER begins again with each question. A node
- * that ran late has asked for the address, the router and the address again at once, and hears of the router last.
+ * Number of questions for the router behind a MAC. After them, a host without an answer counts as one that does not
+ * speak VRRP, because one answer may be lost. The answer may arrive until the next answer for an address counts, so
+ * CONFIRM_AFTER starts again with each question. A node that was late sends all questions together and receives the
+ * router's answer last.
  */
 const WHO_ASKED = 2
-/** Milliseconds. Questions leave together in steps of this, so that many routers share one wake-up. */
+/** Milliseconds between two times of sending, so that many routers share one wake-up. */
 export const DETECTION_STEP = 100
-/** Questions of one interface and family in one step: 255 addresses are asked for in 2.6 s. */
+/** Limit of the questions of one interface and family each time; 255 addresses take 2.6 s. */
 export const MOST_QUESTIONS = 10
-/** Suspects of one address, the first ones: a host with another MAC in every answer must not cost memory. */
+/**
+ * Limit of the suspects of one address; later ones are ignored. A host that answers with another MAC each time must not
+ * use up memory.
+ */
 const MOST_SUSPECTS = 8
 
 export type DetectionRules = {
   /** MACs of this node, on any interface. */
   readonly own: readonly Mac[]
-  /** MACs of proxies of the network, which answer for every address. */
+  /** MACs of proxies in the network, which answer for every address. */
   readonly allowed: readonly Mac[]
-  /** Milliseconds after the first answer of this MAC in which an election may still end it; at least 100 count. */
+  /**
+   * Returns the milliseconds after the first answer of this MAC in which an election may still end the duplicate. At
+   * least 100 apply.
+   */
   readonly patience: (mac: Mac, firstAt: Millis) => number
-  /** The MAC may be that of a known router, which is asked for with each question about a suspect. */
+  /**
+   * Tells whether the MAC may belong to a known router whose MAC is unknown. Each question about the suspect then also
+   * asks for that router.
+   */
   readonly isNameless: (mac: Mac) => boolean
 }
 
 export type DuplicateHolder = { readonly address: Address; readonly mac: Mac }
 
 type Suspect = DuplicateHolder & {
-  /** Time of the answer that made it a suspect. */
+  /** Time of the first answer. */
   readonly firstAt: Millis
   /** Time from which an answer counts as the second one. */
   readonly certainFrom: Millis
-  /** Questions for the router behind it that are still to come; until then nothing is certain. */
+  /**
+   * Number of questions for the router behind the MAC that are still to come. Until then no answer is counted as the
+   * second one.
+   */
   readonly whoLeft: number
-  /** Time to ask for it once more; `undefined`: asked, or known already. */
+  /** Time of the next question for the address; `undefined` if none is needed. */
   readonly askAt: Millis | undefined
-  /** Rounds that have begun since its last answer. Time alone proves nothing: this node may have slept. */
+  /**
+   * Number of rounds that have begun since its last answer. Time alone proves nothing, because this node may have
+   * slept.
+   */
   readonly unanswered: number
-  /** Time of the first question since its last answer. */
+  /** Time of the first question since its last answer; `undefined` if there was none. */
   readonly missingSince: Millis | undefined
   readonly confirmed: boolean
 }
@@ -70,22 +94,22 @@ export type Detection = {
   readonly addresses: readonly Address[]
   /** Time at which the router became Active. */
   readonly since: Millis
-  /** Time at which the next round is due, or the one at work was. */
+  /** Time at which the next round is due, or at which the present round was due. */
   readonly roundAt: Millis
-  /** Until then it may wait for another wake-up. */
+  /** Time until which the next round may wait for another wake-up. */
   readonly roundBy: Millis
-  /** Addresses that the round at work has asked for; 0: no round is at work. */
+  /** Number of addresses that the present round has asked for; 0 if there is no round. */
   readonly asked: number
   readonly suspects: readonly Suspect[]
 }
 
-/** Starts with a round as soon as an answer counts, or `delay` milliseconds later. */
+/** Returns a detection. Its first round comes `delay` milliseconds after the time from which answers count. */
 export function startDetection(addresses: readonly Address[], since: Millis, delay = 0): Detection {
   const roundAt = plus(since, HANDOVER + delay)
   return { addresses, since, roundAt, roundBy: roundAt, asked: 0, suspects: [] }
 }
 
-/** Follows a reload; keeps what is known of an address that stays. */
+/** Changes the addresses after a reload. Keeps the suspects of addresses that stay. */
 export function withAddresses(detection: Detection, addresses: readonly Address[]): Detection {
   return {
     ...detection,
@@ -95,7 +119,7 @@ export function withAddresses(detection: Detection, addresses: readonly Address[
   }
 }
 
-/** Follows another list of allowed MACs: forgets suspects that are on it. */
+/** Removes suspects whose MACs are allowed now. */
 export function withoutAllowed(
   detection: Detection,
   { own, allowed }: Pick<DetectionRules, 'own' | 'allowed'>,
@@ -104,7 +128,7 @@ export function withoutAllowed(
   return suspects.length === detection.suspects.length ? detection : { ...detection, suspects }
 }
 
-/** The MAC is that of a router: gives it the time in which an election may still end it. */
+/** Gives a suspect more time, because its MAC is that of a router and an election may still end the duplicate. */
 export function withPatience(detection: Detection, mac: Mac, patience: number): Detection {
   const suspects = detection.suspects.map((one) => {
     if (one.mac !== mac || one.confirmed) return one
@@ -114,17 +138,21 @@ export function withPatience(detection: Detection, mac: Mac, patience: number): 
   return { ...detection, suspects }
 }
 
-/** Rounds up to a step: however many suspects there are, an address is asked for ten times a second at most. */
+/**
+ * Rounds a time up to a step. So an address is asked for at most ten times a second, however many suspects there are.
+ */
 const onGrid = (at: Millis): Millis => millis(Math.ceil(at / DETECTION_STEP) * DETECTION_STEP)
 
-/** Returns how long a round lasts if so many addresses share an interface, so that the steps are enough for all. */
+/** Returns the length of a round, long enough to ask for all addresses of the interface. */
 export const detectionPeriod = (addressesOnInterface: number): Millis =>
   millis(Math.max(EVERY, (addressesOnInterface * DETECTION_STEP) / MOST_QUESTIONS / (1 - JITTER)))
 
-/** Returns the time of the next question; in the past while a round is at work. */
+/** Returns the time of the next question. It lies in the past during a round. */
 export const nextQuestionAt = ({ roundAt, suspects }: Detection): Millis => earliest(roundAt, suspects)
 
-/** Returns the time at which the next question needs an alarm of its own: in the jitter of a round it may wait for others. */
+/**
+ * Returns the time by which the next question needs an alarm of its own. Until then it may wait for another wake-up.
+ */
 export const questionNeededAt = ({ roundBy, suspects }: Detection): Millis => earliest(roundBy, suspects)
 
 const earliest = (roundAt: Millis, suspects: readonly Suspect[]): Millis =>
@@ -132,23 +160,23 @@ const earliest = (roundAt: Millis, suspects: readonly Suspect[]): Millis =>
 
 export type DetectionTurn = {
   readonly detection: Detection
-  /** Addresses to ask for now; each once. */
+  /** Addresses to ask for now, each one once. */
   readonly questions: readonly Address[]
-  /** A round has begun: questions of the last one are answered no more. */
+  /** True if a round has begun. Answers to questions of the last one no longer count. */
   readonly began: boolean
-  /** Duplicate owners that have not answered for GONE_AFTER rounds. */
+  /** Duplicate holders that have not answered for GONE_AFTER rounds. */
   readonly gone: readonly DuplicateHolder[]
 }
 
 export type DetectionStep = {
   readonly period: Millis
-  /** From 0 to 1, another one each time. */
+  /** Random number from 0 to 1. */
   readonly chance: number
-  /** Questions that there is room for; the rest of a round comes with the next step. */
+  /** Number of questions that may be sent now; the rest of a round comes with the next step. */
   readonly most: number
 }
 
-/** Returns what to ask now. Rounds that this node slept through are one round. */
+/** Returns the questions to send now. If this node slept, the missed rounds become one round. */
 export function askNow(detection: Detection, { period, chance, most }: DetectionStep, now: Millis): DetectionTurn {
   const began = detection.asked === 0 && now >= detection.roundAt && detection.addresses.length > 0
   const isDue = ({ askAt }: Suspect) => askAt !== undefined && now >= askAt
@@ -195,7 +223,7 @@ const isMissing = ({ missingSince }: Suspect, now: Millis): boolean =>
 const isGone = (one: Suspect, now: Millis): boolean =>
   one.confirmed ? one.unanswered >= GONE_AFTER : isMissing(one, now)
 
-/** `found`: this answer made the duplicate holder certain. */
+/** Result of an answer. `found` is true if this answer made the duplicate holder certain. */
 export type Heard = { readonly detection: Detection; readonly found: boolean }
 
 export function hearAnswer(
@@ -208,7 +236,7 @@ export function hearAnswer(
   if (!detection.addresses.includes(address) || heardAt - detection.since < HANDOVER) return nothing
   if (own.includes(mac) || allowed.includes(mac)) return nothing
   const last = detection.suspects.find((one) => one.address === address && one.mac === mac)
-  // Two heals of a link that flaps are not one duplicate.
+  // A link that heals twice gives two single answers, which are not a duplicate.
   const known = last !== undefined && !last.confirmed && isMissing(last, heardAt) ? undefined : last
   const others = known === undefined ? detection.suspects.filter((one) => one !== last) : detection.suspects
   if (known === undefined) {
@@ -227,6 +255,6 @@ export function hearAnswer(
   return { detection: { ...detection, suspects }, found: confirmed && !known.confirmed }
 }
 
-/** Returns the certain ones. */
+/** Returns the duplicate holders that are certain. */
 export const duplicateHolders = ({ suspects }: Detection): readonly DuplicateHolder[] =>
   suspects.filter(({ confirmed }) => confirmed).map(({ address, mac }) => ({ address, mac }))

@@ -1,7 +1,7 @@
 /**
- * The frame that moves IPv4 traffic to a new Active: a broadcast ARP request for the announced address by its holder
- * (RFC 9568 §6.4.2 with EID 7949, VR-ARP-03). It carries the interface MAC, because holdfast has no virtual one
- * (VR-ARP-05). When it is sent is the announcement plan's business.
+ * Builds the frame that moves IPv4 traffic to a new Active: a broadcast ARP request of the holder for its own address
+ * (RFC 9568 §6.4.2 with EID 7949, VR-ARP-03). It carries the MAC of the interface, because holdfast has no virtual MAC
+ * (VR-ARP-05). announcement.ts decides when it is sent.
  */
 import type { Address } from '../wire/address.ts'
 import { BROADCAST_MAC, type Mac } from '../wire/mac.ts'
@@ -11,8 +11,8 @@ export type GratuitousArp = {
   readonly address: Address
   readonly mac: Mac
   /**
-   * Target hardware address, which receivers of a request ignore (VR-ARP-04): the neighbours' ff:ff:ff:ff:ff:ff by
-   * default; zeros in RFC 5227, the virtual MAC in RFC 9568.
+   * Target hardware address, which receivers of a request ignore (VR-ARP-04). The default is ff:ff:ff:ff:ff:ff, as in
+   * other implementations. RFC 5227 has zeros, RFC 9568 the virtual MAC.
    */
   readonly targetMac?: Mac
 }

@@ -1,7 +1,7 @@
 /**
- * The frame that moves IPv6 traffic to a new Active: an unsolicited Neighbor Advertisement to all nodes (RFC 9568
- * §6.4.2, RFC 4861 §4.4 and §7.2.6), and how to read one. When it is sent is the announcement plan's business;
- * answering solicitations is the kernel's.
+ * Builds the frame that moves IPv6 traffic to a new Active: an unsolicited Neighbor Advertisement to all nodes (RFC
+ * 9568 §6.4.2, RFC 4861 §4.4 and §7.2.6). Also reads such frames. announcement.ts decides when it is sent. The kernel
+ * answers solicitations.
  */
 import { type Address, address, addressBytes, addressFromBytes } from '../wire/address.ts'
 import { concatBytes } from '../wire/bytes.ts'
@@ -18,11 +18,17 @@ const OVERRIDE = 0x20
 export type UnsolicitedNeighborAdvertisement = {
   readonly address: Address
   readonly mac: Mac
-  /** R. False makes hosts drop us from their default router list (RFC 4861 §7.2.5), so say it only when it is meant. */
+  /**
+   * Router flag R. Without it, hosts remove us from their list of default routers (RFC 4861 §7.2.5), so only hosts that
+   * are no routers may leave it out.
+   */
   readonly router?: boolean
 }
 
-/** S=0 because nobody asked, O=1 because the old entry is wrong. The source is the announced address (VR-ND-03). */
+/**
+ * Returns the frame. S=0 because it is not an answer, O=1 because the old cache entry is wrong. The source is the
+ * announced address (VR-ND-03).
+ */
 export function neighborAdvertisement(announced: UnsolicitedNeighborAdvertisement): Uint8Array {
   const { mac, router = true } = announced
   const target = addressBytes(announced.address)
@@ -35,15 +41,18 @@ export function neighborAdvertisement(announced: UnsolicitedNeighborAdvertisemen
   return icmpv6Frame({ source: announced.address, group: ALL_NODES, mac, message })
 }
 
-export type NeighborClaim = {
+export type NeighborAnnouncement = {
   readonly target: Address
   readonly linkLayer: Mac | undefined
-  /** S: an answer to a question. */
+  /** Solicited flag S: the frame is an answer to a question. */
   readonly solicited: boolean
 }
 
-/** With the checks of RFC 4861 §7.1.2; what fails one, and what is no advertisement, is undefined. Never throws. */
-export function readNeighborAdvertisement(frame: Uint8Array): NeighborClaim | undefined {
+/**
+ * Reads a Neighbor Advertisement. `undefined` if a check of RFC 4861 §7.1.2 fails, and for all other frames. Never
+ * throws.
+ */
+export function readNeighborAdvertisement(frame: Uint8Array): NeighborAnnouncement | undefined {
   const read = readNeighborMessage(frame, NEIGHBOR_ADVERTISEMENT)
   if (read === undefined) return undefined
   const linkLayer = linkLayerOption(read.options, TARGET_LINK_LAYER)
@@ -51,7 +60,10 @@ export function readNeighborAdvertisement(frame: Uint8Array): NeighborClaim | un
   return { target: read.target, linkLayer, solicited: ((read.message[4] ?? 0) & SOLICITED) !== 0 }
 }
 
-/** ff02::1:ff and the low 24 bits (RFC 4291 §2.7.1): where the Active must be heard (VR-ND-05). */
+/**
+ * Returns the solicited-node group: ff02::1:ff and the low 24 bits (RFC 4291 §2.7.1). An Active must receive it
+ * (VR-ND-05).
+ */
 export function solicitedNodeGroup(target: Address): Address {
   const bytes = addressBytes(address('ff02::1:ff00:0'))
   bytes.set(addressBytes(target).subarray(13), 13)

@@ -1,8 +1,8 @@
 /**
- * The question who has an IPv6 address, as a Neighbor Solicitation (RFC 4861 §4.3, §7.2.2). Decided here: that it goes
- * to the solicited-node group, which only holders of the address have joined, and from an address of ours, so that the
- * answer is said to us alone: the one to an unspecified source goes to all nodes and would move their caches
- * (docs/adr/0007). When to ask, and what an answer means, is decided elsewhere.
+ * Asks which host has an IPv6 address, with a Neighbor Solicitation (RFC 4861 §4.3, §7.2.2). It goes to the
+ * solicited-node group, which only holders of the address have joined. It comes from an address of ours, so that the
+ * answer comes to us alone. The answer to an unspecified source goes to all nodes and would change their caches
+ * (docs/adr/0007). The callers decide when to ask and what an answer means.
  */
 import { type Address, address, addressBytes, isMulticast } from '../wire/address.ts'
 import { concatBytes } from '../wire/bytes.ts'
@@ -16,7 +16,7 @@ const UNSPECIFIED = address('::')
 
 export type NeighborSolicitation = {
   readonly target: Address
-  /** An address of ours on this link. */
+  /** Address of ours on this link. */
   readonly source: Address
   readonly mac: Mac
 }
@@ -26,7 +26,7 @@ export function neighborSolicitation({ target, source, mac }: NeighborSolicitati
   const message = concatBytes(
     Uint8Array.of(NEIGHBOR_SOLICITATION, 0, 0, 0, 0, 0, 0, 0),
     addressBytes(target),
-    // Mandatory towards a group (RFC 4861 §4.3), and it spares whoever answers a question of his own.
+    // Mandatory for a group (RFC 4861 §4.3). The host that answers then needs no question of its own.
     Uint8Array.of(SOURCE_LINK_LAYER, 1),
     macBytes(mac),
   )
@@ -35,9 +35,9 @@ export function neighborSolicitation({ target, source, mac }: NeighborSolicitati
 
 export type NeighborQuestion = {
   readonly target: Address
-  /** `undefined` in duplicate address detection, and where the option is missing. */
+  /** MAC of the sender; `undefined` in duplicate address detection, and if the option is missing. */
   readonly linkLayer: Mac | undefined
-  /** Duplicate address detection: the source is unspecified (RFC 4862 §5.4.2). */
+  /** True for duplicate address detection, in which the source is unspecified (RFC 4862 §5.4.2). */
   readonly duplicateDetection: boolean
 }
 

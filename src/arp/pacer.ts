@@ -1,31 +1,31 @@
 /**
- * How many announcement frames one interface may send (docs/architecture.md, Announcements: first frames of a takeover in one batch of up to 256,
- * then 2 000 a second; repeats 200 a second), so that 255 virtual routers that move at once do not drown the LAN or
- * their own advertisements. A value: offer what is wanted, take what may go, ask when to come back. It knows no frame
- * and no clock, and no router beyond the name it is given.
+ * Limits the announcement frames of one interface (docs/architecture.md, Announcements). First frames of a takeover go
+ * in one batch of up to 256, then 2 000 a second. Repeats go at 200 a second. So 255 virtual routers that move together
+ * flood neither the LAN nor their own advertisements. A pacer is a value: the caller offers frames, takes those that
+ * may go, and asks when to return. This file does not know frames, clocks or routers, only the name of a router.
  */
 import type { Address } from '../wire/address.ts'
 import { type Millis, millis, plus } from '../wire/units.ts'
 
-/** `owner` names whoever may withdraw it. */
+/** Frame that a router wants to send. `owner` is the name under which it can withdraw the frame. */
 export type WantedAnnouncement = {
   readonly owner: string
   readonly address: Address
   readonly first: boolean
-  /** Which of several in one round; absent = 0. */
+  /** Number of the frame within its round; absent = 0. */
   readonly copy?: number
 }
 
-/** A queue that may send `burst` at once and one more every `spacing` ms. */
+/** Queue that may send `burst` frames together, and one more every `spacing` milliseconds. */
 type Lane = {
   readonly waiting: readonly WantedAnnouncement[]
-  /** When all credit would be used up and regained: the theoretical arrival time of a leaky bucket. */
+  /** Theoretical arrival time of the leaky bucket: the time at which its whole credit is available again. */
   readonly busyUntil: Millis
 }
 type Rate = { readonly burst: number; readonly spacing: number }
 
 const FIRST: Rate = { burst: 256, spacing: 1000 / 2000 }
-/** Burst 1: a late caller makes the rate lower, never higher. */
+/** With a burst of 1, a late caller lowers the rate and never raises it. */
 const REPEAT: Rate = { burst: 1, spacing: 1000 / 200 }
 
 export type Pacer = { readonly first: Lane; readonly repeat: Lane }
@@ -33,7 +33,10 @@ export type Pacer = { readonly first: Lane; readonly repeat: Lane }
 const EMPTY: Lane = { waiting: [], busyUntil: millis(0) }
 export const IDLE_PACER: Pacer = { first: EMPTY, repeat: EMPTY }
 
-/** A repeat that is already waiting is not queued again: so a queue never holds more than the addresses there are. */
+/**
+ * Adds frames to the queues. A repeat that already waits is not queued again, so a queue never has more entries than
+ * addresses.
+ */
 export function offerAnnouncements(pacer: Pacer, wanted: readonly WantedAnnouncement[]): Pacer {
   return {
     first: inRounds(
@@ -50,8 +53,8 @@ export function offerAnnouncements(pacer: Pacer, wanted: readonly WantedAnnounce
 }
 
 /**
- * What may go at `now`, first frames before repeats. `spacing`: then all of them go one by one (VR-GARP-03), in the order
- * in which they were wanted.
+ * Returns the frames that may go at `now`, first frames before repeats, and the rest. With `spacing`, all frames go one
+ * by one in their order (VR-GARP-03).
  */
 export function takeAnnouncements(
   pacer: Pacer,
@@ -67,7 +70,7 @@ export function takeAnnouncements(
   return { send: [...first.send, ...repeat.send], pacer: { first: first.lane, repeat: repeat.lane } }
 }
 
-/** Undefined: nothing is waiting. */
+/** Returns the time at which the next frame may go; `undefined` if none waits. */
 export function nextTakeAt(pacer: Pacer, spacing?: number): Millis | undefined {
   if (spacing !== undefined) return nextAt(inOneLane(pacer), { burst: 1, spacing })
   const first = nextAt(pacer.first, FIRST)
@@ -76,7 +79,7 @@ export function nextTakeAt(pacer: Pacer, spacing?: number): Millis | undefined {
   return millis(Math.min(first, repeat))
 }
 
-/** Nothing of this owner is sent any more (VR-GARP-05), or nothing for those of its addresses. */
+/** Removes the waiting frames of an owner (VR-GARP-05), or only those for some of its addresses. */
 export function withdrawAnnouncements(
   pacer: Pacer,
   owner: string,
@@ -87,7 +90,10 @@ export function withdrawAnnouncements(
   return { first: without(pacer.first), repeat: without(pacer.repeat) }
 }
 
-/** No address has its second frame before each has had one: a predecessor goes on answering until it hears it. */
+/**
+ * Sorts the frames into rounds: each address has its first frame before any address has its second. A former Active
+ * keeps answering until it receives one.
+ */
 const inRounds = (lane: Lane): Lane => ({
   ...lane,
   waiting: [...lane.waiting].sort((one, other) => (one.copy ?? 0) - (other.copy ?? 0)),
@@ -119,7 +125,7 @@ function take(lane: Lane, rate: Rate, now: Millis): { send: readonly WantedAnnou
   const at = nextAt(lane, rate)
   if (at === undefined || at > now) return { send: [], lane }
   const busyFrom = millis(Math.max(lane.busyUntil, now))
-  // At least one, because `at` has passed: rounding in the division must not make the caller come back for ever.
+  // At least one frame, because `at` has passed. Rounding in the division must not make the caller return for ever.
   const room = Math.max(1, Math.floor((now - busyFrom) / rate.spacing + rate.burst))
   const send = lane.waiting.slice(0, room)
   const busyUntil = plus(busyFrom, send.length * rate.spacing)

@@ -1,7 +1,8 @@
 /**
- * Who else holds an address: the question in IPv4 (ARP probe, RFC 5227 §2.1.1; in IPv6 neighbor-solicitation.ts) and
- * what counts as an answer in both. For the state Leaving and for duplicate detection; never a reason to give an address up by itself (VR-ARP-08): what follows from
- * a claim is decided elsewhere, and so is which claims are our own.
+ * Asks in IPv4 which other host holds an address (ARP probe, RFC 5227 §2.1.1), and reads the answers of IPv4 and IPv6.
+ * neighbor-solicitation.ts asks in IPv6. The state Leaving and duplicate address detection use it. An answer alone is
+ * never a reason to give an address up (VR-ARP-08). The callers decide what follows from it, and which frames are our
+ * own.
  */
 import { type Address, address, addressBytes, familyOf, isMulticast } from '../wire/address.ts'
 import { BROADCAST_MAC, type Mac, macBytes, macFromBytes } from '../wire/mac.ts'
@@ -14,11 +15,11 @@ const NOBODY = address('0.0.0.0')
 export type ArpProbe = {
   readonly address: Address
   readonly mac: Mac
-  /** Whom to ask, broadcast by default; a group's address asks only those who listen to the group. */
+  /** Destination MAC, broadcast by default. A group MAC asks only the members of that group. */
   readonly to?: Mac
 }
 
-/** Sender address 0, so that asking does not spoil anybody's cache. */
+/** Returns an ARP probe. Its sender address is 0, so that it changes no ARP cache. */
 export function arpProbe({ address: target, mac, to = BROADCAST_MAC }: ArpProbe): Uint8Array {
   const frame = arpRequest({ senderMac: mac, senderAddress: NOBODY, targetMac: NO_MAC, targetAddress: target })
   frame.set(macBytes(to))
@@ -26,48 +27,51 @@ export function arpProbe({ address: target, mac, to = BROADCAST_MAC }: ArpProbe)
 }
 
 export type ArpQuestion = ArpProbe & {
-  /** An address of ours: whoever is asked learns where it is, which is true. */
+  /** Address of ours. The host that is asked learns our MAC for it, which is right. */
   readonly source: Address
   readonly to: Mac
 }
 
-/** An ordinary request (RFC 826), answered also where arp_ignore asks for a sender of the same network. */
+/** Returns an ordinary ARP request (RFC 826). Hosts with arp_ignore answer it if the sender is in the same network. */
 export function arpQuestion({ address: target, mac, source, to }: ArpQuestion): Uint8Array {
   const frame = arpRequest({ senderMac: mac, senderAddress: source, targetMac: NO_MAC, targetAddress: target })
   frame.set(macBytes(to))
   return frame
 }
 
-export type Claim = { readonly address: Address; readonly mac: Mac }
+export type Announcement = { readonly address: Address; readonly mac: Mac }
 
 /**
- * The address that an ARP packet's sender, or a Neighbor Advertisement, says it has, and under which MAC. A probe
- * claims nothing. Never throws; frames of any other kind are undefined.
+ * Returns the address and MAC that an ARP packet or a Neighbor Advertisement announces as its own; `undefined` for a
+ * probe and for other frames. Never throws.
  */
-export function claimOf(frame: Uint8Array): Claim | undefined {
+export function announcementIn(frame: Uint8Array): Announcement | undefined {
   const arp = readArp(frame)
   if (arp !== undefined) return plausible(arp.senderAddress, arp.senderMac)
   const neighbor = readNeighborAdvertisement(frame)
   if (neighbor === undefined) return undefined
-  // A solicited answer may leave the option out (RFC 4861 §4.4); then the frame itself says where it came from.
+  // A solicited answer may leave the option out (RFC 4861 §4.4). The source of the frame is used then.
   return plausible(neighbor.target, neighbor.linkLayer ?? macFromBytes(frame.subarray(6, 12)))
 }
 
 /**
- * An ARP reply or a solicited Neighbor Advertisement that was said to this host, so it is what the host had asked. Of a
- * frame that makes a claim.
+ * Tells whether the frame is an ARP reply or a solicited Neighbor Advertisement to this MAC, so that it answers our
+ * question.
  */
 export function isAnswerTo(frame: Uint8Array, mac: Mac): boolean {
   if (macFromBytes(frame.subarray(0, 6)) !== mac) return false
   return isArpReply(frame) || readNeighborAdvertisement(frame)?.solicited === true
 }
 
-/** Nobody holds the unspecified address, a group or the broadcast address, and nobody is reached at a group MAC. */
-function plausible(claimed: Address, mac: Mac): Claim | undefined {
-  const bytes = addressBytes(claimed)
+/**
+ * Returns the pair of address and MAC if a host can have both; `undefined` for unspecified, group and broadcast
+ * addresses, and for group MACs.
+ */
+function plausible(target: Address, mac: Mac): Announcement | undefined {
+  const bytes = addressBytes(target)
   const groupMac = ((macBytes(mac)[0] ?? 0) & 1) === 1
-  if (groupMac || mac === NO_MAC || mac === BROADCAST_MAC || isMulticast(claimed)) return undefined
+  if (groupMac || mac === NO_MAC || mac === BROADCAST_MAC || isMulticast(target)) return undefined
   if (bytes.every((octet) => octet === 0)) return undefined
-  if (familyOf(claimed) === 'ipv4' && bytes.every((octet) => octet === 0xff)) return undefined
-  return { address: claimed, mac }
+  if (familyOf(target) === 'ipv4' && bytes.every((octet) => octet === 0xff)) return undefined
+  return { address: target, mac }
 }

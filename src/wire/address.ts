@@ -1,7 +1,7 @@
 /**
- * IP addresses as values: a canonical text (RFC 5952 for IPv6) that can be printed, compared with === and used as a
- * key, and its bytes in network order for packets and for the tie-break of RFC 9568 §6.4.3.
- * This file refuses to know interfaces, zones and prefixes in use: that is linux/ and config/.
+ * IP addresses as values. An address is its canonical text (RFC 5952 for IPv6), which can be printed, compared with ===
+ * and used as a key. This file also converts it to octets in network order, for packets and for the tie-break of RFC
+ * 9568 §6.4.3. It does not know interfaces, zones or prefixes, which belong to linux/ and config/.
  */
 import ipaddr from 'ipaddr.js'
 
@@ -9,11 +9,14 @@ export type Family = 'ipv4' | 'ipv6'
 /** Canonical text of an IPv4 or IPv6 address, without zone or prefix length. */
 export type Address = string & { readonly kind: 'ip' }
 
-/** Source: anything a person typed. Returns undefined for what is no plain address (zones, prefixes, 010.0.0.1). */
+/**
+ * Parses text that a person wrote. Returns `undefined` for anything that is not a plain address (zones, prefixes,
+ * 010.0.0.1).
+ */
 export function parseAddress(text: string): Address | undefined {
   if (text.includes(':')) return parseIpv6(text)
   const octets = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/.exec(text)?.slice(1)
-  // 010 was octal once, and is nobody's canonical text.
+  // 010 was octal in old programs, so it is never canonical.
   const isCanonical = octets?.every((octet) => Number(octet) <= 255 && (octet === '0' || !octet.startsWith('0')))
   return isCanonical === true ? (text as Address) : undefined
 }
@@ -27,25 +30,29 @@ function parseIpv6(text: string): Address | undefined {
   }
 }
 
-/** For literals in code and tests. Throws RangeError: a wrong literal is our bug. */
+/** Returns the address of a literal in code or tests. Throws RangeError, because a wrong literal is a bug of ours. */
 export function address(text: string): Address {
   const parsed = parseAddress(text)
   if (parsed === undefined) throw new RangeError(`Cannot use "${text}" as an IP address`)
   return parsed
 }
 
-/** 4 or 16 octets in network order; any other length is our bug and throws RangeError. */
+/**
+ * Reads an address from 4 or 16 octets in network order. Throws RangeError for any other length, which is a bug of
+ * ours.
+ */
 export function addressFromBytes(bytes: Uint8Array): Address {
   if (bytes.length === 4) return `${bytes[0]}.${bytes[1]}.${bytes[2]}.${bytes[3]}` as Address
   if (bytes.length === 16) return new ipaddr.IPv6([...bytes]).toRFC5952String() as Address
-  throw new RangeError(`Cannot read an address from ${bytes.length} octets: 4 or 16 wanted`)
+  throw new RangeError(`Cannot read an address from ${bytes.length} octets: 4 or 16 are required`)
 }
 
 const DOT = '.'.charCodeAt(0)
 const ZERO = '0'.charCodeAt(0)
 
+/** Returns the 4 or 16 octets of an address in network order. */
 export function addressBytes(value: Address): Uint8Array {
-  // Canonical, so no parser is needed; both addresses of every received packet come through here.
+  // The text is canonical and needs no parser. This runs for both addresses of every received packet.
   if (familyOf(value) === 'ipv4') return ipv4Octets(value)
   const octets = new Uint8Array(16)
   const [before = '', after] = value.split('::')
@@ -79,7 +86,10 @@ function putGroups(octets: Uint8Array, at: number, groups: string): void {
 
 export const familyOf = (value: Address): Family => (value.includes(':') ? 'ipv6' : 'ipv4')
 
-/** As unsigned integers in network byte order (RFC 9568 §6.4.3); negative when a < b. IPv4 sorts before IPv6. */
+/**
+ * Compares addresses as unsigned integers in network byte order (RFC 9568 §6.4.3). The result is negative if a < b.
+ * IPv4 sorts before IPv6.
+ */
 export function compareAddresses(a: Address, b: Address): number {
   const left = addressBytes(a)
   const right = addressBytes(b)
@@ -91,7 +101,7 @@ export function compareAddresses(a: Address, b: Address): number {
   return 0
 }
 
-/** fe80::/10 (EID 8300 asks for it in the first address of an IPv6 advertisement). */
+/** Tells whether the address is in fe80::/10. EID 8300 requires that of the first address of an IPv6 advertisement. */
 export const isLinkLocal = (value: Address): boolean => /^fe[89ab]/.test(value) && familyOf(value) === 'ipv6'
 export function isMulticast(value: Address): boolean {
   if (familyOf(value) === 'ipv6') return /^ff[0-9a-f]{2}:/.test(value)
@@ -99,5 +109,5 @@ export function isMulticast(value: Address): boolean {
   return first >= 224 && first <= 239
 }
 
-/** Of an IPv4 address. */
+/** Returns the first octet of an IPv4 address. */
 export const firstOctet = (value: Address): number => Number.parseInt(value, 10)

@@ -1,9 +1,9 @@
 /**
- * Octets as they travel: network byte order, read through DataView, never through a platform type. What the octets
- * mean is decided by the codec that asks.
+ * Reads and writes octets in network byte order, through DataView and never through a type of the platform. The calling
+ * codec decides what the octets mean.
  */
 
-/** A view of exactly these octets; reading past them throws RangeError, so callers check lengths first. */
+/** Returns a view of exactly these octets. Reading past them throws RangeError, so callers check lengths first. */
 export const viewOf = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
 export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
@@ -16,5 +16,5 @@ export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
   return whole
 }
 
-/** The 16 bits of `value` as two octets. */
+/** Returns the 16 bits of `value` as two octets. */
 export const uint16 = (value: number): Uint8Array => Uint8Array.of((value >> 8) & 0xff, value & 0xff)

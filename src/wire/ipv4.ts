@@ -1,7 +1,7 @@
 /**
- * The IPv4 packet as a raw socket delivers it, header included (RFC 791 §3.1): where the payload starts, where it
- * ends, who sent it. The kernel has checked most of this; doing it again costs nothing and keeps replayed captures
- * honest. Options are allowed and skipped; fragments are refused because a part of a message is no message (VR-RX-01).
+ * Reads an IPv4 packet as a raw socket delivers it, header included (RFC 791 §3.1). The kernel has checked most of it
+ * already. The checks here cost nothing, and also apply to replayed captures. Options are skipped. Fragments are
+ * refused, because a part of a message is not a message (VR-RX-01).
  */
 import { type Address, addressFromBytes } from './address.ts'
 import { viewOf } from './bytes.ts'
@@ -11,17 +11,17 @@ export type Ipv4Packet = {
   readonly source: Address
   readonly destination: Address
   readonly ttl: number
-  /** Up to Total Length; link padding after it is not part of the packet (VR-RX-06). */
+  /** Octets up to Total Length, without the padding of the link (VR-RX-06). */
   readonly payload: Uint8Array
 }
 
 export type Ipv4Fault = 'other-protocol' | 'fragment' | 'ip-header' | 'truncated-ip'
 
-/** More Fragments and the offset; Don't Fragment and the reserved bit say nothing about this packet. */
+/** Mask of More Fragments and the fragment offset. Don't Fragment and the reserved bit do not matter. */
 const FRAGMENTED = 0x3fff
 const LEAST_HEADER = 20
 
-/** A view into `bytes`, not a copy. Never throws. */
+/** Reads the packet; `payload` is a view into `bytes`, not a copy. Never throws. */
 export function readIpv4(bytes: Uint8Array, protocol: number): Ipv4Packet | Ipv4Fault {
   if (bytes.length < LEAST_HEADER) return 'truncated-ip'
   const view = viewOf(bytes)

@@ -47,7 +47,7 @@ const takeover = (over: Partial<Parameters<typeof announcementPlan>[0]> = {}) =>
   })
 
 describe('announcement plan', () => {
-  test('IPv4 takeover: at once and 20, 100, 500 ms, 2 s, 5 s later, then it is done', () => {
+  test('an IPv4 takeover is announced immediately and after 20, 100, 500 ms, 2 s and 5 s', () => {
     expect(follow(takeover(), Number.POSITIVE_INFINITY)).toEqual([
       `0 ${A}! ${B}!`,
       `20 ${A} ${B}`,
@@ -57,30 +57,30 @@ describe('announcement plan', () => {
       `5000 ${A} ${B}`,
     ])
   })
-  test('IPv6: three, a second apart, whatever the reason (RFC 4861 §7.2.6)', () => {
+  test('an IPv6 address is announced three times a second apart, whatever the reason (RFC 4861 §7.2.6)', () => {
     expect(announcementOffsets('takeover', 'ipv6')).toEqual([0, 1000, 2000])
     expect(announcementOffsets('rival', 'ipv6')).toEqual([0, 1000, 2000])
   })
-  test('rival: at once, 50 and 200 ms later', () => {
+  test('an announcement over a competing Active is repeated after 50 and 200 ms', () => {
     const plan = takeover({ reason: 'rival', at: announcementOffsets('rival', 'ipv4'), addresses: [A] })
     expect(follow(plan, Number.POSITIVE_INFINITY)).toEqual([`0 ${A}!`, `50 ${A}`, `200 ${A}`])
   })
-  test('profile rfc9568: one each', () => {
+  test('with profile rfc9568 each address is announced once', () => {
     expect(follow(takeover({ at: ONE_ROUND }), Number.POSITIVE_INFINITY)).toEqual([`0 ${A}! ${B}!`])
   })
-  test('refresh: every minute after the last round, for as long as the plan is kept', () => {
+  test('a refresh follows every minute after the last round', () => {
     const lines = follow(takeover({ addresses: [A], at: ONE_ROUND, every: REFRESH_EVERY }), START + 180_000)
     expect(lines).toEqual([`0 ${A}!`, `60000 ${A}`, `120000 ${A}`, `180000 ${A}`])
   })
-  test('refresh alone starts after one period and is never in a hurry', () => {
+  test('a plan with a refresh only starts after one period', () => {
     const plan = takeover({ reason: 'refresh', at: [], every: REFRESH_EVERY, addresses: [A] })
     expect(follow(plan, START + 120_000)).toEqual([`60000 ${A}`, `120000 ${A}`])
   })
-  test('not due yet: nothing, and the same plan', () => {
+  test('a plan that is not due returns no frames and stays the same', () => {
     const plan = takeover({ startAt: millis(500) })
     expect(dueFrames(plan, millis(499.9))).toEqual({ due: [], plan })
   })
-  test('rounds that were slept through are one round, and the grid is kept', () => {
+  test('missed rounds become one round, and the grid stays', () => {
     const woken = dueFrames(takeover({ addresses: [A] }), millis(START + 600))
     expect(woken.due).toEqual([{ address: A, copy: 0, at: START, first: true }])
     expect(nextAnnouncementAt(woken.plan)).toBe(START + 2000)
@@ -88,7 +88,7 @@ describe('announcement plan', () => {
     expect(asleep.due).toHaveLength(1)
     expect(nextAnnouncementAt(asleep.plan)).toBe(START + 180_000)
   })
-  test('a moment that comes twice is two frames for each address, all of them once before any again', () => {
+  test('a time that is listed twice gives two frames for each address, after a first one for all', () => {
     const twice = [0, 0, 1000, 1000].map(millis)
     expect(follow(takeover({ at: twice }), Number.POSITIVE_INFINITY)).toEqual([
       `0 ${A}! ${B}! ${A}! ${B}!`,
@@ -100,16 +100,16 @@ describe('announcement plan', () => {
       'of what was slept through the largest',
     ).toEqual([0, 1])
   })
-  test('a refresh may have several copies', () => {
+  test('a refresh may have several frames for each address', () => {
     const plan = takeover({ addresses: [A], at: ONE_ROUND, every: millis(1000), everyCopies: 2 })
     expect(follow(plan, START + 2000)).toEqual([`0 ${A}!`, `1000 ${A} ${A}`, `2000 ${A} ${A}`])
   })
-  test('no addresses, no offsets and a period of 0 end at once instead of spinning', () => {
+  test('a plan without addresses, offsets or period ends immediately', () => {
     expect(nextAnnouncementAt(takeover({ addresses: [] }))).toBeUndefined()
     expect(nextAnnouncementAt(takeover({ at: [], every: millis(0) }))).toBeUndefined()
     expect(follow(takeover({ at: ONE_ROUND, every: millis(0) }), START + 10_000)).toHaveLength(1)
   })
-  test('offsets may come in any order', () => {
+  test('offsets may be listed in any order', () => {
     expect(follow(takeover({ at: [millis(5), millis(0)], addresses: [A] }), Number.POSITIVE_INFINITY)).toEqual([
       `0 ${A}!`,
       `5 ${A}`,
@@ -136,17 +136,17 @@ const wanted = (count: number, first: boolean, owner = 'api'): WantedAnnouncemen
   Array.from({ length: count }, (_, i) => ({ owner, address: address(`10.0.${i >> 8}.${i & 255}`), first }))
 
 describe('pacer', () => {
-  test('256 first frames at once', () => {
+  test('the pacer sends 256 first frames together', () => {
     const { sent } = drain(offerAnnouncements(IDLE_PACER, wanted(256, true)), START)
     expect(sent.filter(({ at }) => at === 0)).toHaveLength(256)
   })
-  test('after the first 256, 2 000 a second', () => {
+  test('after 256 first frames the pacer sends 2 000 a second', () => {
     const { sent } = drain(offerAnnouncements(IDLE_PACER, wanted(2256, true)), START)
     expect(sent).toHaveLength(2256)
     expect(sent.filter(({ at }) => at === 0)).toHaveLength(256)
     expect(sent.at(-1)?.at).toBeCloseTo(1000, 6)
   })
-  test('repeats: 5 ms apart, 200 a second, also after a long silence', () => {
+  test('the pacer sends repeats 5 ms apart, even after a long silence', () => {
     const { sent } = drain(offerAnnouncements(IDLE_PACER, wanted(201, false)), START)
     const gaps = sent.slice(1).map(({ at }, i) => at - (sent[i]?.at ?? 0))
     expect(Math.min(...gaps)).toBeGreaterThanOrEqual(5 - 1e-6)
@@ -165,7 +165,7 @@ describe('pacer', () => {
     const { send } = takeAnnouncements(offerAnnouncements(busy, wanted(5, true, 'ingress')), now)
     expect(send.filter((one) => one.owner === 'ingress')).toHaveLength(5)
   })
-  test('255 routers, all rounds of a takeover: every first frame at once, queue bounded by the addresses', () => {
+  test('255 routers that take over send every first frame together, and the queue is limited by their addresses', () => {
     let pacer = IDLE_PACER
     let most = 0
     const atOnce: WantedAnnouncement[] = []
@@ -187,12 +187,12 @@ describe('pacer', () => {
     expect(most).toBeLessThanOrEqual(255)
     expect(nextTakeAt(pacer), 'everything was sent').toBeUndefined()
   })
-  test('what is withdrawn is not sent (VR-GARP-05)', () => {
+  test('a withdrawn announcement is not sent (VR-GARP-05)', () => {
     const both = offerAnnouncements(IDLE_PACER, [...wanted(3, false, 'api'), ...wanted(2, false, 'ingress')])
     const { sent } = drain(withdrawAnnouncements(both, 'api'), START)
     expect(sent.map(({ one }) => one.owner)).toEqual(['ingress', 'ingress'])
   })
-  test('an idle pacer asks for nothing', () => {
+  test('an idle pacer has no next time', () => {
     expect(nextTakeAt(IDLE_PACER)).toBeUndefined()
     expect(takeAnnouncements(IDLE_PACER, START)).toEqual({ send: [], pacer: IDLE_PACER })
   })

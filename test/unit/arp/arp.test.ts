@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { gratuitousArp } from '../../../src/arp/gratuitous-arp.ts'
 import { neighborAdvertisement, readNeighborAdvertisement } from '../../../src/arp/neighbor-advertisement.ts'
 import { neighborSolicitation } from '../../../src/arp/neighbor-solicitation.ts'
-import { arpProbe, claimOf, isAnswerTo } from '../../../src/arp/probe.ts'
+import { announcementIn, arpProbe, isAnswerTo } from '../../../src/arp/probe.ts'
 import { address, addressBytes } from '../../../src/wire/address.ts'
 import { concatBytes } from '../../../src/wire/bytes.ts'
 import { checksumOf, pseudoHeaderSum, wordSum } from '../../../src/wire/checksum.ts'
@@ -20,13 +20,13 @@ const changed = (bytes: Uint8Array, changes: Record<number, number>): Uint8Array
   return copy
 }
 
-test('an ARP probe asks without claiming (RFC 5227 §2.1.1)', () => {
+test('an ARP probe asks without announcing an address (RFC 5227 §2.1.1)', () => {
   const frame = arpProbe({ address: VIP, mac: MAC })
   expect(toHex(frame)).toBe('ffffffffffff0200000000aa080600010800060400010200000000aa00000000000000000000c0000264')
-  expect(claimOf(frame)).toBeUndefined()
+  expect(announcementIn(frame)).toBeUndefined()
 })
 
-test('a Neighbor Solicitation asks the holders of the address, from an address of ours (RFC 4861 §4.3)', () => {
+test('a Neighbor Solicitation asks the holders of an address, from an address of ours (RFC 4861 §4.3)', () => {
   const frame = neighborSolicitation({ target: VIP6, source: address('fe80::aa'), mac: MAC })
   // Ethernet; IPv6 to ff02::1:ff00:100 with hop limit 255; ICMPv6 135 with the source link-layer option. The checksum was
   // computed apart from our code.
@@ -35,10 +35,10 @@ test('a Neighbor Solicitation asks the holders of the address, from an address o
       '6000000000203afffe8000000000000000000000000000aaff0200000000000000000001ff000100' +
       '870048110000000020010db800000000000000000000010001010200000000aa',
   )
-  expect(claimOf(frame), 'a question claims nothing').toBeUndefined()
+  expect(announcementIn(frame), 'a question claims nothing').toBeUndefined()
 })
 
-test('an answer is what was said to us alone: not an announcement, not what another one had asked', () => {
+test('an answer is a frame to our MAC alone, not an announcement', () => {
   const announcement = neighborAdvertisement({ address: VIP6, mac: OTHER })
   const solicited = (to: readonly number[]) => {
     const frame = changed(announcement, Object.fromEntries(to.map((octet, i) => [i, octet])))
@@ -49,7 +49,7 @@ test('an answer is what was said to us alone: not an announcement, not what anot
     return changed(frame, { 56: fixed >> 8, 57: fixed & 0xff })
   }
   const ours = solicited([2, 0, 0, 0, 0, 0xaa])
-  expect(claimOf(ours)).toEqual({ address: VIP6, mac: OTHER })
+  expect(announcementIn(ours)).toEqual({ address: VIP6, mac: OTHER })
   expect([ours, solicited([2, 0, 0, 0, 0, 0xcc]), announcement].map((frame) => isAnswerTo(frame, MAC))).toEqual([
     true,
     false,
@@ -57,15 +57,15 @@ test('an answer is what was said to us alone: not an announcement, not what anot
   ])
 })
 
-describe('claimOf an ARP frame', () => {
+describe('announcementIn an ARP frame', () => {
   const frame = gratuitousArp({ address: VIP, mac: MAC })
   const reply = changed(frame, { 21: 2 })
   const kept = { address: VIP, mac: MAC }
 
-  test('request, reply, and with Ethernet padding', () => {
-    expect(claimOf(frame)).toEqual(kept)
-    expect(claimOf(reply)).toEqual(kept)
-    expect(claimOf(concatBytes(frame, new Uint8Array(18)))).toEqual(kept)
+  test('announcementIn reads requests and replies, also with Ethernet padding', () => {
+    expect(announcementIn(frame)).toEqual(kept)
+    expect(announcementIn(reply)).toEqual(kept)
+    expect(announcementIn(concatBytes(frame, new Uint8Array(18)))).toEqual(kept)
   })
   const none: readonly [string, Uint8Array][] = [
     ['nothing', new Uint8Array()],
@@ -81,10 +81,10 @@ describe('claimOf an ARP frame', () => {
     ['group MAC', changed(frame, { 22: 1 })],
     ['MAC of zeros', changed(frame, { 22: 0, 27: 0 })],
   ]
-  test.each(none)('none: %s', (_, bytes) => expect(claimOf(bytes)).toBeUndefined())
+  test.each(none)('none: %s', (_, bytes) => expect(announcementIn(bytes)).toBeUndefined())
 })
 
-describe('claimOf a Neighbor Advertisement', () => {
+describe('announcementIn a Neighbor Advertisement', () => {
   const frame = neighborAdvertisement({ address: VIP6, mac: MAC })
   /** Rebuilds ICMPv6 message and lengths, so that only the change is wrong. */
   const withMessage = (message: Uint8Array): Uint8Array => {
@@ -98,17 +98,18 @@ describe('claimOf a Neighbor Advertisement', () => {
   }
   const message = frame.subarray(54)
 
-  test('target and link-layer option', () => expect(claimOf(frame)).toEqual({ address: VIP6, mac: MAC }))
-  test('R says whether we route (RFC 4861 §4.4); S is 0 and O is 1 either way', () => {
+  test('announcementIn reads target and link-layer option', () =>
+    expect(announcementIn(frame)).toEqual({ address: VIP6, mac: MAC }))
+  test('R is set for a router (RFC 4861 §4.4), S is 0 and O is 1', () => {
     expect(frame[58]).toBe(0xa0)
     const host = neighborAdvertisement({ address: VIP6, mac: MAC, router: false })
     expect(host[58]).toBe(0x20)
-    expect(claimOf(host)).toEqual({ address: VIP6, mac: MAC })
+    expect(announcementIn(host)).toEqual({ address: VIP6, mac: MAC })
   })
-  test('without the option the Ethernet source counts', () => {
-    expect(claimOf(withMessage(message.subarray(0, 24)))).toEqual({ address: VIP6, mac: MAC })
+  test('without the option the Ethernet source is the MAC', () => {
+    expect(announcementIn(withMessage(message.subarray(0, 24)))).toEqual({ address: VIP6, mac: MAC })
   })
-  test('other options before it are skipped', () => {
+  test('other options before the link-layer option are skipped', () => {
     const nonce = Uint8Array.of(14, 1, 1, 2, 3, 4, 5, 6)
     const both = withMessage(concatBytes(message.subarray(0, 24), nonce, message.subarray(24)))
     expect(readNeighborAdvertisement(both)).toEqual({ target: VIP6, linkLayer: MAC, solicited: false })
@@ -126,7 +127,7 @@ describe('claimOf a Neighbor Advertisement', () => {
     ['group target', withMessage(changed(message, { 8: 0xff }))],
     ['target ::', withMessage(message.map((octet, i) => (i >= 8 && i < 24 ? 0 : octet)))],
   ]
-  test.each(none)('none: %s', (_, bytes) => expect(claimOf(bytes)).toBeUndefined())
+  test.each(none)('none: %s', (_, bytes) => expect(announcementIn(bytes)).toBeUndefined())
   test('the frame says what the octets of the target say', () => {
     expect(frame.subarray(62, 78)).toEqual(addressBytes(VIP6))
   })

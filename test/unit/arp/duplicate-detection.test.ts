@@ -42,7 +42,7 @@ function hear(detection: Detection, whose: Mac, ...at: readonly number[]): { det
 }
 
 describe('asking', () => {
-  test('as soon as an answer counts after the takeover, and every second, up to a fifth earlier', () => {
+  test('detection asks when answers count after the takeover, and every second, up to a fifth earlier', () => {
     expect(nextQuestionAt(fresh())).toBe(1500)
     expect(nextQuestionAt(startDetection(VIPS, ms(1000), 300)), 'many at once').toBe(1800)
     const first = ask(fresh(), 1500)
@@ -53,7 +53,7 @@ describe('asking', () => {
     expect(ask(first.detection, 2500).questions).toEqual(VIPS)
   })
 
-  test('no more than there is room for; the rest of a round comes next, and then the time of the next round', () => {
+  test('detection sends no more questions than allowed, and the rest of a round comes next', () => {
     const many = Array.from({ length: 5 }, (_, i) => address(`198.51.100.${i + 1}`))
     let detection = startDetection(many, ms(1000))
     const asked: Address[][] = []
@@ -67,18 +67,18 @@ describe('asking', () => {
     expect(ask(detection, 2500, 0, 0).questions, 'no room').toEqual([])
   })
 
-  test('rounds that were slept through are one', () => {
+  test('missed rounds of detection become one round', () => {
     const { detection } = ask(ask(fresh(), 1500).detection, 61_000)
     expect(nextQuestionAt(detection)).toBe(62_000)
   })
 
-  test('an interface carries at most 100 questions a second, also when every round comes a fifth earlier', () => {
+  test('an interface sends at most 100 questions a second, even if every round is a fifth earlier', () => {
     expect(detectionPeriod(1)).toBe(1000)
     expect(detectionPeriod(80)).toBe(1000)
     expect(detectionPeriod(255)).toBe(3187.5)
   })
 
-  test('once more for a suspect, 100 ms later, and for its address only', () => {
+  test('detection asks once more for a suspect after 100 ms, and for its address only', () => {
     const asked = ask(fresh(), 1500).detection
     const { detection } = hear(asked, RIVAL, 1500)
     expect(nextQuestionAt(detection)).toBe(1600)
@@ -87,7 +87,7 @@ describe('asking', () => {
     expect(nextQuestionAt(again.detection), 'not a third time before the next round').toBe(2500)
   })
 
-  test('after a reload for the new addresses; what is known of the others goes', () => {
+  test('after a reload detection asks for the new addresses and keeps the suspects of the others', () => {
     const { detection } = hear(fresh(), RIVAL, 1500, 1600)
     expect(duplicateHolders(withAddresses(detection, [VIP]))).toEqual([{ address: VIP, mac: RIVAL }])
     const moved = withAddresses(detection, [VIP2])
@@ -112,7 +112,7 @@ describe('an answer', () => {
     expect(duplicateHolders(detection)).toEqual(expected.includes(true) ? [{ address: VIP, mac: whose }] : [])
   })
 
-  test('comes from one that an election may still end: the second one counts when that time is over', () => {
+  test('a second answer of a router counts after the time of an election', () => {
     const patient = { ...RULES, patience: () => 700 }
     const heard = (detection: Detection, at: number) =>
       hearAnswer(detection, patient, { address: VIP, mac: RIVAL }, ms(at))
@@ -125,7 +125,7 @@ describe('an answer', () => {
     expect(hear(known, RIVAL, 4499, 4500).found).toEqual([false, true])
   })
 
-  test('of a MAC without a name counts 100 ms after it was asked twice who that is', () => {
+  test('an answer of an unknown MAC counts 100 ms after its router was asked for twice', () => {
     const nameless = { ...RULES, isNameless: () => true }
     const heard = (detection: Detection, at: number) =>
       hearAnswer(detection, nameless, { address: VIP, mac: RIVAL }, ms(at))
@@ -142,7 +142,7 @@ describe('an answer', () => {
     expect([heard(named, 2209).found, heard(named, 2210).found], 'it has a name').toEqual([false, true])
   })
 
-  test('of one that was asked in between and did not answer is a first one: two heals are no duplicate', () => {
+  test('an answer after an unanswered question is a first answer: two heals are not a duplicate', () => {
     const { detection } = hear(fresh(), RIVAL, 1500)
     const asked = ask(detection, 1600).detection
     expect(hear(asked, RIVAL, 1799).found, 'late').toEqual([true])
@@ -151,7 +151,7 @@ describe('an answer', () => {
     expect(ask(asked, 2600).detection.suspects, 'and forgotten with the next round').toEqual([])
   })
 
-  test('of a router that lost two elections a little more than a second apart is no proof', () => {
+  test('a router that lost two elections a little more than a second apart is not a duplicate', () => {
     const patient = { ...RULES, patience: () => 1200 }
     const answered = (detection: Detection, at: number) =>
       hearAnswer(detection, patient, { address: VIP, mac: RIVAL }, ms(at))
@@ -162,12 +162,12 @@ describe('an answer', () => {
     expect(duplicateHolders(answered(second.detection, 3949).detection), 'and its own time begins').toEqual([])
   })
 
-  test('two MACs are two suspects: one answer of each proves nothing', () => {
+  test('one answer of each of two MACs proves nothing', () => {
     const one = hear(fresh(), RIVAL, 1500).detection
     expect(hear(one, mac(4), 1600).found).toEqual([false])
   })
 
-  test('for an address that is not ours is nothing', () => {
+  test('an answer for another address is ignored', () => {
     const before = fresh()
     const foreign = { address: address('198.51.100.99'), mac: RIVAL }
     expect(hearAnswer(before, RULES, foreign, ms(1500))).toEqual({ detection: before, found: false })
@@ -176,7 +176,7 @@ describe('an answer', () => {
   const rounds = (detection: Detection, ...at: readonly number[]) =>
     at.reduce((turn, moment) => ask(turn.detection, moment), ask(detection, at[0] ?? 0))
 
-  test('that stays away for three rounds: the owner has gone, and is news when it comes back', () => {
+  test('a duplicate holder without answers for three rounds is gone, and is reported again when it returns', () => {
     const { detection } = hear(ask(fresh(), 1500).detection, RIVAL, 1500, 1600)
     const third = rounds(detection, 2500, 3500, 4500)
     expect(third.gone, 'the third question has only just been asked').toEqual([])
@@ -186,26 +186,26 @@ describe('an answer', () => {
     expect(hear(fourth.detection, RIVAL, 6000, 6100).found).toEqual([false, true])
   })
 
-  test('that nobody had asked for is not missed: this node may have slept', () => {
+  test('a missing answer without a question does not count, because this node may have slept', () => {
     const { detection } = hear(ask(fresh(), 1500).detection, RIVAL, 1500, 1600)
     expect(ask(detection, 61_000).gone).toEqual([])
   })
 
-  test('that was never confirmed is forgotten without a word', () => {
+  test('a suspect that was never confirmed is forgotten without a report', () => {
     const { detection } = hear(ask(fresh(), 1500).detection, RIVAL, 1500)
     const later = rounds(detection, 2500, 3500, 4500, 5500)
     expect(later.gone).toEqual([])
     expect(later.detection.suspects).toEqual([])
   })
 
-  test('of one that is allowed from now on was never a duplicate', () => {
+  test('a suspect that is allowed from now on is not a duplicate', () => {
     const { detection } = hear(fresh(), RIVAL, 1500, 1600)
     expect(duplicateHolders(withoutAllowed(detection, RULES))).toEqual([{ address: VIP, mac: RIVAL }])
     expect(withoutAllowed(detection, { own: [], allowed: [RIVAL] }).suspects).toEqual([])
   })
 })
 
-test('a flood of MACs: little is remembered, and nobody asks faster', () => {
+test('a flood of MACs uses little memory and causes no additional questions', () => {
   const flood = fc.array(fc.record({ gap: fc.integer({ min: 0, max: 20 }), last: fc.integer({ min: 2, max: 255 }) }), {
     minLength: 300,
     maxLength: 600,

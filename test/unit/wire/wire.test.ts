@@ -24,7 +24,7 @@ describe('checksum (RFC 1071)', () => {
     expect(checksumOf(0xffff * 0x20000)).toBe(0)
     expect(checksumHolds(0xffff * 0x123456)).toBe(true)
   })
-  test('pseudo-header of IPv4 and IPv6', () => {
+  test('the pseudo-header sums of IPv4 and IPv6 match those of RFC 9568', () => {
     expect(pseudoHeaderSum(address('192.0.2.3'), address('224.0.0.18'), 112, 12)).toBe(
       0xc000 + 0x0203 + 0xe000 + 0x0012 + 112 + 12,
     )
@@ -51,7 +51,7 @@ describe('readIpv4 (VR-RX-01, VR-RX-06)', () => {
     return copy
   }
 
-  test('a good packet', () => {
+  test('readIpv4 returns addresses, TTL and payload of a valid packet', () => {
     const read = readIpv4(good, 112)
     if (typeof read === 'string') return expect.fail(read)
     expect({ ...read, payload: toHex(read.payload) }).toEqual({
