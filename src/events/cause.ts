@@ -1,16 +1,22 @@
 /**
- * What led to a fact, among the events just before it: so that whoever records a fact need not know why it became one.
- * Decided here: which kinds can lead to which, and how long before. Refuses to look further than this node: that another
- * one said something has its own reason in that one's journal.
+ * Finds the event that caused a fact, among the events just before it. So the code that records a fact need not know
+ * its cause. This file decides which kinds of events can cause which, and how long before. It looks at this node only.
+ * If another node's packet is the cause, the reason for that packet is in the journal of the other node.
  */
 import type { Fact, JournalEvent } from './event.ts'
 
-/** A check that fails makes a priority fall within a turn; a guardian that is lost is waited for a little. */
+/**
+ * Milliseconds before a fact in which its cause may lie. A failed check changes a priority within a turn. After the
+ * loss of the guardian the engine waits a little.
+ */
 const WITHIN_MS = 10_000
-/** A flood must not make recording dear. */
+/** Number of events to look back, so that a flood does not make recording expensive. */
 const LOOK_BACK = 64
 
-/** The number of the latest event that explains it. `events`: the oldest first. */
+/**
+ * Returns the number of the latest event that explains the fact; `undefined` if there is none. `events` begins with the
+ * oldest one.
+ */
 export function causeOf(fact: Fact, events: readonly JournalEvent[], monotonicMs: number): number | undefined {
   const isCause = lookingFor(fact)
   if (isCause === undefined) return undefined
@@ -69,9 +75,9 @@ function causeOfTransition({
 }: Extract<Fact, { kind: 'transition' }>): Test | undefined {
   const heard: Test = (event) =>
     event.kind === 'peerHeard' &&
-    // That hears an Active, which had become one before.
+    // This event reports another Active while we are Active, so it is not the cause of becoming Active.
     (event.news !== 'rival' || to !== 'Active') &&
-    // What one member hears decides for its sync group.
+    // An advertisement to one member decides for its whole sync group.
     (event.router === router || group !== undefined) &&
     (peer === undefined || event.peer === peer)
   switch (reason) {
@@ -107,12 +113,12 @@ function causeOfTransition({
   }
 }
 
-/** Its fault comes first, and has its own cause. */
+/** The fault of the router is recorded before the transition, and has a cause of its own. */
 function orFaultOf(router: string, other: Test): Test {
   return (event) => (event.kind === 'faultChanged' && event.present && event.router === router) || other(event)
 }
 
-/** A name, and for some what it is about behind a colon. */
+/** Finds the cause of a fault. A fault is a name, for some with its object behind a colon. */
 function causeOfFault(fault: string, router: string, own?: string): Test {
   const [kind = '', about = ''] = split(fault)
   switch (kind) {

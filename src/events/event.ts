@@ -1,7 +1,7 @@
 /**
- * What a node remembers of its routers: one zod schema is the types, the lines of the journal's file, the answers of
- * /v1/events and their published JSON Schema. Decided here: which facts there are, and what each one carries. `because`
- * is the number of the event that led to this one: a story goes back by it to where it began.
+ * Defines the event journal of a node. One zod schema gives the types, the lines of the journal file, the answers of
+ * /v1/events and their published JSON Schema. This file decides which events exist and which fields they have.
+ * `because` is the number of the event that caused this one, so that a reader can follow the causes back.
  */
 import * as z from 'zod'
 
@@ -9,23 +9,27 @@ const address = z.string().describe('IP address')
 const state = z.enum(['Initialize', 'Backup', 'Active', 'Leaving', 'Returning'])
 const priority = z.int().min(0).max(255)
 const moment = z.iso.datetime()
-/** One may be missing between two that are in the journal: what was too much is counted instead. */
-const suppressed = z.int().positive().optional().describe('Events of this kind that came before and were not recorded')
+/** Events of a kind may be rate-limited. The next recorded one counts those that were left out. */
+const suppressed = z
+  .int()
+  .positive()
+  .optional()
+  .describe('Number of earlier events of this kind that were not recorded')
 
-/** In every event. `router`: the virtual router that it is about. */
+/** Fields of every event. */
 const common = {
-  seq: z.int().positive().describe('Goes on from one life of the daemon to the next, as long as its file is there'),
-  at: moment.describe('Wall clock'),
-  monotonicMs: z.number().describe('CLOCK_MONOTONIC of this node: goes forward only, and begins with the boot'),
-  because: z.int().positive().optional().describe('Number of the event that led to this one'),
+  seq: z.int().positive().describe('Number of the event; continues after a restart'),
+  at: moment.describe('Time of the wall clock'),
+  monotonicMs: z.number().describe('CLOCK_MONOTONIC of this node in milliseconds since its boot'),
+  because: z.int().positive().optional().describe('Number of the event that caused this one'),
 }
 const router = z.string()
-const verdict = z.enum(['undecided', 'up', 'down', 'unknown'])
+const checkResult = z.enum(['undecided', 'up', 'down', 'unknown'])
 
 const event = <const K extends string, T extends z.core.$ZodLooseShape>(kind: K, shape: T) =>
   z.object({ ...common, kind: z.literal(kind), ...shape })
 
-/** What a node says of itself when it begins. */
+/** Start of the daemon. */
 const started = event('started', {
   pid: z.int(),
   hostname: z.string(),
@@ -34,7 +38,7 @@ const started = event('started', {
   guardian: z.boolean(),
 })
 
-/** What became of the life before this one, as its journal ends. */
+/** End of the previous run, according to its journal. */
 const earlierLife = event('earlierLife', {
   ended: z.enum(['cleanly', 'abruptly']),
   pid: z.int().optional(),
@@ -45,10 +49,10 @@ const earlierLife = event('earlierLife', {
 const stopOrdered = event('stopOrdered', { trigger: z.string() })
 const stopped = event('stopped', {})
 
-/** The last word of an engine with a bug: its guardian has let go of the addresses by then. */
+/** Crash of the engine by a bug. Its guardian has removed the addresses by then. */
 const crashed = event('crashed', {
-  error: z.string().describe('The first line of the exception that nobody caught'),
-  code: z.string().optional().describe('Its code, such as EMFILE'),
+  error: z.string().describe('First line of the uncaught exception'),
+  code: z.string().optional().describe('Code of the exception, such as EMFILE'),
 })
 const guardianLost = event('guardianLost', { silentMs: z.number().optional() })
 
@@ -64,18 +68,18 @@ const transition = event('transition', {
   reason: z.string(),
   priority,
   interval: z.number().describe('Milliseconds between advertisements'),
-  self: address.optional().describe('The address from which this router advertises'),
+  self: address.optional().describe('Source address of this router'),
   addresses: z.array(address),
-  peer: address.optional().describe('The router whose packet caused it'),
+  peer: address.optional().describe('Source address of the packet that caused the transition'),
   heard: z
     .object({ peer: address, priority, agoMs: z.number() })
     .optional()
-    .describe('Whom this router followed until then'),
-  decidedMs: z.number().describe('CLOCK_MONOTONIC when it was decided; what is ordered then is done at monotonicMs'),
+    .describe('Router that this router followed until then'),
+  decidedMs: z.number().describe('CLOCK_MONOTONIC of the decision; its effects are done at monotonicMs'),
   suppressed,
 })
 
-/** Each address of a router that has become Active has been announced once. */
+/** Each address of a new Active has been announced once. */
 const announced = event('announced', { router, addresses: z.int().positive() })
 
 const priorityChanged = event('priorityChanged', {
@@ -84,19 +88,23 @@ const priorityChanged = event('priorityChanged', {
   to: priority,
   why: z.enum(['tracking', 'reload', 'yield', 'yieldOver']),
   self: address.optional(),
-  active: z.boolean().describe('It was Active, and has told the others'),
+  active: z.boolean().describe('True if the router was Active and has advertised the new priority'),
   suppressed,
 })
 
 const checkChanged = event('checkChanged', {
   check: z.string(),
-  from: verdict,
-  to: verdict,
+  from: checkResult,
+  to: checkResult,
   reason: z.string().optional(),
   detail: z.string().optional(),
   latencyMs: z.number().optional(),
   effects: z.array(
-    z.object({ router, adds: z.number().optional(), fault: z.boolean().optional().describe('Instead of a weight') }),
+    z.object({
+      router,
+      adds: z.number().optional(),
+      fault: z.boolean().optional().describe('Puts the router in fault, or ends the fault; absent with a weight'),
+    }),
   ),
   suppressed,
 })
@@ -108,16 +116,16 @@ const linkChanged = event('linkChanged', {
   carrier: z.boolean(),
 })
 
-/** A router has gone to another interface with its addresses, without an election. */
+/** A router moved to another interface with its addresses, without an election. */
 const interfaceMoved = event('interfaceMoved', {
   router,
   from: z.string(),
   to: z.string(),
-  self: address.describe('The address from which it advertises there'),
-  holding: z.string().optional().describe('The address that it follows; absent: `auto`'),
+  self: address.describe('Source address of the router on the new interface'),
+  holding: z.string().optional().describe('Address that the router follows; absent with `interface: auto`'),
 })
 
-/** News of a file that names the address which a router follows: an address, or why there is none. */
+/** A file that names the address which a router follows has changed: it names an address, or a problem. */
 const addressNamed = event('addressNamed', {
   file: z.string(),
   address: address.optional(),
@@ -131,42 +139,45 @@ const faultChanged = event('faultChanged', {
   words: z.string().optional(),
 })
 
-/** What another router said, when that changes who answers for the addresses, or might. */
+/** Advertisement of another router that changes, or may change, which router is Active. */
 const peerHeard = event('peerHeard', {
   router,
   peer: address,
   priority,
   news: z
     .enum(['active', 'raised', 'lowered', 'released', 'rival'])
-    .describe('active: a Backup follows it from now on; released: it said priority 0; rival: we are Active as well'),
+    .describe(
+      'active: a Backup follows the peer from now on; raised, lowered: the peer changed its priority; ' +
+        'released: the peer sent priority 0; rival: the peer is Active, and so is this router',
+    ),
   previous: z.object({ peer: address, priority }).optional(),
   heldBy: z
     .object({ why: z.literal('minHold'), forMs: z.number(), movedAgoMs: z.number() })
     .optional()
-    .describe('lowered: no fast takeover follows, because the addresses moved a moment ago'),
+    .describe('With lowered: no fast takeover follows, because the addresses moved less than minHold ago'),
   suppressed,
 })
 
 const absence = event('absence', {
   router,
   cause: z.enum(['willExecuted', 'stalled']),
-  agoMs: z.number().optional().describe('willExecuted: since the guardian has acted'),
-  silentMs: z.number().optional().describe('Since this engine had last advertised'),
+  agoMs: z.number().optional().describe('With willExecuted: milliseconds since the guardian executed the cleanup plan'),
+  silentMs: z.number().optional().describe('Milliseconds since the last advertisement of this engine'),
 })
 
-/** Less than an absence: nobody has taken over for it, or had to. */
+/** The engine was late, but less than an absence. No other router has taken over or had to. */
 const engineLate = event('engineLate', {
-  lateMs: z.number().describe('So late it woke for what was due'),
+  lateMs: z.number().describe('Milliseconds by which the engine was late for its deadline'),
   suppressed,
 })
 
-/** Somebody else's: a Backup follows it, and has taken over if it went on. */
+/** A Backup missed advertisements of the Active that it follows. It takes over if this continues. */
 const advertisementsMissed = event('advertisementsMissed', {
   router,
   peer: address,
-  gapMs: z.number().describe('The longest time between two advertisements'),
+  gapMs: z.number().describe('Longest time between two advertisements, in milliseconds'),
   interval: z.number().describe('Milliseconds between advertisements'),
-  count: z.int().positive().describe('Times that at least one was missing, with those that were not recorded'),
+  count: z.int().positive().describe('Number of gaps of at least one advertisement, with those that were not recorded'),
 })
 
 const foreignChange = event('foreignChange', {
@@ -187,20 +198,23 @@ const duplicateHolder = event('duplicateHolder', {
   reaction: z.string().optional(),
 })
 
-/** More than one router advertises as Active. A third node hears it, too; begin, another set of routers, and end are one event each. */
+/**
+ * More than one router advertises as Active. A third node reports it, too. Begin, end and each other set of routers are
+ * one event each.
+ */
 const twoActives = event('twoActives', {
   router,
-  present: z.boolean().describe('false: it is over; actives are those of before'),
+  present: z.boolean().describe('false if it is over; `actives` then lists the former ones'),
   actives: z
     .array(z.object({ peer: address, priority }))
-    .describe('Routers that advertise at the same time; first the one that this node follows, or this node itself'),
-  forMs: z.number().describe('Since the second one advertises'),
+    .describe('Routers that advertise at the same time; first the one that this node follows, or this node'),
+  forMs: z.number().describe('Milliseconds since the second router began to advertise'),
 })
 
 const packetsDiscarded = event('packetsDiscarded', {
   interface: z.string(),
   reason: z.string(),
-  source: address.describe('Of the last one'),
+  source: address.describe('Source address of the last packet'),
   count: z.int().positive(),
   router: router.optional(),
 })
@@ -209,14 +223,14 @@ const packetsLost = event('packetsLost', { interface: z.string(), count: z.int()
 
 const reloaded = event('reloaded', {
   ok: z.boolean(),
-  reason: z.string().optional().describe('Why it failed'),
+  reason: z.string().optional().describe('Reason of the failure'),
   changes: z.array(z.object({ router, change: z.string() })).optional(),
   checksChanged: z.array(z.string()).optional(),
-  by: z.string().optional().describe('Who has handed it over, as they call themselves'),
-  revision: z.string().optional().describe('Of what was handed over, in their words'),
+  by: z.string().optional().describe('Name of the program that handed the configuration over'),
+  revision: z.string().optional().describe('Revision of the configuration, as that program names it'),
 })
 
-/** Events that are not in the file, because it could not be written. */
+/** Number of events that are missing in the file because it could not be written. */
 const journalGap = event('journalGap', { lost: z.int().positive(), why: z.string() })
 
 export const eventSchema = z.discriminatedUnion('kind', [
@@ -250,16 +264,19 @@ export const eventSchema = z.discriminatedUnion('kind', [
 
 export type JournalEvent = z.output<typeof eventSchema>
 export type EventKind = JournalEvent['kind']
-/** One of them, by its kind. */
+/** Event of one kind. */
 export type EventOf<K extends EventKind> = Extract<JournalEvent, { kind: K }>
-/** A fact as it is recorded; number, clocks and cause are the journal's. */
+/** Fact to record. The journal adds number, clocks and cause. */
 export type Fact = JournalEvent extends infer E
   ? E extends JournalEvent
     ? Omit<E, 'seq' | 'at' | 'monotonicMs' | 'because'>
     : never
   : never
 
-/** Kinds and faults of events before 0.2.0: journals on disks have them, and nodes that are not upgraded yet. */
+/**
+ * Renames kinds and faults of events before 0.2.0. Journals on disks, and nodes that are not upgraded yet, have the old
+ * names.
+ */
 function namedAsNow(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   const named = { ...value } as const
@@ -269,7 +286,7 @@ function namedAsNow(value: unknown): unknown {
   return value
 }
 
-/** Source: a file, or another node, perhaps of another version: what is not known is no event. */
+/** Reads an event of a file or of another node, perhaps of another version. Returns `undefined` for unknown events. */
 export function readEvent(value: unknown): JournalEvent | undefined {
   const read = eventSchema.safeParse(namedAsNow(value))
   return read.success ? read.data : undefined

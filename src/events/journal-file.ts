@@ -1,7 +1,7 @@
 /**
- * The event journal on the disk: one JSON object a line, appended, so that a crash costs at most the line that was being
- * written. Decided here: what is kept (two files, the older one with `.1` behind its name), that nothing waits for a
- * disk, and that one which is full or read-only costs events in the file, counted and told, and nothing else. Refuses to
+ * The event journal on the disk: one JSON object a line, only appended. So a crash costs at most the line that was
+ * being written. There are two files, the older one with `.1` behind its name. Nothing waits for the disk. A disk that
+ * is full or read-only costs events in the file and nothing else; they are counted and reported. This file does not
  * know what an event means.
  */
 
@@ -12,39 +12,42 @@ import { messageOf } from '../base/message-of.ts'
 import type { JournalEvent } from './event.ts'
 import { readEvent } from './event.ts'
 
-/** The file of the event journal. */
+/** State of the journal file. */
 export type JournalSnapshot = {
   readonly file: string
-  /** Why the last event is not in it; null: it is. */
+  /** Reason why the last event is not in the file; `null` if it is. */
   readonly problem: string | null
-  /** Events that are not in it, since the start; in memory they were. */
+  /** Number of events since the start that are in memory but not in the file. */
   readonly lost: number
 }
 
-/** Not yet written: then a disk that hangs costs events. */
+/** Limit of the events that wait to be written. A disk that hangs costs the events beyond it. */
 const MOST_WAITING = 1_000
-/** What could not be written is not tried again with each event. */
+/** Milliseconds until the next attempt after a failure. */
 const TRY_AGAIN = 10_000
-/** Of an earlier life, for memory: read before anybody asks. */
+/** Bytes of the previous run's journal that are read into memory at the start. */
 const TAIL = 256 * 1024
-/** By people, of files that may be as large as they like. */
+/** Limit of the bytes that commands read of a journal, however large its files are. */
 const MOST_READ = 64 << 20
 const MODE = 0o600
-/** Longer than any line; what is longer was not written by us. */
+/** Limit of a line in bytes. holdfast writes no longer lines. */
 const LONGEST_LINE = 64 * 1024
 const END_OF_LINE = 0x0a
-/** Of every event. */
+/** First characters of every line. */
 const OPENING = '{"seq":'
-/** A FIFO would hang, a link could lead anywhere. Read as well: its last line may be half of one. */
+/**
+ * A FIFO would block, and a symbolic link could lead anywhere. The file is also read, because its last line may be
+ * incomplete.
+ */
 const APPEND = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
 export type JournalFileOptions = {
   readonly path: string
-  /** Octets, of both files together. */
+  /** Limit of both files together, in bytes. */
   readonly maxSize: number
-  /** It cannot be written, in words. */
+  /** Reports that the file cannot be written. */
   readonly onProblem: (message: string) => void
-  /** It can again: so many events are missing. */
+  /** Reports that the file can be written again, and the number of missing events. */
   readonly onGap: (lost: number, why: string) => void
 }
 
@@ -56,12 +59,12 @@ export class JournalFile {
   #writing: Promise<void> | undefined
   #file: FileHandle | undefined
   #size = 0
-  /** The disk owes an answer. */
+  /** True while a write has not returned. */
   #putting = false
   #lost = 0
   #lostEver = 0
   #why = ''
-  /** Since the last line that was written. */
+  /** True if the last attempt to write failed. */
   #failing = false
   #notBefore = Number.NEGATIVE_INFINITY
 
@@ -69,10 +72,10 @@ export class JournalFile {
     this.#options = options
   }
 
-  /** Costs nothing now: it is written after the turn that recorded it. */
+  /** Queues an event. It is written after the turn that recorded it. */
   append(event: JournalEvent): void {
     if (this.#waiting.length >= MOST_WAITING) {
-      this.#lose(1, 'the disk does not keep up')
+      this.#lose(1, 'the disk is too slow')
       return this.#complain()
     }
     this.#waiting.push(event)
@@ -80,8 +83,9 @@ export class JournalFile {
   }
 
   /**
-   * What waits, at once: the process ends. Only into a file that is open and works, and not while it owes an answer: a
-   * disk that hangs would keep a dead process. What is lost is not told any more.
+   * Writes all queued events before the process ends. Does nothing if the file is not open, or failed last time. Does
+   * nothing while a write has not returned, because a disk that hangs would keep the process alive. Lost events are not
+   * reported.
    */
   writeNow(): void {
     if (this.#file === undefined || this.#putting || this.#failing) return
@@ -93,7 +97,7 @@ export class JournalFile {
     return { file: this.#options.path, problem: this.#failing ? this.#why : null, lost: this.#lostEver }
   }
 
-  /** Resolves when all is written that can be, or after `within` milliseconds. */
+  /** Resolves when all queued events are written, or after `within` milliseconds. */
   async flush(within: number): Promise<void> {
     let late: NodeJS.Timeout | undefined
     const patience = new Promise<void>((resolve) => {
@@ -123,7 +127,7 @@ export class JournalFile {
     this.#options.onGap(lost, this.#why)
   }
 
-  /** Returns how many are in the file, as whole lines. */
+  /** Writes lines. Returns how many are completely in the file. */
   async #put(lines: readonly string[]): Promise<number> {
     const file = this.#file ?? (await this.#open())
     const bytes = Buffer.from(lines.join(''))
@@ -167,7 +171,7 @@ export class JournalFile {
     this.#complain()
   }
 
-  /** Half a line at its end would spoil the file for whoever reads it meanwhile. */
+  /** Closes the file without an incomplete last line, which would stop other readers. */
   async #close(): Promise<void> {
     const file = this.#file
     this.#file = undefined
@@ -177,7 +181,7 @@ export class JournalFile {
   }
 
   #complain(): void {
-    this.#options.onProblem(`Cannot keep the event journal in ${this.#options.path}: ${this.#why}`)
+    this.#options.onProblem(`Cannot write the event journal ${this.#options.path}: ${this.#why}`)
   }
 
   #lose(count: number, why: string): void {
@@ -189,12 +193,13 @@ export class JournalFile {
 }
 
 /**
- * A crash, or a disk that was full, may have left half a line: jq would end there. Returns the size without it. Nothing is cut
- * off that we have not written: the path may be a mistake. (Zeros are what is left of a line by a machine that lost its power.)
+ * Removes an incomplete last line, which a crash or a full disk leaves and at which jq stops. Returns the size without
+ * it. Throws if the line is not one of ours, because the path may be a mistake. A line of zeros is what remains after a
+ * power failure.
  */
 async function mend(file: FileHandle): Promise<number> {
   const stat = await file.stat()
-  if (!stat.isFile()) throw new Error('it is no regular file')
+  if (!stat.isFile()) throw new Error('it is not a regular file')
   const { size } = stat
   const length = Math.min(size, LONGEST_LINE)
   const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, size - length)
@@ -205,19 +210,23 @@ async function mend(file: FileHandle): Promise<number> {
     whole - (size - bytesRead),
     Math.min(bytesRead, whole - (size - bytesRead) + OPENING.length),
   )
-  if (!OPENING.startsWith(start) && !start.startsWith('\0')) throw new Error('its last line is none of ours')
+  if (!OPENING.startsWith(start) && !start.startsWith('\0'))
+    throw new Error('its last line was not written by holdfast')
   await file.truncate(whole)
   return whole
 }
 
-/** The last events of a file and of the one before it; [] where there is none. Rejects with Error for anything else. */
+/**
+ * Returns the last events of a journal file and of the older one; none if there is no file. Rejects with Error if a
+ * file cannot be read.
+ */
 export async function readJournalFile(path: string, most = MOST_READ): Promise<readonly JournalEvent[]> {
   const newer = await tailOf(path, most)
   const older = newer.length < most ? await tailOf(olderFile(path), most - newer.length) : ''
   return eventsIn(`${older}\n${newer}`)
 }
 
-/** What the memory of the next life begins with. */
+/** Returns the events with which the memory of the next run begins. */
 export const readEarlierLife = (path: string): Promise<readonly JournalEvent[]> => readJournalFile(path, TAIL)
 
 async function tailOf(path: string, most: number): Promise<string> {
@@ -230,7 +239,7 @@ async function tailOf(path: string, most: number): Promise<string> {
   }
   try {
     const stat = await file.stat()
-    if (!stat.isFile()) throw new Error(`Cannot read ${path}: it is no regular file`)
+    if (!stat.isFile()) throw new Error(`${path}: not a regular file`)
     const length = Math.min(stat.size, most)
     const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, stat.size - length)
     return buffer.toString('utf8', 0, bytesRead)
@@ -239,7 +248,7 @@ async function tailOf(path: string, most: number): Promise<string> {
   }
 }
 
-/** A line that a crash has cut off, or another version wrote, is left out. */
+/** Returns the events in these lines. Incomplete lines and lines of other versions are left out. */
 export function eventsIn(lines: string): readonly JournalEvent[] {
   return lines.split('\n').flatMap((line) => {
     if (line === '') return []

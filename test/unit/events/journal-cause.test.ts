@@ -27,32 +27,32 @@ const heard = (router = 'api') =>
 const link = (name: string) => at(100, { kind: 'linkChanged', interface: name, exists: true, up: true, carrier: false })
 const fault = (router: string, name: string) => at(100, { kind: 'faultChanged', router, fault: name, present: true })
 
-describe('the cause of', () => {
-  test('a priority is the check that the router tracks, and no other one', () => {
+describe('the cause of an event', () => {
+  test('a changed priority is caused by the check that the router tracks', () => {
     const ours = check('down')
     expect(causeOf(priority, [ours, check('down', 'other')], 110)).toBe(ours.seq)
     expect(causeOf(priority, [check('down', 'other')], 110)).toBeUndefined()
   })
 
-  test('a priority of a reload is the reload', () => {
+  test('a changed priority after a reload is caused by the reload', () => {
     const reload = at(100, { kind: 'reloaded', ok: true })
     const failed = at(101, { kind: 'reloaded', ok: false, reason: 'invalid: one problem' })
     expect(causeOf({ ...priority, why: 'reload' }, [reload, failed], 110)).toBe(reload.seq)
   })
 
-  test('a takeover is what was heard of that peer by that router', () => {
+  test('a takeover is caused by the advertisement of that peer to that router', () => {
     const ours = heard()
     expect(causeOf(transition('activeReleased', { peer: '10.0.0.12' }), [ours, heard('other')], 110)).toBe(ours.seq)
     expect(causeOf(transition('activeReleased', { peer: '10.0.0.13' }), [ours], 110)).toBeUndefined()
     expect(causeOf(transition('activeSilent'), [ours], 110), 'of silence').toBeUndefined()
   })
 
-  test('a takeover in a sync group is what any member has heard', () => {
+  test('a takeover in a sync group is caused by an advertisement to any member', () => {
     const other = heard('other')
     expect(causeOf(transition('activeReleased', { group: 'g' }), [other], 110)).toBe(other.seq)
   })
 
-  test('a transition into a fault is the fault, whose cause is the link, the check, the member of the group', () => {
+  test('a transition into a fault is caused by the fault, which is caused by the link, check or member', () => {
     const fallen = fault('api', 'linkDown')
     const into = (reason: string) => transition(reason, { from: 'Active', to: 'Initialize' })
     expect(causeOf(into('linkDown'), [link('eth0'), fallen], 110)).toBe(fallen.seq)
@@ -72,7 +72,7 @@ describe('the cause of', () => {
     expect(causeOf(into('syncGroup:web'), [member], 110)).toBe(member.seq)
   })
 
-  test('leaving is the order to leave, the end is leaving, and an order may have a guardian that is lost behind it', () => {
+  test('Leaving is caused by the order, the end by Leaving, and an order by a lost guardian', () => {
     const lost = at(100, { kind: 'guardianLost' })
     const order = at(101, { kind: 'stopOrdered', trigger: 'guardian lost' })
     expect(causeOf({ kind: 'stopOrdered', trigger: 'guardian lost' }, [lost], 110)).toBe(lost.seq)
@@ -81,12 +81,12 @@ describe('the cause of', () => {
     expect(causeOf({ kind: 'stopped' }, [order], 110)).toBe(order.seq)
   })
 
-  test('what happens 10 s later is not explained by it', () => {
+  test('an event is not the cause of a fact 10 s later', () => {
     expect(causeOf(priority, [check('down')], 10_090)).toBeDefined()
     expect(causeOf(priority, [check('down')], 10_101)).toBeUndefined()
   })
 
-  test('a flood is not searched for ever', () => {
+  test('the search for a cause looks at a limited number of events', () => {
     const events = [check('down'), ...Array.from({ length: 64 }, () => heard())]
     expect(causeOf(priority, events, 110)).toBeUndefined()
   })

@@ -52,7 +52,7 @@ const parsedLines = (): readonly unknown[] =>
 
 const numbers = (events: readonly JournalEvent[]) => events.map(({ seq }) => seq)
 
-test('a last word is in the file at once, behind what waits; not where the disk owes an answer, or nothing was opened', async () => {
+test('writeNow() writes queued events immediately, except while a write has not returned or no file is open', async () => {
   const { file } = journal()
   file.append(event(1))
   file.writeNow()
@@ -73,7 +73,7 @@ test('a last word is in the file at once, behind what waits; not where the disk 
   expect(numbers(eventsIn(readFileSync(path, 'utf8')))).toEqual([1, 2, 3, 4, 5])
 })
 
-test('a line for each event, for nobody else to read, in a folder that it makes', async () => {
+test('each event is a line in a file of mode 0600, in a folder that the journal creates', async () => {
   const { file, problems } = journal()
   file.append(event(1))
   file.append(event(2))
@@ -84,7 +84,7 @@ test('a line for each event, for nobody else to read, in a folder that it makes'
   expect(problems).toEqual([])
 })
 
-test('goes on behind what is there', async () => {
+test('the journal appends to an existing file', async () => {
   const earlier = journal()
   earlier.file.append(event(1))
   await earlier.file.flush(PATIENCE)
@@ -94,7 +94,7 @@ test('goes on behind what is there', async () => {
   expect(numbers(await readJournalFile(path))).toEqual([1, 2])
 })
 
-test('two files that are never larger than they may be, and read as one', async () => {
+test('the journal has two files of limited size, which are read as one', async () => {
   const maxSize = 4_000
   const { file } = journal(maxSize)
   for (let seq = 1; seq <= 200; seq++) {
@@ -111,7 +111,7 @@ test('two files that are never larger than they may be, and read as one', async 
   expect(kept.length).toBeGreaterThan(10)
 })
 
-test('a line that a crash has cut off costs that line', async () => {
+test('an incomplete line of a crash costs that line only', async () => {
   const { file } = journal()
   file.append(event(1))
   await file.flush(PATIENCE)
@@ -120,7 +120,7 @@ test('a line that a crash has cut off costs that line', async () => {
   expect(numbers(eventsIn(`not json\n{"seq":3}\n${JSON.stringify(event(4))}\n`)), 'what is no event').toEqual([4])
 })
 
-test('the next life takes off what a crash has cut off, and every line of the file is whole', async () => {
+test('the next run removes an incomplete last line, and every line of the file is complete', async () => {
   const earlier = journal()
   earlier.file.append(event(1))
   await earlier.file.flush(PATIENCE)
@@ -132,7 +132,7 @@ test('the next life takes off what a crash has cut off, and every line of the fi
   expect(problems).toEqual([])
 })
 
-test('a file that is nothing but half a line begins anew', async () => {
+test('a file with only an incomplete line starts empty', async () => {
   mkdirSync(join(directory, 'run'))
   writeFileSync(path, '{"seq":1,"at":')
   const { file } = journal()
@@ -141,7 +141,7 @@ test('a file that is nothing but half a line begins anew', async () => {
   expect(parsedLines()).toEqual([event(2)])
 })
 
-test('what it says of itself: why the last event is not in the file, and how many are not', async () => {
+test('the state of the file names the last problem and the number of lost events', async () => {
   writeFileSync(join(directory, 'run'), 'a file where the folder should be')
   const { file } = journal()
   expect(file.state).toEqual({ file: path, problem: null, lost: 0 })
@@ -152,7 +152,7 @@ test('what it says of itself: why the last event is not in the file, and how man
   expect(file.state).toEqual({ file: path, problem: expect.stringMatching(/ENOTDIR|EEXIST/), lost: 5 })
 })
 
-test('where nothing can be written it is said once, counted, and tried again later', async () => {
+test('a file that cannot be written is reported once, counted, and tried again later', async () => {
   writeFileSync(join(directory, 'run'), 'a file where the folder should be')
   const { file, gaps, problems } = journal()
   for (let seq = 1; seq <= 5; seq++) {
@@ -160,11 +160,11 @@ test('where nothing can be written it is said once, counted, and tried again lat
     await file.flush(PATIENCE)
   }
   expect(problems).toHaveLength(1)
-  expect(problems[0]).toMatch(/^Cannot keep the event journal in .*events\.jsonl: /)
+  expect(problems[0]).toMatch(/^Cannot write the event journal .*events\.jsonl: /)
   expect(gaps, 'told only when it can be written again').toEqual([])
 })
 
-test('links and what is no file are not written to', async () => {
+test('the journal does not write to links or special files', async () => {
   mkdirSync(join(directory, 'run'))
   writeFileSync(join(directory, 'precious'), 'untouched')
   symlinkSync(join(directory, 'precious'), path)
@@ -177,7 +177,7 @@ test('links and what is no file are not written to', async () => {
   const full = journal()
   full.file.append(event(1))
   await full.file.flush(PATIENCE)
-  expect(full.problems).toEqual(['Cannot keep the event journal in /dev/full: it is no regular file'])
+  expect(full.problems).toEqual(['Cannot write the event journal /dev/full: it is not a regular file'])
 })
 
 test.each(['precious', '{"theirs":1}', 'one line\n{ "theirs": 1'])(
@@ -189,11 +189,11 @@ test.each(['precious', '{"theirs":1}', 'one line\n{ "theirs": 1'])(
     file.append(event(1))
     await file.flush(PATIENCE)
     expect(readFileSync(path, 'utf8')).toBe(theirs)
-    expect(problems).toEqual([`Cannot keep the event journal in ${path}: its last line is none of ours`])
+    expect(problems).toEqual([`Cannot write the event journal ${path}: its last line was not written by holdfast`])
   },
 )
 
-test('zeros, which a machine without power leaves of a line, are cut off', async () => {
+test('zeros after a power failure are removed', async () => {
   mkdirSync(join(directory, 'run'))
   writeFileSync(path, Buffer.concat([Buffer.from(`${JSON.stringify(event(1))}\n`), Buffer.alloc(100)]))
   const { file } = journal()
@@ -202,15 +202,15 @@ test('zeros, which a machine without power leaves of a line, are cut off', async
   expect(parsedLines()).toEqual([event(1), event(2)])
 })
 
-test('there is none yet', async () => {
+test('a missing journal file has no events', async () => {
   expect(await readJournalFile(path)).toEqual([])
 })
 
-test('a flood is bounded', async () => {
+test('a flood of events has a limited queue', async () => {
   const { file, gaps, problems } = journal()
   for (let seq = 1; seq <= 1_500; seq++) file.append(event(seq))
-  expect(problems.at(-1), 'said while it lasts').toContain('the disk does not keep up')
-  expect(file.state).toMatchObject({ problem: 'the disk does not keep up', lost: 500 })
+  expect(problems.at(-1), 'said while it lasts').toContain('the disk is too slow')
+  expect(file.state).toMatchObject({ problem: 'the disk is too slow', lost: 500 })
   await file.flush(PATIENCE)
   expect(file.state).toMatchObject({ problem: null, lost: 500 })
   expect(numbers(await readJournalFile(path))).toHaveLength(1_000)
