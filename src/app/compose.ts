@@ -110,7 +110,7 @@ function engineOf(
     configuration: () => account.snapshot(),
     surroundings: () => surroundings.snapshot(),
     onBeat: () => worker.glance(),
-    onForsaken: () => departure.fail('guardian lost'),
+    onGuardianLost: () => departure.fail('guardian lost'),
   })
 }
 
@@ -123,7 +123,7 @@ const sourceOf = ({ isStopped: stopped, memory, parsed }: Start, { file, recorde
 const serviceManagerOf = (daemon: Daemon, { guardian, recorder }: StartOrder) =>
   new ServiceManager({
     tell: (words) => guardian.tell(words),
-    standings: () => daemon.standings(),
+    routerSummaries: () => daemon.routerSummaries(),
     subscribe: (listener) => recorder.chronicle.subscribe(listener),
   })
 
@@ -146,7 +146,7 @@ function liveConfiguration(
       if (fresh.ok) await addressFiles.prepare(fresh.config)
       return fresh
     },
-    apply: (next, diff, bearer) => orders.reload(next, diff, bearer),
+    apply: (next, diff, handOver) => orders.reload(next, diff, handOver),
     plan: (next, diff) => daemon.plan(next, diff),
     inForce: () => daemon.config,
   })

@@ -4,7 +4,7 @@
  * changes become one message. This file does not know how messages are sent.
  */
 import type { EventListener } from '../daemon/telemetry/chronicle.ts'
-import type { Standing } from '../daemon/telemetry/snapshot.ts'
+import type { RouterSummary } from '../daemon/telemetry/snapshot.ts'
 
 /** Milliseconds in which changes become one message: a takeover changes several routers. */
 const TOGETHER = 50
@@ -16,7 +16,7 @@ const LONGEST = 300
 
 export type ServiceManagerPorts = {
   readonly tell: (words: string) => void
-  readonly standings: () => readonly Standing[]
+  readonly routerSummaries: () => readonly RouterSummary[]
   readonly subscribe: (listener: EventListener) => unknown
 }
 
@@ -67,7 +67,7 @@ export class ServiceManager {
   #status(): string {
     const leaving = this.#leaving ? 'Leaving. ' : ''
     const failure = this.#failure === undefined ? '' : `. Reload failed: ${this.#failure}`
-    return `STATUS=${oneLine(`${leaving}${standingWords(this.#ports.standings())}${failure}`)}`
+    return `STATUS=${oneLine(`${leaving}${routersText(this.#ports.routerSummaries())}${failure}`)}`
   }
 }
 
@@ -76,18 +76,18 @@ const oneLine = (text: string): string => {
   return line.length <= LONGEST ? line : `${line.slice(0, LONGEST - 1)}…`
 }
 
-export function standingWords(standings: readonly Standing[]): string {
-  if (standings.length === 0) return 'No virtual router'
-  if (standings.length <= MOST_NAMED) return standings.map(wordsOf).join('; ')
+export function routersText(routers: readonly RouterSummary[]): string {
+  if (routers.length === 0) return 'No virtual router'
+  if (routers.length <= MOST_NAMED) return routers.map(wordsOf).join('; ')
   const counts = new Map<string, string[]>()
-  for (const { name, state } of standings) counts.set(state, [...(counts.get(state) ?? []), name])
+  for (const { name, state } of routers) counts.set(state, [...(counts.get(state) ?? []), name])
   const told = [...counts].map(([state, names]) => `${names.length} ${state === 'Initialize' ? 'in fault' : state}`)
   const faults = counts.get('Initialize') ?? []
   const which = faults.length === 0 ? '' : `: ${faults.slice(0, MOST_NAMED).join(', ')}`
-  return `${standings.length} virtual routers: ${told.join(', ')}${which}`
+  return `${routers.length} virtual routers: ${told.join(', ')}${which}`
 }
 
-function wordsOf({ name, state, addresses, faults, follows }: Standing): string {
+function wordsOf({ name, state, addresses, faults, follows }: RouterSummary): string {
   const [first = 'no address'] = addresses
   const others = addresses.length > 1 ? ` and ${addresses.length - 1} more` : ''
   switch (state) {

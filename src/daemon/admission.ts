@@ -1,6 +1,7 @@
 /**
- * Routers that come and go with a reload: a removed one is released when it answers for nothing any more, a new one starts
- * when its place is free. Decided here: when a place is free. Refuses to know what a reload changes (reload.ts).
+ * Adds and releases routers after a reload. A removed router is released when it no longer answers for any address. A
+ * new router starts when no other router uses its name, VRID or addresses. This file decides when that is so. It does
+ * not know what a reload changes (reload.ts).
  */
 import type { Config } from '../config/config.ts'
 import type { Millis } from '../wire/units.ts'
@@ -13,9 +14,9 @@ import type { Registry } from './router/registry.ts'
 import type { Notices } from './telemetry/notices.ts'
 
 export type AdmissionContext = {
-  /** In force. */
+  /** Returns the configuration in force. */
   readonly config: () => Config
-  /** The daemon leaves, and starts no router any more. */
+  /** Tells whether the daemon is stopping. It then starts no router. */
   readonly isStopping: () => boolean
   readonly resolution: NodeResolution
   readonly placement: Placement
@@ -23,7 +24,7 @@ export type AdmissionContext = {
   readonly leftovers: Leftovers
   readonly notices: Notices
   readonly runner: EffectRunner
-  /** Routers have come. */
+  /** Called after routers were added. */
   readonly onAdmitted: () => void
 }
 
@@ -34,7 +35,7 @@ export class Admission {
     this.#context = context
   }
 
-  /** Starts the routers of the configuration that are not here and whose place is free. */
+  /** Starts the configured routers that do not exist yet and whose name, VRID and addresses are free. */
   admit(now: Millis): void {
     const { isStopping, leftovers, onAdmitted, placement, registry, resolution } = this.#context
     const config = this.#context.config()
@@ -51,12 +52,12 @@ export class Admission {
     placement.refresh(routers, now)
     for (const router of added) router.awaitGroup()
     registry.regroup(config.syncGroups, now, 'startup')
-    // Those that are alone.
+    // Routers without a group start here.
     for (const router of added) postEvent(router, { kind: 'startup' }, now)
     onAdmitted()
   }
 
-  /** Releases routers that answer for nothing any more, and starts those that waited for their place. */
+  /** Releases removed routers that no longer answer for any address, and starts routers that waited for them. */
   releaseDeparted(now: Millis): void {
     const { notices, placement, registry, runner } = this.#context
     const departed = registry.takeDeparted()

@@ -1,20 +1,20 @@
 /**
- * One timer for the nearest deadline of all (a timer is a hint, a deadline is a fact). An early tick only re-arms; a
- * late one is the listener's business, which drains before it decides. This file does not know the owners of the
- * deadlines, nor what wakes it (docs/adr/0040).
+ * Keeps one timer for the nearest deadline of all. The tick of a timer is a hint; the deadline decides. An early tick
+ * sets the timer again. A late tick is passed on: the listener drains the sockets before it decides. This file does not
+ * know which parts have deadlines, or how it is woken (docs/adr/0040).
  */
 import { type Millis, millis } from '../wire/units.ts'
 import type { Clock, MakeWakeUp, WakeUp } from './ports.ts'
 
 /**
- * Milliseconds. Longer waits are cut: setTimeout takes 31 bits, and a suspended machine should look at its clock now
- * and then.
+ * Longest wait in milliseconds. setTimeout has a limit of 31 bits, and a machine that was suspended should look at its
+ * clock.
  */
 const LONGEST_WAIT = 60_000
-/** Milliseconds before the listener is called again that has not moved a deadline in the past. */
+/** Milliseconds until the listener is called again, if its deadline is still in the past. */
 const LEAST_WAIT = 1
 
-/** setTimeout, or a test's virtual one. Returns how to cancel it. */
+/** Starts a timer: setTimeout, or a virtual one in tests. Returns the function that cancels it. */
 export type Schedule = (callback: () => void, wait: number) => () => void
 
 export const onTheEventLoop: Schedule = (callback, wait) => {
@@ -23,8 +23,9 @@ export const onTheEventLoop: Schedule = (callback, wait) => {
 }
 
 /**
- * Rounds to the nearest millisecond: rounded down, nearly every deadline costs a second tick and is no earlier for it
- * (measured at 10 ms: 1.9 ticks and 0.6 ms late; to the nearest 1.25 ticks and 0.55 ms; rounded up 1.0 and 0.8 ms).
+ * Rounds to the nearest millisecond. If it rounded down, nearly every deadline would need a second tick and would not
+ * be earlier. Measured at 10 ms: rounded down 1.9 ticks and 0.6 ms late, to the nearest 1.25 ticks and 0.55 ms, rounded
+ * up 1.0 tick and 0.8 ms.
  */
 export const wakeUpBy =
   (schedule: Schedule): MakeWakeUp =>
@@ -49,7 +50,7 @@ export class Alarm {
   #at: Millis | undefined
   #isSet = false
 
-  /** `onDue` gets the milliseconds by which it is late. */
+  /** Creates an alarm that is not set. `onDue` receives the time and the milliseconds by which it is late. */
   constructor(
     clock: Pick<Clock, 'now'>,
     onDue: (now: Millis, lateMs: number) => void,
@@ -60,7 +61,7 @@ export class Alarm {
     this.#wakeUp = makeWakeUp(() => this.#tick())
   }
 
-  /** Replaces the deadline; `undefined` = nothing to wait for. */
+  /** Replaces the deadline; `undefined` means that there is none. */
   set(at: Millis | undefined): void {
     if (at === this.#at && this.#isSet) return
     this.#at = at
@@ -69,7 +70,7 @@ export class Alarm {
     this.#wakeUp.clear()
   }
 
-  /** Adds a deadline to the one there is. */
+  /** Moves the deadline to `at` if that is earlier. */
   sooner(at: Millis): void {
     if (this.#at === undefined || at < this.#at) this.set(at)
   }

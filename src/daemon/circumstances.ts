@@ -1,7 +1,6 @@
 /**
- * What the links, addresses and health checks of this node mean for one virtual router: the faults it has or has not,
- * and the priority that its trackers leave it. Values only: which part raises them, and in which order, is the daemon's
- * business.
+ * Computes the faults and the priority of one virtual router from the links, addresses and health checks of this node.
+ * It returns values only. The daemon applies them, in its own order.
  */
 import { datagramLength } from '../config/datagram.ts'
 import type { ResolvedRouter } from '../config/resolve.ts'
@@ -19,15 +18,15 @@ export type Circumstances = {
   readonly tracking: Tracking
 }
 
-/** Place where a router is to run: the interface and the source, as far as they are there. */
+/** Interface and source address of a router; `undefined` where they do not exist. */
 export type Place = {
   readonly link: Link | undefined
   readonly source: Address | undefined
-  /** Another router of this node runs there with the same VRID. */
+  /** True if another router of this node runs there with the same VRID. */
   readonly taken: boolean
 }
 
-/** Reports whether an advertisement would be sent in fragments, which not every receiver takes (VR-PKT-10). */
+/** Tells whether an advertisement would be sent in fragments, which not every receiver accepts (VR-PKT-10). */
 const isTooLarge = (parameters: Parameters, { mtu }: Link): boolean => mtu > 0 && datagramLength(parameters) > mtu
 
 export function circumstancesOf(
@@ -44,18 +43,18 @@ export function circumstancesOf(
 ): Circumstances {
   const tracking = trackers.of(parameters.priority, track, starts, replaced)
   const faults = [
-    // Nothing can be sent once the link is gone or down; without a source address neither.
+    // Without a link, or without a source address, nothing can be sent.
     { fault: 'interfaceMissing', present: link === undefined, canSend: false },
     { fault: 'linkDown', present: link !== undefined && !isUp(link), canSend: false },
-    // It can send priority 0, which is more than silence: a port still sends, and receives nothing.
+    // The port of a bridge receives nothing, but can still send priority 0.
     { fault: 'interfaceIsPort', present: link?.portOf !== undefined, canSend: true },
     { fault: 'sourceAddressMissing', present: link !== undefined && source === undefined, canSend: false },
     { fault: 'vridTaken', present: taken, canSend: false },
     { fault: 'configured', present: configuredFault !== undefined, canSend: true },
-    // The kernel sends it in fragments, and a peer that reassembles them hears the priority 0.
+    // The kernel sends the packet in fragments. A peer that reassembles them receives the priority 0.
     { fault: 'messageTooLarge', present: link !== undefined && isTooLarge(parameters, link), canSend: true },
   ] as const
-  // As in keepalived: a router that cannot have all of its addresses has none of them.
+  // As in keepalived, a router that cannot install all of its addresses installs none.
   const places = [...new Set(forms.flatMap(({ interfaceName }) => interfaceName ?? []))]
   const unplaced = places.map((name) => ({
     fault: `addressInterfaceDown:${name}` as const,

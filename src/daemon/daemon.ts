@@ -1,7 +1,6 @@
 /**
- * The daemon: starts and stops the engine, and carries out what an operator, a configuration or the kernel asks of it, each
- * in one turn. How a turn goes is turn-loop.ts's, which parts there are engine.ts's, what to decide vrrp/'s, how the kernel
- * is spoken to linux/'s.
+ * Starts and stops the engine, and does what an operator, a configuration or the kernel asks of it, each in one turn.
+ * turn-loop.ts has the order inside a turn, engine.ts the parts. vrrp/ decides, and linux/ talks to the kernel.
  */
 import type { Config } from '../config/config.ts'
 import { type ConfigDiff, diffConfig } from '../config/diff.ts'
@@ -15,11 +14,11 @@ import { type Millis, plus } from '../wire/units.ts'
 import { ColdStart } from './cold-start.ts'
 import { type DaemonOptions, type DaemonPorts, Engine, type EngineOwner } from './engine.ts'
 import type { NetworkEvent } from './ports.ts'
-import { applyReload, type Bearer, bearerWords, planReload, type ReloadReport } from './reload.ts'
+import { applyReload, type HandOver, handOverFields, planReload, type ReloadReport } from './reload.ts'
 import { endYield, yieldAddresses } from './router/operator-yield.ts'
 import { postEvent } from './router/post-event.ts'
 import type { EngineReport, ReportPart } from './telemetry/report.ts'
-import type { Snapshot, Standing } from './telemetry/snapshot.ts'
+import type { RouterSummary, Snapshot } from './telemetry/snapshot.ts'
 
 export type { DaemonOptions, DaemonPorts } from './engine.ts'
 
@@ -30,7 +29,7 @@ export class Daemon {
   readonly #ports: DaemonPorts
   readonly #engine: Engine
   readonly #coldStart = new ColdStart()
-  /** Calls that wait for the end. */
+  /** Functions that resolve the promises of stop(). */
   #stopped: (() => void)[] = []
   #stopping = false
 
@@ -56,7 +55,10 @@ export class Daemon {
 
   // Start and stop -----------------------------------------------------------------------------------------------------
 
-  /** Sweeps, opens, starts. Returns with every router in Backup, Active, or in fault with a reason. */
+  /**
+   * Removes leftover addresses, opens the sockets and starts the routers. When it returns, every router is in Backup,
+   * Active, or in fault with a reason.
+   */
   start(): void {
     const { clock, cold, network } = this.#ports
     const { guardianWatch, health, notices, placement, registry, stale, turns, view } = this.#engine
@@ -65,8 +67,8 @@ export class Daemon {
     const hasSwept = stale.sweep(this.#config)
     const resolved = this.#firstResolution(hasSwept)
     const now = clock.now()
-    health.know(this.#config, now)
-    notices.know(this.#config)
+    health.setChecks(this.#config, now)
+    notices.configure(this.#config)
     for (const each of resolved) registry.add(each, now)
     registry.regroup(this.#config.syncGroups, now)
     placement.refresh(registry.routers, now, resolved)
@@ -76,13 +78,14 @@ export class Daemon {
     turns.end(clock.now())
     health.start()
     notices.prepare()
-    // A daemon without its guardian leaves: nothing may be started after that.
+    // If the guardian is lost, the daemon stops. Nothing may be started after that.
     guardianWatch.start()
   }
 
   /**
-   * Returns the resolution by which the configuration was judged. An address that the sweep has removed may have been chosen
-   * as a source there, and an address file may say something else by now: then the routers are resolved again.
+   * Returns the routers as they were resolved while the configuration was checked. Resolves them again if the sweep has
+   * removed an address, because it may have been chosen as a source. Also if an address file is used, because its
+   * content may have changed.
    */
   #firstResolution(hasSwept: boolean): readonly ResolvedRouter[] {
     const { files, resolution } = this.#engine
@@ -91,7 +94,7 @@ export class Daemon {
     return resolved !== undefined && isCurrent ? resolved : resolution.resolve()
   }
 
-  /** The process has loaded and compiled what a start needs: routers may preempt as they are configured to. */
+  /** Ends the delay of preemption, because the process has loaded and compiled what a start needs. */
   warm(): void {
     if (this.#stopping) return
     const { registry, turns } = this.#engine
@@ -100,23 +103,23 @@ export class Daemon {
     turns.end(now)
   }
 
-  /** Stops through Leaving. Resolves when no router answers for an address any more and no program runs. */
+  /** Stops all routers through Leaving. Resolves when no router answers for an address and no program runs. */
   stop(): Promise<void> {
     const { health, notices, registry, turns } = this.#engine
     const now = turns.begin()
     const stopped = new Promise<void>((resolve) => this.#stopped.push(resolve))
     this.#stopping = true
-    // One event for all members of a group, which leaves together.
+    // One event stops all members of a group, which leave together.
     for (const group of registry.groups) group.shutDown(now)
     turns.markChanged()
-    // Results change nothing any more, and programs must not outlive this daemon.
+    // Check results no longer have an effect, and programs must not outlive the daemon.
     const checksStopped = health.stop()
     turns.end(now)
     const notified = stopped.then(() => notices.finish())
     return Promise.all([notified, checksStopped]).then(() => undefined)
   }
 
-  /** Call it after stop(): nothing of this daemon keeps the process alive. */
+  /** Closes everything that keeps the process alive. Call it after stop(). */
   close(): void {
     const { guardianWatch, segments, turns } = this.#engine
     turns.stop()
@@ -127,21 +130,22 @@ export class Daemon {
   }
 
   /**
-   * No guardian renews our addresses any more, or removes them when this engine dies: better another node than a VIP that
-   * outlives its holder. What the kernel drops meanwhile stays off.
+   * Stops the daemon after the loss of the guardian. No process renews the addresses, or removes them if this engine
+   * dies. Another node must take over before a VIP outlives its holder. Addresses that the kernel removes in the
+   * meantime are not installed again.
    */
   #leaveWithoutGuardian(silence: number | undefined): void {
     const { recorder } = this.#ports
-    const why = silence === undefined ? 'is gone' : `has been silent for ${Math.round(silence)} ms`
-    recorder.log('error', `The guardian ${why}: leaving, because nobody stands behind this engine`)
+    const what = silence === undefined ? 'Guardian died' : `Guardian has not responded for ${Math.round(silence)} ms`
+    recorder.log('error', `${what}; shutting down, because no process would remove the VIPs after a crash`)
     const silent = silence === undefined ? {} : { silentMs: Math.round(silence) }
     recorder.chronicle.record({ kind: 'guardianLost', ...silent })
     for (const { cleanup } of this.#engine.registry.groups) cleanup.guardianLost = true
     void this.stop()
-    this.#ports.onForsaken?.()
+    this.#ports.onGuardianLost?.()
   }
 
-  /** No router answers for an address; after stop() that is the end. */
+  /** Ends stop(), because no router answers for an address. */
   #finish(now: Millis): void {
     const { leftovers, notices, registry, stale } = this.#engine
     if (this.#stopping) {
@@ -155,9 +159,9 @@ export class Daemon {
   // Operator -----------------------------------------------------------------------------------------------------------
 
   /**
-   * Hands the addresses of the router, or of the sync group, to another node, always with its whole sync group. For so
-   * long the effective priority is 1; 0 ends an earlier yield. Without a successor the router is Active again after Leaving.
-   * Returns why not.
+   * Hands the addresses of a router, or of a sync group, to another node. A router in a group takes its whole group
+   * along. For `forMillis` the effective priority is 1; 0 ends an earlier yield. Without a successor the router becomes
+   * Active again. Returns a problem if it cannot yield, otherwise `undefined`.
    */
   yield(name: string, forMillis: number): Problem | undefined {
     const refuse = (why: string) => problemAt(nowhere, [], 'error', why)
@@ -169,7 +173,7 @@ export class Daemon {
       return refuse(unknownRouter(name, [...new Set([...registry.routers.keys(), ...groups])]))
     }
     if (!(forMillis >= 0 && forMillis <= LONGEST_YIELD))
-      return refuse(`Cannot yield for ${forMillis} ms: at most 31 days`)
+      return refuse(`forMillis: cannot be ${forMillis}; 0 to ${LONGEST_YIELD} (31 days) is accepted`)
     const { recorder } = this.#ports
     const now = turns.begin()
     const { group, title } = router
@@ -178,7 +182,10 @@ export class Daemon {
         ? endYield(group.members, group.name, now)
         : yieldAddresses(group.members, plus(now, forMillis), now, recorder.chronicle)
     if (reason !== undefined) return refuse(reason)
-    const does = forMillis === 0 ? 'an operator ended its yield period' : `yields for ${forMillis} ms`
+    const does =
+      forMillis === 0
+        ? 'an operator ended its yield period'
+        : `an operator moved its addresses away for ${forMillis} ms (yield)`
     recorder.log('info', `${title}: ${does}`, { router: router.name, forMillis })
     turns.markChanged()
     turns.end(now)
@@ -187,22 +194,23 @@ export class Daemon {
 
   // Configuration ------------------------------------------------------------------------------------------------------
 
-  /** In force. */
+  /** Configuration in force. */
   get config(): Config {
     return this.#config
   }
 
-  /** Returns the node as a configuration for reload() is to be judged by. */
+  /** Returns the interfaces and addresses against which a new configuration is checked. */
   nodeView(): NodeView {
     return this.#engine.resolution.nodeView()
   }
 
   /**
-   * Takes another configuration, which was judged against nodeView(). A router that means the same is not touched; what a
-   * difference costs is reload.ts's. Refused while the daemon leaves. `diff`: from `config` to the next one; finding it takes
-   * longer than applying it, and can be done elsewhere. `bearer`: it was handed over.
+   * Replaces the configuration by one that was checked against nodeView(). Routers without a difference are not
+   * touched; reload.ts decides what a difference means. Refused while the daemon stops. `diff` is the difference from
+   * `config` to `next`. Computing it takes longer than applying it, so another thread can do it. `handOver` is set if a
+   * program handed the configuration over.
    */
-  reload(next: Config, diff: ConfigDiff = diffConfig(this.#config, next), bearer?: Bearer): ReloadReport {
+  reload(next: Config, diff: ConfigDiff = diffConfig(this.#config, next), handOver?: HandOver): ReloadReport {
     if (this.#stopping) return { ok: false, reason: 'the daemon is leaving' }
     const engine = this.#engine
     const { health, leftovers, notices, placement, registry, resolution, runner, stale, turns } = engine
@@ -212,16 +220,16 @@ export class Daemon {
     this.#config = next
     this.#followFiles()
     resolution.reconfigure(next)
-    health.know(next, now)
-    notices.know(next)
+    health.setChecks(next, now)
+    notices.configure(next)
     const resolved = resolution.resolve()
     const elsewhere = placement.elsewhere(registry.routers, resolved)
     const plan = planReload(before, next, diff, { held: registry.heldByDeparting(), elsewhere })
     const { changes, checksChanged } = plan.report
-    if (bearer?.again !== true)
+    if (handOver?.again !== true)
       recorder.chronicle.record({
         ...{ kind: 'reloaded', ok: true, changes: [...changes], checksChanged: [...checksChanged] },
-        ...bearerWords(bearer),
+        ...handOverFields(handOver),
       })
     stale.sweepNew(before, next)
     const { admission, ledger } = engine
@@ -235,7 +243,7 @@ export class Daemon {
     return plan.report
   }
 
-  /** Returns what reload() would report, and changes nothing. */
+  /** Returns the report that reload() would give, and changes nothing. */
   plan(next: Config, diff: ConfigDiff): ReloadReport {
     if (this.#stopping) return { ok: false, reason: 'the daemon is leaving' }
     const { placement, registry } = this.#engine
@@ -273,13 +281,13 @@ export class Daemon {
     return this.#engine.status.snapshot()
   }
 
-  /** Returns the snapshot and what is measured, in pieces: the engine may go on in between. */
+  /** Returns the snapshot and the metrics in parts, so that the engine can work in between. */
   report(): Generator<ReportPart, EngineReport> {
     return this.#engine.status.report()
   }
 
   /** Returns the state of each router, without the rest of a snapshot. */
-  standings(): readonly Standing[] {
-    return this.#engine.status.standings()
+  routerSummaries(): readonly RouterSummary[] {
+    return this.#engine.status.routerSummaries()
   }
 }

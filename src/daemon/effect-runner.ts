@@ -1,39 +1,43 @@
 /**
- * Runs the effects of one turn, of all routers together: in rounds, the first order of every router, then the second one;
- * and in a round one syscall for all advertisements of a segment and one for all address steps. So the order inside one
- * router stays that of the core, and in a takeover of many all advertisements go before all addresses. Refuses to know what
- * an order is for; its outcome goes back to its owner.
+ * Runs the effects of one turn, of all routers together and in rounds: the first order of every router, then the
+ * second, and so on. One system call in a round sends all advertisements of a segment, and one changes all addresses.
+ * So the order inside one router stays that of the state machine. When many routers take over, all advertisements are
+ * sent before any address is installed. This file does not know the purpose of an order. It returns the outcome to the
+ * owner of the order.
  */
 import type { Millis } from '../wire/units.ts'
 import type { AddressOutcome, AddressStep, Datagram, SendOutcome } from './ports.ts'
 
-/** Sends datagrams; one batch for each sender and round. */
+/** Sends datagrams, in one batch for each sender and round. */
 export type Sender = { send(datagrams: readonly Datagram[]): readonly SendOutcome[] }
 
 /** Sends questions whose outcome is not needed. */
 export type Asker = { ask(questions: readonly Uint8Array[]): void }
 
-/** Adds and removes addresses; one batch for each round. */
+/** Adds and removes addresses, in one batch for each round. */
 export type Writer = { apply(steps: readonly AddressStep[]): readonly AddressOutcome[] }
 
 type Part<I, O> = {
   readonly items: readonly I[]
-  /** Gets one outcome for each item, in order. */
+  /** Receives one outcome for each item, in order. */
   readonly done: (outcomes: readonly O[], now: Millis) => void
 }
 type SendAct = { readonly kind: 'send'; readonly sender: Sender } & Part<Datagram, SendOutcome>
 type AskAct = { readonly kind: 'ask'; readonly asker: Asker; readonly items: readonly Uint8Array[] }
 type ApplyAct = { readonly kind: 'apply' } & Part<AddressStep, AddressOutcome>
 
-/** What the runner does together with the acts of other owners. */
+/** Work that the runner does together with that of other owners. */
 export type Act = SendAct | ApplyAct | AskAct
 
-/** Called when its turn has come, because its meaning depends on what the kernel has by then. `undefined`: done. */
+/**
+ * Returns the work of an order; `undefined` if the call has done it. Called in its round, because its meaning depends
+ * on the kernel's state by then.
+ */
 export type Order = (now: Millis) => Act | undefined
 
 export class EffectRunner {
   readonly #writer: Writer
-  /** By owner, in the order of their first orders. */
+  /** Orders of each owner, in the order of their first ones. */
   readonly #orders = new Map<object, Order[]>()
   readonly #afterwards = new Set<() => void>()
   readonly #tellings: (() => void)[] = []
@@ -44,12 +48,12 @@ export class EffectRunner {
     this.#writer = writer
   }
 
-  /** No order waits. */
+  /** True if no order waits. */
   get idle(): boolean {
     return this.#orders.size === 0 && this.#afterwards.size === 0
   }
 
-  /** Adds orders behind those that the owner added before. */
+  /** Adds orders after the earlier ones of the same owner. */
   add(owner: object, orders: readonly Order[]): void {
     if (orders.length === 0) return
     const before = this.#orders.get(owner)
@@ -62,22 +66,25 @@ export class EffectRunner {
     this.#afterwards.add(settle)
   }
 
-  /** Calls `tell`, for log and journal, after the turn: no announcement of 255 routers waits for their lines. */
+  /** Calls `tell`, for log and journal, after the turn. So no announcement waits for the log lines of 255 routers. */
   tellLater(tell: () => void): void {
     this.#tellings.push(tell)
   }
 
-  /** Call it when the announcements of the turn are out. */
+  /** Runs the calls of tellLater(). Call it after the announcements of the turn. */
   tell(): void {
     for (const tell of this.#tellings.splice(0)) tell()
   }
 
-  /** Calls `settle` once, after the datagrams of this round and before its address steps. Only from `done` of a sending. */
+  /**
+   * Calls `settle` once, after the datagrams of this round and before its address changes. Only for use in `done` of a
+   * send.
+   */
   afterSending(settle: () => void): void {
     this.#afterSending.add(settle)
   }
 
-  /** Runs until no order is left: outcomes may add new ones. A call from inside leaves that to the call at work. */
+  /** Runs until no order is left, because outcomes may add new ones. A call from within returns immediately. */
   run(now: Millis): void {
     if (this.#running) return
     this.#running = true
@@ -93,7 +100,7 @@ export class EffectRunner {
   #round(now: Millis): void {
     const acts = this.#nextActs(now)
     const [only] = acts
-    // The usual round: an Active of one router sends.
+    // Usual round: the Active of one router sends.
     if (only === undefined || acts.length === 1) {
       if (only?.kind === 'send') only.done(only.items.length === 0 ? [] : only.sender.send(only.items), now)
       else if (only?.kind === 'ask' && only.items.length > 0) only.asker.ask(only.items)
@@ -129,7 +136,7 @@ export class EffectRunner {
     this.#afterSending.clear()
   }
 
-  /** Takes the next order of every owner. Returns the acts of those that are not done by being called. */
+  /** Runs the next order of every owner. Returns the work that they leave to this round. */
   #nextActs(now: Millis): readonly Act[] {
     const acts: Act[] = []
     for (const [owner, orders] of this.#orders) {

@@ -1,6 +1,6 @@
 /**
- * The parts of the engine and how they are connected: the composition root of src/daemon. Decides nothing; what the daemon
- * does with the parts is daemon.ts.
+ * Creates the parts of the engine and connects them: the composition root of src/daemon. It decides nothing. daemon.ts
+ * uses the parts.
  */
 import type { Config } from '../config/config.ts'
 import type { ResolvedRouter } from '../config/resolve.ts'
@@ -50,48 +50,56 @@ export type DaemonPorts = {
   readonly sockets: SocketPort
   readonly guardian: GuardianPort
   readonly recorder: Recorder
-  /** Without it no check ever has a result. */
+  /** Health checks; without it no check has a result. */
   readonly checks?: CheckPort
-  /** Without it no program is notified. */
+  /** Notifications; without it no program is notified. */
   readonly notify?: NotifyPort
-  /** Without it no file ever names an address. */
+  /** Address files; without it no file names an address. */
   readonly addressFiles?: AddressFilePort
-  /** Returns where the configuration came from, and how its reloads went, for the status alone. */
+  /** Returns the origin of the configuration and the results of its reloads, for the status only. */
   readonly configuration?: () => ConfigSnapshot
-  /** Returns what goes on around the engine, for the status alone. */
+  /** Returns facts about the machine and the process, for the status only. */
   readonly surroundings?: () => SurroundingsSnapshot
-  /** The guardian has died, or stopped: this daemon is leaving, and its parent process should see a failure. */
-  readonly onForsaken?: () => void
-  /** Called with each beat to the guardian, every 1.5 s at the latest; never without one. */
+  /**
+   * Called when the guardian has died or hangs. This daemon then stops, and its parent process should see a failure.
+   */
+  readonly onGuardianLost?: () => void
+  /** Called with each beat to the guardian, at least every 1.5 s; never without a guardian. */
   readonly onBeat?: () => void
-  /** setTimeout by default. */
+  /** Timer; setTimeout by default. */
   readonly schedule?: Schedule
   /** Returns a number from 0 to 1; Math.random by default. */
   readonly random?: () => number
-  /** What the node keeps between two runs; nothing by default. */
+  /** Addresses that this node remembers between two runs; none by default. */
   readonly addressMemory?: AddressMemory
-  /** The process has just begun, and calls warm() when it has loaded what it needs. */
+  /** True if the process is new and calls warm() when it has loaded its code. */
   readonly cold?: boolean
-  /** Routers of the configuration, resolved by the tables that `network` answers first; start() resolves them by default. */
+  /**
+   * Routers of the configuration, resolved with the links and addresses that `network` returns first. By default
+   * start() resolves them.
+   */
   readonly resolved?: readonly ResolvedRouter[] | undefined
-  /** For the one alarm; `schedule` by default. */
+  /** Wake-up of the alarm; made from `schedule` by default. */
   readonly wakeUp?: MakeWakeUp | undefined
 }
 
 /**
- * Not configurable: what a test removes to show that it would be missed. `drainBeforeExpire: false` decides on the timer
- * alone, as a daemon without ground rule 2 would; `noticeAbsence: false` goes on after a stall as if nothing had been.
+ * Switches for tests only. A test turns a protection off to show that it is needed. `drainBeforeExpire: false` acts on
+ * the timer alone, without ground rule 2. `noticeAbsence: false` continues after a stall as if nothing had happened.
  */
 export type DaemonOptions = { readonly drainBeforeExpire: boolean; readonly noticeAbsence?: boolean }
 
-/** The daemon, as its engine needs it. */
+/** What the engine needs from the daemon. */
 export type EngineOwner = {
-  /** In force. */
+  /** Configuration in force. */
   readonly config: Config
   readonly isStopping: boolean
-  /** `silence`: for so many milliseconds; `undefined` if the guardian has died. */
+  /**
+   * Called when the guardian is lost. `silence` is the time without a sign of life in milliseconds; `undefined` if it
+   * died.
+   */
   onGuardianLost(silence: number | undefined): void
-  /** Every router is in Initialize. */
+  /** Called when every router is in Initialize. */
   onIdle(now: Millis): void
 }
 
@@ -131,8 +139,8 @@ export class Engine {
     this.files = new AddressFiles(ports.addressFiles, recorder)
     this.resolution = new NodeResolution(config(), view, this.files)
     this.ledger = new AddressLedger(memory)
-    const { onClaim, onFailure, onPeerReached } = new SegmentEvents(turns, recorder)
-    const listeners = { onClaim, onFailure, onPeerReached }
+    const { onAnnouncement, onFailure, onPeerReached } = new SegmentEvents(turns, recorder)
+    const listeners = { onAnnouncement, onFailure, onPeerReached }
     this.segments = new Segments({ sockets, view, recorder, random, writer, turns, ...listeners })
     this.notices = new Notices({ port: ports.notify, clock, recorder, schedule })
     const takeovers = takeoverTimes(clock)
@@ -171,7 +179,7 @@ export class Engine {
   }
 }
 
-/** Returns the shortest lifetime of all addresses in seconds; `undefined` if none has one. */
+/** Returns the shortest lifetime of all addresses in seconds; `undefined` if no address has one. */
 function shortestLifetime({ all }: Registry): number | undefined {
   const lifetimes = all.flatMap(({ parameters, spec }) => lifetimeOf(spec.lifetime, parameters) ?? [])
   return lifetimes.length === 0 ? undefined : Math.min(...lifetimes)

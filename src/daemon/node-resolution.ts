@@ -1,7 +1,7 @@
 /**
- * What the configuration in force means on this node: each router with the interface and source that it should have, by the
- * interfaces, addresses and address files of now. Decided here: which addresses count as the node's own, and which changes
- * of the network can mean something. Refuses to know routers and sockets.
+ * Resolves the configuration in force on this node: it finds the interface and the source address of each router, from
+ * the present interfaces, addresses and address files. This file decides which addresses count as the node's own, and
+ * which network changes can matter. It does not know routers or sockets.
  */
 import type { Config } from '../config/config.ts'
 import { holdingOf, nameOfInterface } from '../config/holding.ts'
@@ -18,11 +18,14 @@ export class NodeResolution {
   #config: Config
   readonly #view: NetworkView
   readonly #files: AddressFiles
-  /** Interfaces whose changes can mean something; `undefined`: all, because of `interface: auto`. */
+  /** Interfaces whose changes can matter; `undefined` means all, because of `interface: auto`. */
   #interfaces: ReadonlySet<string> | undefined
-  /** Addresses that the configuration itself wants followed. */
+  /** Addresses that the configuration names for routers to follow. */
   #followed: readonly Address[]
-  /** VIPs that a reload dropped, as long as they are here: neither a source nor a reason to choose an interface. */
+  /**
+   * VIPs that a reload removed and that are still installed. They are neither source addresses nor a reason to choose
+   * an interface.
+   */
   readonly #retired = new Set<Address>()
 
   constructor(config: Config, view: NetworkView, files: AddressFiles) {
@@ -37,12 +40,15 @@ export class NodeResolution {
     return resolveRouters(this.#config, this.#nodeView(this.#retired)).routers
   }
 
-  /** Returns the node as a new configuration is to be judged by: without what is here because of the one in force. */
+  /**
+   * Returns the node for the check of a new configuration, without the addresses that the present configuration
+   * installs.
+   */
   nodeView(): NodeView {
     return this.#nodeView(new Set([...this.#retired, ...virtualAddresses(this.#config)]))
   }
 
-  /** Follows a reload. */
+  /** Adopts the configuration of a reload. */
   reconfigure(next: Config): void {
     const vips = virtualAddresses(next)
     for (const address of virtualAddresses(this.#config)) if (!vips.has(address)) this.#retired.add(address)
@@ -53,8 +59,8 @@ export class NodeResolution {
   }
 
   /**
-   * Reports whether a change of this interface, or of this address on it, can mean something: a Kubernetes node has hundreds of
-   * interfaces that come and go, and each new look at ours costs time.
+   * Tells whether a change of this interface, or of this address on it, can matter. A Kubernetes node has hundreds of
+   * interfaces that appear and disappear, and each new resolution costs time.
    */
   matters(interfaceName: string | undefined, address: Address | undefined): boolean {
     if (this.#interfaces === undefined || interfaceName === undefined || this.#interfaces.has(interfaceName))
@@ -93,7 +99,7 @@ export class NodeResolution {
   }
 }
 
-/** Returns the interfaces whose changes can mean something; `undefined` = all. */
+/** Returns the interfaces whose changes can matter; `undefined` means all. */
 function interfacesOf({ virtualRouters, syncGroups }: Config): ReadonlySet<string> | undefined {
   const tracked = [...virtualRouters, ...syncGroups].flatMap(({ track }) =>
     interfacesIn(track).map((tracker) => tracker.interface),
@@ -110,9 +116,9 @@ const followedIn = ({ virtualRouters }: Config): readonly Address[] =>
   })
 
 /**
- * Returns the interface on which the router should run. One with `auto` that no longer knows, because a second interface has
- * come into the network, stays where it is (`here`); so does one whose followed address is on a second interface as well, or
- * on none any more.
+ * Returns the interface on which the router should run. A router stays where it is (`here`) if `auto` is no longer
+ * unique because a second interface joined the network. It also stays if the address that it follows is on two
+ * interfaces, or on none.
  */
 export function interfaceFor({ held, interfaceName }: ResolvedRouter, here: string | undefined): string | undefined {
   if (here !== undefined && held?.on.includes(here)) return here

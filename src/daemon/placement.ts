@@ -1,7 +1,7 @@
 /**
- * Where each virtual router runs: which interface, which source address, which segment, and what that means for its faults
- * and its priority. Asked again whenever links or addresses changed; idempotent. Decided here: in which order faults are
- * raised and cleared. Refuses to know packets and deadlines.
+ * Places each virtual router: interface, source address and segment, with the faults and the priority that follow. Runs
+ * again whenever links or addresses change, and is idempotent. This file decides the order in which faults are raised
+ * and cleared. It does not know packets or deadlines.
  */
 import type { ResolvedRouter } from '../config/resolve.ts'
 import type { Address } from '../wire/address.ts'
@@ -35,15 +35,18 @@ export class Placement {
     this.#context = context
   }
 
-  /** Reports whether a change of this interface, or of this address on it, can mean something. */
+  /** Tells whether a change of this interface, or of this address on it, can matter. */
   matters(interfaceName: string | undefined, address?: Address): boolean {
     const { resolution, segments } = this.#context
     if (resolution.matters(interfaceName, address)) return true
-    // A departing router may be the last one there.
+    // A removed router that still answers may be the last one there.
     return segments.all.some((segment) => segment.interfaceName === interfaceName)
   }
 
-  /** Returns routers that are on another interface than where they should be, which no name can bring about. */
+  /**
+   * Returns the names of routers that should be on another interface than they are. Only `interface: auto` and followed
+   * addresses cause that.
+   */
   elsewhere(routers: ReadonlyMap<string, Router>, resolved: readonly ResolvedRouter[]): ReadonlySet<string> {
     const moved = resolved.filter((each) => {
       const here = routers.get(each.name)?.io?.interfaceName
@@ -52,7 +55,10 @@ export class Placement {
     return new Set(moved.map(({ name }) => name))
   }
 
-  /** Raises the faults of departing routers: no configuration names them any more, but without its link none is Leaving. */
+  /**
+   * Raises link faults of removed routers that still answer. No configuration names them, but without its link a router
+   * cannot stay in Leaving.
+   */
   strand(departing: Iterable<Router>, now: Millis): void {
     for (const router of departing) {
       if (router.io === undefined) continue
@@ -61,12 +67,12 @@ export class Placement {
     }
   }
 
-  /** A reload is about to change what the router tracks: what it removes counts until the new trackers have a result. */
+  /** Keeps the results of trackers that a reload replaces. They count until the new trackers have a result. */
   keepReplaced({ track }: ResolvedRouter, { priority }: Router): void {
     priority.keepReplaced(this.#context.trackers.replaced(priority.tracking.parts, track))
   }
 
-  /** Returns the result of base and trackers, where the router is now. */
+  /** Returns the effective priority from base and trackers, at the router's present place. */
   priorityOf(resolved: ResolvedRouter, { io, priority }: Router): number {
     const { trackers, view } = this.#context
     const link = io === undefined ? undefined : view.link(io.interfaceIndex)
@@ -81,7 +87,9 @@ export class Placement {
     segments.closeUnused()
   }
 
-  /** Brings routers in line with links, addresses and trackers. Idempotent; run whenever one of them changed. */
+  /**
+   * Applies the present links, addresses and trackers to the routers. Idempotent; runs whenever one of them changes.
+   */
   refresh(
     routers: ReadonlyMap<string, Router>,
     now: Millis,
@@ -98,7 +106,7 @@ export class Placement {
       const { faults, tracking } = circumstancesOf(each, place, { trackers, view }, starts, router.priority.replaced)
       return { router, faults, tracking, lost: link === undefined || taken }
     })
-    // A fault comes before the priority: a router that cannot take part any more leaves with the priority it had
+    // Faults come before the priority. A router that can no longer take part leaves with its former priority
     // (VR-TRK-09), and does not advertise another one first.
     for (const { router, faults, tracking, lost } of found) {
       for (const { fault, present, canSend } of faults) if (present) router.setFault(fault, true, canSend, now)
@@ -106,7 +114,7 @@ export class Placement {
       if (changed !== undefined) postEvent(router, changed, now)
       if (lost) segments.detach(router)
     }
-    // A router that starts because its last fault is cleared must find its socket open, and no other fault behind it.
+    // A router that starts because its last fault was cleared must have an open socket, and no other fault.
     segments.open(now)
     for (const { router, faults } of found) {
       for (const { fault, present } of faults) if (!present) router.setFault(fault, false, false, now)
@@ -114,8 +122,9 @@ export class Placement {
   }
 
   /**
-   * Of two routers that `auto` brings to one interface with one VRID the one that is there stays, or else the first of the
-   * file: the packets of the other one would be taken for its own.
+   * Returns the place of each router. `auto` may bring two routers with one VRID to one interface. The one that is
+   * there already stays, otherwise the first one of the file. The other one gets a fault, because it would receive the
+   * packets of the first.
    */
   #placesOf(resolution: readonly ResolvedRouter[], routers: ReadonlyMap<string, Router>): readonly Placed[] {
     const places = resolution.flatMap((resolved) => {
@@ -140,13 +149,16 @@ export class Placement {
     })
   }
 
-  /** Returns the source chosen at start until it disappears (VR-TX-03): a new address must not change a tie-break. */
+  /**
+   * Returns the source address of a router. It stays until it disappears (VR-TX-03), because a new address must not
+   * change a tie-break.
+   */
   #sourceFor(router: Router, resolved: ResolvedRouter, link: Link | undefined): Address | undefined {
     const { primaryAddress } = router.parameters
     if (link === undefined || resolved.fault === 'sourceAddressMissing') return undefined
     const { view } = this.#context
     const { held, source } = resolved
-    // A router that follows an address sends from it, and from no other one that is here as well.
+    // A router that follows an address sends from that address only.
     const isFollowed = source !== undefined && source === held?.address && view.canSendFrom(link.index, source)
     if (!isFollowed && router.io !== undefined && view.canSendFrom(link.index, primaryAddress)) return primaryAddress
     return source !== undefined && view.canSendFrom(link.index, source) ? source : undefined
@@ -166,7 +178,7 @@ export class Placement {
       router.takeAddressesAlong()
       this.#tellMove(router, left, link.name, source)
     }
-    // An address may have been added while the router had no interface and could not look.
+    // The address may have been installed while the router had no interface and could not see it.
     if (!router.answers) router.duty.restore(now)
   }
 
@@ -175,7 +187,7 @@ export class Placement {
     const holding = following?.address
     const { recorder } = this.#context
     const why = holding === undefined ? '' : `, where ${holding} is`
-    recorder.logLimited(`moved ${spec.name}`, 'info', `${title}: goes from ${from} to ${to}${why}`, {
+    recorder.logLimited(`moved ${spec.name}`, 'info', `${title}: moved from interface ${from} to ${to}${why}`, {
       router: spec.name,
     })
     recorder.chronicle.record({

@@ -1,7 +1,7 @@
 /**
- * What the daemon needs from the world, as types: the one door for those that implement it (linux/, worker/, recording/,
- * simulator/) and for tests. Nothing here blocks, and nothing throws for what the network or the kernel did: outcomes are
- * values (a failed effect becomes an event).
+ * Exports the ports: types for what the daemon needs from the outside. linux/, worker/, recording/, simulator/ and
+ * tests implement them. No call here blocks, and none throws because of the network or the kernel. Outcomes are values,
+ * and a failed effect becomes an event.
  */
 export type * from './ports/clock.ts'
 export type * from './ports/guardian.ts'

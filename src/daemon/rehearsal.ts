@@ -1,9 +1,9 @@
 /**
- * Plays every path of a failover once, right after the start, so that V8 has read and compiled it before it matters: the
- * first execution of a takeover costs milliseconds, the second tenths of one. Played with a router of its own on addresses
- * for documentation (RFC 5737), behind ports that lead nowhere: the Recorder has no sink, the guardian and the addresses are
- * values, and the sockets come from the caller, which must have no kernel behind them. Refuses to know the daemon's own
- * routers, and the time: its clock is a number.
+ * Runs every path of a failover once, right after the start, so that V8 has compiled it before a real one. The first
+ * execution of a takeover takes milliseconds, the second one tenths of a millisecond. It uses a router of its own on
+ * documentation addresses (RFC 5737), with ports that have no effect. The Recorder writes nowhere, guardian and
+ * addresses are values, and the caller's sockets have no kernel behind them. This file does not know the daemon's
+ * routers or the real time: its clock is a number.
  */
 import { gratuitousArp } from '../arp/gratuitous-arp.ts'
 import type { Event } from '../vrrp/event.ts'
@@ -30,7 +30,7 @@ import { Recorder } from './telemetry/recorder.ts'
 import { takeoverTimes } from './telemetry/takeover-watch.ts'
 
 export type RehearsalPorts = {
-  /** Built like the real ones, and without a kernel. */
+  /** Sockets like the real ones, but without a kernel. */
   readonly sockets: SocketPort
   readonly guardian: GuardianPort
 }
@@ -76,12 +76,12 @@ const PARAMETERS: Parameters = {
   peers: [{ address: PEER }],
   ...optionsOf(profileKnobs('holdfast', 3), 3),
 }
-/** Milliseconds: more than every deadline of a router at an interval of one second. */
+/** Milliseconds that are longer than every deadline of a router with an interval of one second. */
 const LONG = 5_000
-/** Milliseconds: enough for the second release. */
+/** Milliseconds until after the second priority 0. */
 const SHORT = 5
 
-/** Plays in steps; the caller may do something else between two of them. */
+/** Runs the rehearsal in steps. The caller may do other work between two of them. */
 export function* rehearsal(ports: RehearsalPorts): Generator<void, void> {
   const stage = new Stage(ports)
   yield stage.post({ kind: 'startup' })
@@ -128,8 +128,8 @@ class Stage {
       turns: { begin: () => this.#now, endWoken: () => {}, isBusy: false, alarmBy: () => {} },
       onFailure: () => {},
       onPeerReached: () => {},
-      onClaim: (segment, claim, heardAt) => {
-        for (const router of segment.routers.values()) router.competing.hear(claim, heardAt, this.#now)
+      onAnnouncement: (segment, announcement, heardAt) => {
+        for (const router of segment.routers.values()) router.competing.hear(announcement, heardAt, this.#now)
       },
     })
     const group = new RouterGroup(undefined, 0, { recorder, runner: this.#runner, guardian })
@@ -151,7 +151,7 @@ class Stage {
     this.#endTurn()
   }
 
-  /** The peer advertises. */
+  /** Receives an advertisement of the peer. */
   hear(priority: number): void {
     const theirs = { ...this.#router.parameters, primaryAddress: PEER }
     const [datagram] = advertisementDatagrams(theirs, priority)
@@ -168,7 +168,7 @@ class Stage {
     this.#endTurn()
   }
 
-  /** The peer answers for the address. */
+  /** Receives an answer of the peer for the address. */
   answer(): void {
     const mac = PEER_MAC
     this.#router.competing.hear({ address: VIP, mac, isAnswer: true }, this.#now, this.#now)
@@ -188,7 +188,7 @@ class Stage {
     this.#endTurn()
   }
 
-  /** Runs to each deadline within `ms`. */
+  /** Runs every deadline within `ms` milliseconds. */
   *wait(ms: number): Generator<void, void> {
     const until = plus(this.#now, ms)
     for (;;) {
@@ -212,10 +212,10 @@ class Stage {
     this.#runner.run(this.#now)
     this.#segment.announcer.run(this.#now)
     this.#runner.tell()
-    this.#segment.watchClaims()
+    this.#segment.watchAnnouncements()
   }
 
-  /** Returns the caller's sockets, with the peer's advertisements in their queues. */
+  /** Returns the caller's sockets, with the advertisements of the peer in their queues. */
   #overheard({ openAdvertisementSocket, openFrameSocket, openNeighborWatch }: SocketPort): SocketPort {
     return {
       openFrameSocket,
@@ -248,7 +248,7 @@ class Stage {
   }
 }
 
-/** Returns the packet as a raw socket gives it: with the IP header. */
+/** Returns the packet as a raw socket delivers it, with its IP header. */
 function asReceived(message: Uint8Array): Uint8Array {
   const bytes = new Uint8Array(20 + message.length)
   const view = new DataView(bytes.buffer)

@@ -1,7 +1,7 @@
 /**
- * From one configuration to the next while the daemon runs (VR-CFG-08): which routers go, come, or get new parameters,
- * and in which order, so that a router that means the same is not touched. Decided here: what is more than a change of
- * parameters. Refuses to know files, and what a router does with new parameters.
+ * Changes from one configuration to the next while the daemon runs (VR-CFG-08). Routers are removed, added or get new
+ * parameters, in an order that leaves a router without a difference untouched. This file decides which change replaces
+ * a router. It does not know files, or what a router does with new parameters.
  */
 import type { Config, VirtualRouter } from '../config/config.ts'
 import type { ConfigDiff } from '../config/diff.ts'
@@ -31,37 +31,39 @@ export type ReloadReport =
       readonly changes: readonly RouterChange[]
       readonly unchanged: number
       readonly groupsChanged: boolean
-      /** Names of health checks that came, went or mean something else. */
+      /** Names of health checks that were added, removed or changed. */
       readonly checksChanged: readonly string[]
-      /** Keys whose new value takes effect at the next start. */
+      /** Keys whose new values take effect at the next start. */
       readonly restartOnly: readonly string[]
     }
   | { readonly ok: false; readonly reason: string }
 
 /**
- * The process that has handed the configuration over, as it names itself. `again`: the same text as before, which no
- * event reports.
+ * The program that handed the configuration over, with the names that it gave. `again` is true if the text is the same
+ * as before, which no event reports.
  */
-export type Bearer = { readonly by: string | null; readonly revision: string | null; readonly again: boolean }
+export type HandOver = { readonly by: string | null; readonly revision: string | null; readonly again: boolean }
 
 /** Returns the fields of an event. */
-export const bearerWords = (bearer: Bearer | undefined): { readonly by?: string; readonly revision?: string } => ({
-  ...(bearer?.by == null ? {} : { by: bearer.by }),
-  ...(bearer?.revision == null ? {} : { revision: bearer.revision }),
+export const handOverFields = (
+  handOver: HandOver | undefined,
+): { readonly by?: string; readonly revision?: string } => ({
+  ...(handOver?.by == null ? {} : { by: handOver.by }),
+  ...(handOver?.revision == null ? {} : { revision: handOver.revision }),
 })
 
-/** What one configuration needs to become the next. */
+/** The steps from one configuration to the next. */
 export type ReloadPlan = {
   readonly report: Extract<ReloadReport, { ok: true }>
   readonly departing: readonly string[]
   readonly changing: readonly string[]
 }
 
-/** What the routers of now mean for a plan. */
+/** Facts about the present routers that a plan needs. */
 export type Present = {
-  /** Addresses for which a departing router still answers, and which it will remove. */
+  /** Addresses that a removed router still answers for and will remove. */
   readonly held: ReadonlySet<Address>
-  /** Routers that the next configuration brings to another interface than the one where they are. */
+  /** Routers that should be on another interface than they are. */
   readonly elsewhere: ReadonlySet<string>
 }
 
@@ -71,10 +73,10 @@ export function planReload(old: Config, next: Config, diff: ConfigDiff, { held, 
   const before = new Map(old.virtualRouters.map((router) => [router.name, router]))
   const after = new Map(next.virtualRouters.map((router) => [router.name, router]))
   const isAnother = (name: string): boolean => {
-    // `auto` in another network: no router may be Active on a LAN to which it has not listened.
+    // `auto` found another network. No router may be Active on a LAN to which it has not listened.
     if (elsewhere.has(name)) return true
     const [then, now] = [before.get(name), after.get(name)]
-    // Another source is another socket, and another side of every tie-break.
+    // Another source address means another socket and other tie-breaks.
     return then !== undefined && now !== undefined && (sourceOf(then) !== sourceOf(now) || gains(then, now, moved))
   }
   const replaced = [...recreated, ...changed.filter(isAnother)]
@@ -94,7 +96,9 @@ export function planReload(old: Config, next: Config, diff: ConfigDiff, { held, 
   }
 }
 
-/** Returns addresses that another router had: the router that gets one waits until that router has left it. */
+/**
+ * Returns addresses that move from one router to another. The new router waits until the former one has released them.
+ */
 function movedAddresses(old: Config, next: Config): ReadonlySet<Address> {
   const holder = new Map(old.virtualRouters.flatMap((router) => heldAddresses(router).map((vip) => [vip, router.name])))
   return new Set(
@@ -107,7 +111,7 @@ function movedAddresses(old: Config, next: Config): ReadonlySet<Address> {
 const gains = (then: VirtualRouter, now: VirtualRouter, moved: ReadonlySet<Address>): boolean =>
   heldAddresses(now).some((vip) => moved.has(vip) && !heldAddresses(then).includes(vip))
 
-/** Parts of the engine that a reload works on. */
+/** Parts of the engine that a reload changes. */
 export type Reloading = {
   readonly registry: Registry
   readonly placement: Placement
@@ -116,8 +120,8 @@ export type Reloading = {
 }
 
 /**
- * Posts everything; the effects run at the end of the turn. Returns the addresses that routers have dropped: they must
- * be gone by then.
+ * Posts the events of a reload. Their effects run at the end of the turn. Returns the addresses that routers lose,
+ * which must be removed by then.
  */
 export function applyReload(
   plan: ReloadPlan,
@@ -128,9 +132,9 @@ export function applyReload(
 ): readonly WantedAddress[] {
   const { admission, ledger, placement, registry } = engine
   const departed = plan.departing.flatMap((name) => registry.depart(name) ?? [])
-  // Before the first of the new addresses can be installed.
+  // The ledger lists new addresses before the first of them can be installed.
   ledger.cover(resolution)
-  // A departing router must be alone before it is shut down: a group leaves together.
+  // A removed router leaves its group before it is shut down, because a group leaves together.
   registry.regroup(next.syncGroups, now)
   for (const router of departed) postEvent(router, { kind: 'shutdown' }, now)
   const dropped = resolution.flatMap((resolved) => {
@@ -155,7 +159,7 @@ function change(router: Router, resolved: ResolvedRouter, placement: Placement, 
   return io === undefined || ownsAddresses(previous) ? [] : router.places.all(dropped, io)
 }
 
-/** Clears the faults of what is tracked no longer: nothing else would ever clear them. */
+/** Clears the faults of trackers that no longer exist, because nothing else would clear them. */
 function dropTrackers(router: Router, now: Millis): void {
   const tracked = new Set<string>(router.priority.tracking.faults.map(({ fault }) => fault))
   for (const fault of router.faults) {

@@ -1,7 +1,7 @@
 /**
- * The turns of the engine: a turn begins with one `now`, posts what happened, runs the effects and sets the one alarm.
- * Decided here: what comes in which order, above all that an alarm drains the queues before a deadline is acted on (ground
- * rule 2). Refuses to know what an event leads to.
+ * Runs the turns of the engine. A turn begins with one `now`, posts what happened, runs the effects and sets the alarm.
+ * This file decides the order of these steps. Above all, an alarm drains the queues before it acts on a deadline
+ * (ground rule 2). This file does not know the consequences of an event.
  */
 import { Histogram } from '../metrics/histogram.ts'
 import { METRICS } from '../metrics/names.ts'
@@ -29,13 +29,16 @@ export type TurnContext = {
   readonly network: Pick<NetworkPort, 'drain'>
   readonly wakeUp: MakeWakeUp
   readonly recorder: Recorder
-  /** False in tests alone: decides on the timer, as a daemon without ground rule 2 would. */
+  /** False only in tests: acts on the timer alone, without ground rule 2. */
   readonly drainBeforeExpire: boolean
-  /** Called after a turn in which a state changed, if every router is in Initialize. */
+  /** Called after a turn that changed a state, if every router is in Initialize. */
   readonly onIdle: (now: Millis) => void
 }
 
-/** Parts of the engine that a turn goes through. They are read in a turn, and made after the turn loop: most of them end turns. */
+/**
+ * Parts of the engine that a turn uses. They are created after the turn loop, because most of them end turns, and are
+ * read during a turn.
+ */
 export type TurnParts = {
   readonly runner: EffectRunner
   readonly segments: Segments
@@ -49,13 +52,13 @@ export type TurnParts = {
 }
 
 export class TurnLoop implements Turns {
-  /** Seconds by which alarms came late. */
+  /** Delays of alarms in seconds. */
   readonly lateness = new Histogram(METRICS.holdfast_engine_timer_lateness_seconds.buckets)
   readonly #context: TurnContext
   readonly #parts: TurnParts
   readonly #alarm: Alarm
   readonly #latenessNews: LatenessNews
-  /** An alarm is being served: its announcements come after its decisions. */
+  /** True while an alarm is handled. Its announcements come after its decisions. */
   #serving = false
   #stateChanged = false
 
@@ -67,23 +70,23 @@ export class TurnLoop implements Turns {
   }
 
   begin(now = this.#context.clock.now()): Millis {
-    // A turn of health checks that changes nothing begins and does not end.
+    // A turn that starts here may never end, if a health check changes nothing. So the alarm handles an absence.
     if (this.#parts.absence.notice(now)) this.#alarm.sooner(now)
     return now
   }
 
-  /** Runs the effects of the turn, then what has to wait for them, and sets the alarm. */
+  /** Runs the effects of the turn, then the work that waits for them, and sets the alarm. */
   end(now: Millis): void {
     const { absence, admission, notices, registry, runner, segments } = this.#parts
     runner.run(now)
     if (this.#context.drainBeforeExpire) this.#hearBeforeAnswering(now)
     if (registry.departing.size > 0) admission.releaseDeparted(now)
-    // Advertisements go before all announcements.
+    // All advertisements are sent before all announcements.
     for (const { announcements } of segments.all) announcements.run(now)
     runner.tell()
     for (const segment of segments.all) segment.askForDuplicates()
     if (this.#stateChanged) this.#settleStates(now)
-    // After the first announcements (VR-NTF-08).
+    // Notifications come after the first announcements (VR-NTF-08).
     notices.settle(registry)
     const nearest = this.#nearestDeadline()
     absence.alarmAt = nearest
@@ -95,7 +98,7 @@ export class TurnLoop implements Turns {
     this.#parts.guardianWatch.glance(now)
   }
 
-  /** A state changed, or may have: the turn ends with a look at all of them. */
+  /** Notes that a state may have changed. The turn then ends with a look at all routers. */
   markChanged(): void {
     this.#stateChanged = true
   }
@@ -104,7 +107,7 @@ export class TurnLoop implements Turns {
     return !this.#parts.runner.idle
   }
 
-  /** An alarm is being served, and ends its turn. */
+  /** True while an alarm is handled, which ends its own turn. */
   get isServing(): boolean {
     return this.#serving
   }
@@ -113,7 +116,7 @@ export class TurnLoop implements Turns {
     this.#alarm.sooner(at)
   }
 
-  /** No alarm comes any more. */
+  /** Stops the alarm. */
   stop(): void {
     this.#alarm.set(undefined)
   }
@@ -138,8 +141,8 @@ export class TurnLoop implements Turns {
   }
 
   /**
-   * Drain before expire: what waits in the queues may be the reason not to act. Notifications of links come first, because
-   * silence on a dead link proves nothing.
+   * Reads all queues before a deadline expires, because a waiting packet may be the reason not to act. Link
+   * notifications come first, because silence on a dead link proves nothing.
    */
   #drain(firedAt: Millis): void {
     const { drainBeforeExpire, network } = this.#context
@@ -160,21 +163,21 @@ export class TurnLoop implements Turns {
   }
 
   /**
-   * A router that is about to answer a worse competing Active may have a better one's advertisement waiting by now (three
-   * parted nodes that hear each other again): its own announcement would be the later one, and lead clients to addresses that
-   * are about to go.
+   * Reads the queues before a router announces over a competing Active of lower priority. The advertisement of a better
+   * Active may wait there, for example when three separated nodes receive each other again. Our announcement would be
+   * the last one, and would lead clients to addresses that are about to be removed.
    */
   #hearBeforeAnswering(now: Millis): void {
     const { runner, segments } = this.#parts
     for (const { announcements, reception } of segments.all)
-      if (announcements.answersRival(now)) reception.drain(now, READ_BATCHES)
+      if (announcements.announcesOverCompetitor(now)) reception.drain(now, READ_BATCHES)
     runner.run(now)
   }
 
   #settleStates(now: Millis): void {
     const { registry, segments } = this.#parts
     this.#stateChanged = false
-    for (const segment of segments.all) segment.watchClaims()
+    for (const segment of segments.all) segment.watchAnnouncements()
     if (registry.all.every((router) => router.state.name === 'Initialize')) this.#context.onIdle(now)
   }
 

@@ -1,13 +1,13 @@
-/** The turns of the engine, as the parts need them that something else than the alarm wakes; turn-loop.ts has them. */
+/** Turns for parts that are woken by something other than the alarm; turn-loop.ts implements them. */
 import type { Millis } from '../wire/units.ts'
 
 export type Turns = {
-  /** Returns the time of the turn. Nothing that waited has been read yet. */
+  /** Begins a turn and returns its time. No waiting packet has been read yet. */
   begin(): Millis
-  /** Ends a turn for which something else than the alarm has woken the engine. */
+  /** Ends a turn that was not started by the alarm. */
   endWoken(now: Millis): void
-  /** Orders wait for the end of the turn. */
+  /** True if orders wait for the end of the turn. */
   readonly isBusy: boolean
-  /** Brings the next alarm forward to `at`. */
+  /** Moves the next alarm forward to `at`. */
   alarmBy(at: Millis): void
 }

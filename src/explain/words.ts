@@ -2,7 +2,7 @@
  * Text of an event, without its subject, the node: `heard that r1 released the VIP (priority 0)`. Decided here: the
  * text alone. PURE.
  */
-import { checkEffectWords } from '../events/check-words.ts'
+import { checkEffectText } from '../events/check-effect-text.ts'
 import type { EventOf, JournalEvent } from '../events/event.ts'
 
 /** Returns the name of the node with this address, or the address. */
@@ -197,7 +197,7 @@ const found = ({ detail, reason }: EventOf<'checkChanged'>): string =>
   reason === undefined ? '' : `, ${reason}${detail === undefined || detail === '' ? '' : ` (${detail})`}`
 
 function effects(event: EventOf<'checkChanged'>): string {
-  const told = event.effects.map((effect) => checkEffectWords(effect, event))
+  const told = event.effects.map((effect) => checkEffectText(effect, event))
   return told.length === 0 ? '' : `; ${told.join(', ')}`
 }
 

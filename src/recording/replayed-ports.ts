@@ -75,7 +75,7 @@ export class ReplayedPorts {
       ...(has.includes('checks') ? { checks: this.#checks() } : {}),
       ...(has.includes('notify') ? { notify: this.#notify() } : {}),
       ...(has.includes('addressFiles') ? { addressFiles: this.#files() } : {}),
-      onForsaken: () => {
+      onGuardianLost: () => {
         did({ out: 'forsaken' })
         within(OTHERS)
       },

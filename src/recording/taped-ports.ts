@@ -23,7 +23,7 @@ import { tapedSockets } from './taped-sockets.ts'
 
 /** Wraps the ports. `ports.recorder` is the tape's own. */
 export function tapedPorts(tape: Tape, ports: DaemonPorts): DaemonPorts {
-  const { addressFiles, checks, network, notify, onBeat, onForsaken, sockets, guardian } = ports
+  const { addressFiles, checks, network, notify, onBeat, onGuardianLost, sockets, guardian } = ports
   const { addressMemory = NO_MEMORY, random = Math.random, schedule = onTheEventLoop } = ports
   return {
     ...ports,
@@ -39,9 +39,9 @@ export function tapedPorts(tape: Tape, ports: DaemonPorts): DaemonPorts {
     ...(notify === undefined ? {} : { notify: tapedNotify(tape, notify) }),
     ...(addressFiles === undefined ? {} : { addressFiles: tapedFiles(tape, addressFiles) }),
     ...(onBeat === undefined ? {} : { onBeat: () => tape.outside(onBeat) }),
-    onForsaken: () => {
+    onGuardianLost: () => {
       tape.output({ out: 'forsaken' })
-      if (onForsaken !== undefined) tape.outside(onForsaken)
+      if (onGuardianLost !== undefined) tape.outside(onGuardianLost)
     },
   }
 }

@@ -4,7 +4,7 @@
  * (by announcements, and by a new question as Linux asks it without an answer). It stores moments of change, so nothing
  * is missed.
  */
-import { claimOf } from '../arp/probe.ts'
+import { announcementIn } from '../arp/probe.ts'
 import type { Address } from '../wire/address.ts'
 import type { Mac } from '../wire/mac.ts'
 import { macOf } from './node/kernel.ts'
@@ -48,7 +48,7 @@ export class Witness implements Station {
 
   take(carried: Carried): void {
     if (carried.kind !== 'frame') return
-    const claim = claimOf(carried.bytes)
+    const claim = announcementIn(carried.bytes)
     if (claim === undefined || !this.moments.has(claim.address) || !this.#entries.has(claim.address)) return
     this.#note(`learns that ${claim.address} is at ${this.#byMac.get(claim.mac)?.name ?? claim.mac}`)
     this.#entries.set(claim.address, claim.mac)

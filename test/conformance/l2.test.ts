@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { gratuitousArp } from '../../src/arp/gratuitous-arp.ts'
 import { neighborAdvertisement, solicitedNodeGroup } from '../../src/arp/neighbor-advertisement.ts'
-import { claimOf } from '../../src/arp/probe.ts'
+import { announcementIn } from '../../src/arp/probe.ts'
 import { type Address, address, familyOf } from '../../src/wire/address.ts'
 import { BROADCAST_MAC, type Mac, macFromBytes, multicastMac, virtualRouterMac } from '../../src/wire/mac.ts'
 import { fromHex, toHex } from '../support/hex.ts'
@@ -52,7 +52,7 @@ function check(vector: L2Vector): void {
       const mac = senderMac(vector, target)
       const frame = gratuitousArp({ address: target, mac, targetMac: targetMac(vector, mac) })
       expect(toHex(frame), id).toBe(expected.frame_hex)
-      expect(claimOf(frame), `${id} read back`).toEqual({ address: target, mac })
+      expect(announcementIn(frame), `${id} read back`).toEqual({ address: target, mac })
       return
     }
     case 'unsolicited-na': {
@@ -60,7 +60,7 @@ function check(vector: L2Vector): void {
       const mac = senderMac(vector, target)
       const frame = neighborAdvertisement({ address: target, mac })
       expect(toHex(frame), id).toBe(expected.frame_hex)
-      expect(claimOf(frame), `${id} read back`).toEqual({ address: target, mac })
+      expect(announcementIn(frame), `${id} read back`).toEqual({ address: target, mac })
       return
     }
     default:
@@ -83,7 +83,7 @@ describe('l2', () => {
   test.each(answers.flatMap((v) => (typeof v.expect.frame_hex === 'string' ? [[v.id, v.expect.frame_hex]] : [])))(
     '%s is heard as a claim',
     (_, frame) => {
-      const claim = claimOf(fromHex(frame ?? ''))
+      const claim = announcementIn(fromHex(frame ?? ''))
       expect(claim?.mac).toMatch(/^00:00:5e:00:0[12]:/)
     },
   )

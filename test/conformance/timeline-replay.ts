@@ -4,7 +4,7 @@
  * daemon's own sum and faults (daemon/health/tracking.ts), announcements through its announcer with the schedule of profile
  * keepalived, scripts through healthcheck/health.ts, unicast packets through the ladder of receive.ts. No expectation is known here.
  */
-import { claimOf } from '../../src/arp/probe.ts'
+import { announcementIn } from '../../src/arp/probe.ts'
 import type { ResolvedRouter } from '../../src/config/resolve.ts'
 import { announceSchedule } from '../../src/config/schema/announce.ts'
 import type { Track } from '../../src/config/schema/track.ts'
@@ -315,7 +315,7 @@ export class TimelineReplay {
     return new Announcer(
       (frames) =>
         frames.map((frame) => {
-          const text = `garp ${claimOf(frame)?.address}`
+          const text = `garp ${announcementIn(frame)?.address}`
           this.#lines.push({ at: truncated(one.announcingAt), instance: one.name, text })
           return { ok: true }
         }),

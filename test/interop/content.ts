@@ -61,7 +61,7 @@ const NEWS = [
   // Only with HOLDFAST_TEST_IO: what that way to the kernel cannot tell.
   /^io: raw-socket: /,
   /: warning: |^engine died: removed \d+ VIPs?, sent priority 0$|^engine killed by signal 9 \(SIGKILL\)$/,
-  /: [0-9a-f:]{17} answers for \S+ as well$|^Removed .*: left by an earlier life$/,
+  /: another host, [0-9a-f:]{17}, answers for \S+ as well$|^Removed .*: an earlier run left it$/,
   // The same, asked again: FRR's macvlan answers until zebra takes its carrier away, for longer on a busy machine.
   /: duplicate holder: 00:00:5e:00:0[12]:[0-9a-f]{2} .* as well: gratuitous ARP or NA sent again$/,
   /: Leaving → Initialize: /,

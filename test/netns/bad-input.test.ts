@@ -147,7 +147,7 @@ describeNetns('a stranger on our VRID', () => {
       { within: WITHIN },
     )
     expect(took, 'what r2 logs').toMatch(
-      /^vip: Backup → Active: \w+, not listening to 10\.77\.0\.13 \(address-list-mismatch\)$/,
+      /^vip: Backup → Active: \w+, discarding advertisements of 10\.77\.0\.13 \(address-list-mismatch\)$/,
     )
     expect(lab.holders(LAB_VIP), 'who has the address, r1 being dead').toContain('r2')
     const router = await second.router()

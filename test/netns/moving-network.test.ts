@@ -293,7 +293,7 @@ describeNetns('addresses', () => {
         .daemon(1)
         .records.filter(({ level }) => level >= 50)
         .map(({ msg }) => msg),
-    ).toEqual([`vip: ${LAB_VIP} was removed more than 30 times in a minute: resigning for a while`])
+    ).toEqual([`vip: ${LAB_VIP} was removed more than 30 times in a minute: giving the addresses up for a while`])
     agent.kill('SIGKILL')
     await group.settlesOn(1, 'nobody removed the address any more')
     expect((await group.daemon(1).router()).restorationsPaused).toBeNull()

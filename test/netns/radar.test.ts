@@ -131,7 +131,7 @@ describeNetns('a station that was given the address', () => {
       )
       expect(told(daemon).map(({ msg }) => msg)).toEqual([
         `vip: duplicate holder: ${macOf(group.station)} (no VRRP heard from it) has ${vip} as well: gratuitous ARP or NA sent again`,
-        `vip: duplicate holder gone: ${macOf(group.station)} answers for ${vip} no more`,
+        `vip: duplicate holder ${macOf(group.station)} no longer answers for ${vip}`,
       ])
       expect([await daemon.state(), prober.owner]).toEqual(['Active', 'r1'])
       await capture.stop()

@@ -147,8 +147,8 @@ describeNetns('a single node', () => {
       expect([router.interface, router.source, router.faults]).toEqual(['br-ex', '10.77.0.11', []])
       expect(elections(router), 'elections').toEqual(before)
       expect(addressesOf(node.host)).toEqual([`${LAB_VIP}/32@br-ex`, `${SELF}@br-ex`, `${PINNED}@br-ex`])
-      const { msg } = node.daemon.records.find((record) => record.msg.includes('goes from')) ?? { msg: 'nothing' }
-      expect(msg).toBe('vip: goes from eth0 to br-ex, where 10.77.0.11 is')
+      const { msg } = node.daemon.records.find((record) => record.msg.includes('moved from')) ?? { msg: 'nothing' }
+      expect(msg).toBe('vip: moved from interface eth0 to br-ex, where 10.77.0.11 is')
       node.daemon.terminate()
       await node.daemon.exited
       expect(addressesOf(node.host), 'after the stop').toEqual([`${SELF}@br-ex`, `${PINNED}@br-ex`])

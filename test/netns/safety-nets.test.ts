@@ -84,7 +84,7 @@ describeNetns('the nets under a VIP', () => {
     const others = announced.length - own.length
     console.log(`resumed: ${own.length} announcements of the winner, ${others} of the other one`)
     expect(others, `gratuitous ARP of the other one: ${JSON.stringify(announced)}`).toBeLessThanOrEqual(7)
-    expect(said(r1, 'the guardian took the addresses off')).toHaveLength(1)
+    expect(said(r1, 'the guardian removed the addresses')).toHaveLength(1)
     expect((await r1.router()).counters.cleanupPlansExecuted).toBe(1)
   })
 
@@ -163,7 +163,7 @@ describeNetns('the nets under a VIP', () => {
     try {
       await eventually(
         'the engine to say why it waits',
-        () => said(r1, 'The kernel has kept the guardian from changing addresses').length === 1,
+        () => said(r1, 'ms for the kernel to change addresses').length === 1,
         () => r1.lines.slice(-5),
         { within: WITHIN },
       )

@@ -66,7 +66,7 @@ describeNetns('somebody else says that he has the address', () => {
       'answers of the attacker that r1 heard',
     ).toBeGreaterThan(0)
     const told = here.told(1, before.r1)
-    expect(told, 'what r1 logs').toContainEqual(`vip: ${macOf(host)} answers for ${LAB_VIP} as well`)
+    expect(told, 'what r1 logs').toContainEqual(`vip: another host, ${macOf(host)}, answers for ${LAB_VIP} as well`)
     expect(after.transitions(), 'transitions').toEqual(before.transitions())
   })
 

@@ -3,7 +3,7 @@
  * it says, announces and becomes, and when; and what the real one was recorded to do. Decides how a vector is told to the
  * model. Knows no expectation of its own.
  */
-import { claimOf } from '../../src/arp/probe.ts'
+import { announcementIn } from '../../src/arp/probe.ts'
 import type { Config } from '../../src/config/config.ts'
 import type { CheckState } from '../../src/daemon/health/check-board.ts'
 import { KeepalivedDaemon } from '../../src/simulator/keepalived/keepalived-daemon.ts'
@@ -74,7 +74,7 @@ export class ModelReplay {
       {
         ...{ kernel, check: (name) => this.checks.get(name), isUp: (name) => !this.down.has(name) },
         send: (carried) => {
-          if (carried.kind === 'frame') return this.#write(`garp ${claimOf(carried.bytes)?.address}`)
+          if (carried.kind === 'frame') return this.#write(`garp ${announcementIn(carried.bytes)?.address}`)
           this.#write(`advert ${nameOf(config, carried.bytes[1])} ${carried.bytes[2]}`)
         },
         onAnnounce: () => {},

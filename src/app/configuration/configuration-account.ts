@@ -5,7 +5,7 @@
 import type { Config } from '../../config/config.ts'
 import { formatProblem, isError } from '../../config/problem.ts'
 import { changesText, groupsText, ownTexts } from '../../config/value-diff.ts'
-import { bearerWords } from '../../daemon/reload.ts'
+import { handOverFields } from '../../daemon/reload.ts'
 import type { Recorder } from '../../daemon/telemetry/recorder.ts'
 import type { ConfigProblem, ConfigSnapshot, ImportedSnapshot } from '../../daemon/telemetry/snapshot.ts'
 import type { ManagedFile } from '../../files/managed-file.ts'
@@ -116,8 +116,8 @@ export class ConfigurationAccount {
     this.#last = { at: new Date().toISOString(), ok: false, reason: `${whose}${reason}`, problems: reported }
     const what = handed === undefined ? `reload ${file}` : `take the configuration of ${whoHandsOver(handed)}`
     recorder.log('error', `Cannot ${what}: ${reason}; the configuration in force is kept`, { file, fault })
-    const bearer = handed && bearerWords({ ...handed, again: false })
-    recorder.chronicle.record({ kind: 'reloaded', ok: false, reason: `${fault}: ${reason}`, ...bearer })
+    const handOver = handed && handOverFields({ ...handed, again: false })
+    recorder.chronicle.record({ kind: 'reloaded', ok: false, reason: `${fault}: ${reason}`, ...handOver })
     for (const problem of reported) recorder.log(isError(problem) ? 'error' : 'warn', formatProblem(problem))
     if (problems.length > reported.length)
       recorder.log('error', `${problems.length - reported.length} more problems: holdfast check ${file} shows all`)

@@ -8,7 +8,7 @@ import { messageOf } from '../../base/message-of.ts'
 import type { Config } from '../../config/config.ts'
 import { type ConfigDiff, diffConfig } from '../../config/diff.ts'
 import { isError } from '../../config/problem.ts'
-import type { Bearer, ReloadReport } from '../../daemon/reload.ts'
+import type { HandOver, ReloadReport } from '../../daemon/reload.ts'
 import type { ConfigProblem } from '../../daemon/telemetry/snapshot.ts'
 import type { FreshConfig } from '../../files/fresh-configuration.ts'
 import { type ConfigurationAccount, idle } from './configuration-account.ts'
@@ -21,7 +21,7 @@ const MOST_HANDED_OVER = 8
 export type LiveConfigurationPorts = {
   /** `text` is used in place of the contents of the file. Rejects with Error without an answer. */
   readonly read: (file: string, text?: string) => Promise<FreshConfig>
-  readonly apply: (next: Config, diff: ConfigDiff, bearer?: Bearer) => ReloadReport
+  readonly apply: (next: Config, diff: ConfigDiff, handOver?: HandOver) => ReloadReport
   /** Returns what apply() would do. */
   readonly plan: (next: Config, diff: ConfigDiff) => ReloadReport
   readonly inForce: () => Config
@@ -152,8 +152,8 @@ export class LiveConfiguration {
     return this.#ports.read(file, text)
   }
 
-  #apply(next: Config, diff: ConfigDiff, bearer?: Bearer): ReloadReport {
-    const report = this.#ports.apply(next, diff, bearer)
+  #apply(next: Config, diff: ConfigDiff, handOver?: HandOver): ReloadReport {
+    const report = this.#ports.apply(next, diff, handOver)
     const inForce = this.#ports.inForce()
     for (const listener of this.#listeners) listener(inForce)
     return report
@@ -172,8 +172,8 @@ export class LiveConfiguration {
     if (!fresh.ok) return account.failed('invalid', problemCount(fresh.problems), fresh.problems, handed)
     const { config, diff, hash, imported, warnings } = fresh
     const before = performance.now()
-    const bearer = handed && { by: handed.by, revision: handed.revision, again: account.isInForce(hash) }
-    const report = this.#apply(config, diff, bearer)
+    const handOver = handed && { by: handed.by, revision: handed.revision, again: account.isInForce(hash) }
+    const report = this.#apply(config, diff, handOver)
     const pausedMs = Math.round((performance.now() - before) * 10) / 10
     if (!report.ok) return account.failed('failed', report.reason, [], handed)
     return account.succeeded({ file, hash, warnings, values: diff.values, pausedMs, ...report }, imported, handed)

@@ -6,7 +6,7 @@
 
 import { DETECTION_STEP, MOST_QUESTIONS } from '../../arp/duplicate-detection.ts'
 import { neighborSolicitation } from '../../arp/neighbor-solicitation.ts'
-import { arpProbe, claimOf } from '../../arp/probe.ts'
+import { announcementIn, arpProbe } from '../../arp/probe.ts'
 import type { FrameSocket, SocketPort } from '../../daemon/ports.ts'
 import type { LanState } from '../../doctor/measurement.ts'
 import { type Address, familyOf } from '../../wire/address.ts'
@@ -46,7 +46,7 @@ export class Questions {
       const socket = sockets.openFrameSocket({
         ...{ interfaceIndex, interfaceName, family, hears: 'claims' },
         onFrame: (frame) => {
-          const claim = claimOf(frame)
+          const claim = announcementIn(frame)
           if (claim === undefined || ownMacs.has(claim.mac) || this.#claims.size >= MOST_CLAIMS) return
           this.#claims.set(`${claim.address} ${claim.mac}`, claim)
         },

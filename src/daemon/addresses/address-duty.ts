@@ -1,7 +1,7 @@
 /**
- * What a router owes its addresses: which of them should be here in its present state, where they were when it left
- * them, and when a failure to keep them is a fault of the router, and for how long (ground rule 6). Refuses to know
- * packets, decisions of groups, and how the kernel is brought to a target, which is address-keeper.ts's.
+ * Keeps the addresses of a router installed. It decides which addresses should be here in the present state, and where
+ * they were last removed. It also decides when a failure is a fault of the router, and for how long (ground rule 6). It
+ * does not know packets, decisions of groups, or how the kernel reaches a target (address-keeper.ts).
  */
 import type { Fault } from '../../vrrp/event.ts'
 import { ownsAddresses, type Parameters } from '../../vrrp/parameters.ts'
@@ -15,15 +15,15 @@ import type { AddressIo, AddressKeeper, AddressTarget } from './address-keeper.t
 import type { AddressPlaces } from './address-places.ts'
 import { hasAnEnd, type LifetimeOption, lifetimeOf } from './lifetime.ts'
 
-/** Where the addresses are, and which: as of the moment of a decision. */
+/** Interface and parameters at the time of a decision. */
 type Place = { readonly io: AddressIo | undefined; readonly parameters: Parameters }
 
-/** A virtual router, as far as its addresses are concerned. */
+/** What address handling needs of a virtual router. */
 export type AddressHolder = Place & {
   readonly state: State
   readonly spec: { readonly lifetime: LifetimeOption }
   readonly places: AddressPlaces
-  /** It has addresses in the kernel. */
+  /** True if it has addresses in the kernel. */
   readonly holds: boolean
   readonly held: readonly Address[]
   readonly group: {
@@ -32,11 +32,11 @@ export type AddressHolder = Place & {
   }
   setFault(fault: Fault, present: boolean, canSend: boolean, now: Millis): void
   readonly takeover: { installed(): void }
-  /** An address was put back: clients must hear of it. */
+  /** Announces an address again, because it was installed again. */
   announceAgain(now: Millis): void
 }
 
-/** Milliseconds of FAULT after the retry (ground rule 6). */
+/** Milliseconds of the fault after the retry failed (ground rule 6). */
 const BACKOFF_FIRST = 10_000
 const BACKOFF_LAST = 300_000
 
@@ -45,7 +45,7 @@ export class AddressDuty {
   readonly #keeper: AddressKeeper
   #faultClearAt: Millis | undefined
   #backoff = BACKOFF_FIRST
-  /** Place where addresses were last removed. */
+  /** Place where addresses were last removed; `undefined` if none were. */
   #removedFrom: Place | undefined
 
   constructor(router: AddressHolder, keeper: AddressKeeper) {
@@ -53,13 +53,16 @@ export class AddressDuty {
     this.#keeper = keeper
   }
 
-  /** Read for every router at the end of every turn, as all deadlines are: allocates nothing. */
+  /**
+   * Time of the next work; `undefined` if there is none. Every turn reads it for every router, so it allocates no
+   * memory.
+   */
   get nextAt(): Millis | undefined {
     const { afterthoughtAt, restorationsPaused, repairAt } = this.#keeper
     return sooner(sooner(repairAt, afterthoughtAt), sooner(this.#faultClearAt, restorationsPaused?.until))
   }
 
-  /** Returns what to do together with the effects of this turn, if a try is due. */
+  /** Returns the repair that is due in this turn; `undefined` if none is. */
   takeRepair(now: Millis): (() => Act | undefined) | undefined {
     if (this.#keeper.takeAfterthought(now) && !this.#router.holds) return () => this.#removeAgain()
     if (!this.#keeper.takeRepair(now)) return undefined
@@ -96,14 +99,14 @@ export class AddressDuty {
     return { kind: 'apply', items, done: (outcomes, now) => this.#keeper.removed(outcomes, now) }
   }
 
-  /** Another program changed one of the addresses. */
+  /** Undoes a change by another program. */
   restore(now: Millis): void {
     const target = this.#target()
     if (target === undefined) return
     const router = this.#router
-    // Addresses that our guardian removed must not come back (ground rule 3).
+    // Addresses that our guardian has removed must not return (ground rule 3).
     if (router.group.noticeExecution(now)) return
-    // The guardian takes a lifetime away that an address should not have.
+    // The guardian removes a lifetime that an address should not have.
     const ending = target.lifetime === undefined && router.group.cleanup.guarded
     if (ending && target.wanted.some((wanted) => target.io.where(wanted.address).some((is) => hasAnEnd(is, wanted)))) {
       router.group.cleanup.armLater()
@@ -111,7 +114,7 @@ export class AddressDuty {
     const outcome = this.#keeper.restore(target, router.state.name, now)
     if (router.group.noticeExecution(now)) return
     if (router.state.name !== 'Active') return
-    // Ground rule 6: a router that advertises has its addresses. Another node may be able to keep them.
+    // Ground rule 6: a router that advertises has its addresses. If it cannot keep them, another node may.
     if (outcome === 'paused') router.setFault('restorationsPaused', true, true, now)
     else if (outcome === 'restored') router.announceAgain(now)
   }
@@ -121,7 +124,7 @@ export class AddressDuty {
     return this.placesOf(this.#router.held)
   }
 
-  /** Returns `undefined` if there is nothing to keep: the addresses are the node's own (255), or there is no interface. */
+  /** Returns the target state; `undefined` if the addresses are the node's own (255), or there is no interface. */
   #target({ io, parameters }: Place = this.#router): AddressTarget | undefined {
     if (io === undefined || ownsAddresses(parameters)) return undefined
     const { group, places, spec } = this.#router
@@ -137,20 +140,20 @@ export class AddressDuty {
     }
   }
 
-  /** Returns where the kernel should have these addresses. */
+  /** Returns the places of these addresses in the kernel. */
   placesOf(addresses: readonly Address[]): readonly WantedAddress[] {
     const { io, places } = this.#router
     return io === undefined ? [] : places.all(addresses, io)
   }
 
   /**
-   * Compares the places of held addresses before a reload with those of now. `isMoved`: one has another interface or prefix
-   * length. `reform` brings the kernel there; `undefined` if nothing changed.
+   * Compares the places of installed addresses before and after a reload. `isMoved` is true if one has another
+   * interface or prefix length. `reform` changes the kernel; `undefined` if nothing changed.
    */
   reformFrom(before: readonly WantedAddress[]): { readonly isMoved: boolean; readonly reform: Order | undefined } {
     if (ownsAddresses(this.#router.parameters)) return { isMoved: false, reform: undefined }
     let isMoved = false
-    // A label cannot be changed in place.
+    // A label cannot be changed in place, so the address is removed first.
     const renamed: Address[] = []
     for (const after of this.#wanted()) {
       const was = before.find(({ address }) => address === after.address)
@@ -175,7 +178,7 @@ export class AddressDuty {
     before: readonly AddressStep[] = [],
   ): Act | undefined {
     const { group } = this.#router
-    // Before and after: what was added meanwhile is removed on the way to Returning.
+    // Checked before and after. Addresses that were added in between are removed on the way to Returning.
     if (target === undefined || group.noticeExecution(at)) return undefined
     return {
       kind: 'apply',
@@ -195,7 +198,7 @@ export class AddressDuty {
     }
   }
 
-  /** A renewal was under way when the addresses were removed, and may have brought them back. */
+  /** Removes addresses once more, because a renewal under way may have brought them back. */
   #removeAgain(): Act | undefined {
     const place = this.#router.io === undefined ? this.#removedFrom : this.#router
     const target = place === undefined ? undefined : this.#target(place)
@@ -205,7 +208,7 @@ export class AddressDuty {
   }
 
   #finishRemoval(now: Millis): void {
-    // A router without an interface: the address may be gone with the last one, and may not.
+    // A router without an interface removes them where they were last removed, because they may still be there.
     const target = this.#target() ?? this.#target(this.#removedFrom)
     if (target === undefined) return
     if (this.#keeper.finishRemoval(target, now)) this.#router.group.cleanup.settleLater()

@@ -1,7 +1,7 @@
 /**
- * Content of the files of `interface: { holding: FILE }`, as far as this engine has heard, and which of it is in force:
- * the last address that an interface of this node had. Decided here: that only news are reported, once. Refuses to know
- * how a file is read or watched, and what an address means for a router.
+ * The files of `interface: { holding: FILE }`: their content as last reported, and the address in force. That is the
+ * last named address that an interface of this node had. This file reports each change once. It does not know how a
+ * file is read or watched, or what an address means for a router.
  */
 import type { NamedAddress } from '../../config/named-address.ts'
 import type { Address } from '../../wire/address.ts'
@@ -18,12 +18,12 @@ export class AddressFiles {
     this.#recorder = recorder
   }
 
-  /** Followed files, by path. */
+  /** Content of the followed files, by path. */
   get named(): ReadonlyMap<string, NamedAddress> {
     return this.#named
   }
 
-  /** Follows these files and no others; calls `onNews` with every later news of one of them. */
+  /** Follows these files and no others. Calls `onNews` with every later change. */
   follow(files: readonly string[], onNews: (file: string, reading: NamedAddress['reading']) => void): void {
     if (files.length === 0 && this.#named.size === 0) return
     const read = this.#port?.follow(files, onNews)
@@ -34,24 +34,24 @@ export class AddressFiles {
     this.#named = new Map(entries)
   }
 
-  /** Returns false if the content is known, or the file is followed no longer. */
+  /** Notes the content of a file. Returns false if it is unchanged, or the file is no longer followed. */
   take(file: string, reading: NamedAddress['reading']): boolean {
     const before = this.#named.get(file)
     if (before === undefined || isSame(before.reading, reading)) return false
     this.#named.set(file, { ...before, reading })
     const { chronicle } = this.#recorder
     if ('address' in reading) {
-      this.#recorder.logLimited(`named ${file}`, 'info', `${file} says ${reading.address}`, { file })
+      this.#recorder.logLimited(`named ${file}`, 'info', `${file} names ${reading.address}`, { file })
       chronicle.record({ kind: 'addressNamed', file, address: reading.address })
     } else {
-      const kept = before.inForce === undefined ? '' : `, ${before.inForce} stays in force as long as it is here`
-      this.#recorder.logLimited(`named ${file}`, 'warn', `${file}: ${reading.problem}${kept}`, { file })
+      const former = before.inForce === undefined ? '' : `; ${before.inForce} stays in force while this node has it`
+      this.#recorder.logLimited(`named ${file}`, 'warn', `${file}: ${reading.problem}${former}`, { file })
       chronicle.record({ kind: 'addressNamed', file, problem: reading.problem })
     }
     return true
   }
 
-  /** Puts the address in force that an interface has, and ends the one before. */
+  /** Puts the named address in force if an interface has it, in place of the former one. */
   settle(isHere: (address: Address) => boolean): void {
     for (const [file, named] of this.#named) {
       const { inForce, reading } = named

@@ -1,6 +1,6 @@
 /**
- * The kernel's address flags (IFA_F_… of linux/if_addr.h) as text, for log lines: netlink reports nothing else about
- * the program that added an address. Decides nothing.
+ * Converts the kernel's address flags (IFA_F_… of linux/if_addr.h) to text for log lines. Netlink reports nothing else
+ * about the program that added an address. Decides nothing.
  */
 const NAMES: readonly (readonly [bit: number, name: string])[] = [
   [0x01, 'secondary'],

@@ -1,7 +1,7 @@
 /**
- * One router's addresses as a target state: brings the kernel to what is wanted, tries again what failed, and undoes
- * what another program did. Decided here: when there is another try, and what a failed one means. Refuses to know
- * states, advertisements and the cleanup plan; the router names what is wanted.
+ * Keeps the addresses of one router in a target state: it changes the kernel, repeats what failed, and undoes changes
+ * by other programs. This file decides when to try again, and what a failure means. It does not know states,
+ * advertisements or the cleanup plan. The router sets the target.
  */
 import type { EventOf } from '../../events/event.ts'
 import type { Address } from '../../wire/address.ts'
@@ -17,33 +17,35 @@ import { MOST_RESTORATIONS, type Pause, RestorationLimit } from './restoration-l
 export type AddressIo = Base & {
   where(address: Address): readonly PresentAddress[]
   apply(steps: readonly AddressStep[]): readonly AddressOutcome[]
-  /** Returns the name of an interface for a sentence. */
+  /** Returns the name of an interface for a message. */
   nameOf(interfaceIndex: number): string
 }
 
 export type AddressTarget = {
   readonly io: AddressIo
-  /** Addresses that the router adds and removes. */
+  /** All addresses that the router adds and removes. */
   readonly managed: readonly Address[]
-  /** Those of them that should be here now. */
+  /** Those of `managed` that should be installed now. */
   readonly wanted: readonly WantedAddress[]
-  /** Returns the place of an address when it is here; `undefined`: nowhere. */
+  /** Returns the place of an address; `undefined` if its interface does not exist. */
   readonly placeOf: (address: Address) => WantedAddress | undefined
-  /** Seconds after which the kernel drops an added address, unless the guardian renews it; `undefined` = never. */
+  /** Seconds after which the kernel removes an added address, unless the guardian renews it; `undefined` = never. */
   readonly lifetime: number | undefined
-  /** False: no guardian renews addresses any more. What the kernel has dropped then stays off. */
+  /** False if no guardian renews addresses. Addresses that the kernel has removed are then not installed again. */
   readonly mayAdd: boolean
 }
 
-/** Milliseconds. Ground rule 6: one retry. A removal is tried for ever. */
+/**
+ * Milliseconds until the retry of a failed change (ground rule 6), and between further attempts to remove an address.
+ */
 const REPAIR_AFTER = 10
 const REPAIR_AGAIN = 1_000
 /**
- * Milliseconds in which a guardian that was held up for longer than its renewal lasts reads the word and undoes its
- * work itself.
+ * Milliseconds after which removed addresses are removed once more. A guardian that was delayed in a renewal has
+ * noticed its withdrawal by then, and has undone its work.
  */
 const AFTERTHOUGHT = 50
-/** Milliseconds in which an address that appears does not count as added by another program. */
+/** Milliseconds in which a reappearing address does not count as a change by another program. */
 const DOUBT = 1_000
 
 export class AddressKeeper {
@@ -62,17 +64,17 @@ export class AddressKeeper {
     this.#recorder = recorder
   }
 
-  /** Time of the next try, while the addresses are not as they should be. */
+  /** Time of the next attempt, while the addresses are not in the target state; otherwise `undefined`. */
   get repairAt(): Millis | undefined {
     return this.#repairAt
   }
 
-  /** Time at which removed addresses are removed once more, unseen. */
+  /** Time at which removed addresses are removed once more; `undefined` if there is none. */
   get afterthoughtAt(): Millis | undefined {
     return this.#afterthoughtAt
   }
 
-  /** A late guardian may have put an address back: looks again a moment from now, even without a notification. */
+  /** Schedules a second removal, because a late guardian may have installed an address again. */
   doubtRemoval(now: Millis): void {
     this.#afterthoughtAt = plus(now, AFTERTHOUGHT)
     this.#doubtedUntil = plus(now, DOUBT)
@@ -85,12 +87,14 @@ export class AddressKeeper {
     return true
   }
 
-  /** An address could not be removed: the cleanup plan must stay with the guardian until it is gone. */
+  /** True if an address could not be removed. The guardian then keeps the cleanup plan until it is gone. */
   get stuck(): boolean {
     return this.#stuck
   }
 
-  /** Another program removes addresses faster than it makes sense to put them back. */
+  /**
+   * Pause of installations, because another program removes addresses again and again; `undefined` if there is none.
+   */
   get restorationsPaused(): Pause | undefined {
     return this.#limit.pause
   }
@@ -100,21 +104,23 @@ export class AddressKeeper {
     return this.#limit.takeEnd(now)
   }
 
-  /** Returns true once when the try is due. */
+  /** Returns true once when the next attempt is due. */
   takeRepair(now: Millis): boolean {
     if (this.#repairAt === undefined || now < this.#repairAt) return false
     this.#repairAt = undefined
     return true
   }
 
-  /** Adds every address, also those that the view has already: a router that advertises must not be mistaken. */
+  /**
+   * Returns steps that add every address, even those that seem to be there. A router that advertises must be certain.
+   */
   installSteps(target: AddressTarget): readonly AddressStep[] {
     const removals = stepsTo(target).filter(({ action }) => action === 'remove')
     const { lifetime } = target
     return [...removals, ...target.wanted.map((wanted): AddressStep => ({ action: 'add', ...wanted, lifetime }))]
   }
 
-  /** Takes the outcomes of installSteps(). */
+  /** Handles the outcomes of installSteps(). */
   installed(outcomes: readonly AddressOutcome[], now: Millis, mayRetry: boolean): 'installed' | 'retrying' | 'failed' {
     if (this.#failedOf(outcomes).length === 0) {
       this.#stuck = false
@@ -125,7 +131,9 @@ export class AddressKeeper {
     return 'retrying'
   }
 
-  /** Removes unconditionally: what the kernel has counts, not what the view has. */
+  /**
+   * Returns steps that remove the addresses, even those that seem to be gone, because only the kernel's state counts.
+   */
   removalSteps({ placeOf }: AddressTarget, addresses: readonly Address[]): readonly AddressStep[] {
     return addresses.flatMap((address) => {
       const place = placeOf(address)
@@ -133,7 +141,7 @@ export class AddressKeeper {
     })
   }
 
-  /** Takes the outcomes of removalSteps(). */
+  /** Handles the outcomes of removalSteps(). */
   removed(outcomes: readonly AddressOutcome[], now: Millis): void {
     if (this.#failedOf(outcomes).length === 0) return
     this.#stuck = true
@@ -141,8 +149,8 @@ export class AddressKeeper {
   }
 
   /**
-   * Removes what is left: two hosts that answer are worse than any number of retries (ground rule 4). Returns true when
-   * nothing is left.
+   * Removes the remaining addresses, because two hosts that answer are worse than any number of attempts (ground rule
+   * 4). Returns true if none is left.
    */
   finishRemoval(target: AddressTarget, now: Millis): boolean {
     if (!this.#reach(target)) {
@@ -154,8 +162,8 @@ export class AddressKeeper {
   }
 
   /**
-   * Undoes, counts and reports a foreign change. Restored: an address was put back, so the LAN must hear of it. Paused:
-   * an address that should be here is not, and is not put back.
+   * Undoes, counts and reports a change by another program. `restored`: an address was installed again and must be
+   * announced. `paused`: an address that should be here is missing, and is not installed again.
    */
   restore(target: AddressTarget, state: string, now: Millis): 'unchanged' | 'restored' | 'paused' {
     const due = stepsTo(target)
@@ -164,13 +172,13 @@ export class AddressKeeper {
     const isLate = state !== 'Active' && this.#doubtedUntil !== undefined && now < this.#doubtedUntil
     for (const step of due) if (!isLate) this.#tell(target.io, step, { state, done: steps.includes(step), now })
     const failed = this.#apply(target.io, steps)
-    // Ground rule 6 holds for a restoration as for a takeover.
+    // Ground rule 6 applies to a restoration as to a takeover.
     if (failed.length > 0) this.#repairAt = plus(now, REPAIR_AFTER)
     if (steps.length < due.length) return 'paused'
     return steps.some((step) => step.action === 'add' && !failed.includes(step)) ? 'restored' : 'unchanged'
   }
 
-  /** Netlink reports what was done and where, not which program did it. */
+  /** Reports the change. Netlink does not tell which program made it. */
   #tell(
     io: AddressIo,
     { action, address, interfaceIndex, prefixLength }: AddressStep,
@@ -195,14 +203,14 @@ export class AddressKeeper {
     this.#recorder.logLimited(
       `${this.#router} foreign ${kind} ${address} ${done}`,
       'warn',
-      `${this.#router}: somebody else ${kind} ${where}: ${answer}`,
+      `${this.#router}: another program ${kind} ${where}: ${answer}`,
       fields,
     )
     if (done || this.#limit.pause === undefined) return
     this.#recorder.logLimited(
       `${this.#router} paused ${this.#limit.pause.until}`,
       'error',
-      `${this.#router}: ${address} was removed more than ${MOST_RESTORATIONS} times in a minute: resigning for a while`,
+      `${this.#router}: ${address} was removed more than ${MOST_RESTORATIONS} times in a minute: giving the addresses up for a while`,
       { ...fields, restorationsPausedUntilMs: this.#limit.pause.until },
     )
   }
@@ -226,7 +234,7 @@ export class AddressKeeper {
     return this.#failedOf(io.apply(steps))
   }
 
-  /** Returns the steps that failed, each logged. */
+  /** Returns the steps that failed, and logs each. */
   #failedOf(outcomes: readonly AddressOutcome[]): readonly AddressStep[] {
     return outcomes.flatMap((outcome) => {
       if (outcome.ok) return []

@@ -1,16 +1,16 @@
 /**
- * Where in the kernel each address of one router is to be, and how: interface, prefix length, label. Remembers
- * addresses that a reload has dropped, because they still have to be removed. Refuses to know which of them are wanted
- * now.
+ * Places of one router's addresses in the kernel: interface, prefix length and label. It remembers addresses that a
+ * reload removed from the configuration, because they still have to be uninstalled. It does not know which of them are
+ * wanted now.
  */
 import type { AddressForm } from '../../config/schema/virtual-address.ts'
 import type { Address } from '../../wire/address.ts'
 import type { WantedAddress } from '../ports.ts'
 
-/** The interface of the router, and how others are found. */
+/** Interface of the router, and a way to find others. */
 export type Base = {
   readonly interfaceIndex: number
-  /** Returns `undefined` if there is no interface of that name. */
+  /** Returns the index of an interface; `undefined` if there is none of that name. */
   indexOf(interfaceName: string): number | undefined
 }
 
@@ -25,7 +25,7 @@ export class AddressPlaces {
     for (const [address, form] of formsBy(forms)) this.#forms.set(address, form)
   }
 
-  /** Returns `undefined` if its interface is not there, so the address cannot be either. */
+  /** Returns the place of an address; `undefined` if its interface does not exist. */
   at(address: Address, base: Base): WantedAddress | undefined {
     const form = this.#forms.get(address)
     if (form === undefined) return undefined

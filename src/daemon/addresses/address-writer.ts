@@ -1,7 +1,7 @@
 /**
- * Writes addresses to the kernel: the only way of the engine to add or remove one. Keeps the view of the network in line
- * until the kernel's notification comes, and remembers which notifications a step will cause. Refuses to know why an
- * address is wanted.
+ * Adds and removes addresses in the kernel, for all parts of the engine. It updates the view of the network until the
+ * kernel's notification arrives, and remembers which notifications a step will cause. It does not know why an address
+ * is wanted.
  */
 import { familyOf } from '../../wire/address.ts'
 import type { AddressOutcome, AddressStep, NetworkPort } from '../ports.ts'
@@ -31,11 +31,11 @@ export class AddressWriter {
     if (!outcome.ok) return
     const { action, interfaceIndex, address, prefixLength } = outcome.step
     if (outcome.changed) this.#ownChanges.expect(outcome.step)
-    // The address was there: what the kernel has reported of it, flags included, is better than what we could say.
+    // The address was there already. The kernel's report of it, with flags, is more exact.
     else if (action === 'add' && this.#view.has(outcome.step)) return
-    // Until the notification comes, for readers within this turn.
+    // Updates the view for readers within this turn, until the notification arrives.
     const kind = action === 'add' ? 'addressAdded' : 'addressRemoved'
-    // An IPv6 address is not reached before the kernel reports it (lan/announcer.ts).
+    // An IPv6 address is not reachable before the kernel reports it (lan/announcer.ts).
     const tentative = action === 'add' && outcome.changed && familyOf(address) === 'ipv6'
     this.#view.apply({ kind, present: { interfaceIndex, address, prefixLength, tentative } })
   }

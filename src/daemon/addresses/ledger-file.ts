@@ -1,7 +1,7 @@
 /**
- * The ledger (ledger.ts) as a file of the run directory, replaced as a whole. Decided here: the engine never waits for the
- * disk. A list is on its way when write() returns, and the newest one follows what is under way. A disk that does not answer,
- * or refuses, costs the file and a log line. A file that cannot be read is no reason not to start.
+ * Stores the ledger (ledger.ts) in a file of the run directory, which is replaced as a whole. The engine never waits
+ * for the disk: write() returns immediately, and the newest list follows the one under way. A disk that hangs or fails
+ * costs the file and a log line. A file that cannot be read does not prevent the start.
  */
 import { readFileSync } from 'node:fs'
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
@@ -10,14 +10,14 @@ import { parseAddress } from '../../wire/address.ts'
 import type { AddressMemory, LedgerEntry } from './ledger.ts'
 
 const FILE = 'addresses.json'
-/** Milliseconds after which a disk that has not answered is reported. */
+/** Milliseconds after which a disk that hangs is reported. */
 const SLOW = 5_000
-/** Between two attempts at a disk that refuses, in milliseconds. */
+/** Milliseconds between two attempts after a failure. */
 const RETRY = 10_000
-/** What flush() waits, in milliseconds. */
+/** Milliseconds that flush() waits. */
 const LAST = 1_000
 
-/** `onProblem`: what is wrong, in words; each time that it is found out. */
+/** The ledger file. `onProblem` receives the text of each problem. */
 export class LedgerFile implements AddressMemory {
   readonly #directory: string
   readonly #path: string
@@ -41,7 +41,7 @@ export class LedgerFile implements AddressMemory {
     this.#begin()
   }
 
-  /** Resolves when the last list is written, or the disk has had its time. */
+  /** Resolves when the last list is written, or after LAST. */
   async flush(): Promise<void> {
     clearTimeout(this.#retry)
     let late: NodeJS.Timeout | undefined
@@ -77,7 +77,7 @@ export class LedgerFile implements AddressMemory {
     }
   }
 
-  /** Returns what went wrong. */
+  /** Writes the list. Returns the error, otherwise `undefined`. */
   async #replace(entries: readonly LedgerEntry[]): Promise<unknown> {
     const fresh = `${this.#path}.new`
     try {
@@ -86,7 +86,7 @@ export class LedgerFile implements AddressMemory {
       await rename(fresh, this.#path)
       return undefined
     } catch (error) {
-      // Half a list on a full disk is of no use; that it cannot be removed either is no news.
+      // An incomplete list on a full disk is useless. A failure to remove it is ignored.
       await rm(fresh, { force: true }).catch(() => {})
       return error
     }
@@ -97,7 +97,10 @@ export class LedgerFile implements AddressMemory {
   }
 }
 
-/** Reads the list of an earlier run, or of any program with write access: entries that do not parse are dropped. */
+/**
+ * Reads the list of an earlier run. Any program with write access may have changed it, so entries that do not parse are
+ * left out.
+ */
 export function readLedger(directory: string): { entries: LedgerEntry[]; problem: string | undefined } {
   let text: string
   try {
@@ -108,7 +111,7 @@ export function readLedger(directory: string): { entries: LedgerEntry[]; problem
   }
   try {
     const value: unknown = JSON.parse(text)
-    if (!Array.isArray(value)) throw new Error('a list is wanted')
+    if (!Array.isArray(value)) throw new Error('not a list')
     return { entries: value.flatMap(entryOf), problem: undefined }
   } catch (error) {
     return { entries: [], problem: `Cannot use ${join(directory, FILE)}: ${String(error)}` }

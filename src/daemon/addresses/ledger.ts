@@ -1,7 +1,8 @@
 /**
- * The ledger names every VIP that this node may have installed. The sweep at start knows the VIPs of the present configuration
- * by itself; the ledger is for those that a changed configuration no longer names (ground rule 4). Decided here: when the list
- * changes, which is before the first VIP can be installed and after the last one is gone. ledger-file.ts keeps it.
+ * The ledger lists every VIP that this node may have installed. The sweep at the start knows the VIPs of the present
+ * configuration. It needs the ledger for VIPs that are no longer in the configuration (ground rule 4). This file
+ * decides when the list changes: before the first VIP can be installed, and after the last one is gone. ledger-file.ts
+ * stores it.
  */
 import type { ResolvedRouter } from '../../config/resolve.ts'
 import { ownsAddresses } from '../../vrrp/parameters.ts'
@@ -9,28 +10,31 @@ import type { Address } from '../../wire/address.ts'
 
 export type LedgerEntry = { readonly address: Address; readonly prefixLength: number; readonly interfaceName: string }
 
-/** Memory that outlives the daemon; the simulator keeps it in a variable. A problem is text for people. */
+/** Storage that outlives the daemon; the simulator uses a variable. A problem is a text for people. */
 export type AddressMemory = {
   read(): { readonly entries: readonly LedgerEntry[]; readonly problem: string | undefined }
   /** Replaces the list. Returns immediately, whatever the disk does. */
   write(entries: readonly LedgerEntry[]): void
 }
 
-/** Memory of a node that keeps nothing. */
+/** Storage of a node that stores nothing. */
 export const NO_MEMORY: AddressMemory = { read: () => ({ entries: [], problem: undefined }), write: () => {} }
 
-/** The ledger of this run: grows when an interface is found for a router, shrinks only after a clean stop. */
+/** Ledger of this run. It grows when an interface is found for a router, and shrinks only after a clean stop. */
 export class AddressLedger {
   readonly #memory: Pick<AddressMemory, 'write'>
   readonly #entries = new Map<string, LedgerEntry>()
-  /** The memory has a list of this run. */
+  /** True if the storage has a list of this run. */
   #written = false
 
   constructor(memory: Pick<AddressMemory, 'write'>) {
     this.#memory = memory
   }
 
-  /** Names the addresses of these routers, before the first can be installed: for `auto` the interface may be found late. */
+  /**
+   * Adds the addresses of these routers before the first one can be installed. With `auto` the interface may be found
+   * late.
+   */
   cover(resolved: readonly ResolvedRouter[]): void {
     this.add(
       resolved.flatMap(({ forms, interfaceName: own, parameters }) =>
@@ -43,7 +47,7 @@ export class AddressLedger {
     )
   }
 
-  /** Call it before the addresses can be installed. */
+  /** Adds entries. Call it before the addresses can be installed. */
   add(entries: readonly LedgerEntry[]): void {
     const before = this.#entries.size
     for (const entry of entries) {
@@ -53,8 +57,8 @@ export class AddressLedger {
   }
 
   /**
-   * Keeps only the entries that `stays` names. Call it after the others were removed from the kernel, never before: no later run
-   * removes an address that the ledger does not name.
+   * Removes the entries for which `stays` returns false. Call it after their addresses were removed from the kernel,
+   * because no later run removes an address that is not in the ledger.
    */
   retain(stays: (entry: LedgerEntry) => boolean): void {
     const before = this.#entries.size

@@ -1,7 +1,8 @@
 /**
- * Addresses that a reload dropped and that could not be removed: no router has them any more, and they are worse than a router
- * that is down, because two hosts may answer. Tried again for ever, as any removal (ground rule 4), and only exactly as they
- * were installed: the same address with another prefix is not ours. Refuses to know why one was dropped.
+ * Addresses that a reload removed from the configuration and that could not be uninstalled. No router has them any
+ * more, and two hosts may answer, which is worse than a router that is down. The removal is repeated for ever (ground
+ * rule 4), but only for exactly the installed form. The same address with another prefix is not ours. This file does
+ * not know why an address was removed.
  */
 import type { Address } from '../../wire/address.ts'
 import { type Millis, plus } from '../../wire/units.ts'
@@ -11,14 +12,14 @@ import type { Registry } from '../router/registry.ts'
 import type { Recorder } from '../telemetry/recorder.ts'
 import type { NetworkView } from './network-view.ts'
 
-/** Milliseconds. */
+/** Milliseconds until the first and each further attempt. */
 const FIRST_AFTER = 10
 const AGAIN_AFTER = 1_000
 
 export type LeftoversContext = {
   readonly recorder: Recorder
   readonly view: Pick<NetworkView, 'where'>
-  /** A router that answers for an address removes it itself. */
+  /** Routers, because a router that answers for an address removes it itself. */
   readonly registry: Pick<Registry, 'answersFor'>
   readonly writer: Writer
 }
@@ -40,7 +41,7 @@ export class Leftovers {
     return this.#left.some((left) => left.address === address)
   }
 
-  /** Remembers the dropped addresses that are still here. */
+  /** Remembers the dropped addresses that are still installed. */
   take(dropped: readonly WantedAddress[], now: Millis): void {
     const here = dropped.filter((each) => this.#isHere(each) && !this.#context.registry.answersFor(each.address))
     if (here.length === 0) return
@@ -48,7 +49,7 @@ export class Leftovers {
     this.#nextAt = plus(now, FIRST_AFTER)
   }
 
-  /** Returns true when the last one is gone. */
+  /** Tries again if it is time. Returns true when the last address is gone. */
   runDue(now: Millis): boolean {
     return this.#nextAt !== undefined && now >= this.#nextAt && this.#run(now)
   }
@@ -67,7 +68,12 @@ export class Leftovers {
       if (outcome.ok) return []
       const { code, message } = outcome.failure
       const { address } = outcome.step
-      recorder.logLimited(`leftover ${address} ${code}`, 'error', `No longer configured: ${message}`, { address, code })
+      recorder.logLimited(
+        `leftover ${address} ${code}`,
+        'error',
+        `Cannot remove an address that is no longer configured: ${message}`,
+        { address, code },
+      )
       return [outcome.step]
     })
     this.#left = failed.map(({ interfaceIndex, address, prefixLength }) => ({ interfaceIndex, address, prefixLength }))

@@ -1,6 +1,6 @@
 /**
- * How long the kernel keeps an address that no guardian renews: the net under a guardian that died or froze together with
- * its engine. Refuses to know how an address is renewed.
+ * Computes how long the kernel keeps an address that no guardian renews. This lifetime removes the addresses after
+ * guardian and engine have both died or hang. This file does not know how an address is renewed.
  */
 import { ownsAddresses, type Parameters } from '../../vrrp/parameters.ts'
 import { activeDownInterval } from '../../vrrp/timers.ts'
@@ -8,10 +8,13 @@ import type { WantedAddress } from '../ports.ts'
 
 export type LifetimeOption = 'auto' | 'off'
 
-/** Seconds. The kernel counts in whole ones, and a third of it must be long enough for a busy node to renew in. */
+/**
+ * Shortest lifetime in seconds. The kernel counts whole seconds, and a third of it must be enough for a busy node to
+ * renew the address.
+ */
 const SHORTEST = 2
 
-/** Returns whole seconds; `undefined` for ever, as always for the node's own addresses (255). */
+/** Returns the lifetime in whole seconds; `undefined` = no limit, as always for the node's own addresses (255). */
 export function lifetimeOf(option: LifetimeOption, parameters: Parameters): number | undefined {
   if (option === 'off' || ownsAddresses(parameters)) return undefined
   const { advertisementInterval, priority, version } = parameters
@@ -20,6 +23,6 @@ export function lifetimeOf(option: LifetimeOption, parameters: Parameters): numb
 
 type Found = WantedAddress & { readonly permanent?: boolean }
 
-/** Reports whether the kernel will drop the address that it has in this place. */
+/** Tells whether the address in this place has a lifetime in the kernel. */
 export const hasAnEnd = (found: Found, { interfaceIndex, prefixLength }: WantedAddress): boolean =>
   found.permanent === false && found.interfaceIndex === interfaceIndex && found.prefixLength === prefixLength

@@ -1,7 +1,6 @@
 /**
- * What the kernel reports of links and addresses, and what that means for the routers: they are placed again, restored, or
- * their addresses swept. A report that is only the echo of a step of ours means nothing. Refuses to know packets, deadlines
- * and how a turn ends.
+ * Handles the kernel's reports of links and addresses: routers are placed again, addresses are restored or swept. A
+ * report that only confirms a step of ours is ignored. This file does not know packets, deadlines, or how a turn ends.
  */
 import type { Config } from '../../config/config.ts'
 import { type Address, familyOf } from '../../wire/address.ts'
@@ -21,7 +20,7 @@ export type NetworkEventsContext = {
   readonly view: NetworkView
   readonly recorder: Recorder
   readonly ownChanges: OwnChanges
-  /** In force. */
+  /** Returns the configuration in force. */
   readonly config: () => Config
   readonly placement: Placement
   readonly registry: Registry
@@ -41,8 +40,8 @@ export class NetworkEvents {
   }
 
   /**
-   * Reports whether the event is known already, or was so before we removed the address: the guardian renews lifetimes, of
-   * 255 addresses in one batch, and the kernel reports each.
+   * Tells whether an event is known already, or was so before we removed the address. The guardian renews the lifetimes
+   * of up to 255 addresses in one batch, and the kernel reports each.
    */
   isOld(event: NetworkEvent): boolean {
     if (event.kind !== 'addressAdded') return false
@@ -50,7 +49,7 @@ export class NetworkEvents {
     return view.knows(event.present) || ownChanges.isOutdated(event.kind, event.present)
   }
 
-  /** Returns false if the event cannot have moved a deadline or given a router something to do. */
+  /** Handles an event. Returns false if it cannot have changed a deadline or the work of a router. */
   take(event: NetworkEvent, now: Millis): boolean {
     switch (event.kind) {
       case 'resync':
@@ -68,7 +67,7 @@ export class NetworkEvents {
     const { network, ownChanges, recorder, registry, stale, view } = this.#context
     const config = this.#context.config()
     const vips = virtualAddresses(config)
-    recorder.log('warn', 'Network notifications were lost: looking again at links and addresses')
+    recorder.log('warn', 'Network notifications were lost; reading all links and addresses again')
     view.load(network)
     ownChanges.clear()
     this.#place(now)
@@ -85,10 +84,10 @@ export class NetworkEvents {
   #takeAddress(event: Extract<NetworkEvent, { kind: 'addressAdded' | 'addressRemoved' }>, now: Millis): boolean {
     const { network, ownChanges, placement, registry, view } = this.#context
     const { address, interfaceIndex } = event.present
-    // Also an echo: the order of notifications is the kernel's, and the last one is how things are.
+    // This applies to echoes, too. The order of notifications is the kernel's, and the last one is right.
     view.apply(event)
     if (ownChanges.isEcho(event.kind, event.present)) {
-      // An announcement may have waited for it. The report goes out a moment before the route is there.
+      // An announcement may have waited for this report, which the kernel sends a moment before the route exists.
       if (event.kind !== 'addressAdded' || familyOf(address) !== 'ipv6') return false
       network.settle(interfaceIndex)
       return true
@@ -124,7 +123,7 @@ export class NetworkEvents {
     this.#context.recorder.chronicle.record({ kind: 'linkChanged', interface: name, exists, up, carrier })
   }
 
-  /** Asked for each of 255 notifications. */
+  /** Tells whether an address is a VIP. It runs for each of up to 255 notifications, so the set is stored. */
   #isVirtual(address: Address): boolean {
     const config = this.#context.config()
     if (this.#vips.of !== config) this.#vips = { of: config, addresses: virtualAddresses(config) }

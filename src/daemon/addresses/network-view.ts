@@ -1,6 +1,7 @@
 /**
- * Links and addresses of this node as the kernel last reported them, so that a takeover asks no kernel: a dump of a Kubernetes
- * node with thousands of service addresses takes longer than a takeover. Knows nothing of virtual routers.
+ * Links and addresses of this node as the kernel last reported them, so that a takeover need not ask the kernel. On a
+ * Kubernetes node with thousands of service addresses, a dump takes longer than a takeover. This file does not know
+ * virtual routers.
  */
 import { type Address, type Family, familyOf } from '../../wire/address.ts'
 import type { Link, NetworkEvent, NetworkPort, PresentAddress, WantedAddress } from '../ports.ts'
@@ -10,12 +11,15 @@ const keyOf = ({ interfaceIndex, address, prefixLength }: WantedAddress) =>
 
 export class NetworkView {
   readonly #links = new Map<number, Link>()
-  /** Index of the interface that was last reported with the name: a new interface may be reported before the old one's end. */
+  /**
+   * Index of the interface that was last reported with a name. A new interface may be reported before the end of the
+   * old one.
+   */
   readonly #named = new Map<string, number>()
   readonly #addresses = new Map<number, Map<string, PresentAddress>>()
   readonly #byAddress = new Map<Address, PresentAddress[]>()
 
-  /** Reads everything from the kernel; at start and after lost notifications. */
+  /** Reads everything from the kernel, at the start and after lost notifications. */
   load(port: Pick<NetworkPort, 'links' | 'addresses'>): void {
     const [links, addresses] = [port.links(), port.addresses()]
     if (links !== undefined) {
@@ -30,7 +34,7 @@ export class NetworkView {
     }
   }
 
-  /** Takes a notification; `resync` is the caller's, because it needs the port. */
+  /** Applies a notification. The caller handles `resync`, which needs the port. */
   apply(event: NetworkEvent): void {
     switch (event.kind) {
       case 'link':
@@ -61,7 +65,10 @@ export class NetworkView {
     return index === undefined ? undefined : this.#links.get(index)
   }
 
-  /** Returns the links, without those whose name another one has taken over: their end, or their new name, is on its way. */
+  /**
+   * Returns the links, except those whose name another one has now. The report of their end or new name is still to
+   * come.
+   */
   links(): Link[] {
     return [...this.#links.values()].filter(({ index, name }) => this.#named.get(name) === index)
   }
@@ -76,7 +83,7 @@ export class NetworkView {
     return [...here].filter((present) => familyOf(present.address) === family)
   }
 
-  /** Reports whether the address is there, and the kernel's duplicate address detection is done with it. */
+  /** Tells whether the address is installed, and the kernel has finished duplicate address detection for it. */
   canSendFrom(index: number, address: Address): boolean {
     return (this.#byAddress.get(address) ?? []).some(
       ({ interfaceIndex, tentative }) => interfaceIndex === index && !tentative,
@@ -87,12 +94,12 @@ export class NetworkView {
     return (this.#byAddress.get(address) ?? []).some(({ interfaceIndex }) => interfaceIndex === index)
   }
 
-  /** Reports whether the address is there with this prefix, on this interface. */
+  /** Tells whether the address is installed with this prefix on this interface. */
   has(wanted: WantedAddress): boolean {
     return this.#addresses.get(wanted.interfaceIndex)?.has(keyOf(wanted)) === true
   }
 
-  /** Reports whether the kernel has reported the address exactly so before. */
+  /** Tells whether the kernel has reported the address with the same flags before. */
   knows(present: PresentAddress): boolean {
     const known = this.#addresses.get(present.interfaceIndex)?.get(keyOf(present))
     return known?.flags !== undefined && known.flags === present.flags
@@ -108,7 +115,7 @@ export class NetworkView {
     const name = this.#links.get(index)?.name
     if (name === undefined || this.#named.get(name) !== index) return
     this.#named.delete(name)
-    // A notification from before the last look may have hidden the interface that has the name now.
+    // A notification from before the last full read may have hidden the interface that has the name now.
     for (const other of this.#links.values())
       if (other.index !== index && other.name === name) this.#named.set(name, other.index)
   }
@@ -131,7 +138,9 @@ export class NetworkView {
   }
 }
 
-/** Compares what the daemon reads of a link; the kernel also notifies of its statistics and neighbours. */
+/**
+ * Tells whether two links are the same for the daemon. The kernel also reports changes of statistics and neighbours.
+ */
 export const isSameLink = (a: Link | undefined, b: Link | undefined): boolean =>
   a?.name === b?.name &&
   a?.up === b?.up &&
@@ -140,5 +149,5 @@ export const isSameLink = (a: Link | undefined, b: Link | undefined): boolean =>
   a?.mtu === b?.mtu &&
   a?.portOf === b?.portOf
 
-/** Reports whether the interface is administratively up, and has carrier (VR-TRK-10). */
+/** Tells whether the interface is administratively up and has carrier (VR-TRK-10). */
 export const isUp = (link: Link | undefined): boolean => link?.up === true && link.running

@@ -1,7 +1,7 @@
 /**
- * Tells echoes of our own requests among the kernel's address notifications from changes of other programs, by exact
- * address, prefix and interface, first in first out. Decides only whether a change is called foreign; the view follows
- * every notification, because their order is the kernel's. Refuses to know what a foreign change leads to.
+ * Separates the kernel's confirmations of our own requests (echoes) from changes of other programs: by exact address,
+ * prefix and interface, in order. This file decides only whether a change counts as foreign. The view follows every
+ * notification, because their order is the kernel's. It does not know the consequences of a foreign change.
  */
 import { familyOf } from '../../wire/address.ts'
 import type { AddressStep, PresentAddress } from '../ports.ts'
@@ -14,7 +14,7 @@ const keyOf = ({ interfaceIndex, address, prefixLength }: Place) => `${interface
 export class OwnChanges {
   readonly #expected = new Map<string, Notification[]>()
 
-  /** Expects the notification of a step that changed something in the kernel. */
+  /** Notes that a step of ours has changed the kernel, so that its notification is expected. */
   expect(step: AddressStep): void {
     const key = keyOf(step)
     const kind = step.action === 'add' ? 'addressAdded' : 'addressRemoved'
@@ -22,14 +22,14 @@ export class OwnChanges {
   }
 
   /**
-   * Reports whether it is a renewal, or another change in place, from before a removal of ours that the kernel has not
-   * reported yet: nothing can be added in between without that report.
+   * Tells whether a notification is older than a removal of ours that the kernel has not reported yet. It may be a
+   * renewal, or another change in place. Nothing can be added in between without that report.
    */
   isOutdated(kind: Notification, present: PresentAddress): boolean {
     return kind === 'addressAdded' && this.#expected.get(keyOf(present))?.[0] === 'addressRemoved'
   }
 
-  /** Returns true once for every expected notification, in the order in which they were caused. */
+  /** Returns true once for every expected notification, in the order of the steps. */
   isEcho(kind: Notification, present: PresentAddress): boolean {
     const key = keyOf(present)
     const [next, ...rest] = this.#expectedOf(key, kind, present)
@@ -40,8 +40,9 @@ export class OwnChanges {
   }
 
   /**
-   * The kernel reports an added IPv6 address from a work queue: an address that was removed before that ran is never
-   * reported. Waiting for that report for ever would take a later foreign change for our own.
+   * Returns the expected notifications. The kernel reports an added IPv6 address from a work queue. If the address is
+   * removed before that runs, the addition is never reported. If we waited for it for ever, a later foreign change
+   * would count as ours.
    */
   #expectedOf(key: string, kind: Notification, { address }: PresentAddress): readonly Notification[] {
     const expected = this.#expected.get(key) ?? []
@@ -53,7 +54,7 @@ export class OwnChanges {
     return left
   }
 
-  /** Forgets all, after a new look at the whole node: what was on its way may have been lost. */
+  /** Forgets all expected notifications after a full read, because they may have been lost. */
   clear(): void {
     this.#expected.clear()
   }

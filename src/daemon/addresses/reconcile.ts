@@ -1,7 +1,7 @@
 /**
- * From the addresses that are there to those that should be: steps as data. PURE. Decided here: what may be removed (a
- * managed VIP that is on the wrong interface, has the wrong prefix, or is not wanted), and the order. Refused here:
- * every address of the node itself, and how a step is carried out.
+ * Computes the steps from the present addresses to the wanted ones, as data. PURE. This file decides the order, and
+ * what may be removed: a managed VIP on the wrong interface, with the wrong prefix, or not wanted. It never touches an
+ * address of the node itself. It does not know how a step is executed.
  */
 import { OTHERS_INSTALL } from '../../config/network.ts'
 import { type Address, isLinkLocal } from '../../wire/address.ts'
@@ -10,7 +10,7 @@ import type { AddressStep, PresentAddress, WantedAddress } from '../ports.ts'
 export type Reconciliation = {
   /** VIPs of the routers that are Active now. */
   readonly wanted: readonly WantedAddress[]
-  /** Every VIP that holdfast removes: the configured ones and those of an earlier run. */
+  /** Every VIP that holdfast removes: the configured ones, and those of an earlier run. */
   readonly managed: ReadonlySet<Address>
   readonly present: readonly PresentAddress[]
 }
@@ -31,10 +31,10 @@ function unique<T extends WantedAddress>(list: readonly T[]): readonly T[] {
 }
 
 /**
- * Reports whether a managed address that is here may be removed. A link-local address belongs to its interface: on
- * another one than the router's it is not ours, as the fe80::1 of a bridge, unless it has the form in which we install
- * (/128, deprecated). `interfaceIndex`: `undefined` while no router has an interface. `name`: the interface that has
- * the address.
+ * Tells whether a managed address may be removed. A link-local address belongs to its interface, like the fe80::1 of a
+ * bridge. On an interface other than the router's it is ours only in the form in which we install it (/128,
+ * deprecated). `interfaceIndex` is that of the router; `undefined` if it has no interface. `name` is the interface that
+ * has the address.
  */
 export function isOurs(present: PresentAddress, interfaceIndex: number | undefined, name: string | undefined): boolean {
   if (present.interfaceIndex === interfaceIndex) return true
@@ -44,8 +44,8 @@ export function isOurs(present: PresentAddress, interfaceIndex: number | undefin
 }
 
 /**
- * Returns removals first: an IPv6 address cannot be added while it is there with another prefix, and a VIP on two
- * interfaces answers on both. Then the additions in the order wanted. No steps when all is as it should be.
+ * Returns the steps, removals first. An IPv6 address cannot be added while it is there with another prefix, and a VIP
+ * on two interfaces answers on both. Then come the additions in the wanted order. Returns no steps if all is right.
  */
 export function reconcile({ wanted, managed, present }: Reconciliation): readonly AddressStep[] {
   const target = new Set(wanted.map(keyOf))

@@ -1,13 +1,13 @@
 /**
- * How often an address is put back that another program removes. A program that removes it again and again would make
- * both spin for ever; so after a number of restorations in a minute there is a pause, which doubles until a minute was
- * quiet. Only additions are counted: an address that is too many here is removed however often it comes, because a
- * pause of that would be two holders. Refuses to know what a pause means for the router.
+ * Limits how often an address is installed again after another program removed it. Otherwise both programs could repeat
+ * this for ever. After a number of restorations in a minute there is a pause. It doubles until a minute was quiet. Only
+ * additions count: an extra address is removed however often it appears, because it would mean two holders. This file
+ * does not know what a pause means for the router.
  */
 import type { Address } from '../../wire/address.ts'
 import { type Millis, plus } from '../../wire/units.ts'
 
-/** Restorations of one address in a minute. */
+/** Limit of restorations of one address in a minute. */
 export const MOST_RESTORATIONS = 30
 const WINDOW = 60_000
 const PAUSE_FIRST = 1_000
@@ -18,16 +18,16 @@ export type Pause = { readonly address: Address; readonly until: Millis }
 export class RestorationLimit {
   readonly #restoredAt = new Map<Address, readonly Millis[]>()
   #next = PAUSE_FIRST
-  /** Time of the last restoration, or the end of the pause that followed. */
+  /** Time of the last restoration, or end of the last pause. */
   #disturbedUntil: Millis | undefined
   #pause: Pause | undefined
 
-  /** `undefined`: no address is held back. */
+  /** Present pause; `undefined` if there is none. */
   get pause(): Pause | undefined {
     return this.#pause
   }
 
-  /** Returns true if the address may be put back now, and counts it. Otherwise a pause begins, or goes on. */
+  /** Tells whether the address may be installed again now, and counts it. Otherwise a pause begins or continues. */
   allow(address: Address, now: Millis): boolean {
     if (this.#pause !== undefined) return false
     if (this.#disturbedUntil !== undefined && now - this.#disturbedUntil >= WINDOW) this.#next = PAUSE_FIRST

@@ -1,7 +1,7 @@
 /**
- * Removes virtual addresses that no router of ours has installed: left by an earlier run (ground rule 4), here before a reload
- * made them virtual, or added where their router is not. An address that cannot be removed stays in the ledger. Which ones
- * are stale is sweep.ts's; refuses to know when to look.
+ * Removes virtual addresses that no router of this run has installed: left by an earlier run (ground rule 4), present
+ * before a reload made them virtual, or added on an interface without their router. An address that cannot be removed
+ * stays in the ledger. sweep.ts decides which ones are stale. This file does not know when to look.
  */
 import type { Config } from '../../config/config.ts'
 import type { Address } from '../../wire/address.ts'
@@ -11,7 +11,7 @@ import type { Recorder } from '../telemetry/recorder.ts'
 import type { AddressLedger, AddressMemory, LedgerEntry } from './ledger.ts'
 import type { Leftovers } from './leftovers.ts'
 import type { NetworkView } from './network-view.ts'
-import { isAsInstalled, ownedAddresses, sparedAddresses, sweepSteps, virtualAddresses } from './sweep.ts'
+import { addressesLeftInPlace, isAsInstalled, ownedAddresses, sweepSteps, virtualAddresses } from './sweep.ts'
 
 export type StaleAddressesContext = {
   readonly view: NetworkView
@@ -30,35 +30,38 @@ export class StaleAddresses {
   }
 
   /**
-   * Removes configured VIPs by address, wherever they are; others in the ledger only exactly as they were installed. Returns
+   * Removes configured VIPs wherever they are, and other addresses of the ledger only in the installed form. Returns
    * whether there were any.
    */
   sweep(config: Config): boolean {
     const { memory, recorder } = this.#context
     const { entries, problem } = memory.read()
     if (problem !== undefined) recorder.log('warn', problem)
-    return this.#remove(config, entries, virtualAddresses(config), 'left by an earlier life')
+    return this.#remove(config, entries, virtualAddresses(config), 'an earlier run left it')
   }
 
-  /** Removes VIPs that came with a reload and are here already: no router of ours has installed them. */
+  /** Removes VIPs that a reload has added and that are installed already. No router of ours has installed them. */
   sweepNew(before: Config, config: Config): void {
     const known = virtualAddresses(before)
     const held = this.#context.registry.heldByDeparting()
     const fresh = [...virtualAddresses(config)].filter((address) => !known.has(address) && !held.has(address))
-    this.#remove(config, [], new Set(fresh), 'it is a virtual address now')
-  }
-
-  /** Removes addresses of routers that run nowhere: they must not be answered on another interface, nor before there is a source. */
-  sweepHomeless(config: Config, addresses: Iterable<Address>): void {
-    const placed = this.#context.registry.all.filter(({ io }) => io !== undefined)
-    const kept = new Set(placed.flatMap(({ parameters }) => parameters.addresses))
-    const vips = new Set([...addresses].filter((address) => !kept.has(address)))
-    this.#remove(config, [], vips, 'it is a virtual address')
+    this.#remove(config, [], new Set(fresh), 'a reload made it a VIP')
   }
 
   /**
-   * Call it after the last removal of a clean stop. The ledger keeps only what could not be removed: every other address may
-   * become the node's own before the next start.
+   * Removes addresses of routers without an interface. They must not be answered on another interface, or before there
+   * is a source address.
+   */
+  sweepHomeless(config: Config, addresses: Iterable<Address>): void {
+    const placed = this.#context.registry.all.filter(({ io }) => io !== undefined)
+    const inUse = new Set(placed.flatMap(({ parameters }) => parameters.addresses))
+    const vips = new Set([...addresses].filter((address) => !inUse.has(address)))
+    this.#remove(config, [], vips, 'it is a VIP of a router without an interface')
+  }
+
+  /**
+   * Removes entries from the ledger after a clean stop, except those of addresses that could not be removed. Every
+   * other address may become the node's own before the next start.
    */
   forgetRemoved(config: Config, leftovers: Pick<Leftovers, 'has'>): void {
     const { ledger, view } = this.#context
@@ -69,12 +72,12 @@ export class StaleAddresses {
     )
   }
 
-  /** Returns whether there was an address to remove. */
+  /** Removes the stale addresses. Returns whether there was one. */
   #remove(config: Config, entries: readonly LedgerEntry[], vips: ReadonlySet<Address>, why: string): boolean {
     const { ledger, recorder, view, writer } = this.#context
     const failed: LedgerEntry[] = []
     const sweep = { view, ledger: entries, vips, owned: ownedAddresses(config) }
-    for (const { address, interfaceIndex, prefixLength } of sparedAddresses(sweep)) {
+    for (const { address, interfaceIndex, prefixLength } of addressesLeftInPlace(sweep)) {
       const name = view.link(interfaceIndex)?.name
       recorder.log(
         'warn',

@@ -1,8 +1,7 @@
 /**
- * What an earlier run left on this node (ground rule 4): configured VIPs by address, on any interface and with any prefix
- * (link-local ones only in our form, see reconcile.ts); addresses of the ledger only exactly as they were installed; addresses
- * of an owner (255) that are the node's own never. Decided here: which addresses are stale. How they are removed is the
- * caller's business.
+ * Decides which addresses an earlier run left on this node (ground rule 4). Configured VIPs count on any interface and
+ * with any prefix (link-local ones only in our form, see reconcile.ts). Other addresses of the ledger count only in the
+ * installed form. An owner's addresses (255) that are the node's own never count. The caller removes them.
  */
 import type { Config } from '../../config/config.ts'
 import { heldAddresses, ownAddressesOf } from '../../config/schema/virtual-address.ts'
@@ -38,17 +37,20 @@ export function sweepSteps(sweep: Sweep): readonly AddressStep[] {
   }))
 }
 
-/** Returns what an earlier run installed and this one leaves: it may be what the node lives on (config/advice/own-address.ts). */
-export const sparedAddresses = (sweep: Sweep): readonly PresentAddress[] =>
+/**
+ * Returns addresses of an earlier run that are not removed, because the node may depend on them
+ * (config/advice/own-address.ts).
+ */
+export const addressesLeftInPlace = (sweep: Sweep): readonly PresentAddress[] =>
   droppedAddresses(sweep).filter((present) => !hasCompany(sweep, present))
 
-/** Returns what the ledger names and the configuration does not. */
+/** Returns present addresses that the ledger names and the configuration does not. */
 function droppedAddresses({ view, ledger, vips, owned }: Sweep): readonly PresentAddress[] {
   const dropped = ledger.filter(({ address }) => !vips.has(address) && !owned.has(address))
   return dropped.flatMap((entry) => view.where(entry.address).filter((present) => isAsInstalled(view, present, entry)))
 }
 
-/** Reports whether the address is on the interface and with the prefix under which the daemon installed it. */
+/** Tells whether the address has the interface and prefix with which the daemon installed it. */
 export const isAsInstalled = (view: NetworkView, present: PresentAddress, entry: LedgerEntry): boolean =>
   present.address === entry.address &&
   present.prefixLength === entry.prefixLength &&
@@ -56,7 +58,7 @@ export const isAsInstalled = (view: NetworkView, present: PresentAddress, entry:
 
 const nameOf = (view: NetworkView, { interfaceIndex }: PresentAddress) => view.link(interfaceIndex)?.name
 
-/** Reports whether the node keeps an own address on the interface without this one. */
+/** Tells whether the node keeps an address of its own on the interface without this one. */
 const hasCompany = ({ view, ledger, vips }: Sweep, { address, interfaceIndex }: PresentAddress): boolean =>
   view
     .on(interfaceIndex, familyOf(address))

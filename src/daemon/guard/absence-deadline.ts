@@ -1,29 +1,38 @@
 /**
- * Until when the peers believe that a router is there, by what it advertised last: the deadline of its cleanup plan.
- * Decided here: what counts as advertised, how long each advertisement lasts, and that a router which leaves in silence
- * reports itself alive. Refuses to know the guardian, and what happens to a router that is late.
+ * Computes until when the peers count on a router, from its last advertisement. This is the deadline of its cleanup
+ * plan. This file decides what counts as advertised and how long each advertisement lasts. A router in Leaving, which
+ * sends nothing, has to report itself alive. This file does not know the guardian, or the consequences of being late.
  */
 import { type Centis, centisToMillis, type Millis, plus } from '../../wire/units.ts'
 import type { SendOutcome } from '../ports.ts'
 
-/** Intervals. As a Backup counts: none gives up earlier than this after an advertisement. */
+/** Number of intervals after an advertisement. No Backup takes over earlier. */
 const PATIENCE = 3
-/** Intervals. After a demotion, and a release, a Backup acts on Skew_Time, which is an interval at most. */
+/**
+ * Number of intervals after a demotion or a release. A Backup then acts after Skew_Time, which is at most one interval.
+ */
 const SHORT_PATIENCE = 1.5
+/** Milliseconds that are added to one interval where that is longer. */
 const SHORTEST = 50
-/** Longer than a router that has lost may answer at all (vrrp/extensions/grace-period.ts), and than an engine is late. */
+/**
+ * Milliseconds after an election was lost. This is longer than the grace period (vrrp/extensions/grace-period.ts), and
+ * than the engine is normally late.
+ */
 const LAST_PATIENCE = 70
-/** The same where the interval gives time: 255 routers that lose in one turn take 100 ms of it and more. */
+/**
+ * Milliseconds after an election was lost, if the interval is long enough. When 255 routers lose in one turn, it takes
+ * 100 ms and more.
+ */
 const LONGEST_LAST_PATIENCE = 250
-/** Share of the patience with a router that leaves, after which it reports itself alive. */
+/** A router in Leaving reports itself alive after this part of its deadline (1/3). */
 const SHARE = 3
 
-/** Errors of a destination that no host answers for: there is none whose belief could count. */
+/** Errors for a destination that no host answers for, so that no peer there can count on this router. */
 const UNREACHABLE = new Set(['EHOSTUNREACH', 'ENETUNREACH'])
 
 /**
- * Reports whether an advertisement counts as sent. `canSend`: the link is up. One accepted datagram is enough: a peer that did
- * not hear it cannot be told from a lost packet.
+ * Tells whether an advertisement counts as sent. `canSend` is true if the link is up. One accepted datagram is enough,
+ * because a peer without it cannot be told from a lost packet.
  */
 export function wasSent(outcomes: readonly SendOutcome[], canSend: boolean): boolean {
   if (outcomes.some(({ ok }) => ok)) return true
@@ -32,44 +41,44 @@ export function wasSent(outcomes: readonly SendOutcome[], canSend: boolean): boo
 
 export class AbsenceDeadline {
   #absentAt: Millis | undefined
-  #spokeAt: Millis | undefined
+  #advertisedAt: Millis | undefined
   #priority: number | undefined
   #aliveAt: Millis | undefined
 
-  /** Time from which the router counts as absent; `undefined` while it holds no address. */
+  /** Time from which the router counts as absent; `undefined` while it has no address. */
   get absentAt(): Millis | undefined {
     return this.#absentAt
   }
 
-  /** Time at which the router last advertised, or began to hold its addresses. */
-  get spokeAt(): Millis | undefined {
-    return this.#spokeAt
+  /** Time of the last advertisement, or at which the router got its addresses; `undefined` while it has none. */
+  get advertisedAt(): Millis | undefined {
+    return this.#advertisedAt
   }
 
-  /** In Leaving: time at which the router has to report itself alive. */
+  /** Time at which a router in Leaving has to report itself alive; otherwise `undefined`. */
   get aliveAt(): Millis | undefined {
     return this.#aliveAt
   }
 
-  /** The router holds addresses from now on, and its first advertisement is on its way. */
+  /** Starts the deadline: the router gets its addresses now, and its first advertisement follows. */
   begin(interval: Centis, now: Millis): void {
     this.#priority = undefined
-    this.#spokeAt = now
+    this.#advertisedAt = now
     this.#absentAt = plus(now, PATIENCE * centisToMillis(interval))
     this.#aliveAt = undefined
   }
 
-  /** An advertisement has gone out; not a release, which ends all belief. */
+  /** Extends the deadline after an advertisement. Not for a release, after which no peer counts on the router. */
   advertised(priority: number, interval: Centis, now: Millis): void {
     if (this.#absentAt === undefined) return
     const demoted = this.#priority !== undefined && priority < this.#priority
     this.#priority = priority
-    this.#spokeAt = now
+    this.#advertisedAt = now
     this.#aliveAt = undefined
     this.#absentAt = plus(now, demoted ? shortPatience(interval) : PATIENCE * centisToMillis(interval))
   }
 
-  /** The router has released its addresses, and holds them until the successor is heard. */
+  /** Sets the deadline after a release. The router keeps its addresses until the successor is known. */
   leave(interval: Centis, now: Millis): void {
     if (this.#absentAt === undefined) return
     const patience = shortPatience(interval)
@@ -77,8 +86,11 @@ export class AbsenceDeadline {
     this.#aliveAt = plus(now, patience / SHARE)
   }
 
-  /** The router has lost, is believed no longer, and holds its addresses until the winner announces itself. */
-  linger(interval: Centis, now: Millis): void {
+  /**
+   * Sets the deadline of a grace period: the router has lost, and keeps its addresses until the winner announces
+   * itself.
+   */
+  beginGracePeriod(interval: Centis, now: Millis): void {
     if (this.#absentAt === undefined) return
     const patience = Math.min(LONGEST_LAST_PATIENCE, PATIENCE * centisToMillis(interval))
     this.#absentAt = plus(now, Math.max(LAST_PATIENCE, patience))
@@ -87,7 +99,7 @@ export class AbsenceDeadline {
 
   end(): void {
     this.#absentAt = undefined
-    this.#spokeAt = undefined
+    this.#advertisedAt = undefined
     this.#aliveAt = undefined
   }
 }

@@ -1,13 +1,13 @@
 /**
- * Whether this engine was away since it last looked (ground rule 3): its guardian has executed a plan, the machine was
- * suspended, or the alarm came far too late. Decided here: when it is worth asking every group, because every turn begins
- * with this. What an absence is for a group is router-group.ts's, what follows from it vrrp/extensions/returning.ts's.
+ * Notices whether this engine was away since its last turn (ground rule 3): the guardian has executed a plan, the
+ * machine was suspended, or the alarm was far too late. Every turn begins with this, so the file decides when all
+ * groups have to be asked. router-group.ts handles an absence, and vrrp/extensions/returning.ts decides what follows.
  */
 import { LEAST_SILENCE } from '../../vrrp/extensions/returning.ts'
 import type { Millis } from '../../wire/units.ts'
 import type { Clock, GuardianPort } from '../ports.ts'
 
-/** A group of routers, as an absence concerns it. */
+/** What an absence needs of a group. */
 type AbsentGroup = {
   noticeExecution(now: Millis): boolean
   noticeStall(now: Millis, slept: number): void
@@ -21,9 +21,9 @@ export type AbsenceContext = {
 
 export class AbsenceWatch {
   readonly #context: AbsenceContext
-  /** Time of the nearest alarm, as last set: an engine that was late has one. */
+  /** Time of the next alarm. If the engine was late, it has passed. */
   alarmAt: Millis | undefined
-  /** Executions that were seen so far. */
+  /** Number of executions that were noticed so far. */
   #executions = 0
   #asleep: Millis
 
@@ -32,7 +32,7 @@ export class AbsenceWatch {
     this.#asleep = context.clock.asleep()
   }
 
-  /** The machine was suspended and no turn has noticed it: with a long interval the next alarm is far away. */
+  /** True if the machine was suspended and no turn has noticed it. With a long interval the next alarm is far away. */
   get sleptUnnoticed(): boolean {
     const { clock } = this.#context
     clock.now()
@@ -40,8 +40,9 @@ export class AbsenceWatch {
   }
 
   /**
-   * Tells the groups of an absence before anything that waited is read, a removal of their addresses by the guardian above all:
-   * an Active would put them back. Returns true if a group was told: what it decided has to be done in this turn.
+   * Posts an absence to the groups before any waiting packet or notification is read. Otherwise an Active would install
+   * the addresses again that the guardian has removed. Returns true if a group may have changed, so that this turn must
+   * run its effects.
    */
   notice(now: Millis): boolean {
     const { clock, groups, guardian } = this.#context
@@ -56,7 +57,7 @@ export class AbsenceWatch {
     this.#asleep = asleep
     const late = this.alarmAt === undefined ? 0 : now - this.alarmAt
     if (late + slept <= LEAST_SILENCE) return executed
-    // Once, however much is read before the alarm is set again.
+    // Once only, however much is read before the alarm is set again.
     this.alarmAt = undefined
     for (const group of groups()) group.noticeStall(now, slept)
     return true

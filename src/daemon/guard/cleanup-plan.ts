@@ -1,7 +1,7 @@
 /**
- * What the guardian does when this engine has died or is absent: it removes the addresses of all members of a sync group,
- * then sends priority 0; and which addresses it renews meanwhile. Addresses that are the node's own (255) are in no plan.
- * Decides the content of a plan. Refuses to know when the guardian gets it, which is cleanup.ts's.
+ * Builds the cleanup plan of a group. When this engine has died or is absent, the guardian removes the addresses of all
+ * members, then sends priority 0. Until then it renews addresses. Addresses that are the node's own (255) are in no
+ * plan. This file decides the content of a plan. cleanup.ts decides when the guardian gets it.
  */
 import { ownsAddresses, type Parameters } from '../../vrrp/parameters.ts'
 import { skewTime } from '../../vrrp/timers.ts'
@@ -14,24 +14,24 @@ import { hasAnEnd, type LifetimeOption, lifetimeOf } from '../addresses/lifetime
 import type { CleanupPlan, Renewal, WantedAddress } from '../ports.ts'
 import type { AbsenceDeadline } from './absence-deadline.ts'
 
-/** A virtual router, as a cleanup plan needs it. */
+/** What a cleanup plan needs of a virtual router. */
 export type Claimant = {
   readonly name: string
   readonly parameters: Parameters
   readonly spec: { readonly lifetime: LifetimeOption }
-  /** The interface where it runs. */
+  /** Interface on which it runs; `undefined` if it has none. */
   readonly io: AddressIo | undefined
   readonly places: AddressPlaces
   readonly keeper: AddressKeeper
   readonly absence: AbsenceDeadline
-  /** It has addresses in the kernel. */
+  /** True if it has addresses in the kernel. */
   readonly holds: boolean
   readonly held: readonly Address[]
-  /** Peers may believe that it is there, so that its end is news to them. */
-  readonly speaks: boolean
+  /** True if peers may still count on this router, so that its end has to be advertised. */
+  readonly needsRelease: boolean
 }
 
-/** One member's part of a plan. */
+/** Part of a member in the plan. */
 export type PlanPart = {
   readonly remove: readonly WantedAddress[]
   readonly renew: readonly Renewal[]
@@ -39,14 +39,14 @@ export type PlanPart = {
   readonly grace: Millis
 }
 
-/** Returns `undefined` if a crash would leave nothing of this router behind. */
+/** Returns the part of a router; `undefined` if a crash would leave nothing of it behind. */
 export function planPartOf(router: Claimant): PlanPart | undefined {
-  const { holds, io, keeper, parameters, speaks } = router
+  const { holds, io, keeper, parameters, needsRelease } = router
   if (io === undefined || !(holds || keeper.stuck)) return undefined
   const { family, primaryAddress: source, addresses, priority, advertisementInterval, version } = parameters
   const { interfaceIndex } = io
   const remove = ownsAddresses(parameters) ? [] : router.places.all(addresses, io)
-  const datagrams = speaks ? advertisementDatagrams(parameters, 0) : []
+  const datagrams = needsRelease ? advertisementDatagrams(parameters, 0) : []
   return {
     remove,
     renew: renewalsOf(router, remove),
@@ -55,7 +55,10 @@ export function planPartOf(router: Claimant): PlanPart | undefined {
   }
 }
 
-/** Of addresses without a lifetime only those that have one in the kernel: another program, or the last configuration, set it. */
+/**
+ * Returns the addresses to renew. An address without a configured lifetime is renewed only if it has one in the kernel,
+ * from another program or the last configuration.
+ */
 function renewalsOf({ held, io, parameters, spec }: Claimant, own: readonly WantedAddress[]): readonly Renewal[] {
   const lifetime = lifetimeOf(spec.lifetime, parameters)
   return own
@@ -67,14 +70,14 @@ function renewalsOf({ held, io, parameters, spec }: Claimant, own: readonly Want
 export type Heading = {
   readonly unit: number
   readonly name: string
-  /** There is a guardian that renews lifetimes and keeps a deadline. */
+  /** True if there is a guardian that renews lifetimes and checks deadlines. */
   readonly guarded: boolean
   readonly absentAt: Millis | undefined
 }
 
 export function cleanupPlanOf({ unit, name, guarded, absentAt }: Heading, parts: readonly PlanPart[]): CleanupPlan {
   const renew = parts.flatMap((part) => part.renew)
-  // The first member that may be replaced: a release is worth nothing after that.
+  // The grace ends with that of the first member that may be replaced. A release is useless after that.
   const grace = millis(parts.reduce((least, part) => Math.min(least, part.grace), Number.POSITIVE_INFINITY))
   return {
     unit,

@@ -1,8 +1,8 @@
 /**
- * The cleanup plan of a sync group, or of a router alone: one for all members that hold addresses, with the earliest of their
- * deadlines, because an engine that is absent for one is absent for all. Decided here: when the guardian gets a plan, a
- * deadline, or the end of it. Refuses to know what is in a plan (cleanup-plan.ts), and what the members do after the
- * guardian has executed one.
+ * The cleanup plan of a sync group, or of a router without one. It is one plan for all members that have addresses,
+ * with the earliest of their deadlines. An engine that is absent for one member is absent for all. This file decides
+ * when the guardian gets a plan, a deadline or the end of the plan. It does not know the content of a plan
+ * (cleanup-plan.ts), or what the members do after an execution.
  */
 import { isInGracePeriod } from '../../vrrp/extensions/grace-period.ts'
 import type { GroupStep } from '../../vrrp/extensions/sync-group/sync-group.ts'
@@ -15,7 +15,7 @@ import { holdsIn } from '../router/held-state.ts'
 import { type Claimant, cleanupPlanOf, planPartOf } from './cleanup-plan.ts'
 
 export type CleanupContext = {
-  /** Name of the plan in the log of the guardian. */
+  /** Returns the name of the plan in the log of the guardian. */
   readonly name: () => string
   readonly members: () => readonly Claimant[]
   readonly runner: Pick<EffectRunner, 'afterSending' | 'afterwards'>
@@ -24,18 +24,18 @@ export type CleanupContext = {
 
 export class Cleanup {
   readonly unit: number
-  /** There is no guardian any more: an address that the kernel drops is not put back. */
+  /** True if the guardian is lost. An address that the kernel removes is then not installed again. */
   guardianLost = false
   readonly #context: CleanupContext
-  /** Members whose part is in the plan that the guardian has. */
+  /** Members whose parts are in the guardian's plan. */
   #planned = ''
-  /** The guardian would act by the plan. */
+  /** True if the guardian would execute the plan. */
   #armed = false
-  /** Deadline that the guardian has. */
+  /** Deadline that the guardian has; `undefined` if it has none. */
   #absentAt: Millis | undefined
-  /** The members know of an execution that the guardian has not finished. */
+  /** True if the members know of an execution that the guardian has not finished. */
   #unacknowledged = false
-  /** Some member is about to remove addresses. */
+  /** True if a member is about to remove addresses. */
   #removes = false
 
   constructor(unit: number, context: CleanupContext) {
@@ -43,12 +43,12 @@ export class Cleanup {
     this.#context = context
   }
 
-  /** A guardian keeps deadlines and renews lifetimes. */
+  /** True if a guardian checks deadlines and renews lifetimes. */
   get guarded(): boolean {
     return this.#context.guardian.guarded && !this.guardianLost
   }
 
-  /** A crash would leave addresses behind. */
+  /** True if a crash would leave addresses behind. */
   get isNeeded(): boolean {
     return this.#claimants() !== ''
   }
@@ -61,10 +61,13 @@ export class Cleanup {
     return this.#context.members()
   }
 
-  /** Returns false while a guardian is held up in an execution; the same deadline asks again. */
+  /**
+   * Tells whether members may install addresses. Returns false while the guardian is delayed in an execution; the
+   * caller asks again at the same deadline.
+   */
   mayBegin(): boolean {
     const { guardian } = this.#context
-    // Addresses of the node come with their link, only once; the guardian removes none of them.
+    // Addresses of the node appear with their link, only once. The guardian removes none of them.
     if (this.#members.every(({ parameters }) => ownsAddresses(parameters))) return true
     if (guardian.state(this.unit) !== 'executed') return true
     return guardian.acknowledge(this.unit)
@@ -77,12 +80,12 @@ export class Cleanup {
     return true
   }
 
-  /** The plan was executed and has no effect any more. */
+  /** Marks the plan as executed, so that it has no further effect. */
   expire(): void {
     this.#armed = false
   }
 
-  /** Gives the guardian a plan for what the members hold now. */
+  /** Gives the guardian a plan for the present addresses of the members. */
   arm(): void {
     const { name, guardian } = this.#context
     const parts = this.#members.flatMap((member) => planPartOf(member) ?? [])
@@ -99,45 +102,46 @@ export class Cleanup {
     this.#context.runner.afterwards(this.#armAgain)
   }
 
-  /** A member has really advertised. */
+  /** Extends the deadline after a member has advertised. */
   advertised({ absence, parameters }: Claimant, priority: number, now: Millis): void {
-    // Too late: the guardian has acted on the silence before it, and that is what the members will be told.
+    // The advertisement is too late: the guardian has acted on the silence before it, and the members will be informed.
     if (this.#armed && this.#context.guardian.state(this.unit) === 'executed') return
     absence.advertised(priority, parameters.advertisementInterval, now)
-    // Before the addresses: on a busy node a takeover of many takes longer than the rest of the deadline.
+    // The deadline moves before the addresses are installed. On a busy node, many installations take longer than the
+    // rest of the deadline.
     this.#context.runner.afterSending(this.#moveDeadline)
   }
 
-  /** A member in Leaving advertises nothing, and is alive. */
+  /** Extends the deadline of a member in Leaving, which sends no advertisements but is alive. */
   stayAlive({ absence, parameters }: Claimant, now: Millis): void {
     absence.leave(parameters.advertisementInterval, now)
     this.moveDeadlineLater()
   }
 
-  /** A deadline has changed: the guardian gets it once in this turn, after all effects. */
+  /** Gives a changed deadline to the guardian, once in this turn, after all effects. */
   moveDeadlineLater(): void {
     this.#context.runner.afterwards(this.#moveDeadline)
   }
 
-  /** A member has applied a step: what its peers believe from now on, and when the guardian hears of it. */
+  /** Updates the deadline after a member has applied a step. */
   follow({ absence, parameters }: Claimant, before: State, { effects, state }: GroupStep, now: Millis): void {
     const interval = parameters.advertisementInterval
     if (effects.some(({ kind }) => kind === 'removeAddresses')) this.#removes = true
-    // Also after Leaving: from now on only its advertisements show that it is there.
+    // This also applies after Leaving. From now on only its advertisements show that the router is there.
     if (state.name === 'Active' && before.name !== 'Active') absence.begin(interval, now)
     if (state.name === 'Leaving' && before.name === 'Active') {
       absence.leave(interval, now)
       this.moveDeadlineLater()
     }
     if (isInGracePeriod(state) && before.name === 'Active') {
-      absence.linger(interval, now)
-      // A nearer deadline, and no priority 0: a router that has lost has nothing to release.
+      absence.beginGracePeriod(interval, now)
+      // The plan gets an earlier deadline and no priority 0, because a router that has lost has nothing to release.
       this.armLater()
     }
     if (holdsIn(before) && !holdsIn(state)) absence.end()
   }
 
-  /** Before the first address is removed: what is removed is renewed no longer. */
+  /** Changes the plan before the first address is removed, so that a removed address is not renewed. */
   beforeRemoval(now: Millis): void {
     if (!this.#removes) return
     this.#removes = false
@@ -146,9 +150,9 @@ export class Cleanup {
   }
 
   /**
-   * Other groups have taken over the members. Gives the guardian an empty plan before it withdraws: a guardian that is
-   * renewing and finds the plan withdrawn removes what it may have brought back. Returns false if the guardian has executed
-   * the plan meanwhile.
+   * Ends the plan after its members moved to other groups. The guardian gets an empty plan first. If it is renewing
+   * while the plan is withdrawn, it would remove addresses that belong to the new groups. Returns false if the guardian
+   * has executed the plan in the meantime.
    */
   handOver(): boolean {
     const { guarded, unit } = this
@@ -160,7 +164,7 @@ export class Cleanup {
     return isOurs
   }
 
-  /** No member has addresses any more. */
+  /** Withdraws the plan, because no member still has addresses. */
   withdraw(): void {
     if (this.#planned === '') return
     this.#planned = ''
@@ -169,7 +173,7 @@ export class Cleanup {
     this.#context.guardian.withdraw(this.unit)
   }
 
-  /** After addresses were removed, or could not be: brings the plan in line once in this turn, after all effects. */
+  /** Updates the plan once in this turn, after all effects, when addresses were removed or could not be. */
   settleLater(): void {
     this.#context.runner.afterwards(this.#settle)
   }
@@ -185,7 +189,7 @@ export class Cleanup {
 
   readonly #armAgain = (): void => {
     if (this.#planned === '') return
-    // All members may have ended in the same turn: nothing else would withdraw a plan without claimants.
+    // All members may have ended in the same turn. Nothing else would withdraw a plan without claimants.
     if (this.#claimants() === '') this.withdraw()
     else this.arm()
   }
@@ -218,7 +222,7 @@ export class Cleanup {
     this.withdraw()
   }
 
-  /** Names of the members that hold addresses, or could not remove them. */
+  /** Returns the names of the members that have addresses, or could not remove them. */
   #claimants(): string {
     return this.#members
       .filter((member) => member.holds || member.keeper.stuck)

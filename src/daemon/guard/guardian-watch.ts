@@ -1,8 +1,9 @@
 /**
- * Engine and guardian send each other beats. Decided here: when a guardian counts as lost, which needs more than one
- * look at the clock, because this process, or the whole container, may have been frozen; and when to look. The death of
- * a guardian is heard, so a look is only for a stopped one: it is due when the guardian could be silent for too long,
- * and put off by every look of a turn that is awake anyway. Refuses to know what an engine without a guardian does.
+ * Watches the guardian. Engine and guardian send each other beats. This file decides when the guardian counts as lost.
+ * That needs more than one look at the clock, because this process or the whole container may have been frozen. It also
+ * decides when to look. The death of a guardian wakes the engine, so a look is needed only for one that hangs. It is
+ * due when the guardian could be silent for too long. A turn that runs for another reason looks as well, and moves the
+ * next look. This file does not know what an engine without a guardian does.
  */
 import type { Millis } from '../../wire/units.ts'
 import type { Schedule } from '../alarm.ts'
@@ -10,24 +11,23 @@ import type { Clock, GuardianBeat, GuardianPort } from '../ports.ts'
 import type { Recorder } from '../telemetry/recorder.ts'
 
 /**
- * Milliseconds between two beats of the guardian (native/guardian/heartbeat.h): it is silent when the next beat has not
- * come either.
+ * Milliseconds between two beats of the guardian (native/guardian/heartbeat.h). It is silent if the next beat is
+ * missing, too.
  */
 const BEAT = 250
-/** Milliseconds between two looks: the guardian reports an engine that has not beaten for 2 s. */
+/** Milliseconds between two looks. The guardian reports an engine that has not sent a beat for 2 s. */
 const LONGEST = 1_500
-/** The same where the death of the guardian, or a suspension, is not heard. */
+/** Milliseconds between two looks if the engine is not woken by the death of the guardian or a suspension. */
 const LONGEST_UNHEARD = 250
-/**
- * Share of it after which a turn of another reason takes the look, and saves the one that would have woken the engine.
- */
+/** Share of this time after which a turn that runs anyway also looks, so that the engine is not woken for it. */
 const SHARE = 0.4
-/** Milliseconds by which a look comes late when this process did not run itself. */
+/** Milliseconds. A look that is later shows that this process did not run itself. */
 const LATE = 250
 const LEAST_PATIENCE = 1_000
 /**
- * For a guardian that is changing addresses: it waits for the kernel, which has one lock for network settings (RTNL). While
- * another process holds the lock, for example to delete thousands of links, nobody can change an address, and no lifetime ends.
+ * Milliseconds for a guardian that is changing addresses. It waits for the kernel, which has one lock for network
+ * settings (RTNL). Another process may hold that lock, for example to delete thousands of links. No program can change
+ * an address then, and no lifetime ends.
  */
 const KERNEL_PATIENCE = 10_000
 
@@ -38,11 +38,14 @@ export type GuardianWatchContext = {
   readonly recorder: Pick<Recorder, 'log'>
   /** Called before each look for which the engine was woken. */
   readonly onLook: () => void
-  /** Called with each beat, every LONGEST at the latest: for a look at something else now and then. */
+  /** Called with each beat, at least every LONGEST, for other regular work. */
   readonly onBeat?: (() => void) | undefined
-  /** Returns the shortest lifetime of all addresses in seconds; `undefined` if none has one. */
+  /** Returns the shortest lifetime of all addresses in seconds; `undefined` if no address has one. */
   readonly shortestLifetime: () => number | undefined
-  /** Called once. `silence`: for so many milliseconds; `undefined`: the guardian has died. */
+  /**
+   * Called once, when the guardian is lost. `silence` is the time without a sign of life in milliseconds; `undefined`
+   * if it died.
+   */
   readonly onLost: (silence: number | undefined) => void
 }
 
@@ -53,17 +56,17 @@ export class GuardianWatch {
   #lookedAt = 0
   /** Time for which the next look was planned. */
   #dueAt = 0
-  /** Time at which the guardian was heard, or could not be, because this process slept. */
+  /** Time of the last sign of life of the guardian, or at which none could arrive because this process slept. */
   #heardAt = 0
-  /** The last look found it silent: it has had the time of one more beat. */
+  /** True if the last look found no sign of life. The guardian then has the time of one more beat. */
   #isDoubted = false
-  #isKept = false
+  #isBlocked = false
 
   constructor(context: GuardianWatchContext) {
     this.#context = context
   }
 
-  /** Starts the looks. An engine that was started without a guardian, or without shared memory, goes on without. */
+  /** Starts the looks. An engine without a guardian, or without shared memory, runs without them. */
   start(): void {
     const { clock, guardian } = this.#context
     if (!guardian.guarded) return
@@ -79,14 +82,17 @@ export class GuardianWatch {
     this.#cancel = undefined
   }
 
-  /** A turn is awake and has read the clock: takes the look if it is due soon, and never later than without. */
+  /** Looks from a turn that runs anyway, if the next look is due soon. */
   glance(now: Millis): void {
     if (this.#cancel === undefined || this.#isDoubted || now - this.#lookedAt < SHARE * this.#longest) return
     this.stop()
     this.#judge()
   }
 
-  /** A call means the death of the guardian, or a beat: a guardian that is doubted gets its time again. */
+  /**
+   * Handles a call of the guardian port: the guardian has died, or sent a beat. A guardian under doubt gets its time
+   * again.
+   */
   #called(): void {
     if (this.#cancel === undefined) return
     this.stop()
@@ -121,16 +127,16 @@ export class GuardianWatch {
   #patienceFor(silent: number, { isChanging }: GuardianBeat): number {
     const { shortestLifetime } = this.#context
     const usual = Math.max(LEAST_PATIENCE, ((shortestLifetime() ?? 0) * 1000) / 2)
-    const isKept = isChanging && silent > usual
-    if (isKept && !this.#isKept) this.#logKept(Math.round(silent))
-    this.#isKept = isKept
-    return isKept ? Math.max(usual, KERNEL_PATIENCE) : usual
+    const isBlocked = isChanging && silent > usual
+    if (isBlocked && !this.#isBlocked) this.#logBlocked(Math.round(silent))
+    this.#isBlocked = isBlocked
+    return isBlocked ? Math.max(usual, KERNEL_PATIENCE) : usual
   }
 
-  /** Once for each change of addresses that takes so long that the guardian would count as silent. */
-  #logKept(silent: number): void {
-    const why = 'another process holds its lock for network settings'
-    const message = `The kernel has kept the guardian from changing addresses for ${silent} ms: ${why}`
+  /** Logs a change of addresses that takes longer than a guardian may be silent, once for each. */
+  #logBlocked(silent: number): void {
+    const why = "another process holds the kernel's lock for network settings"
+    const message = `Guardian has waited ${silent} ms for the kernel to change addresses: ${why}`
     this.#context.recorder.log('warn', message, { silent })
   }
 

@@ -1,7 +1,7 @@
 /**
- * The engine's memory of all checks: the last result of each, until when it counts, and what combinations make of it.
- * Decided here: what changed, and that an engine that was late itself first reads what waits before it doubts its
- * checks. Refuses to know threads, weights and routers; it is told the time.
+ * The engine's memory of all checks: the last result of each, until when it counts, and the results of combinations.
+ * This file decides what changed. If the engine itself was late, it reads waiting results before it doubts a check.
+ * This file does not know threads, weights or routers. The time is an argument.
  */
 import { type Check, nameOf } from '../../config/checks.ts'
 import type { CheckSpec, HealthRule } from '../../healthcheck/check.ts'
@@ -11,7 +11,7 @@ import { combined, type Known } from '../../healthcheck/combination.ts'
 import { doubtAt, type HeldHealth, hearReport, heldAt, startHeld } from '../../healthcheck/held-health.ts'
 import { type Millis, plus } from '../../wire/units.ts'
 
-/** What a check counts as. `weight`: the content of a file of weights, for such a check alone. */
+/** Result of a check. `weight` is the content of a file of weights, for such a check only. */
 export type CheckState = Known & { readonly weight: number | undefined; readonly since: Millis }
 
 export type CheckChange = {
@@ -25,20 +25,17 @@ export type CheckChange = {
 type Probe = { readonly spec: CheckSpec; held: HeldHealth; state: CheckState }
 type Combination = { readonly mode: 'all' | 'any'; readonly members: readonly string[]; state: CheckState }
 
-/** Milliseconds. An engine that is later than this was not running: results of the meantime wait to be read. */
+/** Milliseconds. An engine that is later than this was not running, so results wait to be read. */
 const LATE = 100
 
 export class CheckBoard {
   readonly #probes = new Map<string, Probe>()
-  /** Each behind its members. */
+  /** Combinations, each after its members. */
   #combinations = new Map<string, Combination>()
   #doubtAt: Millis | undefined
   #readUntil: Millis | undefined
 
-  /**
-   * Takes these checks from now on. A check of the same name, or one that has only lost its name, keeps what is known
-   * of it.
-   */
+  /** Sets the checks. A check keeps its result if its name stays, or if only its name changes. */
   set(checks: readonly Check[], now: Millis): void {
     const before = new Map(this.#probes)
     const names = new Set(checks.map(nameOf))
@@ -64,7 +61,7 @@ export class CheckBoard {
     this.#rearm()
   }
 
-  /** Returns the changed checks and combinations. */
+  /** Handles reports. Returns the changed checks and combinations. */
   hear(reports: readonly CheckReport[], now: Millis): readonly CheckChange[] {
     const changes = reports.flatMap((report) => {
       const probe = this.#probes.get(report.check)
@@ -76,15 +73,12 @@ export class CheckBoard {
     return this.#withCombinations(changes, now)
   }
 
-  /** Time at which doubt() has something to do. */
+  /** Time of the next doubt(); `undefined` if there is none. */
   get doubtAt(): Millis | undefined {
     return this.#readUntil ?? this.#doubtAt
   }
 
-  /**
-   * Returns the checks whose last result counts no longer, because nothing was heard for too long, and changed
-   * combinations.
-   */
+  /** Ends results without a recent report. Returns the changed checks and combinations. */
   doubt(now: Millis): readonly CheckChange[] {
     const readUntil = this.#readUntil
     if (readUntil !== undefined && now < readUntil) return []
@@ -99,7 +93,7 @@ export class CheckBoard {
     return this.#withCombinations(changes, now)
   }
 
-  /** Returns `undefined` if there is no such check. */
+  /** Returns the state of a check; `undefined` if there is no such check. */
   of(name: string): CheckState | undefined {
     return (this.#probes.get(name) ?? this.#combinations.get(name))?.state
   }
@@ -123,7 +117,7 @@ export class CheckBoard {
     return find
   }
 
-  /** Returns the probes of which a check consists: itself, or what it combines. */
+  /** Returns the probes of a check: itself, or the members of the combination. */
   probesOf(name: string): readonly string[] {
     const members = this.#combinations.get(name)?.members
     return members === undefined
@@ -148,7 +142,7 @@ export class CheckBoard {
     return [...this.#probes.values()].map(({ spec }) => spec)
   }
 
-  /** Returns the results from which a thread that starts to check goes on: nothing changes by the start alone. */
+  /** Returns the results with which a new thread continues, so that its start changes nothing. */
   formerly(): readonly Formerly[] {
     return [...this.#probes].flatMap(([check, { state }]): Formerly[] => {
       const { since, standing, weight } = state
@@ -184,7 +178,7 @@ export class CheckBoard {
   }
 }
 
-/** Returns all of a check but its name. */
+/** Returns everything of a check but its name. */
 const asked = (spec: CheckSpec): string => JSON.stringify({ ...spec, name: undefined })
 
 const UNDECIDED = (now: Millis): CheckState => ({
@@ -210,7 +204,7 @@ function stateOf(spec: CheckSpec, held: HeldHealth, before: CheckState | undefin
   return { ...known, weight, since: known.verdict === before?.verdict ? before.since : since }
 }
 
-/** Returns the state before the first report of the thread: `initial` counts without it. */
+/** Returns the state before the first report of the thread, in which `initial` counts. */
 function atFirst(held: HeldHealth, rule: HealthRule, now: Millis): Known {
   const known = heldAt(held, rule, now)
   const { initial } = rule

@@ -1,17 +1,17 @@
 /**
- * Results of health checks for people: one line for each change, with the result of the last run and what it means for
- * the routers that track the check. Decided here: how many lines a check that flaps gets, that the last line is true,
- * and the text. Refuses to know how priorities are added up.
+ * Reports results of health checks: one line for each change, with the result of the last run and the effect on the
+ * routers that track the check. This file limits the lines of an unstable check, makes the last line true, and decides
+ * the text. It does not know how priorities are added up.
  */
 
-import { checkEffectWords } from '../../events/check-words.ts'
+import { checkEffectText } from '../../events/check-effect-text.ts'
 import type { Verdict } from '../../healthcheck/health.ts'
 import type { Millis } from '../../wire/units.ts'
 import type { Recorder } from '../telemetry/recorder.ts'
 import { RATES, TokenBucket } from '../telemetry/token-bucket.ts'
 import type { CheckChange } from './check-board.ts'
 
-/** What a check does to a router that tracks it: adds to its priority, or, without a weight, decides about a fault. */
+/** Effect of a check on a router that tracks it: a change of its priority, or a fault if it has no weight. */
 export type CheckEffect =
   | { readonly router: string; readonly adds: number }
   | { readonly router: string; readonly fault: boolean }
@@ -46,14 +46,14 @@ export class CheckLog {
     }
   }
 
-  /** Logs the results in force where the last line names another one, and there is room for a line. */
+  /** Logs the present results if the last line has another one and the limit allows a line. */
   catchUp(now: Millis): void {
     for (const told of this.#told.values()) {
       if (told.silent > 0 && told.bucket.has(now)) this.#line(told, now)
     }
   }
 
-  /** Forgets checks that are gone. */
+  /** Removes checks that no longer exist. */
   keep(names: ReadonlySet<string>): void {
     for (const name of this.#told.keys()) if (!names.has(name)) this.#told.delete(name)
   }
@@ -73,11 +73,11 @@ export class CheckLog {
       ...(silent > 1 ? { suppressed: silent - 1 } : {}),
     })
     const change = { from, to: to.verdict }
-    const does = effects.map((effect) => checkEffectWords(effect, change))
-    const unsaid = silent > 1 ? `, after ${silent - 1} changes that were not told` : ''
+    const does = effects.map((effect) => checkEffectText(effect, change))
+    const unsaid = silent > 1 ? `, after ${silent - 1} changes that were not logged` : ''
     this.#recorder.log(
       to.standing === 'up' ? 'info' : 'warn',
-      `healthcheck ${name}: ${[resultWords(latest, from, now), ...(does.length === 0 ? [] : [does.join(', ')])].join('; ')}${unsaid}`,
+      `healthcheck ${name}: ${[resultText(latest, from, now), ...(does.length === 0 ? [] : [does.join(', ')])].join('; ')}${unsaid}`,
       {
         check: name,
         from,
@@ -95,7 +95,7 @@ export class CheckLog {
  * Returns `first result: down (exitStatus: it ended with 7)`, `up → down: timeout (…)`, `no result for 13 s, still
  * counted as up`.
  */
-function resultWords({ report, to }: CheckChange, from: Verdict, now: Millis): string {
+function resultText({ report, to }: CheckChange, from: Verdict, now: Millis): string {
   const last = report?.last
   if (to.verdict === 'unknown') {
     const since = last === undefined ? '' : ` for ${Math.round((now - last.at) / 1_000)} s`
@@ -104,7 +104,7 @@ function resultWords({ report, to }: CheckChange, from: Verdict, now: Millis): s
   const detail = last === undefined || last.ok ? '' : last.detail
   if (from === 'undecided')
     return `first result: ${to.verdict}${last === undefined ? '' : ` (${[last.reason, ...(detail === '' ? [] : [detail])].join(': ')})`}`
-  // The changes without a line have led back to the logged result.
+  // The suppressed changes have led back to the logged result.
   const path = from === to.verdict ? `${to.verdict} again` : `${from} → ${to.verdict}`
   return `${path}${last === undefined ? '' : `: ${last.reason}${detail === '' ? '' : ` (${detail})`}`}`
 }

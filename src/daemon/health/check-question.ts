@@ -1,8 +1,8 @@
 /**
- * The checks that lift a router's priority, run once more before it takes over by fastPreempt (docs/architecture.md,
- * Protocol decisions, docs/adr/0025). Decided here: which question an answer belongs to, that only the last question of
- * a router counts, and how long before the router acts the thread has to name the slow ones. Refuses to know how checks
- * run, and what a router does with the answer.
+ * Repeats the health checks that raise a router's priority before the router takes over by fastPreempt
+ * (docs/architecture.md, Protocol decisions, docs/adr/0025). This file matches answers with questions; only the last
+ * question of a router counts. It also decides how long before the router acts the thread must name the slow checks. It
+ * does not know how checks run, or what a router does with the answer.
  */
 import type { Asked } from '../../healthcheck/check-message.ts'
 import { type Millis, millis } from '../../wire/units.ts'
@@ -11,8 +11,8 @@ import type { Router } from '../router/router.ts'
 import type { Trackers } from './trackers.ts'
 
 /**
- * Milliseconds. The thread names slow checks by a timer, in a message, to an event loop that may be busy: at the end of
- * the wait itself that is too late, and one slow check would count for all. A quarter of a short wait.
+ * Milliseconds. The thread names slow checks by a timer, in a message, to an event loop that may be busy. At the end of
+ * the wait that would be too late, and one slow check would count for all. A short wait uses a quarter instead.
  */
 const ON_THE_WAY = 20
 
@@ -38,7 +38,7 @@ export class CheckQuestions {
     checks?.askOnceMore(id, probes, answerWithin(within))
   }
 
-  /** Takes the probes that ran once more in time. Returns `undefined` if no router waits for the answer any more. */
+  /** Handles an answer: the probes that ran once more in time. Returns `undefined` if no router waits for it. */
   answer(id: number, answered: ReadonlySet<string>): Answer | undefined {
     const question = this.#open.get(id)
     if (question === undefined) return undefined
@@ -50,7 +50,7 @@ export class CheckQuestions {
     return { router, assured: this.#trackers.assured(basePriority, track, silent) }
   }
 
-  /** Forgets all questions, because no answer comes any more: the routers notice it by their deadlines. */
+  /** Forgets all questions, because no answer will arrive. The routers notice it by their deadlines. */
   forget(): void {
     this.#open.clear()
   }

@@ -1,15 +1,18 @@
 /**
- * The priority that a router goes by: the result of base priority and trackers, or 1 while the operator has the router
- * yield. Decided here: which of the two is in force, and until when. Refuses to know what is tracked, whether a router may
- * yield, and what another priority leads to; the router reads what is in force and acts on it.
+ * The effective priority of a router: the result of base priority and trackers, or 1 while the router yields. This file
+ * decides which of the two is in force, and until when. It does not know the trackers, whether a router may yield, or
+ * the consequences of a change. The router reads the result.
  */
 import type { Millis } from '../../wire/units.ts'
 import { type Replaced, type Tracking, untracked } from './tracking.ts'
 
-/** RFC 9568 §5.2.4: the lowest priority of a Backup. */
+/** Lowest priority of a Backup (RFC 9568 §5.2.4). */
 export const YIELDING = 1
 
-/** `assured`: the priority without checks whose next result could lower it; `undefined` if it is the same. */
+/**
+ * Effective priority. `assured` is the priority without checks whose next result could lower it; `undefined` if it is
+ * the same.
+ */
 export type InForce = { readonly priority: number; readonly assured: number | undefined }
 
 export class EffectivePriority {
@@ -21,7 +24,7 @@ export class EffectivePriority {
     this.#tracking = untracked(assigned)
   }
 
-  /** Until then the effective priority is 1; `undefined` if the router does not yield. */
+  /** End of the yield, until which the effective priority is 1; `undefined` if the router does not yield. */
   get yieldingUntil(): Millis | undefined {
     return this.#yieldingUntil
   }
@@ -31,7 +34,7 @@ export class EffectivePriority {
     return this.#tracking
   }
 
-  /** Trackers that a reload removed, while nothing is known of those that it brought. */
+  /** Trackers that a reload removed, while the new ones have no result; `undefined` if there are none. */
   get replaced(): Replaced | undefined {
     return this.#replaced
   }
@@ -46,7 +49,7 @@ export class EffectivePriority {
     this.#tracking = tracking
   }
 
-  /** A reload: another base priority, with trackers as they are. */
+  /** Adopts the base priority of a reload; the trackers stay. */
   rebase(priority: number): void {
     this.#tracking = { ...this.#tracking, priority }
   }
@@ -59,7 +62,7 @@ export class EffectivePriority {
     this.#yieldingUntil = until
   }
 
-  /** Returns true once, when the time of a yield is over. */
+  /** Returns true once when the time of a yield is over. */
   endYield(now: Millis): boolean {
     if (this.#yieldingUntil === undefined || now < this.#yieldingUntil) return false
     this.#yieldingUntil = undefined

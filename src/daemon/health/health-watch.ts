@@ -1,7 +1,7 @@
 /**
- * The engine's side of the health checks: their results become priorities and faults of the routers that track them, in
- * one turn. Decided here: when the checks are set, asked and stopped, and that a daemon that leaves takes no result
- * (docs/architecture.md, Leaving). Refuses to know how a check runs and what a router does with a priority.
+ * The engine's side of the health checks: results become priorities and faults of the routers that track them, in one
+ * turn. This file decides when checks are set, repeated and stopped. A daemon that stops ignores results
+ * (docs/architecture.md, Leaving). It does not know how a check runs, or what a router does with a priority.
  */
 import { checksOf, nameOf } from '../../config/checks.ts'
 import type { Config } from '../../config/config.ts'
@@ -24,7 +24,7 @@ import type { Trackers } from './trackers.ts'
 const LONGEST_STOP = 1_000
 
 export type HealthWatchContext = {
-  /** `undefined`: no check ever has a result. */
+  /** Port of the checks; `undefined` = no check ever has a result. */
   readonly checks: CheckPort | undefined
   readonly board: CheckBoard
   readonly trackers: Trackers
@@ -46,21 +46,21 @@ export class HealthWatch {
     this.#questions = new CheckQuestions(context.trackers)
   }
 
-  /** Call it before the first router reads what it tracks. */
-  know(config: Config, now: Millis): void {
+  /** Sets the checks of the configuration. Call it before the first router reads its trackers. */
+  setChecks(config: Config, now: Millis): void {
     const checks = checksOf(config)
     this.#context.board.set(checks, now)
     this.#log.keep(new Set(checks.map(nameOf)))
   }
 
-  /** Call it when the routers are there: their first advertisements come first. */
+  /** Starts the checks. Call it after the routers have started, because their first advertisements come first. */
   start(): void {
     const { checks } = this.#context
     checks?.onNews((news) => this.#take(news))
     this.#set()
   }
 
-  /** Call it after know() with another configuration. */
+  /** Restarts the checks that a reload changed. Call it after setChecks(). */
   reload(changed: readonly string[]): void {
     if (changed.length > 0) this.#set()
   }
@@ -70,7 +70,7 @@ export class HealthWatch {
     checks?.set(board.specs, board.formerly())
   }
 
-  /** Settles when no check runs any more, or in a second. */
+  /** Settles when no check runs, or after a second. */
   stop(): Promise<void> {
     const { checks, schedule } = this.#context
     this.#stopped = true
@@ -86,7 +86,7 @@ export class HealthWatch {
     })
   }
 
-  /** Time at which a result counts no longer, because nothing was heard for so long. */
+  /** Time at which a result ends because no report arrived; `undefined` if there is none. */
   get nextAt(): Millis | undefined {
     return this.#stopped ? undefined : this.#context.board.doubtAt
   }
@@ -95,7 +95,7 @@ export class HealthWatch {
     if (!this.#stopped) this.#follow(this.#context.board.doubt(now), now)
   }
 
-  /** Carries out the effect `askChecks` of a router. */
+  /** Executes the effect `askChecks` of a router. */
   ask(router: Router, within: Millis): void {
     this.#questions.ask(router, within, this.#context.checks)
   }
@@ -123,13 +123,13 @@ export class HealthWatch {
     this.#follow(changes, now)
     const answer = id === undefined ? undefined : this.#questions.answer(id, new Set(reports.map(({ check }) => check)))
     if (answer !== undefined) postEvent(answer.router, { kind: 'checksAnswered', assured: answer.assured }, now)
-    // A beat without news moves no deadline for which an alarm would come too late.
+    // A report without changes moves no deadline.
     if (changes.length > 0 || answer !== undefined) turns.endWoken(now)
   }
 
   #follow(changes: readonly CheckChange[], now: Millis): void {
     if (changes.length === 0) return
-    // The line of the check comes before those of what it leads to.
+    // The line of the check comes before those of its effects.
     this.#log.tell(changes, now)
     const names = new Set(changes.map(({ name }) => name))
     const { registry, trackers } = this.#context
@@ -137,7 +137,7 @@ export class HealthWatch {
     followTrackers(tracking, trackers, now)
   }
 
-  /** Returns the effects by what the board has now: the routers may get them a moment later. */
+  /** Returns the effects of a check by its present state. The routers may receive them a moment later. */
   #effectsOf(check: string): readonly CheckEffect[] {
     const { registry, trackers } = this.#context
     return [...registry.routers.values()].flatMap((router): CheckEffect[] => {
@@ -157,7 +157,8 @@ const tracks = ({ spec }: Router, wanted: (check: string) => boolean): boolean =
   spec.track.some((tracker) => !isInterface(tracker) && wanted(tracker.healthcheck))
 
 /**
- * Has the routers follow their trackers, in the order of Placement.refresh(): a fault that goes may start its router.
+ * Applies the trackers to the routers, in the order of Placement.refresh(), because the end of a fault may start its
+ * router.
  */
 function followTrackers(routers: readonly Router[], trackers: Trackers, now: Millis): void {
   const found = routers.map((router) => {

@@ -1,7 +1,7 @@
 /**
- * Builds the snapshots of health checks: values that are JSON as they stand, for `holdfast status`, API and metrics.
- * Decided here: what of a check may be shown at all. A URL may carry a password, an argument a token and a header a
- * key: none of them is in here. Refuses to know who reads it.
+ * Builds the snapshots of health checks: JSON values for `holdfast status`, API and metrics. This file decides what may
+ * be shown of a check. A URL may contain a password, an argument a token, and a header a key; none of these is shown.
+ * It does not know the reader.
  */
 import type { ProbeSpec } from '../../healthcheck/check.ts'
 import type { CheckReport } from '../../healthcheck/check-report.ts'
@@ -14,48 +14,51 @@ import type { CheckBoard, CheckState } from './check-board.ts'
 export type HealthcheckSnapshot = {
   readonly name: string
   readonly kind: ProbeSpec['kind'] | 'all' | 'any'
-  /** Text of what it looks at; of a combination its members. */
+  /** Target as text; the members of a combination. */
   readonly target: string
   readonly verdict: Verdict
-  /** What it counts as: an unknown check may still count as it did before. */
+  /** Result that counts. An unknown check may still count as before. */
   readonly standing: Standing
-  /** Time of the result. */
+  /** Time since which the result holds. */
   readonly since: string
-  /** `null`: no run has ended yet, or it is a combination. */
+  /** Last run; `null` if no run has ended, or for a combination. */
   readonly last: {
     readonly at: string
     readonly ok: boolean
     readonly reason: Reason
-    /** For people. May hold what a target or a program has written: never for readers who are not authorised. */
+    /**
+     * Text for people. It may contain output of a target or a program, so it is never shown to readers without
+     * authorization.
+     */
     readonly detail?: string
     readonly latencyMs: number
   } | null
-  /** Content of a file of weights. */
+  /** Content of a file of weights; `null` for other checks. */
   readonly weight: number | null
-  /** Events are listened for; otherwise only polls notice a change. */
+  /** True if events report a change; otherwise only polls notice it. */
   readonly watched: boolean
   readonly runs: number
   readonly skipped: number
   readonly results: Readonly<Partial<Record<Reason, number>>>
-  /** Milliseconds since the last report of the thread; `null`: there was none. */
+  /** Milliseconds since the last report of the thread; `null` if there was none. */
   readonly heardMsAgo: number | null
-  /** Combinations that it is a member of. */
+  /** Combinations of which it is a member. */
   readonly partOf: readonly string[]
-  /** Routers that track it, and what it does there now. */
+  /** Routers that track it, and its present effect on each. */
   readonly routers: readonly {
     readonly router: string
-    /** What it adds to the priority. */
+    /** Present contribution to the priority. */
     readonly adds: number
-    /** It has no weight: the router is in fault while it is down. */
+    /** True if it has no weight, so that the router is in fault while it is down. */
     readonly required: boolean
-    /** Fault that it causes. */
+    /** Fault that it causes; `null` if none. */
     readonly fault: string | null
   }[]
 }
 
 /**
- * Wall clock times of results, the same each time: a time calculated from two clocks differs by a millisecond now and
- * then, and a reader would see changes. A clock that was set makes it another one.
+ * Wall clock times of results, the same in each snapshot. A time computed from two clocks varies by a millisecond, and
+ * a reader would see changes. If the clock was set, the time changes.
  */
 export class WallClock {
   readonly #known = new Map<string, { readonly since: Millis; readonly at: number }>()
@@ -68,13 +71,13 @@ export class WallClock {
     return new Date(holds ? known.at : fresh).toISOString()
   }
 
-  /** Forgets checks that are gone. */
+  /** Removes checks that no longer exist. */
   keep(names: ReadonlySet<string>): void {
     for (const name of this.#known.keys()) if (!names.has(name)) this.#known.delete(name)
   }
 }
 
-/** Milliseconds: more than NTP slews within the life of a result, as a rule. */
+/** Milliseconds. A larger difference means that the clock was set; NTP normally changes less during a result. */
 const CLOCK_SET = 1_000
 
 export function healthcheckSnapshots(
@@ -134,7 +137,7 @@ function lastOf(report: CheckReport | undefined, wall: number): HealthcheckSnaps
 
 type Effects = HealthcheckSnapshot['routers']
 
-/** Returns the effects by check. */
+/** Returns the effects of each check. */
 function effectsOf(routers: readonly Router[]): ReadonlyMap<string, Effects> {
   const all = new Map<string, Effects[number][]>()
   for (const { name: router, priority, faults } of routers) {

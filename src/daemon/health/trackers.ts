@@ -1,6 +1,6 @@
 /**
- * The links and health checks of this node as trackers see them. Decided here: which priority is certain while checks
- * lift it. Refuses to know which router tracks what, and when.
+ * The links and health checks of this node as trackers read them. This file decides which priority is certain while
+ * checks raise it. It does not know which router tracks what, or when.
  */
 import { isInterface, type Track, trackerKey } from '../../config/schema/track.ts'
 import type { Asked } from '../../healthcheck/check-message.ts'
@@ -27,7 +27,7 @@ export class Trackers {
     return { ...tracking, assured: Math.min(assured, priority) }
   }
 
-  /** Returns the priority if these probes had changed; what a reload removed is no certainty at all. */
+  /** Returns the priority as if these probes had changed. Trackers that a reload removed do not count here. */
   assured(base: number, track: readonly Track[], { up, down }: Asked): number {
     const failed = this.#board.assuming('down', new Set(up))
     const recovered = this.#board.assuming('up', new Set(down))
@@ -48,7 +48,10 @@ export class Trackers {
     return [...new Set(checks.flatMap((check) => this.#board.probesOf(check)))]
   }
 
-  /** Returns the parts that count on when a reload brings these trackers; `undefined` if all that matters is known. */
+  /**
+   * Returns the parts that still count when a reload brings these trackers; `undefined` if all results that matter are
+   * known.
+   */
   replaced(parts: readonly Part[], track: readonly Track[]): Replaced | undefined {
     const stay = new Set(track.map(trackerKey))
     const gone = parts.filter(({ kind, name, adds }) => adds !== 0 && !stay.has(`${kind} ${name}`))

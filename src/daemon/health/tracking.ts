@@ -1,7 +1,7 @@
 /**
- * The result of everything that a virtual router tracks: its effective priority as a sum with a name for each part, and
- * the faults (VR-TRK-01…09). Interfaces and health checks are one list here. Values only: this file does not know where
- * a state comes from, nor what a changed priority or a fault leads to.
+ * Computes what the trackers of a virtual router mean: its effective priority as a sum with a name for each part, and
+ * the faults (VR-TRK-01 to VR-TRK-09). Interfaces and health checks are one list here. This file works on values only.
+ * It does not know the source of a state, or the effect of a changed priority or a fault.
  */
 import { isInterface, type Track, type TrackedHealthcheck } from '../../config/schema/track.ts'
 import { type Contribution, contributionOf, effectivePriority } from '../../config/weights.ts'
@@ -10,29 +10,29 @@ import type { CheckState } from './check-board.ts'
 
 export type TrackedStates = {
   readonly isUp: (interfaceName: string) => boolean
-  /** Returns `undefined` if there is no such check. */
+  /** Returns the state of a check; `undefined` if there is no such check. */
   readonly check: (name: string) => CheckState | undefined
 }
 
 export type TrackedFault = { readonly fault: Fault; readonly present: boolean; readonly canSend: true }
 
-/** Part of a weight that is not 0. */
+/** Contribution of a tracker with a weight. */
 export type Part = {
   readonly kind: 'interface' | 'healthcheck'
   readonly name: string
-  /** What it adds to the priority now. */
+  /** Present contribution to the priority. */
   readonly adds: number
 }
 
-/** Trackers that a reload removed, while nothing is known yet of those that it brought. */
+/** Trackers that a reload removed, while the new ones have no result. */
 export type Replaced = {
-  /** As they counted then. */
+  /** Contributions at the time of the reload. */
   readonly parts: readonly Part[]
-  /** Health checks without a result; none of them counts before all of them have one. */
+  /** New health checks without a result. None of them counts before all of them have one. */
   readonly by: readonly string[]
 }
 
-/** Health checks that raise the priority: those that are up, and those that are down and reversed. */
+/** Health checks that raise the priority: those that are up, and reversed ones that are down. */
 export type Lifting = { readonly up: readonly string[]; readonly down: readonly string[] }
 
 export type Tracking = {
@@ -43,7 +43,7 @@ export type Tracking = {
   readonly faults: readonly TrackedFault[]
   /** Checks whose next result could lower the priority. */
   readonly lifting: Lifting
-  /** The priority if all of those had changed. */
+  /** Priority if all of those had changed. */
   readonly assured: number
 }
 
@@ -57,9 +57,10 @@ export const untracked = (priority: number): Tracking => ({
 })
 
 /**
- * `starts`: the router is in Initialize. There it waits for the first result of a check without weight (VR-TRK-05); a
- * running router that a reload makes track such a check goes on until there is a result. `replaced`: what a running
- * router goes by until then, because a priority that falls for a moment moves the addresses.
+ * Computes priority and faults. `starts` is true for a router in Initialize. It waits there for the first result of a
+ * check without weight (VR-TRK-05). A running router that gets such a check by a reload continues until there is a
+ * result. `replaced` has the former contributions, which a running router uses until then. Otherwise its priority could
+ * fall for a moment and move the addresses.
  */
 export function trackingOf(
   base: number,
@@ -78,7 +79,7 @@ export function trackingOf(
     contributions.push({ weight: part.adds, up: part.adds > 0 })
     parts.push(part)
   }
-  // VR-TRK-08: an owner's priority is a fact, weights leave it alone.
+  // VR-TRK-08: weights do not change the priority of an owner.
   const weighs = (tracker: Track) => base !== 255 && tracker.weight !== 0
   for (const tracker of track) {
     if (isInterface(tracker)) {
@@ -114,14 +115,14 @@ export function trackingOf(
   return { priority, sum, parts, faults, lifting }
 }
 
-/** Returns the state that is worse for a router that tracks it. */
+/** Returns the state that is worse for a router that tracks the check. */
 export function worseOf(tracker: TrackedHealthcheck, one: CheckState, other: CheckState): CheckState {
   return addsOf(whatItSays(tracker, one)) <= addsOf(whatItSays(tracker, other)) ? one : other
 }
 
 /**
- * Returns `undefined` for a check without a result, which contributes no weight (VR-TRK-05). A file of weights that
- * cannot be read counts as any check that is down.
+ * Returns the contribution of a check; `undefined` for a check without a result, which contributes no weight
+ * (VR-TRK-05). A file of weights that cannot be read counts as a check that is down.
  */
 function whatItSays({ weight, reverse }: TrackedHealthcheck, state: CheckState): Contribution | undefined {
   if (state.standing === 'nothing') return undefined

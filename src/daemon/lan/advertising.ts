@@ -1,7 +1,8 @@
 /**
- * Routers that advertise for one VRID now, and since when without a gap: two of them at the same time are two Actives,
- * which a Backup hears even though it follows one. Decided here: how long both must advertise, so that an ordinary move
- * is not taken for it. Bounded, because sources can be invented. Refuses to know what follows from it.
+ * The routers that advertise for one VRID now, and since when without a gap. Two of them at the same time are two
+ * Actives. A Backup receives both, although it follows one. This file decides how long both must advertise, so that an
+ * ordinary move does not count. Its size is limited, because a sender can invent sources. It does not know the
+ * consequences.
  */
 import type { Parameters } from '../../vrrp/parameters.ts'
 import type { State } from '../../vrrp/state.ts'
@@ -10,10 +11,10 @@ import type { Address } from '../../wire/address.ts'
 import { centisToMillis, type Millis, millis } from '../../wire/units.ts'
 
 const MOST_ROUTERS = 8
-/** Shared, because each advertisement asks, and none of an ordinary Active may cost an allocation. */
+/** One empty list for all, because each advertisement asks and must not allocate memory. */
 const NONE: readonly OtherActive[] = []
 
-/** Changed in place: an advertisement must not cost an allocation. */
+/** An entry is changed in place, because an advertisement must not allocate memory. */
 type Advertising = { priority: number; since: Millis; heardAt: Millis }
 
 export type OtherActive = { readonly address: Address; readonly priority: number; readonly heardAt: Millis } & {
@@ -24,7 +25,7 @@ export type OtherActive = { readonly address: Address; readonly priority: number
 export class AdvertisingRouters {
   readonly #routers = new Map<Address, Advertising>()
 
-  /** Takes an advertisement that has passed the checks of RFC 9568 §7.1; priority 0 is the last one of an Active. */
+  /** Notes an advertisement that has passed the checks of RFC 9568 §7.1. Priority 0 is the last one of an Active. */
   note(source: Address, priority: number, heardAt: Millis, parameters: Parameters): void {
     const known = this.#routers.get(source)
     if (priority === 0) {
@@ -40,8 +41,8 @@ export class AdvertisingRouters {
   }
 
   /**
-   * Returns the Actives beside this node, or beside the one that it follows. `activeSince`: of this router, if it is
-   * Active.
+   * Returns the routers that are Active beside this node, or beside the one that it follows. `activeSince` is the time
+   * since which this router is Active, if it is.
    */
   beside(state: State, parameters: Parameters, activeSince: Millis, now: Millis): readonly OtherActive[] {
     const isFresh = ({ heardAt }: Advertising) => now - heardAt <= patience(parameters)

@@ -1,16 +1,16 @@
 /**
- * What the routers of one segment announce: their addresses on this interface, those on secondary interfaces, and the
- * node's own address. Decided here: which interface announces which address, and the pace of all of them. Refuses to know
- * frames and schedules, which are announcer.ts's.
+ * Announces the addresses of the routers of one segment: on this interface, on secondary interfaces, and the node's own
+ * address. This file decides which interface announces which address, and the spacing of all frames. It does not know
+ * frames or schedules (announcer.ts).
  */
 import { ONE_ROUND } from '../../arp/announcement.ts'
 import type { Address, Family } from '../../wire/address.ts'
 import { type Millis, sooner } from '../../wire/units.ts'
-import type { Tenant } from '../router/router-io.ts'
+import type { HostedRouter } from '../router/router-io.ts'
 import type { Announcer } from './announcer.ts'
 import type { SecondaryInterfaces } from './secondary-interfaces.ts'
 
-/** Name under which the node's own address is announced; no router can have it. */
+/** Name under which the node's own address is announced. It is empty, so that no router can have it. */
 const SOURCE = ''
 
 type Home = { readonly family: Family; readonly source: Address }
@@ -26,18 +26,18 @@ export class Announcements {
     this.#secondary = secondary
   }
 
-  /** Announces all addresses of the router. Frames leave with run(). */
-  announce(router: Tenant, reason: 'takeover' | 'rival', now: Millis): void {
+  /** Announces all addresses of the router. The frames are sent by run(). */
+  announce(router: HostedRouter, reason: 'takeover' | 'rival', now: Millis): void {
     this.#announce(router, router.parameters.addresses, reason, now)
   }
 
   /** Announces these addresses of the router, because another host has them as well. */
-  announceOver(router: Tenant, addresses: readonly Address[], now: Millis): void {
+  announceOver(router: HostedRouter, addresses: readonly Address[], now: Millis): void {
     this.#announce(router, addresses, 'duplicate', now)
   }
 
   #announce(
-    router: Tenant,
+    router: HostedRouter,
     addresses: readonly Address[],
     reason: 'takeover' | 'rival' | 'duplicate',
     now: Millis,
@@ -45,7 +45,7 @@ export class Announcements {
     const { family } = this.#home
     const { name, announce, announceOther } = router.spec
     const onFirst = (address: Address) => router.takeover.announced(address)
-    const here = this.#secondary.atHome(router, addresses, (secondary, those) => {
+    const here = this.#secondary.onSegment(router, addresses, (secondary, those) => {
       const schedule = secondary.family === family ? announce : announceOther
       const announced = { name, family: secondary.family, addresses: those, ...schedule, onFirst }
       secondary.announcer.announce(announced, reason, now)
@@ -53,31 +53,34 @@ export class Announcements {
     this.#announcer.announce({ name, family, addresses: here, ...announce, onFirst }, reason, now)
   }
 
-  /** Announces the node's own address, for hosts that could not ask for it. Once, however many routers want it in one turn. */
+  /**
+   * Announces the node's own address, for hosts that could not ask for it. Once a turn, however many routers request
+   * it.
+   */
   announceSource(now: Millis): void {
     const { family, source } = this.#home
     const announced = { name: SOURCE, family, addresses: [source], at: ONE_ROUND, refresh: undefined }
     this.#announcer.announce(announced, 'takeover', now)
   }
 
-  /** Follows another refresh period or list of addresses. */
-  reschedule({ spec, parameters: { addresses } }: Tenant, now: Millis): void {
+  /** Adopts another refresh period or list of addresses. */
+  reschedule({ spec, parameters: { addresses } }: HostedRouter, now: Millis): void {
     const rescheduled = { name: spec.name, addresses, ...spec.announce }
     this.#announcer.reschedule(rescheduled, now)
     for (const announcer of this.#secondary.announcers) announcer.reschedule(rescheduled, now)
   }
 
-  cancel(router: Tenant): void {
+  cancel(router: HostedRouter): void {
     this.#announcer.cancel(router.name)
     for (const announcer of this.#secondary.announcers) announcer.cancel(router.name)
   }
 
-  /** Reports whether the first announcement over a competing Active is due. */
-  answersRival(now: Millis): boolean {
-    return this.#announcer.answersRival(now)
+  /** Tells whether the first announcement because of a competing Active is due. */
+  announcesOverCompetitor(now: Millis): boolean {
+    return this.#announcer.announcesOverCompetitor(now)
   }
 
-  /** Sends what is due. */
+  /** Sends the frames that are due. */
   run(now: Millis): void {
     this.#announcer.run(now)
     for (const announcer of this.#secondary.announcers) announcer.run(now)
@@ -90,8 +93,11 @@ export class Announcements {
   }
 }
 
-/** Returns the milliseconds between two frames of one interface: those of the slowest router. */
-export function spacingOf(routers: Iterable<Tenant>, family: Family): number | undefined {
+/**
+ * Returns the milliseconds between two frames of one interface, which are those of the slowest router; `undefined` if
+ * none sets it.
+ */
+export function spacingOf(routers: Iterable<HostedRouter>, family: Family): number | undefined {
   const wanted = [...routers].flatMap(({ spec }) => spec.announce.spacing?.[family] ?? [])
   return wanted.length === 0 ? undefined : Math.max(...wanted)
 }

@@ -1,6 +1,7 @@
 /**
- * Gratuitous ARP and unsolicited Neighbor Advertisements of one interface: keeps each router's plans (arp/), paces them
- * together and sends what is due. A router that leaves Active loses its plans and what waits (VR-GARP-05).
+ * Sends gratuitous ARP and unsolicited Neighbor Advertisements on one interface. It has the plans of each router
+ * (arp/), applies one rate limit to all, and sends the frames that are due. A router that is no longer Active loses its
+ * plans and its waiting frames (VR-GARP-05).
  */
 import {
   type AnnouncementPlan,
@@ -27,7 +28,7 @@ import { type Millis, plus, sooner } from '../../wire/units.ts'
 import type { SendOutcome } from '../ports.ts'
 import { Counters } from '../telemetry/recorder.ts'
 
-/** What a router announces and how often; its name is the key. */
+/** The addresses that a router announces, and the schedule. `name` is the key. */
 export type Announced = {
   readonly name: string
   readonly family: Family
@@ -35,29 +36,32 @@ export type Announced = {
   /** Offsets of the frames for each address. */
   readonly at: readonly Millis[]
   readonly refresh: Millis | undefined
-  /** 1 by default. */
+  /** Number of frames for each address in a refresh; absent = 1. */
   readonly refreshCopies?: number | undefined
-  /** As `at`, when a competing Active was heard; by default that of arp/announcement.ts. */
+  /** Offsets after an advertisement of a competing Active; by default those of arp/announcement.ts. */
   readonly onRival?: readonly Millis[] | undefined
-  /** Called when the first frame for an address has left, of whichever round. */
+  /** Called after the first frame for an address was sent. */
   readonly onFirst?: ((address: Address) => void) | undefined
 }
 
-/** Reasons of a plan; a router may have one of each. `duplicate` is about some addresses only. */
+/** Reasons of a plan. A router may have one plan for each. `duplicate` concerns some addresses only. */
 const REASONS = ['takeover', 'rival', 'duplicate'] as const
 type Reason = (typeof REASONS)[number]
 type Plans = { [reason in Reason]?: AnnouncementPlan }
 
-/** Milliseconds that an announcement waits for the kernel to be ready for what it will cause. */
+/** Longest time in milliseconds that an announcement waits until the kernel can answer for the address. */
 const PATIENCE = 50
 
 export class Announcer {
-  /** By kind: gratuitousArp, neighborAdvertisement, failed. */
+  /** Frames by kind: gratuitousArp, neighborAdvertisement, failed. */
   readonly sent = new Counters()
   readonly #plans = new Map<string, Plans>()
-  /** By name of the router. */
+  /** Callbacks by name of the router. */
   readonly #onFirst = new Map<string, (address: Address) => void>()
-  /** Last result of nextAt(), as long as no plan changes: every turn asks, and a plan's next frame is a minute away. */
+  /**
+   * Last result of nextAt() while no plan changes. Every turn asks, and the next frame of a plan is often a minute
+   * away.
+   */
   #known: { readonly nextAt: Millis | undefined } | undefined
   #pacer: Pacer = IDLE_PACER
   readonly #send: (frames: readonly Uint8Array[]) => readonly SendOutcome[]
@@ -67,9 +71,9 @@ export class Announcer {
   readonly #spacing: () => number | undefined
 
   /**
-   * `isReady` reports whether packets to the address arrive here: the kernel adds the local route of an IPv6 address,
-   * and reports it, some time after it has accepted the address, and a client that follows the announcement before that
-   * gets no answer. `spacing` returns the milliseconds between any two frames; `undefined` = the pacer's own rates.
+   * Creates an announcer. `isReady` tells whether packets to an address arrive here. The kernel adds the local route of
+   * an IPv6 address some time after it has accepted the address. A client that receives the announcement earlier gets
+   * no answer. `spacing` returns the milliseconds between two frames; `undefined` means the rates of the pacer.
    */
   constructor(
     send: (frames: readonly Uint8Array[]) => readonly SendOutcome[],
@@ -84,8 +88,8 @@ export class Announcer {
   }
 
   /**
-   * Plans announcements that are due now. run() sends them at the end of the turn, because advertisements go before all
-   * of them.
+   * Plans announcements that are due now. run() sends them at the end of the turn, because all advertisements come
+   * first.
    */
   announce(announced: Announced, reason: Reason, now: Millis): void {
     const { name, family, addresses, onFirst, onRival, refreshCopies: everyCopies } = announced
@@ -98,7 +102,7 @@ export class Announcer {
     this.#known = undefined
   }
 
-  /** Follows another list of addresses and refresh period. */
+  /** Adopts another list of addresses and refresh period. */
   reschedule(
     { name, addresses, refresh, refreshCopies }: Pick<Announced, 'name' | 'addresses' | 'refresh' | 'refreshCopies'>,
     now: Millis,
@@ -107,11 +111,11 @@ export class Announcer {
     if (plans === undefined) return
     const { takeover, ...over } = plans
     const isOurs = (address: Address) => addresses.includes(address)
-    const kept = (plan: AnnouncementPlan) => ({ ...plan, addresses: plan.addresses.filter(isOurs) })
+    const reduced = (plan: AnnouncementPlan) => ({ ...plan, addresses: plan.addresses.filter(isOurs) })
     this.#plans.set(name, {
-      ...(takeover === undefined ? {} : { takeover: withPeriod(kept(takeover), refresh, now, refreshCopies) }),
-      ...(over.rival === undefined ? {} : { rival: kept(over.rival) }),
-      ...(over.duplicate === undefined ? {} : { duplicate: kept(over.duplicate) }),
+      ...(takeover === undefined ? {} : { takeover: withPeriod(reduced(takeover), refresh, now, refreshCopies) }),
+      ...(over.rival === undefined ? {} : { rival: reduced(over.rival) }),
+      ...(over.duplicate === undefined ? {} : { duplicate: reduced(over.duplicate) }),
     })
     this.#pacer = withdrawAnnouncements(this.#pacer, name, (address) => !isOurs(address))
     this.#known = undefined
@@ -127,14 +131,14 @@ export class Announcer {
   nextAt(): Millis | undefined {
     if (this.#known !== undefined) return this.#known.nextAt
     let nearest = nextTakeAt(this.#pacer, this.#spacing())
-    // What waits for the pacer, or for the kernel, may go earlier than it seems now.
+    // Frames that wait for the pacer or the kernel may be sent earlier than expected now.
     let isCertain = nearest === undefined
     for (const plans of this.#plans.values()) {
       for (const reason of REASONS) {
         const plan = plans[reason]
         if (plan === undefined) continue
         const planned = nextAnnouncementAt(plan)
-        // Whether the kernel is ready matters for the next plan alone: it can only make others later.
+        // Only the nearest plan needs the check of the kernel, because the check can only delay it.
         if (planned === undefined || (nearest !== undefined && planned >= nearest)) continue
         const dueAt = this.#dueAt(plan)
         isCertain &&= dueAt === planned
@@ -145,8 +149,8 @@ export class Announcer {
     return nearest
   }
 
-  /** Reports whether the first announcement over a competing Active is due. */
-  answersRival(now: Millis): boolean {
+  /** Tells whether the first announcement because of a competing Active is due. */
+  announcesOverCompetitor(now: Millis): boolean {
     for (const { rival } of this.#plans.values()) {
       const at = rival?.fresh === true ? nextAnnouncementAt(rival) : undefined
       if (at !== undefined && at <= now) return true
@@ -169,7 +173,7 @@ export class Announcer {
         for (const { address, copy, first } of result.due) wanted.push({ owner, address, copy, first })
       }
     }
-    // All together, because each offer looks at everything that waits.
+    // All frames are offered together, because each offer examines all waiting ones.
     this.#pacer = offerAnnouncements(this.#pacer, wanted)
     const taken = takeAnnouncements(this.#pacer, now, this.#spacing())
     this.#pacer = taken.pacer

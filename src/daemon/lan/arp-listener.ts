@@ -1,37 +1,40 @@
 /**
- * Claims of other hosts to our addresses, by ARP and Neighbor Discovery, on one interface. Listens to no more than a
- * router needs: every ARP packet of a LAN would wake the engine. Decided here: which frames wake it when, and whose are
- * no news. Refuses to know states and what a claim leads to.
+ * Receives announcements and answers of other hosts for our addresses, by ARP and Neighbor Discovery, on one interface.
+ * It receives no more frames than a router needs, because every ARP packet of a LAN would wake the engine. This file
+ * decides which frames wake it at which time, and which senders are ignored. It does not know states, or the meaning of
+ * a frame.
  */
-import { type Claim, claimOf, isAnswerTo } from '../../arp/probe.ts'
+import { type Announcement, announcementIn, isAnswerTo } from '../../arp/probe.ts'
 import type { Family } from '../../wire/address.ts'
 import type { Mac } from '../../wire/mac.ts'
 import type { Millis } from '../../wire/units.ts'
 import type { Failure, FrameSocket, Hears, Link, SocketPort } from '../ports.ts'
 import type { Recorder } from '../telemetry/recorder.ts'
 
-/** Milliseconds. An answer that comes later after a question was given to another question. */
+/** Milliseconds after a question. A later answer belongs to another question. */
 export const ANSWERED_WITHIN = 50
 
-/** `isAnswer`: to a question of ours; otherwise it was sent to every host. */
-export type HeardClaim = Claim & { readonly isAnswer: boolean }
+/**
+ * Frame of another host for one of our addresses. `isAnswer` is true if it answers a question of ours, false if it was
+ * sent to all hosts.
+ */
+export type HeardAnnouncement = Announcement & { readonly isAnswer: boolean }
 
 export type ArpListenerContext = {
   readonly sockets: Pick<SocketPort, 'openFrameSocket'>
   readonly recorder: Recorder
   readonly onFailure: (failure: Failure) => void
   /**
-   * Reports whether it is a MAC of this node: two interfaces in one LAN answer for each other's addresses (arp_ignore
-   * 0).
+   * Tells whether it is a MAC of this node. Two interfaces in one LAN answer for each other's addresses (arp_ignore 0).
    */
   readonly isOurs: (mac: Mac) => boolean
-  readonly onClaim: (claim: HeardClaim, heardAt: Millis) => void
+  readonly onAnnouncement: (announcement: HeardAnnouncement, heardAt: Millis) => void
 }
 
 export class ArpListener {
   readonly #family: Family
   readonly #context: ArpListenerContext
-  /** Returns the interface as it is now: its MAC may change. */
+  /** Returns the present interface, because its MAC may change. */
   readonly #link: () => Link
   #hears: Hears = 'nothing'
   #socket: FrameSocket | undefined
@@ -43,8 +46,9 @@ export class ArpListener {
   }
 
   /**
-   * Idempotent. A socket that cannot be opened is logged, and the advertisements alone decide. An open one stays: a
-   * router that has just become Active, or leaves and waits for its successor, has no time to close it.
+   * Sets which frames to receive. Idempotent. If the socket cannot be opened, the failure is logged, and only
+   * advertisements decide. An open socket stays open, because closing it takes too long for a router that has become
+   * Active or is Leaving.
    */
   listen(hears: Hears): void {
     if (hears === this.#hears) return
@@ -75,9 +79,9 @@ export class ArpListener {
   }
 
   #hear(frame: Uint8Array, receivedAt: Millis): void {
-    const claim = claimOf(frame)
+    const announcement = announcementIn(frame)
     const { mac } = this.#link()
-    if (claim === undefined || this.#context.isOurs(claim.mac)) return
-    this.#context.onClaim({ ...claim, isAnswer: isAnswerTo(frame, mac) }, receivedAt)
+    if (announcement === undefined || this.#context.isOurs(announcement.mac)) return
+    this.#context.onAnnouncement({ ...announcement, isAnswer: isAnswerTo(frame, mac) }, receivedAt)
   }
 }

@@ -1,41 +1,50 @@
 /**
- * VRRP routers with the VRID of one of ours whose version, password, interval or address list differs. Such a router must not
- * look like "there is no Active", so it is remembered by its address until it has been silent for long. Bounded, because
- * sources can be invented. What is wrong with a packet is decided in vrrp/receive.ts; nothing here changes an election.
+ * Remembers VRRP routers with our VRID whose version, password, interval or address list differs. Such a router must
+ * not look like "there is no Active". It is remembered by its address until it has been silent for long. The number is
+ * limited, because a sender can invent sources. vrrp/receive.ts decides what is wrong with a packet. Nothing here
+ * changes an election.
  */
 import type { DiscardReason, ReceiveWarning } from '../../vrrp/advertisement.ts'
 import type { Address } from '../../wire/address.ts'
 import type { Millis } from '../../wire/units.ts'
 
-/** Sources remembered for one router, the newest ones, because an invented one is not heard again. */
+/** Number of sources that are remembered for one router, the newest ones. An invented source does not appear again. */
 const MOST_SOURCES = 8
-/** Milliseconds between two sources that push another one out: a flood from invented ones must not cost memory or time. */
+/**
+ * Milliseconds between two sources that replace another one, so that a flood of invented sources costs neither memory
+ * nor time.
+ */
 const PUSH_OUT_SPACING = 100
-/** Milliseconds: more than twice the longest interval that there is (version 2: 255 s). */
+/**
+ * Milliseconds of silence after which a source is forgotten: more than twice the longest interval (version 2: 255 s).
+ */
 const FORGET_AFTER = 600_000
-/** Milliseconds after which a source that sends valid packets has been put right; before, there may be two daemons on that node. */
+/**
+ * Milliseconds after its last wrong packet from which valid packets show that a source is corrected. Before that, its
+ * node may run two daemons.
+ */
 const PUT_RIGHT_AFTER = 10_000
 
-/** What differs, as text that follows the address. Other reasons are no sign of a mismatched router. */
+/** Texts for each mismatch, which follow the address. Other reasons are not a sign of a mismatched router. */
 const WORDS = {
   ttl: 'sends from another network: its TTL is not 255',
   version: 'speaks another version',
   type: 'sends messages of another type',
   length: 'sends messages of a wrong length',
-  checksum: 'sends checksums that do not verify',
+  checksum: 'sends wrong checksums',
   'addr-count-zero': 'advertises no address',
   'first-addr-not-link-local': 'does not advertise a link-local address first',
   'adver-int-zero': 'advertises an interval of 0',
   'multicast-unexpected': 'advertises by multicast, this router by unicast',
   'unicast-unexpected': 'advertises by unicast, this router by multicast',
-  'unknown-peer': 'is not among the peers',
-  'ttl-range': 'is farther away or nearer than its TTL may say',
-  'unlisted-peer': 'is not among the peers',
-  'auth-type': 'authenticates in another way than this router',
+  'unknown-peer': 'is not a listed peer',
+  'ttl-range': 'sends with a TTL outside of the range that is configured for it',
+  'unlisted-peer': 'is not a listed peer',
+  'auth-type': 'uses another type of authentication',
   'auth-data': 'has another password',
   'interval-mismatch': 'advertises at another interval',
   'address-list-mismatch': 'advertises other addresses',
-  'checksum-form-differs': 'uses the other checksum form, and may refuse ours',
+  'checksum-form-differs': 'uses the other checksum form, and may discard our packets',
   'multiple-owners': 'has priority 255 as well: only one router can be the address owner',
 } as const satisfies Partial<Record<DiscardReason | ReceiveWarning, string>>
 export type Mismatch = keyof typeof WORDS
@@ -43,11 +52,11 @@ export type Mismatch = keyof typeof WORDS
 export type MismatchedRouter = {
   readonly address: Address
   readonly reason: Mismatch
-  /** VRRP version of its last packet. */
+  /** VRRP version of its last packet; `undefined` if it could not be read. */
   readonly version: number | undefined
-  /** Its advertisements count in the election. */
+  /** True if its advertisements count in the election. */
   readonly listenedTo: boolean
-  /** Packets since it was first heard, or heard again after a long silence. */
+  /** Number of packets since the first one, or since a long silence. */
   readonly count: number
   readonly lastHeardAt: Millis
 }
@@ -60,7 +69,7 @@ export type Sighting = {
   readonly heardAt: Millis
 }
 
-/** Changed in place: a flood makes one of these per source, not one per packet. */
+/** Entry that is changed in place, because a flood must not make one for each packet. */
 type Finding = { -readonly [key in keyof MismatchedRouter]: MismatchedRouter[key] }
 type Source = { readonly address: Address; lastHeardAt: Millis; findings: Finding[] }
 
@@ -68,7 +77,7 @@ export class MismatchedRouters {
   #sources: Source[] = []
   #pushedOutAt: Millis | undefined
 
-  /** Notes a packet for this router, also one without a mismatch. */
+  /** Notes a packet for this router, even one without a mismatch. */
   note({ address, heardAt, listenedTo, reasons, version }: Sighting): void {
     const known = this.#sources.find((source) => source.address === address)
     if (!reasons.some(isMismatch)) {
@@ -93,14 +102,16 @@ export class MismatchedRouters {
     }
   }
 
-  /** Returns the one heard last first. */
+  /** Returns the mismatches, those of the latest source first. */
   list(now: Millis): readonly MismatchedRouter[] {
     for (const source of [...this.#sources]) this.#forget(now - FORGET_AFTER, source)
     const newestFirst = this.#sources.toSorted((left, right) => right.lastHeardAt - left.lastHeardAt)
     return newestFirst.flatMap(({ findings }) => findings.map((finding) => ({ ...finding })))
   }
 
-  /** Returns those heard since then whose advertisements do not count: one of them may be the Active that is missing. */
+  /**
+   * Returns the routers since `since` whose advertisements do not count. One of them may be the Active that is missing.
+   */
   unheeded(since: Millis): readonly MismatchedRouter[] {
     return this.list(since).filter(({ lastHeardAt, listenedTo }) => !listenedTo && lastHeardAt >= since)
   }
@@ -125,7 +136,7 @@ export class MismatchedRouters {
 
 export const isMismatch = (reason: DiscardReason | ReceiveWarning): reason is Mismatch => Object.hasOwn(WORDS, reason)
 
-/** Returns text that follows an address: "speaks VRRPv2, this router VRRPv3". */
+/** Returns the text of a mismatch, which follows an address: "speaks VRRPv2, this router VRRPv3". */
 export function describeMismatch(reason: Mismatch, version: number | null | undefined, own: number): string {
   return reason === 'version' && typeof version === 'number'
     ? `speaks VRRPv${version}, this router VRRPv${own}`

@@ -1,8 +1,8 @@
 /**
- * Which of the peers' nodes answer at all: an Active asks each of them for its own address right after every periodic
- * advertisement, and an answer after some silence is the end of a cut (docs/adr/0022). Decided here: which frame asks which host,
- * and how long a silence may be one. Knows the peers by their addresses; refuses to know routers, states, sockets, and what
- * follows from an answer.
+ * Checks which peers answer at all. After every periodic advertisement, an Active asks each peer for the peer's own
+ * address. An answer after a silence shows that a network split has healed (docs/adr/0022). This file decides which
+ * frame asks which host, and how long such a silence is. It knows the addresses of the peers, but no routers, states or
+ * sockets, and not the consequences.
  */
 import { neighborSolicitation } from '../../arp/neighbor-solicitation.ts'
 import { arpQuestion } from '../../arp/probe.ts'
@@ -11,17 +11,20 @@ import { BROADCAST_MAC, type Mac } from '../../wire/mac.ts'
 import { type Millis, millis } from '../../wire/units.ts'
 
 /**
- * Advertisement intervals. A peer that became Active because it did not hear us has missed three advertisements and the
- * questions after them (RFC 9568 §6.1); one or two lost packets are no cut.
+ * Number of advertisement intervals. A peer that became Active because it did not receive us has missed three
+ * advertisements and the questions after them (RFC 9568 §6.1). One or two lost packets are not a split.
  */
 const SILENCE = 2.5
-/** Milliseconds between two questions for one address, for whichever router: every advertisement down to 50 ms has its own. */
+/**
+ * Milliseconds between two questions for one address, whichever router asks. With intervals down to 50 ms, every
+ * advertisement has its own question.
+ */
 const SPACING = 45
 
 type Peer = {
-  /** MAC of its last answer: until it fails, no other host needs to hear the question. IPv4 only. */
+  /** MAC of its last answer. Only this host is asked until it fails to answer. IPv4 only. */
   readonly mac: Mac | undefined
-  /** Time of the first question since its last answer. */
+  /** Time of the first question since its last answer; `undefined` if there was none. */
   readonly unansweredSince: Millis | undefined
   readonly askedAt: Millis
   readonly patience: Millis
@@ -33,13 +36,16 @@ const NEW: Peer = {
   patience: millis(Number.POSITIVE_INFINITY),
 }
 
-/** Addresses in whose name is asked. */
+/** Sender of the questions. */
 export type Asking = { readonly source: Address; readonly mac: Mac }
 
 export class PeerCheck {
   readonly #peers = new Map<Address, Peer>()
 
-  /** Returns the questions that are due. `interval`: of the router that has these peers; several may share one. */
+  /**
+   * Returns the questions that are due. `interval` is that of the router with these peers. Several routers may have the
+   * same peers.
+   */
   ask(peers: readonly Address[], { mac: ours, source }: Asking, interval: Millis, now: Millis): readonly Uint8Array[] {
     return peers.flatMap((peer) => {
       const before = this.#peers.get(peer) ?? NEW
@@ -52,7 +58,7 @@ export class PeerCheck {
         patience: millis(Math.min(patience, interval * SILENCE)),
       })
       if (familyOf(peer) === 'ipv6') return [neighborSolicitation({ target: peer, source, mac: ours })]
-      // A silent peer may have got another MAC.
+      // A peer that does not answer may have another MAC now.
       const targets = [
         ...(mac === undefined ? [] : [mac]),
         ...(mac !== undefined && unansweredSince === undefined ? [] : [BROADCAST_MAC]),
@@ -61,7 +67,10 @@ export class PeerCheck {
     })
   }
 
-  /** Returns `undefined` if no router has asked for this address. */
+  /**
+   * Notes an answer. Returns `back` for a peer that answers after a silence; `undefined` if no router has asked for
+   * this address.
+   */
   hear(peer: Address, mac: Mac, heardAt: Millis): 'present' | 'back' | undefined {
     const known = this.#peers.get(peer)
     if (known === undefined) return undefined

@@ -1,7 +1,7 @@
 /**
- * Unicast peers that the kernel reaches, on one interface. A packet to a peer that it does not reach waits in the
- * kernel and goes out when the peer answers, without a question right before it (docs/adr/0022). Decided here: when a
- * peer counts as reached again. Refuses to know states, and what follows.
+ * Watches which unicast peers the kernel can reach on one interface. A packet to an unreachable peer waits in the
+ * kernel. It is sent when the peer answers, without a question right before it (docs/adr/0022). This file decides when
+ * a peer counts as reachable again. It does not know states, or the consequences.
  */
 import type { Address, Family } from '../../wire/address.ts'
 import type { Failure, Link, NeighborResolution, NeighborWatch, SocketPort } from '../ports.ts'
@@ -19,7 +19,7 @@ export class PeerWatch {
   readonly #family: Family
   readonly #link: () => Link
   readonly #context: PeerWatchContext
-  /** As last reported; no entry: the kernel has not reported the peer yet. */
+  /** Last report for each peer; no entry if there was none. */
   readonly #reached = new Map<Address, boolean>()
   #on = false
   #watch: NeighborWatch | undefined
@@ -30,7 +30,10 @@ export class PeerWatch {
     this.#context = context
   }
 
-  /** Idempotent. A socket that cannot be opened is logged, and the questions have to do. */
+  /**
+   * Starts or stops the watch. Idempotent. If the socket cannot be opened, the failure is logged, and only the
+   * questions find a peer.
+   */
   watch(wanted: boolean): void {
     if (wanted === this.#on) return
     this.close()
@@ -56,7 +59,9 @@ export class PeerWatch {
     this.#reached.clear()
   }
 
-  /** The lost notifications may have reported that a peer is reached again; the next ones report the others. */
+  /**
+   * Handles lost notifications: they may have reported that a peer is reachable again. The next ones report the others.
+   */
   #suspect(): void {
     const unreached = [...this.#reached].filter(([, reached]) => !reached)
     this.#reached.clear()
@@ -64,8 +69,9 @@ export class PeerWatch {
   }
 
   /**
-   * The kernel does not report an entry that is new and not resolved yet, so the first report may be the end of a cut:
-   * one announcement too many is better. Not where the kernel only makes sure: it reached that peer before.
+   * Handles a report. The kernel does not report a new entry that is unresolved. So the first report of a peer may be
+   * the end of a network split. One announcement too many is better than one too few. A peer that the kernel only
+   * checks was reachable before.
    */
   #hear(address: Address, resolution: NeighborResolution): void {
     if (!this.#context.isPeer(address)) return

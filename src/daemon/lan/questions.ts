@@ -1,7 +1,7 @@
 /**
- * What the routers of one segment ask the LAN: which other host has an address of ours, and whether known peers are there.
- * Decided here: which frames ask, from which source, and how often where other hosts have to hear them. When a router asks
- * is router-effects.ts's; refuses to know sockets, and what follows from an answer.
+ * Builds the questions of the routers of one segment: which other host has an address of ours, and whether known peers
+ * are there. This file decides which frames ask, from which source, and how often if other hosts receive them.
+ * router-effects.ts decides when a router asks. This file does not know sockets, or what follows from an answer.
  */
 import { neighborSolicitation } from '../../arp/neighbor-solicitation.ts'
 import { arpProbe } from '../../arp/probe.ts'
@@ -10,43 +10,45 @@ import { type Address, type Family, isLinkLocal } from '../../wire/address.ts'
 import { BROADCAST_MAC, type Mac, multicastMac, virtualRouterMac } from '../../wire/mac.ts'
 import { centisToMillis, type Millis } from '../../wire/units.ts'
 import type { NetworkView } from '../addresses/network-view.ts'
-import type { Tenant } from '../router/router-io.ts'
+import type { HostedRouter } from '../router/router-io.ts'
 import { RATES, type Rate, TokenBucket } from '../telemetry/token-bucket.ts'
-import type { HeardClaim } from './arp-listener.ts'
+import type { HeardAnnouncement } from './arp-listener.ts'
 import { type Asking, PeerCheck } from './peer-check.ts'
 import { probesFor } from './secondary-interface.ts'
 import type { SecondaryInterfaces } from './secondary-interfaces.ts'
 
-/** The segment, as its questions need it. */
+/** What the questions need of the segment. */
 type Home = {
   readonly family: Family
   readonly source: Address
   readonly mac: Mac
   readonly interfaceIndex: number
-  readonly routers: ReadonlyMap<number, Tenant>
+  readonly routers: ReadonlyMap<number, HostedRouter>
 }
 
 export class Questions {
   readonly #home: Home
   readonly #view: Pick<NetworkView, 'on'>
-  readonly #secondary: Pick<SecondaryInterfaces, 'atHome'>
+  readonly #secondary: Pick<SecondaryInterfaces, 'onSegment'>
   readonly #peerCheck = new PeerCheck()
   readonly #broadcasts = new BucketByVrid(RATES.broadcastQuestion)
   readonly #followUps = new BucketByVrid(RATES.followUpQuestion)
-  /** By VRID: an Active asks the same again and again, and most of what a turn allocated was these frames. */
+  /**
+   * Frames by VRID. An Active asks the same question repeatedly, and these frames used most of the memory of a turn.
+   */
   readonly #written = new Map<number, Asking & { parameters: Parameters; frames: readonly Uint8Array[] }>()
 
-  constructor(home: Home, view: Pick<NetworkView, 'on'>, secondary: Pick<SecondaryInterfaces, 'atHome'>) {
+  constructor(home: Home, view: Pick<NetworkView, 'on'>, secondary: Pick<SecondaryInterfaces, 'onSegment'>) {
     this.#home = home
     this.#view = view
     this.#secondary = secondary
   }
 
   /**
-   * Returns the question before an advertisement: which other host has the first address? It costs no other host anything:
-   * only VRRP routers listen to the group's address, and only holders of an IPv6 address to its solicited-node group
-   * (docs/adr/0007). A router that answers through a macvlan (FRR) hears none of IPv4's groups, so its virtual MAC is asked,
-   * too (docs/adr/0007). Unicast routers of IPv4 have no address in common: the whole LAN is asked, less often.
+   * Returns the question before an advertisement: which other host has the first address? It does not disturb other
+   * hosts. Only VRRP routers receive the group's address, and only holders of an IPv6 address its solicited-node group
+   * (docs/adr/0007). A router that answers through a macvlan (FRR) receives no IPv4 group, so its virtual MAC is asked,
+   * too (docs/adr/0007). IPv4 routers with unicast have no common address. There the whole LAN is asked, less often.
    */
   before(parameters: Parameters, now: Millis): readonly Uint8Array[] {
     const { family, transport, vrid } = parameters
@@ -60,9 +62,9 @@ export class Questions {
   }
 
   /**
-   * Returns the questions after an advertisement, because the one before may have been lost in a cut that the advertisement
-   * found healed (docs/adr/0022). In multicast it is asked once more: a router that yields is hardly faster. Known peers are
-   * asked for what they do not give up, their own address.
+   * Returns the questions after an advertisement. The question before it may have been lost in a network split that had
+   * healed by then (docs/adr/0022). In multicast the question is repeated, because a router hardly gives way faster
+   * than that. Known peers are asked for their own addresses, which they do not give up.
    */
   after(parameters: Parameters, now: Millis): readonly Uint8Array[] {
     const { advertisementInterval, peers, transport, vrid } = parameters
@@ -76,32 +78,32 @@ export class Questions {
   }
 
   /**
-   * Returns questions to every host for these addresses of the router, because a host that has one need not speak VRRP. Asks
-   * on secondary interfaces itself.
+   * Returns questions to all hosts for these addresses of the router, because a host that has one may not speak VRRP.
+   * Sends those for secondary interfaces itself.
    */
-  probesOf(router: Tenant): readonly Uint8Array[] {
+  probesOf(router: HostedRouter): readonly Uint8Array[] {
     const { addresses } = router.parameters
-    return this.#probes(this.#secondary.atHome(router, addresses, (secondary, those) => secondary.ask(those)))
+    return this.#probes(this.#secondary.onSegment(router, addresses, (secondary, those) => secondary.ask(those)))
   }
 
-  /** Returns the questions of duplicate address detection. Asks on secondary interfaces itself. */
+  /** Returns the questions of duplicate address detection. Sends those for secondary interfaces itself. */
   detectionProbes(addresses: readonly Address[]): readonly Uint8Array[] {
     const own = new Set(addresses)
     // A peer that is asked for its own address is on this LAN.
     for (const router of this.#home.routers.values()) {
       const asked = router.parameters.addresses.filter((address) => own.has(address))
-      const here = this.#secondary.atHome(router, asked, (secondary, those) => secondary.ask(those))
+      const here = this.#secondary.onSegment(router, asked, (secondary, those) => secondary.ask(those))
       for (const address of asked) if (!here.includes(address)) own.delete(address)
     }
     return own.size === 0 ? [] : this.#probes([...own])
   }
 
-  /** Returns `back` for a peer that answers after a silence; `undefined` if it was not asked. */
-  hear({ address, isAnswer, mac }: HeardClaim, heardAt: Millis): 'present' | 'back' | undefined {
+  /** Notes an answer. Returns `back` for a peer that answers after a silence; `undefined` if it was not asked. */
+  hear({ address, isAnswer, mac }: HeardAnnouncement, heardAt: Millis): 'present' | 'back' | undefined {
     return isAnswer ? this.#peerCheck.hear(address, mac, heardAt) : undefined
   }
 
-  /** No router asks any more: a silence that lasts until the next one does not count. */
+  /** Ends the questions. The time until the next one does not count as silence. */
   end(): void {
     this.#peerCheck.clear()
   }
@@ -111,7 +113,10 @@ export class Questions {
     return probesFor(addresses, { family, mac, source: family === 'ipv4' ? undefined : this.#linkLocal() })
   }
 
-  /** Returns an address of the node, not a VIP: every asked host learns where it is, which must be true for longer than a takeover. */
+  /**
+   * Returns a link-local address of the node that is not a VIP. Every asked host learns its MAC, which must stay right
+   * for longer than a takeover.
+   */
   #linkLocal(): Address {
     const { family, interfaceIndex, routers, source } = this.#home
     if (isLinkLocal(source)) return source

@@ -1,7 +1,8 @@
 /**
- * What comes in through the advertisement socket of one segment: packets are read, checked, counted, reported to people and
- * posted to the router with their VRID. Decided here: how much is read at a time, and which discards are news. Whether a
- * packet is good is decided in vrrp/receive.ts; refuses to know how a socket is opened, and what a router does with a packet.
+ * Handles the packets of the advertisement socket of one segment. It reads, checks, counts and reports them, and posts
+ * them to the router with their VRID. This file decides how much is read at a time, and which discards are reported.
+ * vrrp/receive.ts decides whether a packet is valid. This file does not know how a socket is opened, or what a router
+ * does with a packet.
  */
 import type { Advertisement, ReceiveWarning } from '../../vrrp/advertisement.ts'
 import { type Discarded, receive } from '../../vrrp/receive.ts'
@@ -17,20 +18,23 @@ import type { Turns } from '../turns.ts'
 import { Backlog } from './backlog.ts'
 import { describeMismatch, isMismatch } from './mismatched-routers.ts'
 
-/** Batches at an expiry; then the decision is taken, so that no flood can prevent a takeover (ground rule 2). 4 096 packets. */
+/**
+ * Limit of batches when a deadline expires: 4 096 packets. Then the router decides, so that a flood cannot prevent a
+ * takeover (ground rule 2).
+ */
 const DRAIN_BATCHES = 32
 /**
- * Milliseconds for all segments of an expiry together. So many packets took 200 ms in the first second of an engine, whose
- * code is not compiled yet: its own advertisement must not wait for that (docs/adr/0003).
+ * Milliseconds for all segments of a deadline together. In the first second of an engine, whose code is not compiled
+ * yet, 4 096 packets take 200 ms. Its own advertisement must not wait that long (docs/adr/0003).
  */
 const DRAIN_TIME = 25
 /**
- * Batches between deadlines, when nothing waits for the packets: so nothing that becomes due meanwhile, our own advertisement
- * above all, waits for more. As many packets as there are virtual routers: those of all of them are answered in one turn.
+ * Limit of batches between deadlines. Work that becomes due in the meantime, above all our own advertisement, waits for
+ * no more. It is as many packets as there are virtual routers, so that one turn can answer all of them.
  */
 export const READ_BATCHES = 2
 
-/** The segment, as its packets need it. */
+/** What the packets need of the segment. */
 export type Lan = {
   readonly interfaceName: string
   readonly source: Address
@@ -38,7 +42,7 @@ export type Lan = {
 }
 
 export class Reception {
-  /** Packets that were not valid, by reason. */
+  /** Invalid packets by reason. */
   readonly discarded = new Counters()
   readonly #lan: Lan
   readonly #turns: Pick<Turns, 'begin' | 'endWoken'>
@@ -47,7 +51,7 @@ export class Reception {
   readonly #backlog = new Backlog()
   #socket: AdvertisementSocket | undefined
   #overflowed = 0
-  /** Packets of `overflowed` that no event has reported yet. */
+  /** Number of lost packets that no event has reported yet. */
   #unreported = 0
   readonly #lossBucket = new TokenBucket(RATES.packetsLost)
 
@@ -58,29 +62,29 @@ export class Reception {
     this.#recorder = recorder
   }
 
-  /** Reads from this socket from now on; `undefined`: from none. */
+  /** Sets the socket to read from; `undefined` = none. */
   readFrom(socket: AdvertisementSocket | undefined): void {
     this.#socket = socket
   }
 
-  /** Packets that the kernel dropped because the queue was full. */
+  /** Number of packets that the kernel dropped because the queue was full. */
   get overflowed(): number {
     return this.#overflowed
   }
 
-  /** Packets wait, were dropped, or may have been: silence proves nothing (ground rule 2). */
+  /** True if packets wait or may have been dropped, so that silence proves nothing (ground rule 2). */
   get isIncomplete(): boolean {
     return this.#backlog.mayHide
   }
 
-  /** Call it while packets wait between deadlines: one turn for some of them. */
+  /** Reads some packets in a turn of their own. Called while packets wait between deadlines. */
   readonly read = (): void => {
     const now = this.#turns.begin()
     this.drain(now, READ_BATCHES)
     this.#turns.endWoken(now)
   }
 
-  /** Posts what waits, up to so many batches, and begins no batch later than DRAIN_TIME after `now`. */
+  /** Posts the waiting packets, up to `batches` batches. No batch begins later than DRAIN_TIME after `now`. */
   drain(now: Millis, batches = DRAIN_BATCHES): void {
     const result = this.#socket?.drain(batches, (packet) => this.#deliver(packet, now), plus(now, DRAIN_TIME))
     if (result === undefined) return
@@ -98,13 +102,13 @@ export class Reception {
   }
 
   #deliver(packet: ReceivedPacket, now: Millis): void {
-    const verdict = receive(
+    const received = receive(
       packet,
       (vrid) => this.#lan.routers.get(vrid)?.parameters,
       (address) => address === this.#lan.source,
     )
-    if (verdict.kind === 'discarded') return this.#discard(verdict, packet)
-    const { advertisement, warnings } = verdict
+    if (received.kind === 'discarded') return this.#discard(received, packet)
+    const { advertisement, warnings } = received
     const router = this.#lan.routers.get(advertisement.vrid)
     if (router === undefined) return
     const { receivedAt, source } = packet
@@ -139,7 +143,7 @@ export class Reception {
     router?.counters.discarded.add(reason)
     const { destination, receivedAt: heardAt, source: address } = packet
     router?.history.mismatched.note({ address, reasons: [reason], version, listenedTo: false, heardAt })
-    // Another group's VRID on a shared LAN, and our own packets looped back, are no news (VR-RX-09).
+    // Packets of another group on a shared LAN, and our own packets that come back, are not reported (VR-RX-09).
     if (reason === 'vrid-unknown' || reason === 'self-originated') return
     if (reason === 'destination' && destination !== undefined && isMulticast(destination)) return
     this.#discards.note(reason, address, router?.name)
@@ -166,7 +170,7 @@ function describeWarning(
   { parameters }: Router,
 ): string {
   if (isMismatch(warning)) return `: it ${describeMismatch(warning, version, parameters.version)}`
-  // RFC 9568 §7.1 with EID 8298: a Backup that took over while its owner was away is no misconfiguration.
+  // RFC 9568 §7.1 with EID 8298: a Backup that took over while its owner was away is not misconfigured.
   if (warning === 'advert-received-while-owner')
     return `: it has priority ${priority}, and this router is the address owner (priority 255)`
   return ''

@@ -1,7 +1,8 @@
 /**
- * An interface and family where routers have addresses without speaking VRRP there: an excluded address of the other
- * family, or one on another interface (VR-CFG-06). Announces these addresses, asks which other host has them and listens to
- * the answers, as the routers' own segment does. Refuses to know routers, and why a question is asked.
+ * A secondary interface: an interface and family on which routers have addresses without speaking VRRP there. Examples
+ * are an excluded address of the other family, and one on another interface (VR-CFG-06). It announces these addresses,
+ * asks which other host has them and receives the answers, as the routers' own segment does. This file does not know
+ * routers, or the purpose of a question.
  */
 import { neighborSolicitation } from '../../arp/neighbor-solicitation.ts'
 import { arpProbe } from '../../arp/probe.ts'
@@ -12,7 +13,7 @@ import type { NetworkView } from '../addresses/network-view.ts'
 import type { Failure, FrameSocket, Hears, Link, SendOutcome, SocketPort } from '../ports.ts'
 import type { Recorder } from '../telemetry/recorder.ts'
 import { Announcer } from './announcer.ts'
-import { ArpListener, type HeardClaim } from './arp-listener.ts'
+import { ArpListener, type HeardAnnouncement } from './arp-listener.ts'
 
 export type SecondaryContext = {
   readonly sockets: Pick<SocketPort, 'openFrameSocket'>
@@ -21,12 +22,12 @@ export type SecondaryContext = {
   readonly spacing: (family: Family) => number | undefined
   readonly isVirtual: (address: Address) => boolean
   readonly onFailure: (failure: Failure) => void
-  readonly onClaim: (claim: HeardClaim, heardAt: Millis) => void
+  readonly onAnnouncement: (announcement: HeardAnnouncement, heardAt: Millis) => void
 }
 
 export type Asking = { readonly family: Family; readonly mac: Mac; readonly source: Address | undefined }
 
-/** Returns frames that ask every host for each address. In IPv6 no host can answer without a source of ours. */
+/** Returns frames that ask all hosts for each address. In IPv6 no host can answer without a source address of ours. */
 export function probesFor(addresses: readonly Address[], { family, mac, source }: Asking): readonly Uint8Array[] {
   if (family === 'ipv4') return addresses.map((address) => arpProbe({ address, mac }))
   return source === undefined ? [] : addresses.map((target) => neighborSolicitation({ target, source, mac }))
@@ -38,7 +39,7 @@ export class SecondaryInterface {
   readonly announcer: Announcer
   readonly #context: SecondaryContext
   readonly #listener: ArpListener
-  /** The interface as it was last, for the time after its end. */
+  /** Last state of the interface, used after it has disappeared. */
   #lastLink: Link
   #frames: FrameSocket | undefined
 
@@ -54,9 +55,9 @@ export class SecondaryInterface {
       (address) => view.canSendFrom(this.interfaceIndex, address) || !view.isOn(this.interfaceIndex, address),
       () => context.spacing(family),
     )
-    const { sockets, recorder, onClaim, onFailure } = context
+    const { sockets, recorder, onAnnouncement, onFailure } = context
     const isOurs = (mac: Mac) => view.links().some((own) => own.mac === mac)
-    this.#listener = new ArpListener(family, () => this.link, { sockets, recorder, onFailure, isOurs, onClaim })
+    this.#listener = new ArpListener(family, () => this.link, { sockets, recorder, onFailure, isOurs, onAnnouncement })
   }
 
   get link(): Link {
@@ -72,7 +73,7 @@ export class SecondaryInterface {
     this.#listener.listen(hears)
   }
 
-  /** A question that cannot be sent is not asked. */
+  /** Sends a question. A failure is ignored. */
   ask(addresses: readonly Address[]): void {
     const { family, link } = this
     const frames = probesFor(addresses, { family, mac: link.mac, source: this.#linkLocal() })
@@ -92,7 +93,10 @@ export class SecondaryInterface {
       .find(({ address, tentative }) => isLinkLocal(address) && !tentative && !isVirtual(address))?.address
   }
 
-  /** Opens the socket with the first frame. A socket that cannot be opened is logged and tried again with the next frame. */
+  /**
+   * Sends frames, and opens the socket with the first ones. If it cannot be opened, the failure is logged, and the next
+   * frames try again.
+   */
   #send(frames: readonly Uint8Array[]): readonly SendOutcome[] {
     if (this.#frames === undefined) {
       const { onFailure, recorder, sockets } = this.#context

@@ -1,17 +1,21 @@
 /**
- * The secondary interfaces of a segment: each is made when a router first needs it, and closed when none needs it any more.
- * Decided here: which addresses of a router are at home on the segment. Refuses to know what is asked, announced and heard
- * elsewhere, which is secondary-interface.ts's.
+ * The secondary interfaces of a segment. Each is created when a router first needs it, and closed when no router needs
+ * it. This file decides which addresses of a router belong to the segment itself. secondary-interface.ts asks,
+ * announces and receives on the others.
  */
 import { type Address, type Family, familyOf } from '../../wire/address.ts'
 import type { Base } from '../addresses/address-places.ts'
 import type { Hears } from '../ports.ts'
-import type { Tenant } from '../router/router-io.ts'
+import type { HostedRouter } from '../router/router-io.ts'
 import type { Announcer } from './announcer.ts'
 import { type SecondaryContext, SecondaryInterface } from './secondary-interface.ts'
 
-/** The segment, as its secondary interfaces need it. */
-type Home = Base & { readonly family: Family; readonly isOpen: boolean; readonly routers: ReadonlyMap<number, Tenant> }
+/** What secondary interfaces need of the segment. */
+type Home = Base & {
+  readonly family: Family
+  readonly isOpen: boolean
+  readonly routers: ReadonlyMap<number, HostedRouter>
+}
 
 export class SecondaryInterfaces {
   readonly #home: Home
@@ -29,14 +33,16 @@ export class SecondaryInterfaces {
     return [...this.#interfaces.values()]
   }
 
-  /** Read at the end of every turn. */
+  /** Announcers of all secondary interfaces. Every turn reads them. */
   get announcers(): readonly Announcer[] {
     return this.#interfaces.size === 0 ? NONE : this.all.map(({ announcer }) => announcer)
   }
 
-  /** Returns the addresses of the router that are at home; gives the others to the interface where they are. */
-  atHome(
-    router: Tenant,
+  /**
+   * Returns the addresses of the router on the segment itself. Passes the others to the interfaces on which they are.
+   */
+  onSegment(
+    router: HostedRouter,
     addresses: readonly Address[],
     elsewhere: (secondary: SecondaryInterface, addresses: readonly Address[]) => void,
   ): readonly Address[] {
@@ -55,11 +61,11 @@ export class SecondaryInterfaces {
     return here
   }
 
-  /** Listens on each interface where a router has an address, and on no other. */
+  /** Sets what each interface receives. Closes interfaces without addresses. */
   listen(hears: Hears): void {
     const needed = new Set<SecondaryInterface>()
     for (const router of this.#home.routers.values())
-      this.atHome(router, router.parameters.addresses, (secondary) => needed.add(secondary))
+      this.onSegment(router, router.parameters.addresses, (secondary) => needed.add(secondary))
     for (const [key, secondary] of this.#interfaces) {
       if (needed.has(secondary)) secondary.listen(hears)
       else {

@@ -1,6 +1,7 @@
 /**
- * What the sockets of the segments report besides packets: claims of other hosts, peers that are reached again, and failures. Decided here: which routers each of it is for, and whether it ends a turn or only brings an alarm
- * forward. Refuses to know what a claim means, and what the end of a turn does.
+ * Handles what the sockets of the segments report besides packets: announcements and answers of other hosts, peers that
+ * are reachable again, and failures. This file decides which routers each of them concerns, and whether it ends a turn
+ * or only moves an alarm forward. It does not know the meaning of an answer, or what the end of a turn does.
  */
 import type { Address } from '../../wire/address.ts'
 import type { Millis } from '../../wire/units.ts'
@@ -9,10 +10,10 @@ import { postEvent } from '../router/post-event.ts'
 import type { Router } from '../router/router.ts'
 import type { Recorder } from '../telemetry/recorder.ts'
 import type { Turns } from '../turns.ts'
-import type { HeardClaim } from './arp-listener.ts'
+import type { HeardAnnouncement } from './arp-listener.ts'
 import type { Segment, SegmentContext } from './segment.ts'
 
-export class SegmentEvents implements Pick<SegmentContext, 'onClaim' | 'onFailure' | 'onPeerReached'> {
+export class SegmentEvents implements Pick<SegmentContext, 'onAnnouncement' | 'onFailure' | 'onPeerReached'> {
   readonly #turns: Turns
   readonly #recorder: Recorder
 
@@ -31,25 +32,26 @@ export class SegmentEvents implements Pick<SegmentContext, 'onClaim' | 'onFailur
     this.#turns.endWoken(now)
   }
 
-  readonly onClaim = (segment: Segment, claim: HeardClaim, heardAt: Millis): void => {
+  readonly onAnnouncement = (segment: Segment, announcement: HeardAnnouncement, heardAt: Millis): void => {
     const now = this.#turns.begin()
-    const claimed = [...segment.routers.values()].filter(({ parameters }) =>
-      parameters.addresses.includes(claim.address),
+    const concerned = [...segment.routers.values()].filter(({ parameters }) =>
+      parameters.addresses.includes(announcement.address),
     )
-    for (const { competing } of claimed) competing.hear(claim, heardAt, now)
-    // Also about the own address of a peer, which is no VIP.
-    for (const { duplicates } of segment.routers.values()) duplicates.hear(claim, heardAt, now)
+    for (const { competing } of concerned) competing.hear(announcement, heardAt, now)
+    // This includes the own address of a peer, which is not a VIP.
+    for (const { duplicates } of segment.routers.values()) duplicates.hear(announcement, heardAt, now)
     if (this.#turns.isBusy) return this.#turns.endWoken(now)
     for (const at of [segment.detection.nextAt(), segment.announcements.nextAt()]) this.#alarmBy(at)
-    // 255 addresses are claimed at once: only the deadlines of these routers can have moved, and only to an earlier time.
-    for (const router of claimed) this.#alarmBy(router.nextDeadline())
+    // A host may announce 255 addresses at the same time. Only deadlines of these routers can have changed, and only to
+    // earlier times.
+    for (const router of concerned) this.#alarmBy(router.nextDeadline())
   }
 
   #alarmBy(at: Millis | undefined): void {
     if (at !== undefined) this.#turns.alarmBy(at)
   }
 
-  /** What waited in the kernel for the peer has left. */
+  /** Posts that packets which waited in the kernel for the peer have been sent. */
   #reachPeer(router: Router, peer: Address, now: Millis): void {
     if (!router.asksBeside(peer)) return
     postEvent(router, { kind: 'peerReached', peer }, now)
@@ -57,7 +59,7 @@ export class SegmentEvents implements Pick<SegmentContext, 'onClaim' | 'onFailur
     this.#recorder.logLimited(
       `${name} reached ${peer}`,
       'info',
-      `${name}: reaches ${peer}, which may have been Active meanwhile`,
+      `${name}: peer ${peer} is reachable again, and may have been Active in the meantime`,
       { router: name, peer },
     )
   }

@@ -1,7 +1,8 @@
 /**
- * One LAN as this node sees it through one interface and family: the sockets that all its virtual routers share, which are
- * told apart by VRID. Decided here: when a socket is opened, closed, or listens to more. Packets are reception.ts's, frames that
- * ask questions.ts's, frames that announce announcements.ts's; what a lost interface means is the daemon's.
+ * A segment: one LAN as this node sees it through one interface, family and source address. All its virtual routers
+ * share the sockets, and the VRID tells them apart. This file decides when a socket is opened or closed, and what it
+ * receives. reception.ts has the packets, questions.ts the frames that ask, announcements.ts the frames that announce.
+ * The daemon decides what the loss of an interface means.
  */
 import type { Address, Family } from '../../wire/address.ts'
 import type { Mac } from '../../wire/mac.ts'
@@ -26,7 +27,7 @@ import type { Recorder } from '../telemetry/recorder.ts'
 import type { Turns } from '../turns.ts'
 import { Announcements, spacingOf } from './announcements.ts'
 import { Announcer } from './announcer.ts'
-import { ArpListener, type HeardClaim } from './arp-listener.ts'
+import { ArpListener, type HeardAnnouncement } from './arp-listener.ts'
 import { DetectionSchedule } from './duplicates/detection-schedule.ts'
 import { PeerWatch } from './peer-watch.ts'
 import { Questions } from './questions.ts'
@@ -43,16 +44,16 @@ export type SegmentContext = {
   readonly writer: Writer
   readonly turns: Turns
   readonly onFailure: (segment: Segment, failure: Failure) => void
-  /** Another host claims to have an address. */
-  readonly onClaim: (segment: Segment, claim: HeardClaim, heardAt: Millis) => void
-  /** The kernel reaches a unicast peer again, or the peer answers after a silence. */
+  /** Called when another host announces an address, or answers for one. */
+  readonly onAnnouncement: (segment: Segment, announcement: HeardAnnouncement, heardAt: Millis) => void
+  /** Called when the kernel reaches a unicast peer again, or the peer answers after a silence. */
   readonly onPeerReached: (segment: Segment, peer: Address) => void
 }
 
 export class Segment implements RouterIo {
   readonly family: Family
   readonly source: Address
-  /** By VRID. */
+  /** Routers by VRID. */
   readonly routers = new Map<number, Router>()
   readonly reception: Reception
   readonly announcer: Announcer
@@ -84,15 +85,16 @@ export class Segment implements RouterIo {
       (address) => view.canSendFrom(this.interfaceIndex, address) || !view.isOn(this.interfaceIndex, address),
       () => spacing(family),
     )
-    const onClaim = (claim: HeardClaim, heardAt: Millis) => context.onClaim(this, claim, heardAt)
-    this.#secondary = new SecondaryInterfaces(this, { sockets, view, recorder, spacing, onFailure, onClaim })
+    const onAnnouncement = (announcement: HeardAnnouncement, heardAt: Millis) =>
+      context.onAnnouncement(this, announcement, heardAt)
+    this.#secondary = new SecondaryInterfaces(this, { sockets, view, recorder, spacing, onFailure, onAnnouncement })
     this.announcements = new Announcements(this, this.announcer, this.#secondary)
     this.questions = new Questions(this, view, this.#secondary)
     const linkNow = () => this.#link
     this.#listener = new ArpListener(family, linkNow, {
       ...{ sockets, recorder, onFailure },
       isOurs: (mac) => view.links().some((own) => own.mac === mac),
-      onClaim: (claim, heardAt) => this.#hearClaim(claim, heardAt),
+      onAnnouncement: (announcement, heardAt) => this.#hearAnnouncement(announcement, heardAt),
     })
     this.#peers = new PeerWatch(family, linkNow, {
       ...{ sockets, recorder, onFailure },
@@ -103,7 +105,7 @@ export class Segment implements RouterIo {
 
   // The interface ------------------------------------------------------------------------------------------------------
 
-  /** It may be renamed under a router with `interface: auto`. */
+  /** Name of the interface, which may change under a router with `interface: auto`. */
   get interfaceName(): string {
     return this.#link.name
   }
@@ -129,8 +131,8 @@ export class Segment implements RouterIo {
   }
 
   /**
-   * Takes the interface as it is now. Under another MAC (bonding, a bridge that takes its first port's) the LAN would go on
-   * sending to the old one.
+   * Adopts the present interface. If its MAC has changed (bonding, or a bridge with the MAC of its first port), the
+   * addresses are announced again. Otherwise the LAN would keep sending to the old MAC.
    */
   follow(link: Link, now: Millis): void {
     const moved = link.mac !== this.#link.mac
@@ -158,15 +160,19 @@ export class Segment implements RouterIo {
   }
 
   /**
-   * Reports whether the interface is up and has the source address. Otherwise its sockets are better closed: opened again they
-   * join their groups again, which the kernel (IPv6 turned off, or an MTU below 1280) and snooping switches may have forgotten.
+   * Tells whether the interface is up and has the source address. Otherwise its sockets should be closed. When they are
+   * opened again, they join their groups again. The kernel may have forgotten these (IPv6 turned off, or an MTU below
+   * 1280), and so may snooping switches.
    */
   isUsable(): boolean {
     const { view } = this.#context
     return isUp(view.link(this.interfaceIndex)) && view.canSendFrom(this.interfaceIndex, this.source)
   }
 
-  /** Opens what is not open, and joins the group once a multicast router is here. Idempotent. Returns why not. */
+  /**
+   * Opens the sockets that are not open, and joins the group if there is a multicast router. Idempotent. Returns the
+   * failure, otherwise `undefined`.
+   */
   open(): Failure | undefined {
     const transports = [...this.routers.values()].map((router) => router.parameters.transport)
     const group = transports.flatMap((transport) => (transport.mode === 'multicast' ? [transport.group] : []))[0]
@@ -213,7 +219,7 @@ export class Segment implements RouterIo {
     return this.#advertisements?.send(datagrams) ?? datagrams.map(() => ({ ok: false, failure: CLOSED }))
   }
 
-  /** A question that cannot be sent is not asked: the next advertisement asks again. */
+  /** Sends a question. A failure is ignored, because the next advertisement asks again. */
   ask(questions: readonly Uint8Array[]): void {
     this.#frames?.send(questions)
   }
@@ -225,12 +231,12 @@ export class Segment implements RouterIo {
   // Listening ----------------------------------------------------------------------------------------------------------
 
   /**
-   * Listens to the gratuitous ARP of others exactly while a router here waits for it, and to answers while one asks; and to
-   * the kernel's news of the peers to which an Active sends, for what the question misses.
+   * Sets what the sockets receive: announcements of other hosts while a router waits for them, and answers while a
+   * router asks. Also watches the peers to which an Active sends by unicast, because questions do not find all of them.
    */
-  watchClaims(): void {
+  watchAnnouncements(): void {
     const routers = [...this.routers.values()]
-    const between = routers.some(({ awaitsClaims }) => awaitsClaims)
+    const between = routers.some(({ awaitsAnnouncements }) => awaitsAnnouncements)
     const asking = routers.some(({ asks, duplicates }) => asks || duplicates.isOn)
     if (!this.isOpen) return
     const hears = between ? 'claims' : asking ? 'answers' : 'nothing'
@@ -240,13 +246,15 @@ export class Segment implements RouterIo {
     this.#peers.watch(routers.some(({ asks, parameters }) => asks && parameters.transport.mode === 'unicast'))
   }
 
-  /** Duplicate address detection also needs to know which router is at which MAC. */
-  #hearClaim(claim: HeardClaim, heardAt: Millis): void {
-    if (this.questions.hear(claim, heardAt) === 'back') this.#context.onPeerReached(this, claim.address)
-    this.#context.onClaim(this, claim, heardAt)
+  /**
+   * Handles an announcement or answer of another host. Duplicate address detection also needs the MAC of each router.
+   */
+  #hearAnnouncement(announcement: HeardAnnouncement, heardAt: Millis): void {
+    if (this.questions.hear(announcement, heardAt) === 'back') this.#context.onPeerReached(this, announcement.address)
+    this.#context.onAnnouncement(this, announcement, heardAt)
   }
 
-  /** Asks the questions of duplicate address detection that have come together; after everything else of a turn. */
+  /** Sends the collected questions of duplicate address detection, after everything else of a turn. */
   askForDuplicates(): void {
     const addresses = this.detection.take()
     if (addresses.length === 0) return
@@ -258,6 +266,6 @@ export class Segment implements RouterIo {
 const CLOSED: Failure = {
   code: 'ENOTCONN',
   syscall: 'sendmmsg',
-  message: 'Cannot send: the interface is not open',
+  message: 'Cannot send: the sockets of the interface are closed',
   retryable: true,
 }

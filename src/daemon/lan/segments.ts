@@ -1,6 +1,6 @@
 /**
- * All segments of this node. Decided here: when a segment is made, opened, closed, and tried again after it could not be
- * opened. Refuses to know which router belongs where.
+ * All segments of this node. This file decides when a segment is created, opened and closed, and when an open that
+ * failed is tried again. It does not know which router belongs to which segment.
  */
 import type { Address, Family } from '../../wire/address.ts'
 import { type Millis, plus } from '../../wire/units.ts'
@@ -8,14 +8,17 @@ import type { Failure, Link } from '../ports.ts'
 import type { Router } from '../router/router.ts'
 import { Segment, type SegmentContext } from './segment.ts'
 
-/** Milliseconds. Soon at first: what the kernel still has to do to a new interface or address takes milliseconds. */
+/**
+ * Milliseconds until an open is tried again. The first wait is short, because the kernel prepares a new interface or
+ * address within milliseconds.
+ */
 const OPEN_RETRY_FIRST = 20
 const OPEN_RETRY_LAST = 1_000
 
 export class Segments {
   readonly #context: SegmentContext
   readonly #segments = new Map<string, Segment>()
-  /** The same, made when it changes: every turn goes through it several times. */
+  /** All segments. The list is rebuilt when it changes, because every turn reads it several times. */
   #all: readonly Segment[] = []
   #openAgainAt: Millis | undefined
   #openRetry = OPEN_RETRY_FIRST
@@ -28,7 +31,7 @@ export class Segments {
     return this.#all
   }
 
-  /** Time of the next try to open; `undefined` if every segment is open. */
+  /** Time of the next attempt to open; `undefined` if every segment is open. */
   get openAgainAt(): Millis | undefined {
     return this.#openAgainAt
   }
@@ -44,7 +47,7 @@ export class Segments {
     return segment
   }
 
-  /** Takes the links as they are now. */
+  /** Adopts the present links. */
   follow(now: Millis): void {
     for (const segment of this.#segments.values()) {
       const link = this.#context.view.link(segment.interfaceIndex)
@@ -70,7 +73,10 @@ export class Segments {
     this.#list()
   }
 
-  /** Opens every segment, after all routers are attached, so that one open serves them all; closes what cannot be used. */
+  /**
+   * Opens every segment, and closes those that cannot be used. Call it after all routers are attached, so that one open
+   * serves all of them.
+   */
   open(now: Millis): void {
     let failed = false
     for (const [key, segment] of this.#segments) {
@@ -83,7 +89,7 @@ export class Segments {
       const failure = this.#open(segment)
       failed ||= failure !== undefined
       for (const router of segment.routers.values()) router.setFault('socketFailed', failure !== undefined, false, now)
-      segment.watchClaims()
+      segment.watchAnnouncements()
     }
     this.#openAgainAt = failed ? plus(now, this.#openRetry) : undefined
     this.#openRetry = failed ? Math.min(2 * this.#openRetry, OPEN_RETRY_LAST) : OPEN_RETRY_FIRST

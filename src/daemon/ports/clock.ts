@@ -4,11 +4,13 @@ import type { Millis } from '../../wire/units.ts'
 /** Monotonic milliseconds with fractions (CLOCK_MONOTONIC). */
 export type Clock = {
   now(): Millis
-  /** Returns for how long the machine was suspended until now() was last called: a turn reads the clocks once. */
+  /**
+   * Returns the time for which the machine was suspended until the last call of now(). A turn reads the clocks once.
+   */
   asleep(): Millis
 }
 
-/** Ticks once, at the moment it was last set to or a little earlier; `now` is the time of the clock. */
+/** Timer that ticks once, at the last time that was set or a little earlier. `now` is the present time. */
 export type WakeUp = {
   set(at: Millis, now: Millis): void
   clear(): void

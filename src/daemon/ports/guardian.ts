@@ -1,12 +1,15 @@
-/** The guardian: the process beside the engine that executes a cleanup plan when the engine has died or is absent. */
+/**
+ * The port of the guardian, the process beside the engine that executes a cleanup plan when the engine has died or
+ * hangs.
+ */
 import type { Address, Family } from '../../wire/address.ts'
 import type { Millis } from '../../wire/units.ts'
 import type { WantedAddress } from './network.ts'
 import type { Datagram } from './sockets.ts'
 
-/** What must happen when the engine is gone: addresses are removed first, then the packets sent. */
+/** Work of the guardian when the engine is gone: it removes the addresses first, then sends the packets. */
 export type CleanupPlan = {
-  /** Number of the sync group or single router. */
+  /** Number of the unit, which is a sync group or a router without one. */
   readonly unit: number
   readonly name: string
   readonly remove: readonly WantedAddress[]
@@ -16,64 +19,86 @@ export type CleanupPlan = {
     readonly source: Address
     readonly datagrams: readonly Datagram[]
   }[]
-  /** Absent: only the death of the engine executes the plan, and its addresses live for ever. */
+  /**
+   * Renewal and deadline; absent = only the death of the engine executes the plan, and the addresses have no lifetime.
+   */
   readonly guard?: PlanGuard | undefined
 }
 
-/** `lifetime`: valid seconds from then on; `undefined` = for ever, whatever it had before. */
+/**
+ * Address that the guardian renews. `lifetime` is the valid time in seconds; `undefined` = for ever, whatever it was
+ * before.
+ */
 export type Renewal = WantedAddress & { readonly lifetime: number | undefined }
 
 export type PlanGuard = {
   /**
-   * Addresses of `remove` that the engine has not begun to remove; never an owner's (255). The guardian renews all of them
-   * every third of the shortest lifetime; without any lifetime, once. With another period than in the plan before, it
-   * renews immediately.
+   * Addresses of `remove` that the engine has not begun to remove, never those of an owner (255). The guardian renews
+   * all of them in a third of the shortest lifetime; without a lifetime, once. If the period differs from the last
+   * plan, it renews immediately.
    */
   readonly renew: readonly Renewal[]
-  /** Deadline until sent() sets another; `undefined` = the one before, or none. */
+  /** Deadline until sent() sets another one; `undefined` = that of the last plan, or none. */
   readonly absentAt?: Millis | undefined
-  /** How long after a missed deadline priority 0 is still worth sending (Skew_Time): then another node has the VIP. */
+  /**
+   * Time after a missed deadline in which priority 0 is still useful (Skew_Time). After that another node has the VIP.
+   */
   readonly grace: Millis
 }
 
-/** Executed: the guardian removed the addresses while the engine was away; ground rule 3 says how to come back. */
+/**
+ * State of a plan. `executed`: the guardian removed the addresses while the engine was away; ground rule 3 says how the
+ * router returns.
+ */
 export type PlanState = 'withdrawn' | 'armed' | 'executed'
 
 export type GuardianBeat = {
   /** Milliseconds since the guardian's last beat. */
   readonly silent: Millis
-  /** The guardian has begun a change of addresses, and the kernel has not completed it. */
+  /** True if the guardian has begun a change of addresses that the kernel has not completed. */
   readonly isChanging: boolean
 }
 
 export type GuardianPort = {
-  /** Replaces the unit's plan. Returns false if the one before was executed and is not acknowledged: nothing is armed. */
+  /**
+   * Replaces the plan of the unit. Returns false, and arms nothing, if the last plan was executed and not acknowledged.
+   */
   arm(plan: CleanupPlan): boolean
   /**
-   * Call it before an address is removed: afterwards no address of the unit is renewed, no deadline is kept, and the death of
-   * the engine removes addresses without priority 0. Waits a few milliseconds at most for a renewal that is under way;
-   * `late` = that was not enough, an address may still appear and has to be removed again. Acknowledges an execution.
+   * Ends the protection of a unit, before its addresses are removed. After it, no address is renewed and no deadline is
+   * checked. If the engine dies then, the guardian removes the addresses without priority 0. Waits at most a few
+   * milliseconds for a renewal under way. `late` is true if that was not enough: an address may reappear and must be
+   * removed again. Acknowledges an execution.
    */
   stepDown(unit: number): { readonly executed: boolean; readonly late: boolean }
-  /** Call it when the addresses are removed: the plan is forgotten. Steps down where that was not done before. */
+  /** Deletes the plan, after the addresses were removed. Steps down first if that was not done. */
   withdraw(unit: number): void
-  /** An advertisement of the unit was really sent: from `at` on this engine counts as absent. */
+  /** Reports that an advertisement of the unit was sent. From `at` on, this engine counts as absent. */
   sent(unit: number, at: Millis): void
-  /** Cheap: meant for before and after each batch of address changes. Without shared memory never `executed`. */
+  /**
+   * Returns the state of a plan. It is fast enough to be read before and after each batch of address changes. Without
+   * shared memory it is never `executed`.
+   */
   state(unit: number): PlanState
-  /** The router knows and holds nothing: arm() works again. Returns false if the guardian has not finished: ask again. */
+  /**
+   * Acknowledges an execution: the router knows of it and has no addresses, so arm() works again. Returns false if the
+   * guardian has not finished; call it again later.
+   */
   acknowledge(unit: number): boolean
-  /** Number of plans that the guardian has executed, of all units: a turn looks at the units when it has changed. */
+  /** Number of plans that the guardian has executed, of all units. A change makes a turn look at the units. */
   readonly executions: number
   /**
-   * Calls `onCall` from the event loop when the guardian has died, or the machine was suspended. Returns false if neither is
-   * noticed without a look.
+   * Calls `onCall` from the event loop when the guardian has died or the machine was suspended. Returns false if the
+   * port can notice neither.
    */
   listen(onCall: () => void): boolean
-  /** Reports that the engine lives. Returns the guardian's sign of life; `undefined` if there is no guardian. */
+  /** Reports that the engine is alive. Returns the last beat of the guardian; `undefined` if there is no guardian. */
   beat(now: Millis): GuardianBeat | undefined
-  /** False without shared memory: no deadline is kept and no lifetime renewed, so install no address with one. */
+  /**
+   * False without shared memory. Then no deadline is checked and no lifetime renewed, so addresses must have no
+   * lifetime.
+   */
   readonly guarded: boolean
-  /** False when no guardian is listening (started without one, or it has died). */
+  /** False if there is no guardian, or it has died. */
   readonly armed: boolean
 }

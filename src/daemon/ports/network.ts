@@ -1,4 +1,4 @@
-/** Links and addresses of this network namespace (rtnetlink). */
+/** The port of links and addresses in this network namespace (rtnetlink). */
 import type { Address, Family } from '../../wire/address.ts'
 import type { Mac } from '../../wire/mac.ts'
 import type { Failure } from './sockets.ts'
@@ -12,7 +12,10 @@ export type Link = {
   readonly up: boolean
   /** Carrier (IFF_RUNNING). */
   readonly running: boolean
-  /** Kind of the device of which it is a port, which takes every packet that it receives: `bridge`, `openvswitch`, `bond`, `team`. */
+  /**
+   * Kind of the device that this interface is a port of: `bridge`, `openvswitch`, `bond`, `team`. That device takes
+   * every packet that the port receives.
+   */
   readonly portOf?: string | undefined
 }
 
@@ -20,28 +23,28 @@ export type PresentAddress = {
   readonly interfaceIndex: number
   readonly address: Address
   readonly prefixLength: number
-  /** IPv6: duplicate address detection still runs, or has failed; nothing can be sent from it. */
+  /** IPv6: true while duplicate address detection runs, or if it failed. Nothing can be sent from the address. */
   readonly tentative: boolean
-  /** IPv6: never chosen as a source, as every VIP of ours. `undefined`: not known. */
+  /** IPv6: true if the kernel never chooses it as a source, as for our VIPs. `undefined` if unknown. */
   readonly deprecated?: boolean
-  /** It has no lifetime in the kernel. `undefined`: not known. */
+  /** True if it has no lifetime in the kernel. `undefined` if unknown. */
   readonly permanent?: boolean
-  /** IFA_F_…, as the kernel has them; for people. */
+  /** Flags of the kernel (IFA_F_…), shown to people. */
   readonly flags?: number
-  /** IPv4: the interface's name unless another one was chosen. `undefined`: not known. */
+  /** IPv4: label of the address, by default the name of the interface. `undefined` if unknown. */
   readonly label?: string
 }
 
-/** A route of the main table to one next hop; of several for one destination, each is one. */
+/** Route of the main table to one next hop. A route with several next hops is several of these. */
 export type PresentRoute = {
   readonly interfaceIndex: number
   readonly family: Family
-  /** `undefined`: the default route. */
+  /** Destination; `undefined` for the default route. */
   readonly destination: { readonly address: Address; readonly prefixLength: number } | undefined
   readonly gateway: Address | undefined
   /** RTA_PRIORITY; 0 if the kernel does not report it. Lower is better. */
   readonly metric: number
-  /** Learnt from a router advertisement (RTPROT_RA). */
+  /** True if it comes from a router advertisement (RTPROT_RA). */
   readonly fromRouter: boolean
 }
 
@@ -49,17 +52,20 @@ export type WantedAddress = {
   readonly interfaceIndex: number
   readonly address: Address
   readonly prefixLength: number
-  /** IPv4: name of the address in the kernel; it is no part of its identity. */
+  /** IPv4: label of the address in the kernel, which does not identify it. */
   readonly label?: string
 }
 
 export type AddressStep =
-  /** `lifetime`: valid seconds after which the kernel drops it, unless the guardian renews it; `undefined` = never. */
+  /**
+   * `lifetime` is the time in seconds after which the kernel removes the address, unless the guardian renews it;
+   * `undefined` = never.
+   */
   | ({ readonly action: 'add'; readonly lifetime?: number | undefined } & WantedAddress)
   | ({ readonly action: 'remove' } & WantedAddress)
 /**
- * EEXIST on add and EADDRNOTAVAIL on remove are success (ground rule 6); then nothing `changed`, and the kernel sends no
- * notification.
+ * Outcome of a step. EEXIST on add and EADDRNOTAVAIL on remove count as success (ground rule 6). `changed` is false
+ * then, and the kernel sends no notification.
  */
 export type AddressOutcome = { readonly step: AddressStep } & (
   | { readonly ok: true; readonly changed: boolean }
@@ -71,22 +77,25 @@ export type NetworkEvent =
   | { readonly kind: 'linkGone'; readonly index: number; readonly name: string }
   | { readonly kind: 'addressAdded'; readonly present: PresentAddress }
   | { readonly kind: 'addressRemoved'; readonly present: PresentAddress }
-  /** Notifications were lost (ENOBUFS): look at links() and addresses() again. */
+  /** Notifications were lost (ENOBUFS). The daemon reads links() and addresses() again. */
   | { readonly kind: 'resync' }
 
-/** Returns the name of an interface as last reported, without a question to the kernel; `undefined` if it is unknown. */
+/** Returns the last reported name of an interface without asking the kernel; `undefined` if unknown. */
 export type NameOf = (interfaceIndex: number) => string | undefined
 
-/** Calls are synchronous: a request and its ACK. */
+/** Links and addresses. Each call is synchronous: a request and its acknowledgement. */
 export type NetworkPort = {
-  /** Returns `undefined` if the kernel gave no complete list: what was known before is nearer to the truth. A resync follows. */
+  /**
+   * Returns all links; `undefined` if the kernel gave no complete list. The former list is then closer to the truth,
+   * and a resync follows.
+   */
   links(): readonly Link[] | undefined
   addresses(): readonly PresentAddress[] | undefined
-  /** `nameOf` names the interface of a step that failed. */
+  /** Applies address changes. `nameOf` is used in the message of a failed step. */
   apply(steps: readonly AddressStep[], nameOf: NameOf): readonly AddressOutcome[]
-  /** Returns when the kernel has finished its work on the addresses of the interface; changes nothing. */
+  /** Returns when the kernel has finished its work on the addresses of the interface. Changes nothing. */
   settle(interfaceIndex: number): void
-  /** Starts the watch; events already queued are delivered first. */
+  /** Starts to deliver events; those that are already queued come first. */
   watch(deliver: (event: NetworkEvent) => void): void
   /** Delivers queued notifications now, before a decision that depends on them. */
   drain(): void

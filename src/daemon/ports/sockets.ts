@@ -1,8 +1,14 @@
-/** Sockets on one interface: advertisements, ARP and Neighbor Discovery frames, changes of the neighbor table. */
+/**
+ * The ports of sockets on one interface: advertisements, ARP and Neighbor Discovery frames, and changes of the neighbor
+ * table.
+ */
 import type { Address, Family } from '../../wire/address.ts'
 import type { Millis } from '../../wire/units.ts'
 
-/** A failed syscall. `code` is stable (EPERM, ENETDOWN, …); `retryable` is the one classifier retry/fatal. */
+/**
+ * Failure of a system call. `code` is stable (EPERM, ENETDOWN, …). `retryable` tells whether another attempt can
+ * succeed.
+ */
 export type Failure = {
   readonly code: string
   readonly syscall: string
@@ -16,34 +22,40 @@ export type ReceivedPacket = {
   readonly destination: Address | undefined
   /** TTL or hop limit; `undefined` if the kernel did not report it. */
   readonly ttl: number | undefined
-  /** IPv4: the whole IP packet as the raw socket gives it; IPv6: the VRRP message. Valid only during the call. */
+  /** The whole IP packet for IPv4, the VRRP message for IPv6. Valid only during the call. */
   readonly bytes: Uint8Array
-  /** Kernel receive time on the monotonic clock, or now where it cannot be trusted (ground rule 2). */
+  /**
+   * Time at which the kernel received the packet, on the monotonic clock. The present time if the kernel's time cannot
+   * be trusted (ground rule 2).
+   */
   readonly receivedAt: Millis
 }
 
 export type DrainResult = {
   readonly packets: number
-  /** The queue was seen empty (false: a limit ended the drain). */
+  /** True if the queue was empty at the end, false if a limit ended the drain. */
   readonly empty: boolean
-  /** Packets that the kernel dropped because the queue was full, since the last drain. */
+  /** Number of packets that the kernel has dropped since the last drain because the queue was full. */
   readonly lost: number
 }
 
-/** `ttl`: TTL or hop limit; absent = 255. */
+/** Packet to send. `ttl` is its TTL or hop limit; absent = 255. */
 export type Datagram = { readonly destination: Address; readonly bytes: Uint8Array; readonly ttl?: number }
 export type SendOutcome = { readonly ok: true } | { readonly ok: false; readonly failure: Failure }
 
-/** One for each interface and family: protocol 112, joined to the group where multicast is asked for. */
+/** Socket of protocol 112 for one interface and family. It joins the group if there is one. */
 export type AdvertisementSocket = {
   /**
-   * Delivers what is queued, synchronously; at most `maxBatches` batches of 128, and none but the first that would begin at
-   * or after `until`.
+   * Delivers the queued packets synchronously, at most `maxBatches` batches of 128. A batch other than the first one
+   * starts only before `until`.
    */
   drain(maxBatches: number, deliver: (packet: ReceivedPacket) => void, until?: Millis): DrainResult
-  /** Sends with one syscall where the kernel allows it. Returns one outcome for each datagram, in order. */
+  /** Sends with one system call where the kernel allows it. Returns one outcome for each datagram, in order. */
   send(datagrams: readonly Datagram[]): readonly SendOutcome[]
-  /** Joins a group when a multicast router comes to a segment of unicast ones: nothing that waits in the socket is lost. */
+  /**
+   * Joins a group after a multicast router was added to a segment with unicast routers. No packet in the socket is
+   * lost.
+   */
   join(group: Address): Failure | undefined
   close(): void
 }
@@ -52,13 +64,13 @@ export type AdvertisementSocketOptions = {
   readonly interfaceIndex: number
   readonly interfaceName: string
   readonly family: Family
-  /** Source of what is sent; bound so that the pseudo-header and the wire agree. */
+  /** Source address of sent packets. The socket is bound to it, so that it matches the pseudo-header. */
   readonly source: Address
   /** Group to join; `undefined` = unicast only. */
   readonly group: Address | undefined
-  /** Called while packets wait: drain soon. */
+  /** Called while packets wait, so that the engine drains soon. */
   readonly onReadable: () => void
-  /** Called after ENETDOWN after link down and the like: the socket stays open, the daemon decides. */
+  /** Called after ENETDOWN and similar failures. The socket stays open, and the daemon decides. */
   readonly onFailure: (failure: Failure) => void
 }
 
@@ -66,16 +78,16 @@ export type AdvertisementSocketOptions = {
 export type FrameSocket = {
   send(frames: readonly Uint8Array[]): readonly SendOutcome[]
   /**
-   * Changes which frames wake the engine, of a socket that was not opened with `nothing`. Returns immediately, unlike a close,
-   * which takes the kernel some 10 ms on a busy node (it waits for every CPU to have let go of the socket).
+   * Changes which frames wake the engine. Not for a socket that was opened with `nothing`. It returns immediately. A
+   * close takes the kernel some 10 ms on a busy node, because it waits for every CPU.
    */
   hear(hears: Hears): void
   close(): void
 }
 
 /**
- * Answers: ARP replies, of which a host gets few. Claims: every ARP packet, of which a LAN is full. IPv6: solicited
- * Neighbor Advertisements, and all of them.
+ * Frames that a socket receives. `answers`: ARP replies, of which a host receives few, or solicited Neighbor
+ * Advertisements. `claims`: every ARP packet, of which a LAN has many, or all Neighbor Advertisements.
  */
 export type Hears = 'nothing' | 'answers' | 'claims'
 
@@ -83,16 +95,16 @@ export type FrameSocketOptions = {
   readonly interfaceIndex: number
   readonly interfaceName: string
   readonly family: Family
-  /** Frames that wake the engine. `nothing`: this socket only sends, for good. */
+  /** Frames that wake the engine. A socket with `nothing` only sends, and cannot be changed. */
   readonly hears: Hears
-  /** Called with a whole frame, valid only during the call. */
+  /** Called with a whole frame, which is valid only during the call. */
   readonly onFrame?: (frame: Uint8Array, receivedAt: Millis) => void
   readonly onFailure: (failure: Failure) => void
 }
 
 /**
- * Resolved: what is sent to the neighbor leaves. Probed: so it does, while the kernel makes sure. Unresolved: it waits in the
- * kernel until the neighbor answers, or is dropped there.
+ * State of a neighbor. `resolved`: packets to it are sent. `probed`: packets are sent while the kernel checks the
+ * neighbor. `unresolved`: packets wait in the kernel until the neighbor answers, or are dropped there.
  */
 export type NeighborResolution = 'resolved' | 'probed' | 'unresolved'
 
@@ -100,9 +112,9 @@ export type NeighborWatchOptions = {
   readonly interfaceIndex: number
   readonly interfaceName: string
   readonly family: Family
-  /** Called when a neighbor has become so; not for an entry that is new and not resolved yet. */
+  /** Called when a neighbor changes to this state. Not called for a new entry that is unresolved. */
   readonly onNeighbor: (address: Address, resolution: NeighborResolution) => void
-  /** Called when notifications were lost: what was known may be wrong. */
+  /** Called when notifications were lost, so that what was known may be wrong. */
   readonly onLost: () => void
   readonly onFailure: (failure: Failure) => void
 }
@@ -111,7 +123,7 @@ export type NeighborWatchOptions = {
 export type NeighborWatch = { close(): void }
 
 export type SocketPort = {
-  /** Failure is a value: the interface may be down, the capability missing. */
+  /** Opens a socket, or returns the failure: the interface may be down, or the capability missing. */
   openAdvertisementSocket(options: AdvertisementSocketOptions): AdvertisementSocket | Failure
   openFrameSocket(options: FrameSocketOptions): FrameSocket | Failure
   openNeighborWatch(options: NeighborWatchOptions): NeighborWatch | Failure

@@ -1,57 +1,59 @@
-/** What runs on other threads: health checks, notifications, and the reading of files that name an address. */
+/** The ports of work on other threads: health checks, notifications, and the reading of address files. */
 import type { NamedAddress } from '../../config/named-address.ts'
 import type { CheckSpec } from '../../healthcheck/check.ts'
 import type { Asked, CheckNews, Formerly } from '../../healthcheck/check-message.ts'
 import type { Lane, Notification, NotifyNews } from '../../notify/notification.ts'
 import type { Millis } from '../../wire/units.ts'
 
-/** News of the checks for the engine. Process groups and the end of the thread are the port's own business. */
+/** News of the health checks for the engine. The port itself handles process groups and the end of the thread. */
 export type CheckPortNews =
   | Extract<CheckNews, { readonly kind: 'healthChanged' | 'checkBeat' | 'askedOnceMore' }>
-  /** The thread that ran the checks died or hung. No question is answered any more; the engine sets the checks again. */
+  /** The thread of the checks died or hung. Questions stay unanswered. The engine sets the checks again. */
   | { readonly kind: 'checksLost' }
 
 /**
- * The health checks: nothing here waits for a socket or a program, and news comes from the event loop, never during a call.
- * The port starts its thread again by itself; it keeps the last `set` for a thread that is not there yet, and remembers
- * nothing else.
+ * Health checks. No call waits for a socket or a program, and news arrives from the event loop, never during a call.
+ * The port restarts its thread by itself. It keeps only the last `set`, for a thread that does not exist yet.
  */
 export type CheckPort = {
-  /** Runs these checks from now on. A check that means the same goes on; `formerly` is for those that start. */
+  /**
+   * Runs these checks from now on. A check without a difference continues. `formerly` has earlier results for checks
+   * that start.
+   */
   set(checks: readonly CheckSpec[], formerly: readonly Formerly[]): void
   /**
-   * Runs each of them once more; a result against the current one counts immediately. `askedOnceMore` with the same id
-   * names the checks that answered in time.
+   * Runs each of them once more. A result other than the current one counts immediately. `askedOnceMore` with the same
+   * id lists the checks that answered in time.
    */
   askOnceMore(id: number, asked: Asked, within: Millis): void
-  /** Takes one listener, the engine. */
+  /** Sets the only listener, the engine. */
   onNews(listener: (news: CheckPortNews) => void): void
-  /** Begins no run any more and ends those under way. Settles soon, even if one hangs. */
+  /** Ends all runs and starts no more. Settles soon, even if one hangs. */
   stop(): Promise<void>
 }
 
-/** News of notifications for the engine. The port reports a thread that died, and mends it. */
+/** News of notifications for the engine. The port reports a thread that died, and replaces it. */
 export type NotifyPortNews =
   | Exclude<NotifyNews, { readonly kind: 'beat' }>
   | { readonly kind: 'postedAgain'; readonly ids: readonly number[] }
 
 /**
- * Programs that are notified of changes: nothing here waits for one, and news comes from the event loop, never during a
- * call. A posted notification is run, in the order of its lane, also when the thread that had it dies.
+ * Programs that are notified of changes. No call waits for one, and news arrives from the event loop, never during a
+ * call. A posted notification runs in the order of its lane, even if the thread that had it dies.
  */
 export type NotifyPort = {
-  /** These lanes are likely to be posted to from now on. */
+  /** Announces the lanes that may be posted to from now on. */
   set(lanes: readonly Lane[]): void
   post(notification: Notification): void
-  /** Takes one listener, the engine. */
+  /** Sets the only listener, the engine. */
   onNews(listener: (news: NotifyPortNews) => void): void
-  /** Runs nothing any more, and kills what runs. */
+  /** Stops all programs and starts no more. */
   stop(): void
 }
 
 /** Files that name an address of this node (`interface: { holding: FILE }`). */
 export type AddressFilePort = {
-  /** Follows these files and no others. Returns the content of those that were not followed before; later news come by `onNews`. */
+  /** Follows these files and no others. Returns the content of those that are new. Later changes arrive by `onNews`. */
   follow(
     files: readonly string[],
     onNews: (file: string, reading: NamedAddress['reading']) => void,

@@ -1,23 +1,26 @@
-/** The seam between a router and the group that it moves with: each needs the other, and router-group.ts knows both. */
+/** Interface between a router and its group. Each needs the other; router-group.ts knows both. */
 import type { StartReason } from '../../vrrp/extensions/sync-group/agreement.ts'
 import type { Millis } from '../../wire/units.ts'
 import type { Cleanup } from '../guard/cleanup.ts'
 import type { Group, Member } from './post-event.ts'
 
-/** A group of routers R. */
+/** Group of routers. */
 export interface Membership<R extends Member> extends Group<R> {
-  /** `undefined`: the router moves alone. */
+  /** Name of the sync group; `undefined` for a router without one. */
   readonly name: string | undefined
   readonly cleanup: Cleanup
   join(member: R): void
   leave(member: R): void
-  /** Brings members that came together while they were running to where a group can be. */
+  /** Brings members that were joined while running to consistent states. */
   settle(now: Millis, reason?: StartReason): void
   shutDown(now: Millis): void
-  /** Tells the members if they were silent for too long. `slept`: milliseconds that the machine was suspended. */
+  /**
+   * Posts an absence to the members if they were silent for too long. `slept` is the time in milliseconds for which the
+   * machine was suspended.
+   */
   noticeStall(now: Millis, slept?: number): void
-  /** Returns true if the guardian has acted for this engine, and the members have just been told. */
+  /** Posts an absence if the guardian has executed the plan. Returns true if it has done so now. */
   noticeExecution(now: Millis): boolean
-  /** Tells the members that the guardian has executed their plan. */
+  /** Posts to the members that the guardian has executed their plan. */
   takeExecution(now: Millis): void
 }

@@ -1,6 +1,7 @@
 /**
- * The operator's `yield`: a sync group, or a router alone, hands its addresses to another node and stays behind it for a
- * time. Decided here: when that is refused, and why. What the router does is vrrp/extensions/leaving.ts.
+ * The operator's `yield`: a sync group, or a router without one, hands its addresses to another node and does not take
+ * them back for a time. This file decides when a yield is refused, and why. vrrp/extensions/leaving.ts decides what the
+ * router does.
  */
 import { isOwner } from '../../vrrp/parameters.ts'
 import type { Millis } from '../../wire/units.ts'
@@ -10,7 +11,10 @@ import type { Router } from './router.ts'
 
 type Members = readonly Router[]
 
-/** All members have priority 1 until then. If all are Backups that yield already, only the end changes. Returns why not. */
+/**
+ * Gives all members priority 1 until `until`, and posts the yield. If all are Backups that yield already, only the end
+ * changes. Returns the reason of a refusal, otherwise `undefined`.
+ */
 export function yieldAddresses(
   members: Members,
   until: Millis,
@@ -33,7 +37,7 @@ export function yieldAddresses(
   return undefined
 }
 
-/** All members have their own priority again. Returns why not. */
+/** Gives all members their own priority again. Returns the reason of a refusal, otherwise `undefined`. */
 export function endYield(members: Members, name: string | undefined, now: Millis): string | undefined {
   const yielding = members.filter(({ priority }) => priority.yieldingUntil !== undefined)
   if (yielding.length === 0) return `${name ?? members[0]?.name} does not yield`
@@ -45,11 +49,11 @@ export function endYield(members: Members, name: string | undefined, now: Millis
   return undefined
 }
 
-/** It has nothing to hand over, and only another end to get. */
+/** Tells whether a router yields already as Backup, so that only the end can change. */
 const isAside = ({ priority, state }: Router): boolean =>
   state.name === 'Backup' && priority.yieldingUntil !== undefined
 
-/** Returns text that follows the name of the router. */
+/** Returns why the router cannot yield, as text after its name; `undefined` if it can. */
 function reasonToStay({ state, parameters }: Router): string | undefined {
   const { transport } = parameters
   if (isOwner(parameters)) return 'owns its addresses (priority 255)'
@@ -57,7 +61,7 @@ function reasonToStay({ state, parameters }: Router): string | undefined {
   if (state.name === 'Returning') return 'is returning after an absence, not Active'
   if (state.name === 'Backup') {
     return state.active === undefined
-      ? 'is Backup here, and has heard no Active'
+      ? 'is Backup here, and no Active is known'
       : `is Backup here; run yield on the Active, ${state.active.source}`
   }
   if (state.name === 'Initialize') return `is not Active here: ${state.faults.join(', ') || 'it is stopped'}`

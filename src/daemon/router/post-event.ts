@@ -1,14 +1,14 @@
 /**
- * The way of an event into a state: the group of the router decides a step for each member, each member applies its own,
- * then the cleanup plan follows. Decides only that order. What a step is, is vrrp/'s; how a router applies one, router.ts's.
+ * Passes an event to a router. The group decides a step for each member, each member applies its own, and the cleanup
+ * plan follows. This file decides only that order. vrrp/ decides the steps, and router.ts applies them.
  */
 import type { Event } from '../../vrrp/event.ts'
 import type { GroupStep } from '../../vrrp/extensions/sync-group/sync-group.ts'
 import type { Millis } from '../../wire/units.ts'
 
-/** A virtual router, as an event needs it. */
+/** What an event needs of a virtual router. */
 export interface Member {
-  /** It has addresses in the kernel. */
+  /** True if it has addresses in the kernel. */
   readonly holds: boolean
   apply(step: GroupStep, now: Millis): void
 }
@@ -16,7 +16,9 @@ export interface Member {
 export interface Group<M extends Member> {
   readonly members: readonly M[]
   readonly cleanup: { arm(): void; settleLater(): void }
-  /** Returns one step for each member, in their order, for something that happened to `member`; none if it has to wait. */
+  /**
+   * Returns one step for each member, in their order, for an event of `member`. Returns none if the group has to wait.
+   */
   step(member: M, event: Event, now: Millis): readonly GroupStep[]
 }
 
@@ -42,7 +44,7 @@ export function applySteps<M extends Member>(
       ends ||= before
     }
   }
-  // The plan comes before the first address, so that no crash can leave one behind.
+  // The plan is armed before the first address is installed, so that no crash can leave one behind.
   if (begins) cleanup.arm()
   if (ends) cleanup.settleLater()
 }

@@ -1,8 +1,7 @@
 /**
- * Which virtual routers this daemon has: those of the configuration, and those that a reload has removed and that still
- * answer for addresses; and which of them move together. Decided here: which router has to wait until another one is gone,
- * because a LAN must never see two routers of one VRID behind one address of ours. Refuses to know interfaces, packets and
- * deadlines.
+ * The virtual routers of this daemon: those of the configuration, and removed ones that still answer for addresses. It
+ * also knows their groups. This file decides which router has to wait until another one is gone. A LAN must never see
+ * two routers with one VRID at one source address of ours. This file does not know interfaces, packets or deadlines.
  */
 import type { SyncGroup } from '../../config/config.ts'
 import type { ResolvedRouter } from '../../config/resolve.ts'
@@ -24,12 +23,12 @@ export class Registry {
   readonly #gapNews: GapNews
   readonly #routers = new Map<string, Router>()
   readonly #departing = new Set<Router>()
-  /** Both, made when one of them changes: every turn goes through it. */
+  /** All routers. The list is rebuilt when it changes, because every turn reads it. */
   #all: readonly Router[] = []
   #units = 0
-  /** Ends of yields of routers that have gone: what the operator asked of a name holds for the next router of that name. */
+  /** End of the yield of each removed router. A later router of the same name continues the yield. */
   readonly #yields = new Map<string, Millis>()
-  /** Units that are free again: the guardian counts to 65 535. */
+  /** Numbers of units that can be used again, because the guardian has at most 65 535. */
   readonly #freeUnits: number[] = []
 
   constructor(context: RegistryContext) {
@@ -42,7 +41,7 @@ export class Registry {
     return this.#routers
   }
 
-  /** Routers of the configuration, then those that depart. */
+  /** Routers of the configuration, then removed ones that still answer. */
   get all(): readonly Router[] {
     return this.#all
   }
@@ -62,7 +61,7 @@ export class Registry {
     const router = new Router(specOf(resolved), resolved.parameters, context, now)
     const yieldingUntil = this.#yields.get(resolved.name)
     this.#yields.delete(resolved.name)
-    // An owner cannot step aside (RFC 9568 §6.1).
+    // An owner cannot yield (RFC 9568 §6.1).
     if (yieldingUntil !== undefined && yieldingUntil > now && !isOwner(resolved.parameters)) {
       router.lowerPriority(yieldingUntil)
     }
@@ -71,7 +70,7 @@ export class Registry {
     return router
   }
 
-  /** The router has left the configuration. Regroup, then shut it down. */
+  /** Moves a router to the removed ones. The caller then regroups, and shuts it down. */
   depart(name: string): Router | undefined {
     const router = this.#routers.get(name)
     if (router === undefined) return undefined
@@ -82,7 +81,7 @@ export class Registry {
     return router
   }
 
-  /** Returns departing routers that answer for nothing any more, and forgets them. */
+  /** Removes the routers that no longer answer for any address, and returns them. */
   takeDeparted(): readonly Router[] {
     const departed = [...this.#departing].filter(({ state, keeper }) => state.name === 'Initialize' && !keeper.stuck)
     for (const router of departed) {
@@ -99,12 +98,14 @@ export class Registry {
     )
   }
 
-  /** Returns the addresses of departing routers: a router that gets one before it is free loses it when it is removed. */
+  /**
+   * Returns the addresses of removed routers. A router that got one of them too early would lose it when it is removed.
+   */
   heldByDeparting(): ReadonlySet<Address> {
     return new Set([...this.#departing].flatMap(({ parameters }) => parameters.addresses))
   }
 
-  /** Reports whether a departing router has this router's name, its VRID or one of its addresses. */
+  /** Tells whether a removed router that still answers has the name, the VRID or an address of this router. */
   isInTheWayOf({ name, parameters: { vrid, family, addresses } }: ResolvedRouter): boolean {
     return [...this.#departing].some(
       ({ name: other, parameters }) =>
@@ -115,8 +116,8 @@ export class Registry {
   }
 
   /**
-   * Makes the groups of the configuration of the routers that are here; a departing router leaves alone. A group whose
-   * members stay the same is not touched. The others are brought to where a group can be (VR-SG-01…03).
+   * Forms the groups of the configuration. A removed router gets a group of its own. A group whose members stay the
+   * same is not touched. The members of the others are brought to consistent states (VR-SG-01 to VR-SG-03).
    */
   regroup(syncGroups: readonly SyncGroup[], now: Millis, reason?: StartReason): void {
     const named = syncGroups.map(({ name, members }) => ({
@@ -134,7 +135,7 @@ export class Registry {
         for (const member of members) member.moveToGroup(group)
         return group
       })
-    // New plans before the old ones end: there is no moment in which a crash leaves an address behind.
+    // New plans are armed before the old ones end, so that no crash can leave an address behind.
     for (const { cleanup } of fresh) if (cleanup.isNeeded) cleanup.arm()
     const executed = new Set<Membership<Router>>()
     for (const [group, members] of before) {
@@ -142,7 +143,7 @@ export class Registry {
       for (const member of members) executed.add(member.group)
     }
     for (const group of executed) group.takeExecution(now)
-    // A departing router is only shut down: alone, and free of the faults of its group, it would start once more.
+    // A removed router is only shut down. Without its group, and without the faults of the group, it would start again.
     const departs = (member: Router) => this.#departing.has(member)
     for (const group of fresh) if (!group.members.some(departs)) group.settle(now, reason)
   }
@@ -152,7 +153,7 @@ export class Registry {
     return new RouterGroup(name, this.#freeUnits.pop() ?? this.#units++, { recorder, runner, guardian })
   }
 
-  /** Returns false if the guardian has executed its plan, and no member knows of it yet. */
+  /** Returns false if the guardian has executed the plan of the group and no member knows it yet. */
   #dissolve(group: Membership<Router>): boolean {
     this.#freeUnits.push(group.cleanup.unit)
     return group.cleanup.handOver()
@@ -163,7 +164,7 @@ export class Registry {
   }
 }
 
-/** Reports whether they are one group already, of that name and without other members. */
+/** Tells whether these members are one group already, with that name and no other members. */
 function isGroup(members: readonly Router[], name: string | undefined): boolean {
   const group = members[0]?.group
   return (

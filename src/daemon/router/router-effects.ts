@@ -1,8 +1,8 @@
 /**
- * What each effect of the state machine means on the network: one table from the kind of an effect to its executor. An
- * executor returns orders, which run at the end of the turn together with those of all routers (effect-runner.ts); an
- * effect that only counts needs none. Decided here: in which order a router asks, advertises and asks again. Refuses to know
- * when an effect happens, and how the kernel and the sockets are spoken to.
+ * Executes the effects of the state machine on the network: one table from the kind of effect to its executor. An
+ * executor returns orders. They run at the end of the turn, together with those of all routers (effect-runner.ts). An
+ * effect that only counts returns none. This file decides the order of questions and advertisements. It does not know
+ * when an effect happens, or how to talk to the kernel and the sockets.
  */
 import type { AdvertisementReason, Effect } from '../../vrrp/effect.ts'
 import { ownsAddresses, type Parameters } from '../../vrrp/parameters.ts'
@@ -20,29 +20,29 @@ import type { DuplicateDetection } from '../lan/duplicates/duplicate-detection.t
 import type { SendOutcome } from '../ports.ts'
 import type { Recorder } from '../telemetry/recorder.ts'
 import type { RouterCounters } from '../telemetry/router-counters.ts'
-import { suppressionWords } from '../telemetry/suppressed-move.ts'
+import { suppressionText } from '../telemetry/suppressed-move.ts'
 import type { TakeoverWatch } from '../telemetry/takeover-watch.ts'
 import type { Entered, MovedRouter, TransitionHistory } from '../telemetry/transition-history.ts'
-import type { RouterIo, Tenant } from './router-io.ts'
+import type { HostedRouter, RouterIo } from './router-io.ts'
 
 type EffectOf = { readonly [K in Effect['kind']]: Extract<Effect, { readonly kind: K }> }
 
-/** Where and as what a router was when it decided: an order means what it meant then. */
+/** Interface and parameters of a router when it decided. An order uses these, even if they have changed since. */
 export type Place = {
   readonly io: RouterIo | undefined
   readonly parameters: Parameters
-  /** The Active that it followed until then. */
+  /** Active that it followed until then; `undefined` if none was known. */
   readonly followed: HeardActive | undefined
 }
 
-/** A new kind of effect does not compile before it has an executor. */
+/** Executor of each kind of effect. A new kind does not compile without one. */
 export type Executors = {
   readonly [K in Effect['kind']]: (effect: EffectOf[K], place: Place) => readonly Order[]
 }
 
-/** A virtual router, as its effects need it. */
+/** What the effects need of a virtual router. */
 export type ActingRouter = Claimant &
-  Tenant &
+  HostedRouter &
   MovedRouter & {
     readonly state: State
     readonly group: {
@@ -66,7 +66,7 @@ export type EffectContext = {
   readonly onAskChecks: (within: Millis) => void
 }
 
-/** Reasons of advertisements to which a competing Active may yield, and which no announcement follows anyway. */
+/** Reasons of advertisements without an announcement, after which a competing Active may give way unnoticed. */
 const UNANNOUNCED: ReadonlySet<AdvertisementReason> = new Set([
   'periodic',
   'priorityZeroHeard',
@@ -85,7 +85,8 @@ export const executorsFor = (router: ActingRouter, context: EffectContext): Exec
   probeAddresses: (_, { io }) => [() => (io === undefined ? undefined : probe(router, io))],
   removeAddresses: ({ addresses }, place) => [
     (now) => {
-      // Before the first one is removed: what is renewed after that comes back.
+      // The plan is changed before the first removal. An address that the guardian renews after its removal would come
+      // back.
       router.group.cleanup.beforeRemoval(now)
       return router.duty.remove(place, addresses)
     },
@@ -118,8 +119,9 @@ export const ordersOf = <K extends Effect['kind']>(
 const ask = (asker: RouterIo, items: readonly Uint8Array[]): Act => ({ kind: 'ask', asker, items })
 
 function probe(router: ActingRouter, io: RouterIo): Act {
-  // A router that was Active without asking (rfc9568) has not listened so far, and an answer comes within microseconds.
-  io.watchClaims()
+  // A router that was Active without asking (profile rfc9568) has not listened yet, and answers come within
+  // microseconds.
+  io.watchAnnouncements()
   return ask(io, io.questions.probesOf(router))
 }
 
@@ -133,7 +135,8 @@ function advertisement(router: ActingRouter, effect: EffectOf['sendAdvertisement
       router.competing.asked(now)
       return ask(io, frames(now))
     }
-  // The question goes first: a competing Active that yields to the advertisement answers no longer (docs/adr/0007).
+  // The question is sent first. A competing Active that gives way to the advertisement does not answer afterwards
+  // (docs/adr/0007).
   return [
     question((now) => io.questions.before(router.parameters, now)),
     send,
@@ -149,9 +152,10 @@ function advertise(
 ): Act | undefined {
   if (io === undefined) return undefined
   const { advertiser, group, takeover } = router
-  // A release promises nothing, and neither does the last advertisement: a router that has lost advertises no more.
+  // A release does not extend the deadline of the plan. Neither does the last advertisement of a router that has lost.
   const promises = priority !== 0 && reason !== 'lost'
-  // Held up since its turn began: a node that has taken over meanwhile would yield to an Active without addresses.
+  // The engine may have been delayed since the turn began. If it advertised now, a node that has taken over would give
+  // way to an Active without addresses.
   if (promises && group.noticeExecution(now)) return undefined
   if (TAKES_OVER.has(reason)) takeover.begin(parameters.addresses, ownsAddresses(parameters), now)
   const items = advertiser.datagrams(parameters, priority)
@@ -184,7 +188,10 @@ function enter(
   })
 }
 
-/** Initialize answers nothing (RFC 9568 §6.4.1). Normal during a start or a fault, so it is for `log.level: debug`. */
+/**
+ * Logs an advertisement that was ignored in Initialize (RFC 9568 §6.4.1). This is normal during a start or a fault, so
+ * its level is debug.
+ */
 function logIgnored({ name, state }: ActingRouter, recorder: Recorder, source: Address): void {
   const faults = state.name === 'Initialize' ? state.faults : []
   const why = faults.length === 0 ? 'it has not started' : `in fault (${faults.join(', ')})`
@@ -198,6 +205,6 @@ function logSuppressed(
   { at, reason, source }: EffectOf['moveSuppressed'],
 ): void {
   const { name, title } = router
-  const message = `${title}: ${suppressionWords(reason, source, router, at)}`
+  const message = `${title}: ${suppressionText(reason, source, router, at)}`
   recorder.logLimited(`${name} suppressed ${reason}`, 'info', message, { router: name, peer: source, reason })
 }

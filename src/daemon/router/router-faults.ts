@@ -1,6 +1,7 @@
 /**
- * The faults of one router, which are kept beside its state because only Initialize lists them. Decided here: what the
- * state machine hears of a fault, and which line and event tell people of it. Refuses to know what raises a fault.
+ * The faults of one router. They are stored outside of its state, because only Initialize lists them. This file decides
+ * which event the state machine receives for a fault, and which log line and journal event report it. It does not know
+ * what raises a fault.
  */
 
 import type { StateName } from '../../vrrp/effect.ts'
@@ -31,10 +32,7 @@ export class RouterFaults {
     return this.#present
   }
 
-  /**
-   * Raises or clears a fault. `canSend`: what the router sends may still arrive. Returns the event to post, and `undefined` if
-   * nothing changed. Call log() when the event is posted.
-   */
+  /** Raises or clears a fault. `canSend` is true if packets of the router may still arrive. */
   set(fault: Fault, present: boolean, canSend: boolean, now: Millis): Event | undefined {
     if (this.#present.has(fault) === present) return undefined
     if (present) this.#present.add(fault)
@@ -45,13 +43,13 @@ export class RouterFaults {
 
   /** Logs a fault that was raised or cleared when the router was in the state `before`. */
   log(fault: Fault, present: boolean, before: StateName): void {
-    // The line of the transition names the fault, but not the operator's text of `configured`.
+    // The line of the transition has the fault, but not the operator's text for `configured`.
     if (this.#router.state.name === before || fault === 'configured') this.#log(fault, present)
   }
 
-  /** Before what the fault leads to. */
+  /** Records the fault, before its consequences are recorded. */
   #record(fault: Fault, present: boolean, now: Millis): void {
-    // A check without a result is no fault to report.
+    // A check without a result yet is not a fault to report.
     if (fault.startsWith('healthcheckUndecided:') || this.#bucket.take(now) === undefined) return
     const { name: router, spec } = this.#router
     const words = fault === 'configured' && present ? spec.configuredFault : undefined
@@ -61,12 +59,13 @@ export class RouterFaults {
 
   #log(fault: Fault, present: boolean): void {
     const { name, spec, title } = this.#router
-    const rest = this.#present.size === 0 ? '' : `, in fault: ${[...this.#present].join(', ')}`
+    const others = [...this.#present].filter((one) => one !== fault)
+    const rest = others.length === 0 ? '' : `; ${present ? 'other' : 'remaining'} faults: ${others.join(', ')}`
     const why = fault === 'configured' && present ? ` (${spec.configuredFault})` : ''
     const message = `${title}: ${present ? 'fault' : 'fault cleared'}: ${fault}${why}${rest}`
-    // Nothing is wrong with a check that has no result yet.
+    // A check without a result yet is not a warning.
     const level = present && !fault.startsWith('healthcheckUndecided:') ? 'warn' : 'info'
-    // The lines of a check that flaps are its own.
+    // A check that fails again and again has log lines of its own, so these are limited.
     if (!fault.startsWith('healthcheck')) this.#recorder.log(level, message, { router: name, fault })
     else this.#recorder.logLimited(`${name} ${fault} ${present}`, level, message, { router: name, fault })
   }

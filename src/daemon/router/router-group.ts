@@ -1,8 +1,8 @@
 /**
- * Virtual routers that move together: a sync group, or one router alone, which is the same with one member. Returns a step
- * for each member, because what one member hears decides for all; and tells the members of an absence that the guardian or
- * our own clock has noticed. What to decide is vrrp/extensions/sync-group/sync-group.ts; how a member takes a step, router.ts; what the
- * guardian gets, guard/cleanup.ts.
+ * A group of virtual routers: a sync group, or one router alone, which is a group of one. An advertisement to one
+ * member decides for all, so the group returns a step for each member. It also posts an absence that the guardian or
+ * our clock has shown. vrrp/extensions/sync-group/sync-group.ts decides, router.ts applies a step, and guard/cleanup.ts
+ * informs the guardian.
  */
 import type { Absence, Event } from '../../vrrp/event.ts'
 import { wasSilentTooLong } from '../../vrrp/extensions/returning.ts'
@@ -52,18 +52,18 @@ export class RouterGroup implements Membership<Router> {
     this.#members = [...this.#members, member]
   }
 
-  /** Its part of the cleanup plan stays until arm() or withdraw(). */
+  /** Removes a member. Its part of the cleanup plan stays until arm() or withdraw(). */
   leave(member: Router): void {
     this.#members = this.#members.filter((each) => each !== member)
   }
 
   step(member: Router, event: Event, now: Millis): readonly GroupStep[] {
-    // The lifetime and the grace of the plan follow from the priority.
+    // Lifetime and grace of the plan depend on the priority.
     if (event.kind === 'priorityChanged' && member.holds) this.cleanup.armLater()
     return this.#permitted(stepGroup(this.#members, this.#members.indexOf(member), event, now), now)
   }
 
-  /** Its members came together while they were running: brings them to where a group can be. */
+  /** Brings members that were joined while running to consistent states. */
   settle(now: Millis, reason?: StartReason): void {
     applySteps(this, this.#permitted(settleGroup(this.#members, now, reason), now), now)
   }
@@ -73,7 +73,10 @@ export class RouterGroup implements Membership<Router> {
     if (first !== undefined) postEvent(first, { kind: 'shutdown' }, now)
   }
 
-  /** No member may begin to hold addresses while the guardian is held up in an execution: the same deadline asks again. */
+  /**
+   * Returns the steps that may be taken now. No member may install addresses while the guardian is delayed in an
+   * execution. The same deadline then expires again.
+   */
   #permitted(steps: readonly GroupStep[], now: Millis): readonly GroupStep[] {
     const begins = steps.some(({ state }, i) => holdsIn(state) && this.#members[i]?.holds === false)
     if (!begins || this.cleanup.mayBegin()) return steps
@@ -82,8 +85,9 @@ export class RouterGroup implements Membership<Router> {
   }
 
   /**
-   * An owner that installs its addresses begins with its last fault, whose end comes only once and has no deadline: it
-   * starts as any other router, and asks at its deadline. Returns `undefined` if every member that begins has a deadline.
+   * Makes an owner that installs its addresses start like any other router, and ask at its deadline. It would otherwise
+   * start at the end of its last fault, which comes only once and has no deadline. Returns `undefined` if every
+   * starting member has a deadline.
    */
   #listenFirst(steps: readonly GroupStep[], now: Millis): readonly GroupStep[] | undefined {
     const starts = steps.map(({ state }, i) => state.name === 'Active' && this.#members[i]?.state.name === 'Initialize')
@@ -100,19 +104,22 @@ export class RouterGroup implements Membership<Router> {
 
   // Absence: ours, as our guardian or our own clock sees it ------------------------------------------------------------
 
-  /** A member that was silent for too long was so with all of them. `slept`: milliseconds that the machine was suspended. */
+  /**
+   * Posts a stall. If one member was silent for too long, so were all. `slept` is the time in milliseconds for which
+   * the machine was suspended.
+   */
   noticeStall(now: Millis, slept = 0): void {
     const at = plus(now, slept)
     const stalled = this.#members.find(({ parameters, state }) => wasSilentTooLong(state, parameters, at))
     if (stalled === undefined) return
-    const silentMs = Math.round(at - (stalled.absence.spokeAt ?? at))
+    const silentMs = Math.round(at - (stalled.absence.advertisedAt ?? at))
     this.#recorder.chronicle.record({ kind: 'absence', router: stalled.name, cause: 'stalled', silentMs })
     this.#postAbsence(stalled, 'stalled', now)
   }
 
   /**
-   * The guardian has acted for this engine: each member that held an address hears of it once, before it reads that the address
-   * is gone.
+   * Posts that the guardian has executed the plan, once, before the members read that their addresses are gone. Returns
+   * true if it has done so.
    */
   noticeExecution(now: Millis): boolean {
     if (!this.cleanup.noticeExecution()) return false
@@ -120,27 +127,27 @@ export class RouterGroup implements Membership<Router> {
     return true
   }
 
-  /** Of its own plan, or of that of the group that its members left while the guardian executed it. */
+  /** Handles the execution of the plan, or of the plan of a former group that was executed while members left it. */
   takeExecution(now: Millis): void {
     const holders = this.#members.filter(({ holds }) => holds)
     for (const { counters } of holders) counters.countExecutedPlan()
     this.#tellExecution(holders, now)
     this.cleanup.expire()
-    // Notifications of earlier renewals are still on their way, and no other program caused them.
+    // Notifications of earlier renewals may still arrive, and are not changes by another program.
     for (const { keeper } of this.#members) keeper.doubtRemoval(now)
     const [first] = holders
     if (first !== undefined) this.#postAbsence(first, 'willExecuted', now)
-    // Their deadline is over: a plan with it would be executed once more before they have advertised again.
+    // The old deadline is over. A plan with it would be executed again before the members have advertised.
     for (const { absence, holds, parameters } of holders) {
       if (holds) absence.begin(parameters.advertisementInterval, now)
     }
     this.cleanup.stepDown(now)
-    // Owners go on immediately; the others when they have listened.
+    // Owners continue immediately, the others after they have listened.
     if (this.cleanup.isNeeded) this.cleanup.arm()
   }
 
   #postAbsence(member: Router, cause: Absence, now: Millis): void {
-    // What happened to the links meanwhile is read next, and becomes a fault.
+    // Link changes of that time are read next, and become faults.
     const linkWasUp = this.#members.every(({ io }) => io?.canSend === true)
     postEvent(member, { kind: 'absenceNoticed', cause, linkWasUp }, now)
   }
@@ -148,17 +155,18 @@ export class RouterGroup implements Membership<Router> {
   #tellExecution(holders: readonly Router[], now: Millis): void {
     const [first] = holders
     if (first === undefined) return
-    // The turn may have begun before the execution: an engine that was held up inside a turn has only the time of its beginning.
+    // The turn may have begun before the execution. An engine that was delayed inside a turn only knows the time of its
+    // begin.
     const { absentAt, unit } = this.cleanup
     const at = Math.max(now, absentAt ?? now)
     const ago = Math.round(at - (absentAt ?? at))
-    const silent = Math.round(at - Math.min(...holders.map(({ absence }) => absence.spokeAt ?? at)))
+    const silent = Math.round(at - Math.min(...holders.map(({ absence }) => absence.advertisedAt ?? at)))
     const title = this.name === undefined ? first.name : `sync group ${this.name}`
     const absence = { cause: 'willExecuted', agoMs: ago, silentMs: silent } as const
     this.#recorder.chronicle.record({ kind: 'absence', router: first.name, ...absence })
     this.#recorder.log(
       'warn',
-      `${title}: the guardian took the addresses off ${ago} ms ago: this engine had not advertised for ${silent} ms`,
+      `${title}: the guardian removed the addresses ${ago} ms ago, because this engine had not advertised for ${silent} ms`,
       { router: first.name, ...(this.name === undefined ? {} : { group: this.name }), unit, ago, silent },
     )
   }

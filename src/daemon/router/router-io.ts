@@ -1,6 +1,6 @@
 /**
- * The interface where a router runs, as the router needs it: the seam between router.ts and lan/segment.ts. Refuses to
- * know that several routers share one interface, and what sockets there are.
+ * What a router needs of its interface: the boundary between router.ts and lan/segment.ts. This file does not know that
+ * routers share an interface, or which sockets there are.
  */
 import type { Parameters } from '../../vrrp/parameters.ts'
 import type { Address } from '../../wire/address.ts'
@@ -10,13 +10,13 @@ import type { AddressPlaces } from '../addresses/address-places.ts'
 import type { Asker, Sender } from '../effect-runner.ts'
 import type { RouterSpec } from './router-spec.ts'
 
-/** A router, as its interface needs it. */
-export type Tenant = {
+/** What an interface needs of a router. */
+export type HostedRouter = {
   readonly name: string
   readonly spec: Pick<RouterSpec, 'announce' | 'announceOther' | 'name'>
   readonly parameters: Parameters
   readonly places: AddressPlaces
-  /** The first announcement of an address has left. */
+  /** Called after the first announcement of an address was sent. */
   readonly takeover: { announced(address: Address): void }
 }
 
@@ -24,32 +24,38 @@ export type RouterIo = AddressIo &
   Sender &
   Asker & {
     readonly interfaceName: string
-    /** Packets wait, were dropped, or may have been: silence proves nothing (ground rule 2). */
+    /** True if packets wait or may have been dropped, so that silence proves nothing (ground rule 2). */
     readonly receptionLost: boolean
-    /** The link is up: what is sent may arrive. */
+    /** True if the link is up, so that sent packets may arrive. */
     readonly canSend: boolean
-    /** Listens from now on to the claims of other hosts that some router needs. */
-    watchClaims(): void
+    /** Starts to receive the announcements of other hosts that a router needs. */
+    watchAnnouncements(): void
     readonly announcements: {
-      announce(router: Tenant, reason: 'takeover' | 'rival', now: Millis): void
+      announce(router: HostedRouter, reason: 'takeover' | 'rival', now: Millis): void
       /** Announces these addresses of the router, because another host has them as well. */
-      announceOver(router: Tenant, addresses: readonly Address[], now: Millis): void
-      /** Announces the node's own address to hosts that could not ask while it was away. */
+      announceOver(router: HostedRouter, addresses: readonly Address[], now: Millis): void
+      /** Announces the node's own address to hosts that could not ask for it while the node was away. */
       announceSource(now: Millis): void
-      /** Follows another refresh period or list of addresses. */
-      reschedule(router: Tenant, now: Millis): void
-      cancel(router: Tenant): void
+      /** Adopts another refresh period or list of addresses. */
+      reschedule(router: HostedRouter, now: Millis): void
+      cancel(router: HostedRouter): void
     }
     readonly questions: {
-      /** Returns frames that ask which other host has an address of the router. None: not now. */
+      /** Returns frames that ask which other host has an address of the router; none if it is too early. */
       before(parameters: Parameters, now: Millis): readonly Uint8Array[]
-      /** Returns the questions for the time after an advertisement: for what those before it may have missed (docs/adr/0022). */
+      /**
+       * Returns the questions after an advertisement, for hosts that the question before it may have missed
+       * (docs/adr/0022).
+       */
       after(parameters: Parameters, now: Millis): readonly Uint8Array[]
       /** Returns frames that ask every host for every address of the router. */
-      probesOf(router: Tenant): readonly Uint8Array[]
+      probesOf(router: HostedRouter): readonly Uint8Array[]
     }
     readonly detection: {
-      /** Returns how long a new Active waits with its first question, besides the time in which no answer counts. */
+      /**
+       * Returns the milliseconds that a new Active adds before its first question, after the time in which no answer
+       * counts.
+       */
       firstDelay(): number
     }
   }

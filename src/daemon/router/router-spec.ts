@@ -1,5 +1,5 @@
 /**
- * What a virtual router is by its configuration, apart from the parameters of the protocol (vrrp/parameters.ts): a value
+ * The configuration of a virtual router except for the parameters of the protocol (vrrp/parameters.ts). It is a value
  * that a reload replaces. Decides nothing.
  */
 import type { ResolvedRouter } from '../../config/resolve.ts'

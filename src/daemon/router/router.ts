@@ -1,8 +1,8 @@
 /**
- * One virtual router at work: holds its state, its parameters and its place. Decided here: what a new state, place or
- * configuration means for addresses, cleanup plan and announcements. What to decide is vrrp/'s; which members of a group an
- * event moves, router-group.ts's; what an effect does, router-effects.ts's; when effects run, effect-runner.ts's.
- * Longer than other files because no other file writes a field of a router.
+ * A virtual router at run time, with its state, parameters and place. This file decides what a new state, place or
+ * configuration means for addresses, cleanup plan and announcements. vrrp/ decides transitions, router-group.ts the
+ * members that an event moves, router-effects.ts what an effect does, and effect-runner.ts when it runs. Longer than
+ * other files because no other file writes a field of a router.
  */
 import type { Held } from '../../config/holding.ts'
 import type { Event, Fault } from '../../vrrp/event.ts'
@@ -32,7 +32,7 @@ import type { Recorder } from '../telemetry/recorder.ts'
 import { RouterCounters } from '../telemetry/router-counters.ts'
 import { type TakeoverTimes, TakeoverWatch } from '../telemetry/takeover-watch.ts'
 import { type Entered, TransitionHistory } from '../telemetry/transition-history.ts'
-import { awaitsClaimsIn, heldIn, holdsIn } from './held-state.ts'
+import { awaitsAnnouncementsIn, heldIn, holdsIn } from './held-state.ts'
 import type { Membership } from './membership.ts'
 import { postEvent } from './post-event.ts'
 import { type Executors, executorsFor, ordersOf } from './router-effects.ts'
@@ -46,9 +46,9 @@ export type RouterContext = {
   readonly recorder: Recorder
   readonly takeovers: TakeoverTimes
   readonly gapNews: GapNews
-  /** After what a transition does on the network. */
+  /** Called after the network effects of a transition. */
   readonly onTransition: (router: Router, entered: Entered) => void
-  /** The checks that lift the router's priority are to run once more. */
+  /** Called when the health checks that raise the router's priority have to run once more. */
   readonly onAskChecks: (router: Router, within: Millis) => void
 }
 
@@ -127,12 +127,12 @@ export class Router {
     return this.#state
   }
 
-  /** The interface where it runs. */
+  /** Interface on which it runs; `undefined` if it has none. */
   get io(): RouterIo | undefined {
     return this.#io
   }
 
-  /** The address whose interface it follows (`interface: { holding: … }`), and why. */
+  /** Address whose interface it follows (`interface: { holding: … }`), and the reason; `undefined` if none. */
   get following(): Held | undefined {
     return this.#following
   }
@@ -150,22 +150,25 @@ export class Router {
     return this.#group.name === undefined ? this.name : `${this.name} (${this.#group.name})`
   }
 
-  /** It answers for its addresses, or did until its guardian removed them. */
+  /** True if it answers for its addresses, or did until its guardian removed them. */
   get answers(): boolean {
     return this.#state.name === 'Active' || this.#state.name === 'Leaving'
   }
 
-  /** Peers may believe that it is there, so that its end is news to them; they believe no router that has lost. */
-  get speaks(): boolean {
+  /**
+   * True if peers may still count on this router, so that its end has to be advertised. Peers do not count on a router
+   * that has lost.
+   */
+  get needsRelease(): boolean {
     return this.holds && this.#state.name !== 'Backup'
   }
 
-  /** It needs to hear the claims of other hosts. */
-  get awaitsClaims(): boolean {
-    return awaitsClaimsIn(this.#state)
+  /** True if it needs the announcements of other hosts. */
+  get awaitsAnnouncements(): boolean {
+    return awaitsAnnouncementsIn(this.#state)
   }
 
-  /** It has addresses in the kernel: a crash would leave them behind. */
+  /** True if it has addresses in the kernel, which a crash would leave behind. */
   get holds(): boolean {
     return holdsIn(this.#state)
   }
@@ -174,12 +177,12 @@ export class Router {
     return heldIn(this.#state, this.#parameters)
   }
 
-  /** It asks which other host has its addresses (docs/adr/0007). */
+  /** True if it asks which other host has its addresses (docs/adr/0007). */
   get asks(): boolean {
     return this.#state.name === 'Active' && this.#parameters.extensions.silentActive === true
   }
 
-  /** It asks, and `peer` is a router that may have been Active meanwhile. */
+  /** True if it asks, and `peer` is a router that may have been Active in the meantime. */
   asksBeside(peer: Address): boolean {
     return this.asks && this.#parameters.peers.some(({ address }) => address === peer)
   }
@@ -190,12 +193,16 @@ export class Router {
     return sooner(sooner(own, priority.yieldingUntil), sooner(history.catchUpAt, absence.aliveAt))
   }
 
-  /** A decision that is so late, or comes after dropped packets, may lack something that was sent (ground rule 2). */
+  /**
+   * Tells whether packets may be missing from a decision, because it is this late or because packets were dropped
+   * (ground rule 2).
+   */
   mayHaveMissed(late: number): boolean {
     const io = this.#io
     const parameters = this.#parameters
     const state = this.#state
-    // In Returning it is known that this engine slept; only whether the queue held everything counts (ground rule 3).
+    // In Returning it is known that this engine slept. It only matters whether the queue held every packet (ground rule
+    // 3).
     if (state.name === 'Returning') return io?.receptionLost === true
     if (state.name !== 'Backup' && state.name !== 'Leaving') return false
     const interval = state.name === 'Backup' ? state.activeAdverInterval : parameters.advertisementInterval
@@ -204,14 +211,15 @@ export class Router {
 
   // Steps --------------------------------------------------------------------------------------------------------------
 
-  /** Takes the state of a step. Its effects wait for the end of the turn, and mean what they meant now. */
+  /** Adopts the state of a step. Its effects wait for the end of the turn, with the parameters and place of now. */
   apply({ effects, state }: GroupStep, now: Millis): void {
     const before = this.#state
     if (state === before && effects.length === 0) return
     this.gaps.follow(before, state)
     this.#state = state
-    // Before the last advertisement, which the winner answers with its claims; no transition reports the end of it.
-    if (isInGracePeriod(state) !== isInGracePeriod(before)) this.#io?.watchClaims()
+    // This comes before the last advertisement, which the winner answers with announcements. No transition reports the
+    // end of a grace period.
+    if (isInGracePeriod(state) !== isInGracePeriod(before)) this.#io?.watchAnnouncements()
     this.#order(effects, before.name === 'Backup' ? before.active : undefined)
     const wasInFault = before.name === 'Initialize' && before.faults.length > 0
     if (wasInFault && state.name !== 'Initialize') this.#announceSource()
@@ -225,7 +233,10 @@ export class Router {
     this.#runner.add(this, orders)
   }
 
-  /** VR-UC-08: with a neighbour entry that has failed meanwhile, a peer would not hear this node, and replace a silent Active. */
+  /**
+   * Announces the source address of a unicast router (VR-UC-08). A peer whose neighbor entry for this node has failed
+   * would not receive it, and could replace an Active that it takes for silent.
+   */
   #announceSource(): void {
     const io = this.#io
     if (this.#parameters.transport.mode === 'unicast')
@@ -234,7 +245,7 @@ export class Router {
 
   // Configuration ------------------------------------------------------------------------------------------------------
 
-  /** A reload made other groups; the plan of the new one is the caller's. */
+  /** Moves the router to another group after a reload. The caller arms the plan of that group. */
   moveToGroup(group: Membership<Router>): void {
     this.#group.leave(this)
     this.#group = group
@@ -242,8 +253,8 @@ export class Router {
   }
 
   /**
-   * A reload: the same virtual router (VRID, interface, version, family) with other parameters, of which `priority` is the
-   * result of base and trackers. It stays where it runs.
+   * Adopts the parameters of a reload for the same virtual router (VRID, interface, version, family). Their `priority`
+   * is the result of base and trackers. The router stays on its interface.
    */
   reconfigure(spec: RouterSpec, parameters: Parameters, now: Millis): void {
     const previous = this.#parameters
@@ -255,7 +266,7 @@ export class Router {
       priority: this.#rebase(parameters.priority),
       primaryAddress: this.#io === undefined ? parameters.primaryAddress : previous.primaryAddress,
     }
-    // The guardian's plan names addresses and peers.
+    // The guardian's plan contains addresses and peers.
     if (this.holds) this.#group.cleanup.arm()
     this.#io?.announcements.reschedule(this, now)
     postEvent(this, { kind: 'parametersChanged', previous }, now)
@@ -265,45 +276,45 @@ export class Router {
     this.duplicates.follow(now)
   }
 
-  /** Before the router starts: it leaves a healthy Active alone for so long (docs/adr/0057). */
+  /** Delays the preemption of a healthy Active (docs/adr/0057). Call it before the router starts. */
   startWithDelay(preemptDelay: Millis): void {
     this.#parameters = { ...this.#parameters, preemptDelay }
   }
 
-  /** Another preemptDelay from now on, and nothing else. */
+  /** Changes preemptDelay and nothing else. */
   delayPreemption(preemptDelay: Millis, now: Millis): void {
     const previous = this.#parameters
     this.#parameters = { ...previous, preemptDelay }
     postEvent(this, { kind: 'parametersChanged', previous }, now)
   }
 
-  /** A running group is to take it in: no longer missing there, and not started ahead of it (VR-SG-01). */
+  /** Marks the router as started, because it joins a running group. The group starts it (VR-SG-01). */
   awaitGroup(): void {
     if (this.#state.name === 'Initialize') this.#state = { ...this.#state, stopped: false }
   }
 
   // Place --------------------------------------------------------------------------------------------------------------
 
-  /** It follows this address to its interface. */
+  /** Sets the address whose interface the router follows. */
   follow(held: Held | undefined): void {
     this.#following = held
   }
 
-  /** The interface, its index or the source changed: the guardian's plan must follow. */
+  /** Moves the router to another interface, index or source address. The guardian's plan follows. */
   moveTo(io: RouterIo, parameters: Parameters): void {
     this.#io = io
     this.#parameters = parameters
     if (this.holds) this.#group.cleanup.arm()
   }
 
-  /** It runs nowhere from now on. */
+  /** Removes the router from its interface. */
   leaveInterface(): void {
     this.#io = undefined
   }
 
-  /** After moveTo() to another interface or source address: the announcements begin again. */
+  /** Installs and announces the addresses again, after moveTo() to another interface or source address. */
   takeAddressesAlong(): void {
-    // Until the successor is heard; its end removes them where the router is then, and nowhere else.
+    // A router in Leaving keeps them until the successor is known. It removes them on its interface of that time only.
     if (this.#state.name === 'Leaving' || isInGracePeriod(this.#state)) this.#order([INSTALL], undefined)
     if (this.#state.name === 'Active') this.#order([INSTALL, TAKEOVER], undefined)
   }
@@ -319,7 +330,7 @@ export class Router {
 
   // Facts --------------------------------------------------------------------------------------------------------------
 
-  /** Raises or clears a fault. `canSend`: what the router sends may still arrive. */
+  /** Raises or clears a fault. `canSend` is true if packets of the router may still arrive. */
   setFault(fault: Fault, present: boolean, canSend: boolean, now: Millis): void {
     const event = this.#faults.set(fault, present, canSend, now)
     if (event === undefined) return
@@ -328,7 +339,9 @@ export class Router {
     this.#faults.log(fault, present, before)
   }
 
-  /** Does what is due besides the deadline of the state: repairs, ends of faults and of a yield, lines that were left out. */
+  /**
+   * Does all due work other than the deadline of the state: repairs, ends of faults and of a yield, delayed log lines.
+   */
   runDueWork(now: Millis): void {
     const repair = this.duty.takeRepair(now)
     if (repair !== undefined) this.#runner.add(this, [() => repair()])
@@ -345,15 +358,15 @@ export class Router {
   // Priority -----------------------------------------------------------------------------------------------------------
 
   /**
-   * Base priority and trackers have another result, which is in force unless the router yields. Returns the event to post if
-   * the priority in force changed.
+   * Adopts a new result of base priority and trackers, unless the router yields. Returns the event to post if the
+   * effective priority changed, otherwise `undefined`.
    */
   adoptTracking(tracking: Tracking, now: Millis): Event | undefined {
     this.priority.track(tracking)
     return this.priority.yieldingUntil === undefined ? this.#adoptPriority('tracking', now) : undefined
   }
 
-  /** The priority is 1 until then. Posts nothing: the release says it. */
+  /** Sets the effective priority to 1 until `until`. Posts no event, because the release has the same effect. */
   lowerPriority(until: Millis): void {
     this.priority.yieldUntil(until)
     const previous = this.#parameters.priority
@@ -362,7 +375,10 @@ export class Router {
     this.#parameters = { ...this.#parameters, priority, assured }
   }
 
-  /** Ends a yield whose time is over. Returns the event to post if the priority in force changed. */
+  /**
+   * Ends a yield whose time is over. Returns the event to post if the effective priority changed, otherwise
+   * `undefined`.
+   */
   endYield(now: Millis): Event | undefined {
     return this.priority.endYield(now) ? this.#adoptPriority('yieldOver', now) : undefined
   }
@@ -377,7 +393,7 @@ export class Router {
     return { kind: 'priorityChanged', previous: before.priority }
   }
 
-  /** Returns the priority in force with another base priority. */
+  /** Adopts another base priority. Returns the effective priority. */
   #rebase(base: number): number {
     this.priority.rebase(base)
     const before = this.#parameters.priority

@@ -1,8 +1,8 @@
 /**
- * Two or more routers that advertise as Active at the same time, for the journal and the log: also a third node sees
- * such a split brain, which changes neither its state nor the Active that it follows. Decided here: one line for its
- * begin, for another set of routers, and for its end, and how many lines a LAN with changing routers causes. How long
- * both must advertise is decided in lan/advertising.ts.
+ * Reports two or more routers that advertise as Active at the same time, in the journal and the log. A third node
+ * reports such a split brain as well, although neither its state nor its Active changes. This file decides when there
+ * is a line: at the begin, for another set of routers, and at the end. It also limits the lines on a LAN with changing
+ * routers. lan/advertising.ts decides how long both must advertise.
  */
 import type { EventOf } from '../../events/event.ts'
 import type { Parameters } from '../../vrrp/parameters.ts'
@@ -21,14 +21,14 @@ type Listener = { readonly name: string; readonly title: string; readonly state:
 
 export class ActivesNews {
   readonly #recorder: Recorder
-  /** Sources can be invented, and routers can come and go with every packet. */
+  /** Limit of the lines. A sender can invent sources, and routers can change with every packet. */
   readonly #bucket = new TokenBucket(RATES.actives)
-  /** As last recorded; empty while one router at most is Active. */
+  /** Last recorded set; empty while at most one router is Active. */
   #told: Actives = []
   #since: number | undefined
-  /** Time of the last advertisement of an Active beside the first one. */
+  /** Time of the last advertisement of an Active other than the first one. */
   #heardAt = Number.NEGATIVE_INFINITY
-  /** Time of the first look at this router as Active. */
+  /** Time at which this router was first seen as Active; `undefined` while it is not. */
   #activeSince: Millis | undefined
 
   constructor(recorder: Recorder) {
@@ -36,12 +36,12 @@ export class ActivesNews {
   }
 
   /**
-   * Compares the routers that advertise now with the recorded ones. Costs little while nothing is wrong: it runs for
-   * each advertisement.
+   * Compares the routers that advertise now with the recorded ones. It runs for each advertisement, so it costs little
+   * while nothing is wrong.
    */
   look(router: Listener, now: Millis): void {
     const { advertising, parameters, state } = router
-    // By its own looks: the history has a transition only at the end of the turn.
+    // The history would be too late: it has a transition only at the end of the turn.
     this.#activeSince = state.name === 'Active' ? (this.#activeSince ?? now) : undefined
     const others = advertising.beside(state, parameters, this.#activeSince ?? now, now)
     if (others.length === 0 && this.#told.length === 0) return
@@ -49,12 +49,12 @@ export class ActivesNews {
     const actives =
       others.length === 0 ? [] : [first(router), ...others.map(({ address: peer, priority }) => ({ peer, priority }))]
     if (isSame(actives, this.#told)) return
-    // A later look reports what is left out now.
+    // A later call reports what is left out now.
     if (!this.#bucket.has(now)) return
     this.#bucket.spend(now)
     this.#since ??= Math.min(now, ...others.map(({ besideSince }) => besideSince))
     const present = actives.length > 0
-    // The end shows only when the next advertisement is missing for Active_Down_Interval.
+    // The end is known only when an advertisement is missing for Active_Down_Interval.
     const forMs = Math.round((present ? now : this.#heardAt) - this.#since)
     const about = present ? actives : this.#told
     const news = { present, actives: about, forMs }
@@ -70,7 +70,7 @@ export class ActivesNews {
     const fields = { router: name, actives: actives.map(({ peer }) => peer), forMs }
     const who = actives.map(({ peer, priority }) => `${peer} (priority ${priority})`).join(' and ')
     if (!present) {
-      this.#recorder.log('info', `${title}: one Active at most again, after ${forMs} ms: it was ${who}`, fields)
+      this.#recorder.log('info', `${title}: only one router is Active again; after ${forMs} ms with ${who}`, fields)
       return
     }
     const [best, ...others] = [...actives].sort(byRank)
@@ -89,10 +89,10 @@ function first({ parameters, state }: Listener): Actives[number] {
   return { peer: parameters.primaryAddress, priority: parameters.priority }
 }
 
-/** Sorts the winner by RFC 9568 §6.4.3 first: the others would be Backup if they received its advertisements. */
+/** Sorts the winner of RFC 9568 §6.4.3 first. The others would be Backup if they received its advertisements. */
 const byRank = (one: Actives[number], other: Actives[number]): number =>
   other.priority - one.priority || compareAddresses(address(other.peer), address(one.peer))
 
-/** Compares the sets of routers: which one is followed, and their priorities, change by themselves. */
+/** Compares two sets of routers. The followed router and the priorities do not matter. */
 const isSame = (one: Actives, other: Actives): boolean =>
   one.length === other.length && one.every(({ peer }) => other.some((each) => each.peer === peer))

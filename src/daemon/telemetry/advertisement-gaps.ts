@@ -1,9 +1,9 @@
 /**
- * How far apart the advertisements were that a router heard, as a Backup, of the Active it follows: the way to see a takeover
- * that nearly happened, as a histogram and as events. By the kernel's receive times, so that a stall of our own is no gap.
- * Decided here: which two advertisements make a gap, from when on one counts as missing, and how many events there are,
- * because 255 routers miss the same advertisement. Refuses to know whether one was lost or late: only the journal of the
- * router that should have sent it can tell.
+ * Measures the gaps between the advertisements of the Active that a Backup follows, as a histogram and as events. They
+ * show a takeover that nearly happened. The kernel's receive times count, so that a stall of this node is not a gap.
+ * This file decides which two advertisements make a gap, and from which gap one is missing. It also limits the events,
+ * because 255 routers miss the same advertisement. It does not know whether one was lost or late. Only the journal of
+ * the sender can tell.
  */
 import { Histogram } from '../../metrics/histogram.ts'
 import { METRICS } from '../../metrics/names.ts'
@@ -13,23 +13,29 @@ import { centisToMillis } from '../../wire/units.ts'
 import type { Chronicle } from './chronicle.ts'
 import { RATES, TokenBucket } from './token-bucket.ts'
 
-/** Intervals. A missing advertisement makes two of them; one that is late by some milliseconds does not. */
+/**
+ * Number of intervals. One missing advertisement makes a gap of two. One that is late by some milliseconds does not
+ * reach this limit.
+ */
 const MISSING = 1.75
-/** Peers remembered at once: sources can be invented. */
+/** Number of peers that are remembered, because a sender can invent sources. */
 const MOST_PEERS = 64
 
 export class AdvertisementGaps {
   readonly seconds = new Histogram(METRICS.holdfast_vrrp_advertisement_gap_seconds.buckets)
-  /** Shares of the interval that the Active advertises. */
+  /** Gaps as shares of the Active's interval. */
   readonly share = new Histogram(METRICS.holdfast_vrrp_advertisement_gap_ratio.buckets)
   readonly #onGap: (active: HeardActive, gap: number, interval: number) => void
 
-  /** `onGap`: called with each gap and interval, in milliseconds. */
+  /** Creates the histograms. `onGap` receives each gap and interval, in milliseconds. */
   constructor(onGap: (active: HeardActive, gap: number, interval: number) => void = () => {}) {
     this.#onGap = onGap
   }
 
-  /** Compares the states around one event: two advertisements of one Active, with this router as its Backup all the time. */
+  /**
+   * Compares the states before and after an event. There is a gap between two advertisements of one Active if this
+   * router was its Backup all the time.
+   */
   follow(before: State, after: State): void {
     if (before.name !== 'Backup' || after.name !== 'Backup' || before.active === undefined) return
     const { active } = after
@@ -43,10 +49,10 @@ export class AdvertisementGaps {
   }
 }
 
-/** Changed in place. `gapMs`: the longest gap since the last event. */
+/** Entry that is changed in place. `gapMs` is the longest gap since the last event. */
 type Burst = { readonly bucket: TokenBucket; gapMs: number }
 
-/** Events about missed advertisements, of all routers together. */
+/** Records events about missed advertisements, of all routers together. */
 export class GapNews {
   readonly #chronicle: Chronicle
   readonly #bursts = new Map<Address, Burst>()
@@ -55,7 +61,7 @@ export class GapNews {
     this.#chronicle = chronicle
   }
 
-  /** `gap` before this advertisement of the Active, and its `interval`: milliseconds. */
+  /** Notes the gap before this advertisement. `gap` and `interval` are milliseconds. */
   note(router: string, { heardAt: now, source: peer }: HeardActive, gap: number, interval: number): void {
     if (gap < MISSING * interval) return
     const burst = this.#burstOf(peer)

@@ -1,8 +1,8 @@
 /**
- * The event journal in memory: gives each fact its number and both clocks, keeps the last ones, and hands them to
+ * The event journal in memory. It gives each event its number and both clocks, stores the last ones, and passes them to
  * listeners (the file, the API). Recording costs an object and no system call, because it happens between a decision
- * and the next packet. Decided here: how many are kept, and that numbers go on where an earlier run ended. Refuses to
- * know files, and what an event means.
+ * and the next packet. This file decides how many events are stored. Numbers continue where the previous run ended. It
+ * does not know files, or the meaning of an event.
  */
 import { hostname } from 'node:os'
 import { causeOf } from '../../events/cause.ts'
@@ -11,15 +11,18 @@ import type { EventPage } from '../../events/event-page.ts'
 
 export type EventListener = (event: JournalEvent) => void
 
-/** Events of a day of a quiet cluster, or of the last minutes of a noisy one; some 500 octets each. */
+/**
+ * Number of stored events, of some 500 octets each. They cover a day of a quiet cluster, or the last minutes of a noisy
+ * one.
+ */
 export const MOST_KEPT = 1_000
-/** Events of one page. */
+/** Number of events in one page. */
 export const LARGEST_PAGE = 1_000
 
 export type ChronicleClock = {
   /** Milliseconds since the epoch. */
   readonly wall: () => number
-  /** CLOCK_MONOTONIC, milliseconds. */
+  /** CLOCK_MONOTONIC in milliseconds. */
   readonly monotonic: () => number
 }
 
@@ -32,7 +35,7 @@ export class Chronicle {
   readonly #clock: ChronicleClock
   #events: JournalEvent[] = []
   #latest = 0
-  /** Path of the journal, for readers of a page; `null`: events are in memory alone. */
+  /** Path of the journal, for readers of a page; `null` = events are in memory only. */
   file: string | null = null
   readonly #listeners = new Set<EventListener>()
 
@@ -47,14 +50,14 @@ export class Chronicle {
     const because = causeOf(fact, this.#events, monotonicMs)
     const event: JournalEvent = { seq, at, monotonicMs, ...(because === undefined ? {} : { because }), ...fact }
     this.#events.push(event)
-    // In steps, because each one copies.
+    // Removed in steps, because each removal copies the list.
     if (this.#events.length >= 2 * MOST_KEPT) this.#events = this.#events.slice(-MOST_KEPT)
     for (const listener of this.#listeners) listener(event)
   }
 
   /**
-   * Takes the events of an earlier run: those recorded meanwhile are numbered behind them. Call it once, before a
-   * listener or a reader comes.
+   * Adds the events of the previous run. Events recorded before this call get higher numbers. Call it once, before
+   * there are listeners or readers.
    */
   continue(earlier: readonly JournalEvent[]): void {
     const base = earlier.at(-1)?.seq ?? 0
@@ -86,7 +89,10 @@ export class Chronicle {
     }
   }
 
-  /** Calls `listener` with each event while it is recorded: it must not throw, nor take long. Returns how to end it. */
+  /**
+   * Calls `listener` with each event while it is recorded. The listener must not throw, and must be fast. Returns the
+   * function that ends it.
+   */
   subscribe(listener: EventListener): () => void {
     this.#listeners.add(listener)
     return () => void this.#listeners.delete(listener)

@@ -1,7 +1,7 @@
 /**
- * Bursts of discarded packets of one interface, for the journal: the first of each reason immediately, then one event
- * in a while with how many there were. By reason, of which there are few, because sources can be invented. Refuses to
- * know why a packet is bad.
+ * Records discarded packets of one interface in the journal: the first of each reason immediately, later ones as one
+ * event with their number from time to time. It counts by reason, because there are few reasons, while a sender can
+ * invent sources. It does not know why a packet is wrong.
  */
 import type { DiscardReason } from '../../vrrp/advertisement.ts'
 import type { Address } from '../../wire/address.ts'

@@ -1,6 +1,6 @@
 /**
- * What the engine reports of itself: the snapshot for `holdfast status`, API and metrics, and its histograms. Decided here:
- * where each part of it comes from. Refuses to know who reads it.
+ * Builds the engine's report: the snapshot for `holdfast status`, API and metrics, and the histograms. This file
+ * decides the source of each part. It does not know the reader.
  */
 import { hostname } from 'node:os'
 import type { Distribution, Histogram } from '../../metrics/histogram.ts'
@@ -15,15 +15,15 @@ import type { Router } from '../router/router.ts'
 import type { Notices } from './notices.ts'
 import type { Recorder } from './recorder.ts'
 import { type EngineReport, type ReportPart, reportInPieces } from './report.ts'
-import { routerSnapshot, standingOf } from './router-snapshot.ts'
+import { routerSnapshot, summaryOf } from './router-snapshot.ts'
 import {
   type ConfigSnapshot,
   type GroupSnapshot,
   type InterfaceSnapshot,
   NO_SURROUNDINGS,
   type RouterSnapshot,
+  type RouterSummary,
   type Snapshot,
-  type Standing,
   type SurroundingsSnapshot,
 } from './snapshot.ts'
 import type { TakeoverTimes } from './takeover-watch.ts'
@@ -40,7 +40,7 @@ export type EngineStatusContext = {
   readonly segments: Segments
   readonly board: CheckBoard
   readonly notices: Notices
-  /** Seconds by which alarms came late. */
+  /** Delays of alarms in seconds. */
   readonly lateness: Histogram
   readonly takeovers: TakeoverTimes
 }
@@ -58,7 +58,7 @@ export class EngineStatus {
     return this.#describe(this.#context.registry.all)
   }
 
-  /** Returns the snapshot and what is measured, in pieces: the engine may go on in between. */
+  /** Returns the snapshot and the histograms in parts, so that the engine can work in between. */
   report(): Generator<ReportPart, EngineReport> {
     const { lateness, ports, registry, takeovers } = this.#context
     return reportInPieces({
@@ -70,8 +70,8 @@ export class EngineStatus {
   }
 
   /** Returns the state of each router, without the rest of a snapshot. */
-  standings(): readonly Standing[] {
-    return this.#context.registry.all.map(standingOf)
+  routerSummaries(): readonly RouterSummary[] {
+    return this.#context.registry.all.map(summaryOf)
   }
 
   #describeRouter(router: Router, now: ReturnType<Clock['now']>): RouterSnapshot {
@@ -100,7 +100,7 @@ export class EngineStatus {
     }
   }
 
-  /** The configuration of a daemon that was started without a file. */
+  /** Returns the configuration of a daemon that was started without a file. */
   #givenConfig(): ConfigSnapshot {
     return {
       file: null,

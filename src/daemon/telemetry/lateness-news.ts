@@ -1,13 +1,15 @@
 /**
- * An engine that woke late, for the journal: the machine did not give it the processor, or it was stopped for a moment.
- * Decided here: what is late (half an interval, as for the alert HoldfastTimerLate), and how many events there are. An
- * absence so long that others may have taken over is guard/absence-watch.ts's.
+ * Records in the journal that the engine woke late: the machine gave it no CPU time, or it was stopped for a moment.
+ * This file decides what is late (half an interval, as for the alert HoldfastTimerLate), and limits the events.
+ * guard/absence-watch.ts handles an absence in which other routers may have taken over.
  */
 import type { Millis } from '../../wire/units.ts'
 import type { Chronicle } from './chronicle.ts'
 import { RATES, suppressedField, TokenBucket } from './token-bucket.ts'
 
-/** Milliseconds. A busy machine is late by some all day; half a second is late for every router. */
+/**
+ * Limits in milliseconds. On a busy machine the engine is always a little late. Half a second is late for every router.
+ */
 const LEAST = 50
 const MOST = 500
 
@@ -19,7 +21,10 @@ export class LatenessNews {
     this.#chronicle = chronicle
   }
 
-  /** `shortest` returns the shortest interval of all routers in milliseconds; called only when it may matter. */
+  /**
+   * Records a delay. `late` and `now` are milliseconds. `shortest` returns the shortest interval of all routers in
+   * milliseconds; it is called only if it may matter.
+   */
   note(late: number, shortest: () => number, now: Millis): void {
     if (late < LEAST || late < Math.min(MOST, shortest() / 2)) return
     const refused = this.#bucket.take(now)

@@ -1,6 +1,6 @@
 /**
- * Results of notifications, for log, status and metrics. Decided here: a line for each run, but not without end, and
- * counters that a reload does not reset for a name that stays. Refuses to know why there was a notification.
+ * Results of notifications, for log, status and metrics. There is one log line for each run, up to a limit. A reload
+ * does not reset the counters of a name that stays. This file does not know the reason of a notification.
  */
 import type { NotifyEvent, NotifySubject } from '../../notify/notification.ts'
 import type { Millis } from '../../wire/units.ts'
@@ -12,17 +12,17 @@ import { RATES, suppressedField, TokenBucket } from './token-bucket.ts'
 export type NoticeSnapshot = {
   readonly kind: NotifySubject['kind']
   readonly name: string
-  /** Notifications that are under way or wait for their turn. */
+  /** Number of notifications that run or wait. */
   readonly waiting: number
-  /** Runs of programs by how they ended; `superseded` and `postedAgain` are notifications. */
+  /** Number of runs by result. `superseded` and `postedAgain` count notifications. */
   readonly runs: Readonly<Record<string, number>>
-  /** `null`: no program has been run so far. */
+  /** Last run; `null` if there was none. */
   readonly last: {
     readonly at: string
     readonly event: NotifyEvent
     readonly ok: boolean
     readonly reason: string
-    /** For people: the program and its output. Never for readers who are not authorised. */
+    /** Text for people: the program and its output. Never shown to readers without authorization. */
     readonly detail?: string
     readonly latencyMs: number
   } | null
@@ -46,7 +46,7 @@ export class NoticeAccounts {
     this.#recorder = recorder
   }
 
-  /** Keeps the accounts of the configuration, and those of notifications under way. */
+  /** Removes accounts that are neither in the configuration nor in use. */
   keep(lanes: readonly { readonly lane: string; readonly subject: NotifySubject }[]): void {
     const names = new Set([...lanes, ...this.#open.values()].map(({ lane }) => lane))
     for (const lane of this.#accounts.keys()) if (!names.has(lane)) this.#accounts.delete(lane)
@@ -67,7 +67,7 @@ export class NoticeAccounts {
     if (news.kind === 'done') return
     account.runs.add('superseded')
     const { event, subject } = notice
-    const message = `${subject.name}: notify ${event}: not run, because others came after it while one ran`
+    const message = `${subject.name}: notify ${event}: not run, because a later notification replaced it`
     this.#line(account, now, 'warn', message, { event, result: 'superseded' })
   }
 
@@ -104,7 +104,7 @@ export class NoticeAccounts {
     const notices = ids.flatMap((id) => this.#open.get(id) ?? [])
     for (const notice of notices) this.#accountOf(notice).runs.add('postedAgain')
     const which = notices.map(({ event, subject }) => `${subject.name} ${event}`).join(', ')
-    this.#recorder.log('warn', `The thread that notifies has ended: once more, to the next one: ${which}`)
+    this.#recorder.log('warn', `Notify thread died; posted again to the new thread: ${which}`)
   }
 
   #line(account: Account, now: Millis, level: 'info' | 'warn', message: string, fields: LogFields): void {

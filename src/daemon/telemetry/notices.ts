@@ -1,8 +1,8 @@
 /**
- * Which changes of state programs are notified of, of routers and of sync groups (VR-NTF-03, -04). Decided here: what
- * counts as a change, that the notification of a group comes after those of its members, and that posting is the last
- * act of a turn (VR-NTF-08). Only the end of the daemon waits for a program, and that not for long. Refuses to know
- * names of states for programs, how programs are run, and the result of a run (notice-account.ts).
+ * Notifies programs of changes of routers and of sync groups (VR-NTF-03, VR-NTF-04). This file decides what counts as a
+ * change. The notification of a group comes after those of its members, and posting is the last step of a turn
+ * (VR-NTF-08). Only the end of the daemon waits for programs, and only for a short time. This file does not know the
+ * names of states for programs, how programs run, or their results (notice-account.ts).
  */
 import type { Config } from '../../config/config.ts'
 import { planOf } from '../../notify/keepalived-words.ts'
@@ -21,13 +21,13 @@ import type { Recorder } from './recorder.ts'
 import type { Entered } from './transition-history.ts'
 
 /**
- * Milliseconds from the end of the last router to the end of the daemon. keepalived gives its programs 1 s; a kubelet
- * or systemd waits 30 s and more for us, and the addresses are removed by then.
+ * Milliseconds that the daemon waits for programs after its last router has ended. keepalived gives its programs 1 s. A
+ * kubelet or systemd waits 30 s and more for the daemon, and the addresses are removed by then.
  */
 export const LONGEST_LAST_WORD = 5_000
 
 export type NoticesContext = {
-  /** `undefined`: no program is notified. */
+  /** Port of the notify thread; `undefined` = no program is notified. */
   readonly port: NotifyPort | undefined
   readonly clock: Clock
   readonly recorder: Recorder
@@ -35,7 +35,7 @@ export type NoticesContext = {
 }
 
 /** The routers, and whether the daemon is stopping. */
-export type House = {
+export type NotifyingRouters = {
   readonly all: readonly Router[]
   readonly departing: ReadonlySet<Router>
   readonly stopping: boolean
@@ -59,7 +59,7 @@ export class Notices {
   readonly #context: NoticesContext
   readonly #accounts: NoticeAccounts
   #groupPrograms: ReadonlyMap<string, NotifyPrograms | undefined> = new Map()
-  /** Last notified state of a router; none while it has not started, or waits for a first result. */
+  /** Last notified state of each router; none if it has not started, or waits for a first result. */
   readonly #told = new WeakMap<Router, NotifyEvent>()
   readonly #groupTold = new Map<string, NotifyEvent>()
   #lanes: readonly ConfiguredLane[] = []
@@ -70,7 +70,7 @@ export class Notices {
   #lastId = 0
   readonly #pending = new Set<number>()
   #onEmpty: () => void = () => {}
-  /** A second call waits for the same end. */
+  /** Promise of finish(), so that a second call waits for the same end. */
   #finished: Promise<void> | undefined
 
   constructor(context: NoticesContext) {
@@ -79,35 +79,39 @@ export class Notices {
     context.port?.onNews((news) => this.#hear(news))
   }
 
-  /** Call it before the routers of this configuration do anything. */
-  know({ syncGroups, virtualRouters }: Config): void {
+  /** Sets the lanes of the configuration. Call it before its routers do anything. */
+  configure({ syncGroups, virtualRouters }: Config): void {
     this.#groupPrograms = new Map(syncGroups.map(({ name, notify }) => [name, notify]))
     for (const name of this.#groupTold.keys()) if (!this.#groupPrograms.has(name)) this.#groupTold.delete(name)
     this.#lanes = [...lanesOf('router', virtualRouters), ...lanesOf('group', syncGroups)]
     this.#accounts.keep(this.#lanes)
   }
 
-  /** Call it when they have: makes the launchers that will be needed. */
+  /** Announces the lanes, so that their launchers are created. Call it after the routers have started. */
   prepare(): void {
     this.#context.port?.set(this.#lanes.map(({ lane, set }) => ({ lane, set })))
   }
 
-  /** Call it after what the transition did on the network. */
-  transition(router: Router, { priority, to }: Entered, house: Pick<House, 'departing' | 'stopping'>): void {
-    // The state for which the router is on its way is notified when it is reached.
+  /** Notes a transition. Call it after the network effects of the transition. */
+  transition(
+    router: Router,
+    { priority, to }: Entered,
+    routers: Pick<NotifyingRouters, 'departing' | 'stopping'>,
+  ): void {
+    // These states are on the way to another one, which is notified when it is reached.
     if (to === 'Leaving' || to === 'Returning') return
     if (to !== 'Initialize') this.#note(router, to === 'Active' ? 'active' : 'backup', priority)
-    else if (house.stopping) this.#note(router, 'stop', priority)
-    else if (!house.departing.has(router)) this.#note(router, 'fault', priority)
+    else if (routers.stopping) this.#note(router, 'stop', priority)
+    else if (!routers.departing.has(router)) this.#note(router, 'fault', priority)
   }
 
-  /** The router is gone. */
+  /** Notes that a router is removed. */
   removed(router: Router): void {
     if (this.#told.get(router) !== 'stop') this.#note(router, 'removed')
   }
 
-  /** Posts what has come together. Call it at the end of a turn. */
-  settle({ all }: Pick<House, 'all'>): void {
+  /** Posts the noted changes. Call it at the end of a turn. */
+  settle({ all }: Pick<NotifyingRouters, 'all'>): void {
     if (all !== this.#routers) {
       this.#routers = all
       this.#untold = all.filter((router) => !this.#told.has(router))
@@ -120,12 +124,12 @@ export class Notices {
     for (const notice of this.#notices.splice(0)) this.#post(notice)
   }
 
-  /** Notifies the stop of every router, also of those in fault. */
+  /** Notifies the stop of every router, even of those in fault. */
   stop(all: readonly Router[]): void {
     for (const router of all) if (this.#told.get(router) !== 'stop') this.#note(router, 'stop')
   }
 
-  /** Settles when the last notification has ended, or in LONGEST_LAST_WORD; then no program is run any more. */
+  /** Settles when the last notification has ended, or after LONGEST_LAST_WORD. No program runs afterwards. */
   finish(): Promise<void> {
     this.#finished ??= this.#finish()
     return this.#finished
@@ -147,7 +151,10 @@ export class Notices {
       })
     }
     if (this.#pending.size > 0)
-      recorder.log('warn', `${this.#pending.size} notifications have not ended in ${LONGEST_LAST_WORD} ms: given up`)
+      recorder.log(
+        'warn',
+        `Shutdown continues without ${this.#pending.size} notifications, which took longer than ${LONGEST_LAST_WORD} ms`,
+      )
     port?.stop()
   }
 
@@ -164,9 +171,9 @@ export class Notices {
     const groups = new Set(this.#changed.splice(0).map(({ group }) => group))
     for (const { name, members } of groups) {
       if (name === undefined) continue
-      const words = new Set(members.map((member) => this.#told.get(member)))
-      const [word] = words
-      const event = words.has('fault') ? 'fault' : words.size === 1 ? word : undefined
+      const events = new Set(members.map((member) => this.#told.get(member)))
+      const [first] = events
+      const event = events.has('fault') ? 'fault' : events.size === 1 ? first : undefined
       if (event === undefined || event === 'removed' || this.#groupTold.get(name) === event) continue
       this.#groupTold.set(name, event)
       // Groups have no priority (VR-NTF-01).
@@ -210,8 +217,8 @@ export class Notices {
 }
 
 /**
- * Reports whether a fault is to be notified. A check without a result is none (keepalived 2.2.7 notifies nothing until
- * its first result).
+ * Tells whether the router is in a fault to be notified. A check without a result does not count, as in keepalived
+ * 2.2.7, which notifies nothing until the first result.
  */
 function isInFault({ state }: Router): boolean {
   return state.name === 'Initialize' && state.faults.some((fault) => !fault.startsWith('healthcheckUndecided:'))

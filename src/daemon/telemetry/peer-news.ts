@@ -1,8 +1,8 @@
 /**
- * Advertisements of other routers for the journal, when they change which node answers for the addresses, or might: the
- * Active that a Backup follows becomes another one, raises or lowers its priority, or releases; an Active hears a
- * competing one. Decided here: which of thousands of advertisements are news, and how many events there are. Costs a
- * comparison while there is none. Refuses to know what follows from it.
+ * Records advertisements of other routers in the journal when they change, or may change, which node is Active. The
+ * Active that a Backup follows is replaced, changes its priority, or releases. Or this router is Active and receives a
+ * competing Active. This file decides which of thousands of advertisements are recorded, and limits the events. Other
+ * advertisements cost one comparison. It does not know the consequences.
  */
 import type { EventOf } from '../../events/event.ts'
 import type { Event } from '../../vrrp/event.ts'
@@ -13,8 +13,8 @@ import type { Chronicle } from './chronicle.ts'
 import { heldBy } from './suppressed-move.ts'
 import { RATES, suppressedField, TokenBucket } from './token-bucket.ts'
 
-/** Milliseconds in which a competing Active that stays is one event. */
-const RIVAL_PACE = 2_000
+/** Milliseconds in which advertisements of the same competing Active are one event. */
+const COMPETITOR_SPACING = 2_000
 
 type Received = Extract<Event, { kind: 'advertisementReceived' }>
 type Listener = { readonly name: string; readonly state: State; readonly parameters: Parameters }
@@ -22,9 +22,9 @@ type News = Pick<EventOf<'peerHeard'>, 'news' | 'previous'>
 
 export class PeerNews {
   readonly #chronicle: Chronicle
-  /** A peer can change its priority with every packet. */
+  /** Limit of the events, because a peer can change its priority with every packet. */
   readonly #bucket = new TokenBucket(RATES.peer)
-  #rival: { readonly source: string; readonly at: Millis } | undefined
+  #competitor: { readonly source: string; readonly at: Millis } | undefined
 
   constructor(chronicle: Chronicle) {
     this.#chronicle = chronicle
@@ -47,8 +47,8 @@ export class PeerNews {
   }
 
   #isKnown(source: string, now: Millis): boolean {
-    const known = this.#rival?.source === source && now - this.#rival.at < RIVAL_PACE
-    if (!known) this.#rival = { source, at: now }
+    const known = this.#competitor?.source === source && now - this.#competitor.at < COMPETITOR_SPACING
+    if (!known) this.#competitor = { source, at: now }
     return known
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The effective priority of one router for people: a log line and an event for each change. Decided here: how many a
- * check that flaps gets, and that the last line names the priority in force. Refuses to know why a priority changes.
+ * Reports changes of the effective priority of one router: a log line and an event for each. This file limits the lines
+ * for an unstable check, and makes the last line show the present priority. It does not know why a priority changes.
  */
 import type { EventOf } from '../../events/event.ts'
 import type { Parameters } from '../../vrrp/parameters.ts'
@@ -11,27 +11,27 @@ import { RATES, TokenBucket } from './token-bucket.ts'
 
 type Why = EventOf<'priorityChanged'>['why']
 
-/** The router whose priority it is. */
+/** The router whose priority is reported. */
 type Prioritized = {
   readonly name: string
   readonly title: string
   readonly parameters: Parameters
   readonly state: State
-  /** The interface where it runs. */
+  /** Interface on which it runs; `undefined` if it has none. */
   readonly io: object | undefined
 }
 
 export class PriorityNews {
   readonly #recorder: Recorder
   readonly #bucket = new TokenBucket(RATES.priority)
-  /** Priority in the last log line; `undefined` if it is the one in force. */
+  /** Priority in the last log line; `undefined` if it is the present one. */
   #loggedLast: number | undefined
 
   constructor(recorder: Recorder) {
     this.#recorder = recorder
   }
 
-  /** `before`: the priority in force until now. */
+  /** Reports a change. `before` is the former priority. */
   changed(router: Prioritized, before: number, why: 'tracking' | 'yieldOver', now: Millis): void {
     const { name, parameters, title } = router
     const { priority } = parameters
@@ -52,12 +52,12 @@ export class PriorityNews {
     this.record(router, why, previous, priority)
   }
 
-  /** Logs the priority in force if the last line names another one, and there is room for a line. */
+  /** Logs the present priority if the last line has another one and the limit allows a line. */
   catchUp(router: Prioritized, now: Millis): void {
     if (this.#loggedLast !== undefined && this.#bucket.has(now)) this.changed(router, this.#loggedLast, 'tracking', now)
   }
 
-  /** The event alone. */
+  /** Records the event without a log line. */
   record({ io, name, parameters, state }: Prioritized, why: Why, from: number, to: number): void {
     this.#recorder.chronicle.record({
       ...{ kind: 'priorityChanged', router: name, from, to, why },

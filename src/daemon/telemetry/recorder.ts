@@ -1,8 +1,7 @@
 /**
- * What happened, for people: counters and log records at a bounded rate. Writing a record down is cheap; its reader is
- * attached after the start and never called during a turn, because neither the first advertisement nor the
- * announcements of a takeover must wait for it. This file does not know how a log line looks or what a metric is
- * called.
+ * Counters and log records, at a limited rate. Recording is fast. The reader of the records is attached after the start
+ * and never called during a turn. So neither the first advertisement nor the announcements of a takeover wait for it.
+ * This file does not know the format of a log line, or the names of metrics.
  */
 
 import type { LogFields } from '../log-fields.ts'
@@ -18,30 +17,30 @@ export type LogRecord = {
   readonly fields: LogFields
 }
 export type LogSink = (record: LogRecord) => void
-/** Calls back once the caller is done. */
+/** Calls back after the caller has finished. */
 export type Later = (callback: () => void) => void
 
-/** Records kept until a sink is attached; enough for a start with 255 routers. */
+/** Number of records that wait for a reader; enough for a start with 255 routers. */
 const BACKLOG = 1_000
-/** Keys remembered at once: a flood from invented sources must not cost memory. */
+/** Number of keys that are remembered. A flood from invented sources must not use up memory. */
 const MOST_KEYS = 256
 
 export class Recorder {
   #sink: LogSink | undefined
   #waiting: LogRecord[] = []
-  /** By key. */
+  /** Limits by key. */
   readonly #limits = new Map<string, TokenBucket>()
-  /** Returns milliseconds that only go forward: a stepped wall clock must not silence a day of warnings. */
+  /** Returns milliseconds that never go back. A change of the wall clock must not suppress a day of warnings. */
   readonly elapsed: () => number
   readonly #later: Later
   readonly #wall: () => number
-  /** Time before which no bucket of #limits is full: to look for one would only cost a flood's victim time. */
+  /** Time before which no limit can be removed. Looking for one earlier would only cost time in a flood. */
   #fullUntil = 0
-  /** Number of lifted limits since then. */
+  /** Number of lifted limits since `since`. */
   #lifted = { since: Number.NEGATIVE_INFINITY, keys: 0 }
-  /** Records that are lost: the backlog was full, or the sink refused them. */
+  /** Number of lost records: the backlog was full, or the reader refused them. */
   lost = 0
-  /** Events of this node. */
+  /** Event journal of this node. */
   readonly chronicle: Chronicle
 
   constructor(
@@ -61,12 +60,12 @@ export class Recorder {
     else if (this.#waiting.push(record) === 1 && this.#sink !== undefined) this.#later(this.#deliver)
   }
 
-  /** Logs what a peer can cause as often as it likes, at a bounded rate (VR-RX-21). `key` names reason and source. */
+  /** Logs at a limited rate what a peer can cause as often as it wants (VR-RX-21). `key` names reason and source. */
   logLimited(key: string, level: LogLevel, message: string, fields: LogFields = {}): void {
     const now = this.elapsed()
     let bucket = this.#limits.get(key)
     if (bucket === undefined) {
-      // More than MOST_KEYS sources at this moment are counted as one.
+      // Beyond MOST_KEYS sources, all others share one limit.
       if (key !== 'others' && this.#isFull(now)) return this.logLimited('others', level, message, fields)
       bucket = new TokenBucket(RATES.limitedLine)
       this.#limits.set(key, bucket)
@@ -77,9 +76,9 @@ export class Recorder {
   }
 
   /**
-   * The situation of `subject`, the first word of its keys, changed (new state, new Active): logs again immediately
-   * (VR-RX-21). Lifts as many limits as there are keys in each quiet time: a neighbour that makes a router change its
-   * state causes no more lines than that.
+   * Lifts the limits of `subject`, the first word of its keys, after its state or its Active changed. It then logs
+   * immediately again (VR-RX-21). In each quiet time it lifts as many limits as there are keys. A neighbour that makes
+   * a router change its state causes no more lines than that.
    */
   liftLimits(subject: string): void {
     const now = this.elapsed()
@@ -110,7 +109,7 @@ export class Recorder {
     if (this.#waiting.length > 0) this.#later(this.#deliver)
   }
 
-  /** Delivers what waits. Call it at the end, when nothing waits behind it. */
+  /** Delivers all waiting records. Call it at the end. */
   flush(): void {
     this.#deliver()
   }
@@ -124,7 +123,7 @@ export class Recorder {
   }
 }
 
-/** A family of counters under one name, keyed by its label values. */
+/** Counters under one name, with one value for each key. */
 export class Counters {
   readonly #values = new Map<string, number>()
 

@@ -1,7 +1,7 @@
 /**
- * The snapshot of the daemon and what it has measured, in pieces: a snapshot of 255 routers takes some 10 ms, which is
- * an advertisement at 10 ms intervals. The reader lets the engine work between two pieces. Decided here: how large a
- * piece is. Its content is engine-status.ts's and router-snapshot.ts's.
+ * Reads the snapshot of the daemon and its histograms in parts. A snapshot of 255 routers takes some 10 ms, which is an
+ * advertisement at an interval of 10 ms. The reader lets the engine work between two parts. This file decides the size
+ * of a part. engine-status.ts and router-snapshot.ts build its content.
  */
 import type { Distribution } from '../../metrics/histogram.ts'
 import type { HistogramName } from '../../metrics/names.ts'
@@ -11,17 +11,17 @@ export type EngineReport = {
   readonly snapshot: Snapshot
   readonly distributions: readonly Distribution<HistogramName>[]
 }
-/** Part of the report about some of the routers. */
+/** Part of the report, about some of the routers. */
 export type ReportPart = Pick<Snapshot, 'routers'> & Pick<EngineReport, 'distributions'>
 
-/** Routers of a piece: some half a millisecond, with what it takes to send it to another thread. */
+/** Number of routers in a part. It takes about half a millisecond, with the transfer to another thread. */
 const PIECE = 16
 
 type Sources<R> = {
   readonly routers: readonly R[]
   readonly describe: (router: R) => RouterSnapshot
   readonly measured: (router: R) => readonly Distribution<HistogramName>[]
-  /** Returns all that is not about one router. */
+  /** Returns everything that is not about one router. */
   readonly rest: () => EngineReport
 }
 
@@ -38,7 +38,7 @@ export function* reportInPieces<R>({
   return rest()
 }
 
-/** Returns the pieces as one, in their order. */
+/** Joins the parts in their order. */
 export const assembled = (parts: readonly ReportPart[], rest: EngineReport): EngineReport => ({
   snapshot: { ...rest.snapshot, routers: [...parts.flatMap(({ routers }) => routers), ...rest.snapshot.routers] },
   distributions: [...rest.distributions, ...parts.flatMap(({ distributions }) => distributions)],

@@ -1,14 +1,14 @@
-/** Counters of one router that never go back, for status and metrics. Decides nothing. */
+/** Counters of one router for status and metrics, which only grow. Decides nothing. */
 import { Counters } from './recorder.ts'
 
 export class RouterCounters {
-  /** Valid advertisements that changed nothing, by reason. */
+  /** Number of valid advertisements that changed nothing, by reason. */
   readonly refused = new Counters()
-  /** Packets for the router that were not valid, by reason. */
+  /** Number of invalid packets for the router, by reason. */
   readonly discarded = new Counters()
-  /** Advertisements that were accepted with a warning, by warning. */
+  /** Number of advertisements that were accepted with a warning, by warning. */
   readonly warnings = new Counters()
-  /** Takeovers that did not happen, or not yet, by reason. */
+  /** Number of takeovers that did not happen, or not yet, by reason. */
   readonly suppressed = new Counters()
   #received = 0
   #receivedZero = 0
@@ -19,17 +19,17 @@ export class RouterCounters {
     return this.#received
   }
 
-  /** Advertisements of `received` with priority 0. */
+  /** Number of advertisements in `received` with priority 0. */
   get receivedZero(): number {
     return this.#receivedZero
   }
 
-  /** Times that another host answered for an address while this router was Active. */
+  /** Number of answers of other hosts for an address while this router was Active. */
   get competingAnswers(): number {
     return this.#competingAnswers
   }
 
-  /** Times that the guardian removed the addresses because this engine was late. */
+  /** Number of times that the guardian removed the addresses because this engine was late. */
   get executedPlans(): number {
     return this.#executedPlans
   }

@@ -1,11 +1,11 @@
 /**
- * Builds the snapshot of one router for status, API and metrics. Decided here: how a deadline, an age and a missing value
- * are written. What each field means is snapshot.ts's.
+ * Builds the snapshot of one router for status, API and metrics. This file decides how a deadline, an age and a missing
+ * value are written. snapshot.ts has the meaning of each field.
  */
 import { isInterface, type Track } from '../../config/schema/track.ts'
 import { isInGracePeriod } from '../../vrrp/extensions/grace-period.ts'
 import { isOwner, outranks, ownsAddresses, type Parameters } from '../../vrrp/parameters.ts'
-import type { Kept, State } from '../../vrrp/state.ts'
+import type { State, StillAnswered } from '../../vrrp/state.ts'
 import type { Address } from '../../wire/address.ts'
 import type { Millis } from '../../wire/units.ts'
 import { lifetimeOf } from '../addresses/lifetime.ts'
@@ -20,10 +20,10 @@ import type {
   MismatchedRouterSnapshot,
   OtherActiveSnapshot,
   RouterSnapshot,
-  Standing,
+  RouterSummary,
 } from './snapshot.ts'
 
-export function standingOf(router: Router): Standing {
+export function summaryOf(router: Router): RouterSummary {
   const { name, parameters, state } = router
   const follows = state.name === 'Backup' ? (state.active?.source ?? null) : null
   return { name, state: state.name, faults: faultsOf(router), addresses: parameters.addresses, follows }
@@ -127,9 +127,9 @@ function countersOf({ advertiser, counters, history, keeper }: Router): RouterSn
 }
 
 function competingAnswerOf({ competing, state }: Router, now: Millis): CompetingAnswerSnapshot | null {
-  const rival = state.name === 'Active' ? competing.at(now) : undefined
-  if (rival === undefined) return null
-  const { address, answers, lastAt, mac, since } = rival
+  const host = state.name === 'Active' ? competing.at(now) : undefined
+  if (host === undefined) return null
+  const { address, answers, lastAt, mac, since } = host
   return { address, mac, sinceMsAgo: round(now - since), lastMsAgo: round(now - lastAt), answers }
 }
 
@@ -145,7 +145,7 @@ const partOf =
     return { kind, name, adds, weight: adds === 0 || adds === plain ? plain : null }
   }
 
-/** Its own, and that of another member of its group, which only the state knows. */
+/** Returns the faults of the router, and those of other members of its group, which only the state has. */
 function faultsOf({ faults, state }: Router): readonly string[] {
   return [...new Set<string>([...faults, ...(state.name === 'Initialize' ? state.faults : [])])]
 }
@@ -158,7 +158,7 @@ function holdingOf({ following: held }: Router): RouterSnapshot['holding'] {
 const wallClock = (fromNow: number): string => new Date(Date.now() + fromNow).toISOString()
 
 function isPresent(router: Router, address: Address): boolean {
-  // An owner's addresses are the node's own: whether they are there is not our doing.
+  // The addresses of an owner are the node's own. holdfast does not install them.
   const { io, places } = router
   const found = io?.where(address) ?? []
   const place = io === undefined ? undefined : places.at(address, io)
@@ -176,7 +176,7 @@ function deadlinesOf(state: State, now: Millis): Record<string, number> {
         activeDownInMs: round(state.activeDownAt - now),
         ...(state.preemptAt === undefined ? {} : { preemptInMs: round(state.preemptAt - now) }),
         ...(state.regularDownAt === undefined ? {} : { regularDownInMs: round(state.regularDownAt - now) }),
-        ...(isInGracePeriod(state) ? { addressesOffInMs: round(lastOf(state.kept) - now) } : {}),
+        ...(isInGracePeriod(state) ? { addressesOffInMs: round(lastOf(state.stillAnswered) - now) } : {}),
       }
     case 'Active':
       return { adverInMs: round(state.adverAt - now) }
@@ -186,7 +186,10 @@ function deadlinesOf(state: State, now: Millis): Record<string, number> {
   }
 }
 
-/** As line (445) and VR-PRE-02 decide it; an owner is held back by nothing (RFC 9568 §6.1). */
+/**
+ * Returns the setting that keeps a Backup from preempting, by line (445) and VR-PRE-02; `undefined` if none does.
+ * Nothing keeps an owner from it (RFC 9568 §6.1).
+ */
 function heldBackOf(state: State, parameters: Parameters): HeldBack | undefined {
   const { preempt, preemptDelay, priority } = parameters
   if (state.name !== 'Backup' || state.active === undefined || isOwner(parameters)) return undefined
@@ -196,7 +199,7 @@ function heldBackOf(state: State, parameters: Parameters): HeldBack | undefined 
   return preemptDelay > 0 && state.preemptAt !== undefined ? 'preemptDelay' : undefined
 }
 
-const lastOf = (kept: readonly Kept[]) => Math.max(...kept.map(({ offAt }) => offAt))
+const lastOf = (stillAnswered: readonly StillAnswered[]) => Math.max(...stillAnswered.map(({ offAt }) => offAt))
 
 const round = (value: number) => Math.round(value * 10) / 10
 

@@ -1,6 +1,6 @@
 /**
- * The snapshot of the daemon, as types: a value that is JSON as it stands, versioned, the same for `holdfast status`,
- * the API and the metrics. Deadlines are remaining milliseconds, because no reader shares our clock.
+ * Types of the daemon's snapshot. It is a JSON value with a version, the same for `holdfast status`, the API and the
+ * metrics. Deadlines are remaining milliseconds, because no reader shares our clock.
  */
 
 import type { JournalSnapshot } from '../../events/journal-file.ts'
@@ -12,9 +12,9 @@ import type { NoticeSnapshot } from './notice-account.ts'
 export type MismatchedRouterSnapshot = {
   readonly address: string
   readonly reason: Mismatch
-  /** VRRP version of its last packet. */
+  /** VRRP version of its last packet; `null` if it could not be read. */
   readonly version: number | null
-  /** Its advertisements count in the election. */
+  /** True if its advertisements count in the election. */
   readonly listenedTo: boolean
   readonly count: number
   readonly lastHeardMsAgo: number
@@ -23,11 +23,14 @@ export type MismatchedRouterSnapshot = {
 export type DuplicateSnapshot = {
   readonly address: string
   readonly mac: string
-  /** Router behind the MAC: heard to advertise (priority `null`: not heard), or listed; `null`: it speaks no VRRP. */
+  /**
+   * Router with that MAC; `null` if it neither advertised nor is a listed peer. Its priority is `null` if it did not
+   * advertise.
+   */
   readonly router: {
     readonly address: string
     readonly priority: number | null
-    /** Age of its last advertisement, which has that priority; `null`: there was none. */
+    /** Age of its last advertisement, which has that priority; `null` if there was none. */
     readonly heardMsAgo: number | null
   } | null
   readonly foundMsAgo: number
@@ -44,7 +47,7 @@ export type CompetingAnswerSnapshot = {
 export type OtherActiveSnapshot = {
   readonly address: string
   readonly priority: number
-  /** Milliseconds for which it advertises beside another Active. */
+  /** Milliseconds for which it has advertised beside another Active. */
   readonly forMs: number
   readonly heardMsAgo: number
 }
@@ -53,44 +56,44 @@ export type HeldBack = 'preempt' | 'preemptDelay' | 'margin'
 
 export type RouterSnapshot = {
   readonly name: string
-  /** A reload has removed it from the configuration, or a router of the same name waits until it is gone. */
+  /** True if a reload has removed it from the configuration, or replaces it by a router of the same name. */
   readonly departing: boolean
-  /** Name of the sync group; `null`: it moves alone. */
+  /** Name of the sync group; `null` if it is in none. */
   readonly group: string | null
   readonly vrid: number
   readonly family: string
   readonly version: number
   readonly interface: string | null
-  /** `interface: { holding: … }`; `null`: the configuration has none. */
+  /** Setting `interface: { holding: … }`; `null` if the configuration has none. */
   readonly holding: {
-    /** File that names the address; `null`: the configuration itself does. */
+    /** File that names the address; `null` if the configuration itself does. */
     readonly file: string | null
     readonly address: string | null
-    /** Why it is not as the file names it; `null`: it is. */
+    /** Problem of the file; `null` if there is none. */
     readonly problem: string | null
   } | null
   readonly state: StateName
   readonly since: string
   readonly reason: string
   readonly faults: readonly string[]
-  /** Text of its configuration about the fault `configured`; `null`: it has none. */
+  /** Text of the configuration about the fault `configured`; `null` if there is none. */
   readonly configuredFault: string | null
   readonly priority: { readonly base: number; readonly effective: number }
   readonly tracking: {
-    /** Base and parts, before clamping to 1–254; not in force while the router yields. */
+    /** Base and parts, before clamping to 1 to 254. Not in force while the router yields. */
     readonly sum: number
-    /** What each tracker with a weight adds now. */
+    /** Present contribution of each tracker with a weight. */
     readonly parts: readonly {
       readonly kind: 'interface' | 'healthcheck'
       readonly name: string
       readonly adds: number
-      /** As configured; `null`: it is reversed, or a file of weights, or a reload has just replaced it. */
+      /** Configured weight; `null` if it is reversed, or a file of weights, or was just replaced by a reload. */
       readonly weight: number | null
     }[]
   }
-  /** End of a yield, for which the effective priority is 1; wall clock. */
+  /** End of a yield on the wall clock, until which the effective priority is 1; `null` if it does not yield. */
   readonly yieldingUntil: string | null
-  /** The router that answers for the addresses, as far as this node knows; `self` when it is this one. */
+  /** Router that answers for the addresses, as far as this node knows; `self` if it is this one. */
   readonly holder: {
     readonly self: boolean
     readonly address: string | null
@@ -101,35 +104,35 @@ export type RouterSnapshot = {
   readonly transport: string
   readonly advertisementIntervalMs: number
   readonly activeAdverIntervalMs: number | null
-  /** Setting that keeps a Backup which is better than the Active from preempting; `null`: none does. */
+  /** Setting that keeps a better Backup from preempting the Active; `null` if none does. */
   readonly heldBack: HeldBack | null
-  /** Remaining milliseconds, negative when overdue. */
+  /** Remaining milliseconds; negative if overdue. */
   readonly deadlines: Readonly<Record<string, number>>
   readonly addresses: readonly { readonly address: string; readonly present: boolean }[]
-  /** Lifetime of the addresses in the kernel, unless the guardian renews them; `null`: they stay. */
+  /** Lifetime of the addresses in the kernel, unless the guardian renews them; `null` = none. */
   readonly lifetimeSeconds: number | null
-  /** Mismatched routers (docs/glossary.md); the one heard last comes first. */
+  /** Mismatched routers (docs/glossary.md); the one with the latest packet is first. */
   readonly mismatchedRouters: readonly MismatchedRouterSnapshot[]
-  /** Other hosts that answer for an address that this router holds, or has yielded to them. */
+  /** Other hosts that answer for an address of this router, or to which it has given an address up. */
   readonly duplicates: readonly DuplicateSnapshot[]
-  /** The other host that answered last while this router was Active; `null`: none has in the last 10 s. */
+  /** Other host that answered last while this router was Active; `null` if none in the last 10 s. */
   readonly competingAnswer: CompetingAnswerSnapshot | null
-  /** Routers that advertise as Active beside this one, or beside the one that it follows. */
+  /** Routers that are Active beside this one, or beside the one that it follows. */
   readonly otherActives: readonly OtherActiveSnapshot[]
-  /** Another program keeps removing an address: the router has resigned for so long. */
+  /** Pause in which the router has given its addresses up, because another program removes one; `null` if none. */
   readonly restorationsPaused: { readonly address: string; readonly forMs: number } | null
   readonly counters: {
     readonly received: number
-    /** Advertisements of `received` with priority 0. */
+    /** Number of advertisements in `received` with priority 0. */
     readonly receivedZero: number
-    /** Times that another host answered for an address while this router was Active. */
+    /** Answers of other hosts for an address while this router was Active. */
     readonly competingAnswers: number
     /** Times that the guardian removed the addresses because this engine was late. */
     readonly cleanupPlansExecuted: number
     readonly sent: Readonly<Record<string, number>>
     readonly sendFailures: Readonly<Record<string, number>>
     readonly refused: Readonly<Record<string, number>>
-    /** Takeovers from an Active below this router that did not happen, or not yet. */
+    /** Number of takeovers from an Active of lower priority that did not happen, or not yet. */
     readonly suppressed: Readonly<Record<string, number>>
     readonly discarded: Readonly<Record<string, number>>
     readonly warnings: Readonly<Record<string, number>>
@@ -147,10 +150,10 @@ export type InterfaceSnapshot = {
   readonly announced: Readonly<Record<string, number>>
 }
 
-/** A problem of the file, as `holdfast check` reports it. */
+/** Problem of the file, as in `holdfast check`. */
 export type ConfigProblem = {
   readonly file?: string
-  /** 1-based; 0 where there is no text to point at. */
+  /** Line, from 1; 0 if the problem has no place in the text. */
   readonly line: number
   readonly column: number
   readonly path: string
@@ -167,94 +170,97 @@ export type ImportedSnapshot = {
 }
 
 export type ConfigSnapshot = {
-  /** `null`: the configuration came from no file. */
+  /** Path of the configuration; `null` if there is no file. */
   readonly file: string | null
-  /** 12 hexadecimal digits of the text in force. */
+  /** Hash of the text in force: 12 hexadecimal digits. */
   readonly hash: string | null
   readonly loadedAt: string
-  /** By how they ended. */
+  /** Number of reloads by result. */
   readonly reloads: { readonly ok: number; readonly failed: number }
-  /** `null`: there was none. A failed one has left the configuration in force as it was. */
+  /** Last reload; `null` if there was none. A failed one leaves the configuration in force unchanged. */
   readonly lastReload: {
     readonly at: string
     readonly ok: boolean
-    /** Text, of a failed one. */
+    /** Reason of a failure; otherwise `null`. */
     readonly reason: string | null
-    /** The first problems; `holdfast check` reports all. */
+    /** The first problems; `holdfast check` reports all of them. */
     readonly problems: readonly ConfigProblem[]
   } | null
-  /** Keywords of keepalived's file, counted by their handling; `null`: it is YAML. */
+  /** Number of keywords in keepalived's file by handling; `null` for YAML. */
   readonly imported: ImportedSnapshot | null
-  /** Time since which no router is in force, because keepalived's socket received stop; a reload ends that. */
+  /** Time since which no router is in force, because keepalived's socket received stop; `null` after a reload. */
   readonly stoppedAt: string | null
-  /** `null`: the file is an operator's, and nothing is handed over. */
+  /** State of an engine with --managed; `null` if an operator writes the file. */
   readonly managed: ManagedSnapshot | null
 }
 
-/** State of an engine to which its configuration is handed over (docs/adr/0051). */
+/** State of an engine whose configuration is handed over by another program (docs/adr/0051). */
 export type ManagedSnapshot = {
-  /** The configuration in force was handed over in this run; `null`: it was remembered, or there is none. */
+  /**
+   * Configuration that was handed over in this run; `null` if it comes from the file of the last run, or if there is
+   * none.
+   */
   readonly handedOver: {
-    /** Time at which the engine last took it. */
+    /** Time at which the engine last accepted it. */
     readonly at: string
-    /** As the process names itself. */
+    /** Name that the program gave itself; `null` if none. */
     readonly by: string | null
     readonly revision: string | null
   } | null
-  /** By how they ended. */
+  /** Number of configurations that were handed over, by result. */
   readonly handOvers: {
     readonly ok: number
     readonly unchanged: number
     readonly invalid: number
     readonly failed: number
   }
-  /** Why the configuration in force is not in the file; `null`: it is. */
+  /** Reason for which the configuration in force is not in the file; `null` if it is. */
   readonly notKept: string | null
-  /** Why no configuration is in force; `null`: one is. */
+  /** Reason for which no configuration is in force; `null` if one is. */
   readonly waits: string | null
 }
 
 export type SchedulingSnapshot = {
-  /** SCHED_OTHER, SCHED_RR, … as the kernel has it now. */
+  /** Scheduling policy in the kernel: SCHED_OTHER, SCHED_RR, … */
   readonly policy: string
-  /** 1 to 99 of a real-time policy, 0 otherwise. */
+  /** Priority: 1 to 99 of a real-time policy, otherwise 0. */
   readonly priority: number
   readonly realtimeAsked: boolean
-  /** `null`: there is none. */
+  /** Scheduling of the guardian; `null` if there is no guardian. */
   readonly guardian: { readonly policy: string; readonly priority: number } | null
 }
 
-/** Events on their way to a URL. */
+/** State of the webhook. */
 export type WebhookSnapshot = {
   /** URL without credentials and query. */
   readonly to: string
-  /** The last attempt did not arrive. */
+  /** True if the last attempt failed. */
   readonly failing: boolean
   readonly waiting: number
   readonly delivered: number
-  /** Lost events: the receiver refused them, they were too old, too many waited. */
+  /** Number of lost events: refused by the receiver, too old, or too many waiting. */
   readonly refused: number
   readonly expired: number
   readonly overflow: number
-  /** Each was followed by another attempt. */
+  /** Number of failed attempts; each was followed by another one. */
   readonly failedAttempts: number
 }
 
-/** Parts of the snapshot that the engine does not see itself. */
+/** Parts of the snapshot that come from outside of the engine. */
 export type SurroundingsSnapshot = {
-  /** Connections to the control socket by users who may not command. */
+  /** Number of connections to the control socket by users without permission. */
   readonly controlRefused: number
-  /** keepalived with VRRP in this network namespace, which `--force` has accepted at the start. */
+  /** keepalived processes with VRRP in this network namespace that `--force` accepted. */
   readonly keepalivedBeside: readonly { readonly pid: number; readonly name: string }[]
-  /** Scheduling of the engine's main thread and of its guardian; `null`: it was not read. */
+  /** Scheduling of the engine's main thread and of its guardian; `null` if it was not read. */
   readonly scheduling: SchedulingSnapshot | null
-  /** `null`: no webhook is configured. */
+  /** State of the webhook; `null` if none is configured. */
   readonly webhook: WebhookSnapshot | null
-  /** `null`: events are in memory alone. */
+  /** State of the journal file; `null` if events are in memory only. */
   readonly journal: JournalSnapshot | null
 }
 
-/** Surroundings of a daemon that gets none. */
+/** Default for a daemon without these facts. */
 export const NO_SURROUNDINGS: SurroundingsSnapshot = {
   controlRefused: 0,
   keepalivedBeside: [],
@@ -272,8 +278,8 @@ export type Snapshot = SurroundingsSnapshot & {
   readonly startedAt: string
   readonly takenAt: string
   /**
-   * What is behind this engine. Guarded: a guardian keeps deadlines and renews lifetimes. Armed: only the death of the
-   * engine executes the cleanup plan. None: a crash leaves addresses behind.
+   * Protection against a crash of this engine. guarded: a guardian checks deadlines and renews lifetimes. armed: only
+   * the death of the engine executes the cleanup plan. none: a crash leaves addresses behind.
    */
   readonly guardian: 'none' | 'armed' | 'guarded'
   readonly logRecordsLost: number
@@ -282,13 +288,13 @@ export type Snapshot = SurroundingsSnapshot & {
   readonly groups: readonly GroupSnapshot[]
   readonly interfaces: readonly InterfaceSnapshot[]
   readonly healthchecks: readonly HealthcheckSnapshot[]
-  /** Of routers and groups with programs to notify. */
+  /** Notifications of routers and groups with programs to notify. */
   readonly notifications: readonly NoticeSnapshot[]
 }
 
-/** The part of a snapshot that costs next to nothing. */
-export type Standing = Pick<RouterSnapshot, 'name' | 'state' | 'faults'> & {
+/** Part of a snapshot that costs almost nothing. */
+export type RouterSummary = Pick<RouterSnapshot, 'name' | 'state' | 'faults'> & {
   readonly addresses: readonly string[]
-  /** The Active that a Backup follows. */
+  /** Active that a Backup follows; `null` if it knows none. */
   readonly follows: string | null
 }

@@ -1,7 +1,7 @@
 /**
- * Why a Backup does not yet take over from an Active that is below it: the text for the log, and for the journal how
- * long ago the addresses moved (minHold). Refuses to decide whether it takes over
- * (vrrp/extensions/preemption/fast-preempt.ts). PURE.
+ * Explains why a Backup does not yet take over from an Active of lower priority: the text for the log and, for the
+ * journal, how long ago the addresses moved (minHold). vrrp/extensions/preemption/fast-preempt.ts decides whether it
+ * takes over. PURE.
  */
 import type { EventOf } from '../../events/event.ts'
 import type { MoveSuppression } from '../../vrrp/effect.ts'
@@ -12,7 +12,7 @@ import type { Millis } from '../../wire/units.ts'
 
 type HeldBy = NonNullable<EventOf<'peerHeard'>['heldBy']>
 
-/** Returns why a demoted Active is not replaced sooner; `undefined` where minHold is not the reason. */
+/** Returns the facts if minHold delays the takeover from a demoted Active; otherwise `undefined`. */
 export function heldBy(state: State, parameters: Parameters, now: Millis): HeldBy | undefined {
   if (state.name !== 'Backup' || state.holderChangedAt === undefined || state.regularDownAt !== undefined)
     return undefined
@@ -24,8 +24,8 @@ export function heldBy(state: State, parameters: Parameters, now: Millis): HeldB
   return { why: 'minHold', forMs: minHold, movedAgoMs: Math.round(movedAgoMs) }
 }
 
-/** Returns the log's text, without its subject. */
-export function suppressionWords(
+/** Returns the text of the log line, without its subject. */
+export function suppressionText(
   reason: MoveSuppression,
   source: Address,
   { parameters, state }: { readonly parameters: Parameters; readonly state: State },

@@ -1,7 +1,8 @@
 /**
- * How long a router takes from the decision to be Active until it has advertised, has its addresses and has announced
- * them. Measured by the clock and not by the turn, because the calls in between take the time. Decided here: which
- * phases there are, and that a phase that is not reached is not counted. Refuses to know what happens in a phase.
+ * Measures the time of a takeover: from the decision to be Active until the router has advertised, has its addresses
+ * and has announced them. It reads the clock and not the time of the turn, because the calls in between take the time.
+ * This file decides which phases exist. A phase that is not reached is not counted. It does not know the content of a
+ * phase.
  */
 import { Histogram } from '../../metrics/histogram.ts'
 import { METRICS } from '../../metrics/names.ts'
@@ -9,21 +10,21 @@ import type { Address } from '../../wire/address.ts'
 import type { Millis } from '../../wire/units.ts'
 import type { Clock } from '../ports.ts'
 
-/** Phases, each from the decision on. */
+/** Phases, each measured from the decision. */
 export type TakeoverPhase =
-  /** The first advertisement has left. */
+  /** The first advertisement was sent. */
   | 'advertised'
-  /** All addresses are on this node. */
+  /** All addresses are installed on this node. */
   | 'addresses'
-  /** The first gratuitous ARP or Neighbor Advertisement has left. */
+  /** The first gratuitous ARP or Neighbor Advertisement was sent. */
   | 'firstAnnouncement'
-  /** One has left for every address. */
+  /** Every address was announced. */
   | 'announced'
 
-/** Of all routers together. */
+/** Times of all routers together. */
 export type TakeoverTimes = {
   readonly clock: Pick<Clock, 'now'>
-  /** In seconds. */
+  /** Histograms in seconds. */
   readonly phases: Readonly<Record<TakeoverPhase, Histogram>>
 }
 
@@ -44,13 +45,13 @@ export class TakeoverWatch {
   #addresses = 0
   readonly #onAnnounced: (addresses: number) => void
 
-  /** `onAnnounced`: called with their number when all addresses have been announced. */
+  /** Creates a watch. `onAnnounced` receives the number of addresses after all of them were announced. */
   constructor(times: TakeoverTimes, onAnnounced: (addresses: number) => void) {
     this.#times = times
     this.#onAnnounced = onAnnounced
   }
 
-  /** `owns`: the addresses are the node's own, and there is nothing to install. */
+  /** Starts the measurement. `owns` is true if the addresses are the node's own, so that none is installed. */
   begin(addresses: readonly Address[], owns: boolean, decidedAt: Millis): void {
     this.end()
     this.#decidedAt = decidedAt
@@ -77,7 +78,10 @@ export class TakeoverWatch {
     this.#onAnnounced(this.#addresses)
   }
 
-  /** The router is not Active any more, or begins again: phases that were not reached are not counted. */
+  /**
+   * Ends the measurement, because the router is no longer Active or starts again. Phases that were not reached are not
+   * counted.
+   */
   end(): void {
     this.#decidedAt = undefined
     this.#ahead.clear()

@@ -1,17 +1,17 @@
 /**
- * How often something may happen that a neighbour, a program or the network can cause at will: a log line, an event of
- * the journal, a question to the LAN. A bucket holds `atOnce` tokens and gets one back every `every` milliseconds. All
- * rates of the engine are in RATES. This file does not know what a token pays for, nor which clock tells the time.
+ * Limits how often something may happen that a neighbour, a program or the network can cause at will: a log line, an
+ * event of the journal, a question to the LAN. A bucket has `atOnce` tokens and gets one back every `every`
+ * milliseconds. RATES has all rates of the engine. This file does not know the use of a token, or which clock is used.
  */
 
-/** `every`: milliseconds for one token. */
+/** Rate of a bucket. `atOnce` is the number of tokens, `every` the milliseconds for one token. */
 export type Rate = { readonly atOnce: number; readonly every: number }
 
-/** A neighbour, or a flapping check or link, can cause one as often as it likes. */
+/** Rate for what a neighbour, or an unstable check or link, can cause as often as it wants. */
 const USUAL: Rate = { atOnce: 20, every: 1_000 }
-/** MACs can be invented, and a program may fight for an address for days. */
+/** Rate for invented MACs, and for a program that fights for an address for days. */
 const RARE: Rate = { atOnce: 20, every: 10_000 }
-/** The first immediately, then one with the number of those in between. */
+/** Rate of one event immediately, then one with the number of those in between. */
 const BURST: Rate = { atOnce: 1, every: 10_000 }
 
 export const RATES = {
@@ -31,9 +31,9 @@ export const RATES = {
   peer: USUAL,
   /** Log lines and events about the routers that advertise as Active for one VRID. */
   actives: USUAL,
-  /** Events about an engine that woke late. */
+  /** Events about a late engine. */
   lateness: USUAL,
-  /** Events about links that flap. */
+  /** Events about unstable links. */
   link: USUAL,
   /** Events about other hosts that answer for the addresses of one router. */
   duplicate: RARE,
@@ -45,17 +45,17 @@ export const RATES = {
   packetsDiscarded: BURST,
   /** Events about missed advertisements of one peer. */
   advertisementGap: BURST,
-  /** Questions of one unicast router to the whole LAN: every advertisement down to 50 ms has its own. */
+  /** Questions of one unicast router to the whole LAN: one for each advertisement, down to an interval of 50 ms. */
   broadcastQuestion: { atOnce: 1, every: 45 },
-  /** Questions of one multicast router after its advertisement: advertisements down to 500 ms have theirs. */
+  /** Questions of one multicast router after its advertisement: one for each, down to an interval of 500 ms. */
   followUpQuestion: { atOnce: 1, every: 450 },
 } as const satisfies Record<string, Rate>
 
 export class TokenBucket {
   readonly #every: number
-  /** Milliseconds of debt with which a token can still be taken. */
+  /** Debt in milliseconds up to which a token can be taken. */
   readonly #credit: number
-  /** Time at which all tokens are back. */
+  /** Time at which all tokens are available. */
   #fullAt = Number.NEGATIVE_INFINITY
   #refused = 0
 
@@ -64,18 +64,21 @@ export class TokenBucket {
     this.#credit = (atOnce - 1) * every
   }
 
-  /** Reports whether a token is there. */
+  /** Tells whether a token is available. */
   has(now: number): boolean {
     return this.#fullAt - now <= this.#credit
   }
 
-  /** Takes a token, whether it is there or not. */
+  /** Takes a token, even if none is available. */
   spend(now: number): void {
     this.#fullAt = Math.max(this.#fullAt, now) + this.#every
     this.#refused = 0
   }
 
-  /** Takes a token if it is there. Returns how many were refused since the last one; `undefined` if this one is. */
+  /**
+   * Takes a token if one is available. Returns the number of refused calls since the last success; `undefined` if this
+   * call is refused.
+   */
   take(now: number): number | undefined {
     if (!this.has(now)) {
       this.#refused++
@@ -91,7 +94,7 @@ export class TokenBucket {
     return this.#fullAt - this.#credit
   }
 
-  /** Reports whether the bucket is full, so that a new one would be the same. */
+  /** Tells whether the bucket is full, so that a new one would be the same. */
   isFull(now: number): boolean {
     return this.#fullAt <= now
   }
@@ -102,6 +105,6 @@ export class TokenBucket {
   }
 }
 
-/** Returns the field of an event or log line that says how many before it were left out. */
+/** Returns the field of an event or log line with the number of earlier ones that were left out. */
 export const suppressedField = (refused: number): { readonly suppressed?: number } =>
   refused === 0 ? {} : { suppressed: refused }

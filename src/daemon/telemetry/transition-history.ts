@@ -1,8 +1,7 @@
 /**
- * How a router came into its state: its last transition, how often each one happened, and the line and event of each;
- * with the mismatched routers that were not listened to. Decided here: which transitions are worth a warning, and how
- * many lines there are when there is no end of them. Refuses to know why a state changes and what it changes on the
- * network.
+ * Records the transitions of a router: the last one, the number of each, and a log line and an event. It also has the
+ * mismatched routers whose advertisements were discarded. This file decides which transitions are warnings, and limits
+ * the lines of an unstable router. It does not know why a state changes, or the effects on the network.
  */
 import type { Effect } from '../../vrrp/effect.ts'
 import type { Parameters } from '../../vrrp/parameters.ts'
@@ -14,19 +13,19 @@ import { Counters, type Recorder } from './recorder.ts'
 import { RATES, TokenBucket } from './token-bucket.ts'
 
 export type Transition = Extract<Effect, { kind: 'transition' }>
-/** A state that a router has entered, and the priority in force at that moment. */
+/** State that a router has entered, and its priority at that time. */
 export type Entered = Pick<Transition, 'to'> & { readonly priority: number }
 
-/** A transition that has been made, and where. */
+/** Completed transition with its place and time. */
 export type MadeTransition = {
   readonly transition: Transition
   readonly interfaceName: string | undefined
-  /** The Active that the router followed until then. */
+  /** Active that the router followed until then; `undefined` if none was known. */
   readonly followed: HeardActive | undefined
   readonly at: Millis
 }
 
-/** The router as it was at the transition. */
+/** The router at the time of the transition. */
 export type MovedRouter = {
   readonly name: string
   readonly title: string
@@ -35,16 +34,16 @@ export type MovedRouter = {
 }
 
 export class TransitionHistory {
-  /** Last transition, for status: when (monotonic and wall clock) and why. */
+  /** Last transition, for the status: time (monotonic and wall clock) and reason. */
   since: { readonly at: Millis; readonly epoch: number; readonly reason: string }
   readonly transitions = new Counters()
-  /** Routers with our VRID that do not belong to our group, or not quite. */
+  /** Routers with our VRID whose settings differ (docs/glossary.md, mismatched router). */
   readonly mismatched = new MismatchedRouters()
   readonly #recorder: Recorder
   readonly #bucket = new TokenBucket(RATES.transition)
-  /** Last transition, if it was one too many for a line. */
+  /** Last transition, if the limit suppressed its line. */
   #suppressed: MadeTransition | undefined
-  /** Transitions without a line. */
+  /** Number of transitions without a line. */
   #suppressedCount = 0
 
   constructor(recorder: Recorder, now: Millis) {
@@ -57,7 +56,7 @@ export class TransitionHistory {
     return this.#suppressed === undefined ? undefined : millis(this.#bucket.nextAt)
   }
 
-  /** Logs the suppressed transition, so that the last line names the state. */
+  /** Logs the suppressed transition, so that the last line has the present state. */
   catchUp(router: MovedRouter, now: Millis): void {
     const { catchUpAt } = this
     if (this.#suppressed === undefined || catchUpAt === undefined || now < catchUpAt) return
@@ -86,8 +85,8 @@ export class TransitionHistory {
     this.#recorder.liftLimits(name)
     if (interfaceName !== undefined) this.#recorder.liftLimits(`discard ${interfaceName}`)
     const beside = to === 'Active' ? this.#unheeded(parameters, now) : []
-    const ignored = beside.length === 0 ? '' : `, not listening to ${beside.join(', ')}`
-    const told = silent === 0 ? ignored : `${ignored}, after ${silent} transitions that were not told`
+    const ignored = beside.length === 0 ? '' : `, discarding advertisements of ${beside.join(', ')}`
+    const told = silent === 0 ? ignored : `${ignored}, after ${silent} transitions that were not logged`
     const asPlanned = to !== 'Initialize' || reason === 'shutdown' || reason === 'successorHeard'
     const level = asPlanned && beside.length === 0 ? 'info' : 'warn'
     this.#recorder.log(level, `${title}: ${from} → ${to}: ${reason}${told}`, {

@@ -78,7 +78,7 @@ export function newLife(context: NodeContext, options: LifeOptions): Life {
     guardian: heardByTheLoop(options.guardian, post),
     addressMemory: memory,
     schedule: (callback, wait) => timers.after(wait, () => turn(callback)),
-    onForsaken: () => {
+    onGuardianLost: () => {
       life.leaving = true
     },
   }

@@ -179,7 +179,7 @@ export class SimulatedNode extends Machine {
     const life = this.#life
     if (life === undefined || this.#frozen) return
     this.#turn(() => {
-      for (const { name } of life.daemon.standings()) life.orders.yield(name, ms)
+      for (const { name } of life.daemon.routerSummaries()) life.orders.yield(name, ms)
     })
   }
 
@@ -228,7 +228,7 @@ export class SimulatedNode extends Machine {
     const tell = this.#tell
     this.#tell = undefined
     tell?.()
-    if (life.leaving && life.daemon.standings().every(({ state }) => state === 'Initialize')) this.#exit(life)
+    if (life.leaving && life.daemon.routerSummaries().every(({ state }) => state === 'Initialize')) this.#exit(life)
   }
 
   #exit(life: Life): void {

@@ -5,7 +5,7 @@
 import { arpRequest, readArp } from '../../../src/arp/arp-packet.ts'
 import { neighborAdvertisement, readNeighborAdvertisement } from '../../../src/arp/neighbor-advertisement.ts'
 import { neighborSolicitation } from '../../../src/arp/neighbor-solicitation.ts'
-import { claimOf, isAnswerTo } from '../../../src/arp/probe.ts'
+import { announcementIn, isAnswerTo } from '../../../src/arp/probe.ts'
 import { sightingOf } from '../../../src/cli/capture/capture-decode.ts'
 import { ipv4Packet } from '../../../src/simulator/ipv4-packet.ts'
 import { encodeAdvertisement, vrrpGroup } from '../../../src/vrrp/packet.ts'
@@ -52,10 +52,10 @@ export const FRAME: Target = {
 function read(frame: Uint8Array) {
   return {
     arp: readArp(frame),
-    claim: claimOf(frame),
+    claim: announcementIn(frame),
     neighbor: readNeighborAdvertisement(frame),
     // Asked of a frame that makes a claim.
-    answers: claimOf(frame) !== undefined && isAnswerTo(frame, MAC),
+    answers: announcementIn(frame) !== undefined && isAnswerTo(frame, MAC),
     sighting: sightingOf(frame),
   }
 }

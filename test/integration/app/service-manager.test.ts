@@ -1,44 +1,44 @@
 /** The words for a service manager; what it hears of a real daemon is test/netns/service-manager.test.ts. */
 import { expect, test } from 'vitest'
-import { ServiceManager, standingWords } from '../../../src/app/service-manager.ts'
+import { routersText, ServiceManager } from '../../../src/app/service-manager.ts'
 import { Chronicle } from '../../../src/daemon/telemetry/chronicle.ts'
-import type { Standing } from '../../../src/daemon/telemetry/snapshot.ts'
+import type { RouterSummary } from '../../../src/daemon/telemetry/snapshot.ts'
 import { eventually } from '../../../src/lab/wait.ts'
 
-const standing = (name: string, state: Standing['state'], more: Partial<Standing> = {}): Standing => ({
+const summary = (name: string, state: RouterSummary['state'], more: Partial<RouterSummary> = {}): RouterSummary => ({
   ...{ name, state, faults: [], addresses: ['10.0.0.200'], follows: null },
   ...more,
 })
 
 test.each([
   [[], 'No virtual router'],
-  [[standing('api', 'Active')], 'api is Active with 10.0.0.200'],
+  [[summary('api', 'Active')], 'api is Active with 10.0.0.200'],
   [
-    [standing('api', 'Active', { addresses: ['10.0.0.1', '10.0.0.2', '10.0.0.3'] }), standing('web', 'Backup')],
+    [summary('api', 'Active', { addresses: ['10.0.0.1', '10.0.0.2', '10.0.0.3'] }), summary('web', 'Backup')],
     'api is Active with 10.0.0.1 and 2 more; web is Backup',
   ],
-  [[standing('api', 'Backup', { follows: '10.0.0.12' })], 'api is Backup of 10.0.0.12'],
-  [[standing('api', 'Initialize', { faults: ['linkDown'] })], 'api is in fault (linkDown)'],
-  [[standing('api', 'Initialize'), standing('web', 'Leaving')], 'api waits; web is Leaving'],
+  [[summary('api', 'Backup', { follows: '10.0.0.12' })], 'api is Backup of 10.0.0.12'],
+  [[summary('api', 'Initialize', { faults: ['linkDown'] })], 'api is in fault (linkDown)'],
+  [[summary('api', 'Initialize'), summary('web', 'Leaving')], 'api waits; web is Leaving'],
   [
-    [...['a', 'b', 'c'].map((name) => standing(name, 'Active')), standing('d', 'Initialize'), standing('e', 'Backup')],
+    [...['a', 'b', 'c'].map((name) => summary(name, 'Active')), summary('d', 'Initialize'), summary('e', 'Backup')],
     '5 virtual routers: 3 Active, 1 in fault, 1 Backup: d',
   ],
-])('%#: who holds what', (standings, words) => expect(standingWords(standings)).toBe(words))
+])('%#: who holds what', (routerSummaries, words) => expect(routersText(routerSummaries)).toBe(words))
 
-function manager(standings: readonly Standing[] = [standing('api', 'Active')]) {
+function manager(routerSummaries: readonly RouterSummary[] = [summary('api', 'Active')]) {
   const told: string[] = []
   const chronicle = new Chronicle()
   const made = new ServiceManager({
     tell: (words) => void told.push(words),
-    standings: () => standings,
+    routerSummaries: () => routerSummaries,
     subscribe: (listener) => chronicle.subscribe(listener),
   })
   return { made, told, chronicle }
 }
 
 test('one line however long, whatever is in it', () => {
-  const { made, told } = manager([standing('x', 'Initialize', { faults: [`one\nREADY=1 ${'y'.repeat(400)}`] })])
+  const { made, told } = manager([summary('x', 'Initialize', { faults: [`one\nREADY=1 ${'y'.repeat(400)}`] })])
   made.leaving()
   expect(told[0]?.split('\n')).toEqual([
     'STOPPING=1',

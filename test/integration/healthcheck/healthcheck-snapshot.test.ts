@@ -168,7 +168,7 @@ test('a check that flaps gets a bounded number of lines, and the last one is how
     world.checks.tell({ kind: 'checkBeat', reports: [report('lb', 'down', world.now)] })
   }
   expect(lines().at(-1)).toMatch(/→ down|down again/)
-  expect(lines().at(-1)).toContain('changes that were not told')
+  expect(lines().at(-1)).toContain('changes that were not logged')
 })
 
 test('a line of the log says what a check adds where, since when and how long its last run took', () => {

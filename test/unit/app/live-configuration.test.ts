@@ -8,7 +8,7 @@ import { LiveConfiguration } from '../../../src/app/configuration/live-configura
 import type { Config } from '../../../src/config/config.ts'
 import { diffConfig } from '../../../src/config/diff.ts'
 import { parseConfig } from '../../../src/config/text/yaml.ts'
-import type { Bearer, ReloadReport } from '../../../src/daemon/reload.ts'
+import type { HandOver, ReloadReport } from '../../../src/daemon/reload.ts'
 import { type LogRecord, Recorder } from '../../../src/daemon/telemetry/recorder.ts'
 import type { FreshConfig } from '../../../src/files/fresh-configuration.ts'
 import { ManagedFile } from '../../../src/files/managed-file.ts'
@@ -56,7 +56,7 @@ function setUp(apply: (next: Config) => ReloadReport = () => DONE, managed?: Man
   recorder.attach((record) => records.push(record))
   type Read = { text: string | undefined; resolve: (value: FreshConfig) => void; reject: (error: Error) => void }
   const reads: Read[] = []
-  const bearers: (Bearer | undefined)[] = []
+  const bearers: (HandOver | undefined)[] = []
   const applied: Config[] = []
   const account = new ConfigurationAccount({ file: FILE, hash: '000000000001', managed }, recorder)
   const live = new LiveConfiguration(account, {

@@ -1,6 +1,6 @@
 /** Announcements of one segment: whose, when, how many, and that nothing is left after Active (VR-GARP-05). */
 import { beforeEach, expect, test } from 'vitest'
-import { claimOf } from '../../../src/arp/probe.ts'
+import { announcementIn } from '../../../src/arp/probe.ts'
 import { Announcer } from '../../../src/daemon/lan/announcer.ts'
 import type { SendOutcome } from '../../../src/daemon/ports.ts'
 import { type Address, address } from '../../../src/wire/address.ts'
@@ -23,7 +23,7 @@ beforeEach(() => {
   announcer = new Announcer(
     (frames) =>
       frames.map((frame) => {
-        sent.push({ at: now, address: claimOf(frame)?.address })
+        sent.push({ at: now, address: announcementIn(frame)?.address })
         return outcome
       }),
     () => MAC,
@@ -51,7 +51,7 @@ function runUntil(until: number): void {
 const times = () => sent.map(({ at }) => at)
 const at = (value: number): Millis => millis(value)
 
-test('is due at once and goes with the next run, not before', () => {
+test('an announcement is due immediately and is sent by the next run', () => {
   announcer.announce(announced('api', ['192.0.2.100']), 'takeover', at(0))
   expect([sent, announcer.nextAt()]).toEqual([[], 0])
   announcer.run(at(0))
@@ -59,7 +59,7 @@ test('is due at once and goes with the next run, not before', () => {
   expect(announcer.nextAt()).toBeUndefined()
 })
 
-test('waits until the kernel is ready for what comes, and not for ever', () => {
+test('an announcement waits until the kernel can answer for the address, 50 ms at most', () => {
   const vip = address('fd00::100')
   unready.add(vip)
   announcer.announce(announced('api', [vip], [0, 1000]), 'takeover', at(0))
@@ -75,13 +75,13 @@ test('waits until the kernel is ready for what comes, and not for ever', () => {
   expect(times(), 'it never does').toEqual([4, 1054])
 })
 
-test('follows the plan, then refreshes', () => {
+test('an announcer follows the plan, then refreshes', () => {
   announcer.announce(announced('api', ['192.0.2.100'], [0, 20, 100], 1000), 'takeover', at(0))
   runUntil(2500)
   expect(times()).toEqual([0, 20, 100, 1100, 2100])
 })
 
-test('a rival is answered at 0, 50 and 200 ms, beside the takeover plan', () => {
+test('an announcer announces over a competing Active at 0, 50 and 200 ms, beside the takeover plan', () => {
   announcer.announce(announced('api', ['192.0.2.100'], [0, 500]), 'takeover', at(0))
   runUntil(10)
   announcer.announce(announced('api', ['192.0.2.100']), 'rival', at(10))
@@ -89,7 +89,7 @@ test('a rival is answered at 0, 50 and 200 ms, beside the takeover plan', () => 
   expect(times()).toEqual([0, 10, 60, 210, 500])
 })
 
-test('whoever leaves Active takes all that waits along, and nothing of others', () => {
+test('a router that is no longer Active loses its waiting frames, and other routers do not', () => {
   const many = Array.from({ length: 200 }, (_, i) => `10.0.0.${i + 1}`)
   announcer.announce(announced('gone', many, [0, 20]), 'takeover', at(0))
   announcer.announce(announced('stays', ['192.0.2.100'], [0, 20]), 'takeover', at(0))
@@ -100,7 +100,7 @@ test('whoever leaves Active takes all that waits along, and nothing of others', 
   expect(sent.map((frame) => frame.address)).toEqual(['192.0.2.100'])
 })
 
-test('255 routers that move at once: 256 first frames at once, then 2 000 a second', () => {
+test('255 routers that take over announce 256 first frames together, then 2 000 a second', () => {
   for (let i = 0; i < 255; i++) {
     announcer.announce(announced(`r${i}`, [`10.0.${i}.1`, `10.0.${i}.2`]), 'takeover', at(0))
   }
@@ -111,7 +111,7 @@ test('255 routers that move at once: 256 first frames at once, then 2 000 a seco
   expect(times().at(-1), 'ms until the last first frame').toBeLessThanOrEqual(128)
 })
 
-test('five frames for each address: none has its second before each has had its first (docs/adr/0055)', () => {
+test('with five frames for each address, each address has its first one before any has its second (docs/adr/0055)', () => {
   const vips = Array.from({ length: 104 }, (_, i) => `10.0.0.${i + 1}`)
   for (const vip of vips) announcer.announce(announced(vip, [vip], [0, 0, 0, 0, 0]), 'takeover', millis(0))
   runUntil(0)
@@ -121,7 +121,7 @@ test('five frames for each address: none has its second before each has had its 
   for (const vip of vips) expect(sent.filter((one) => one.address === address(vip))).toHaveLength(5)
 })
 
-test('counts by kind, and what the kernel refused', () => {
+test('an announcer counts frames by kind, and those that the kernel refused', () => {
   announcer.announce(announced('six', ['2001:db8::100']), 'takeover', at(0))
   announcer.announce(announced('four', ['192.0.2.100']), 'takeover', at(0))
   announcer.run(at(0))

@@ -10,7 +10,7 @@ function chronicle() {
 }
 
 describe('the journal in memory', () => {
-  test('numbers facts, dates them by both clocks, and answers as its schema says', () => {
+  test('the journal numbers facts, adds both clocks, and gives pages that match its schema', () => {
     const journal = chronicle()
     journal.record({ kind: 'stopOrdered', trigger: 'SIGTERM' })
     journal.record({ kind: 'stopped' })
@@ -23,7 +23,7 @@ describe('the journal in memory', () => {
     expect(page).toMatchObject({ oldest: 1, latest: 2, file: null })
   })
 
-  test('answers with what comes after a number, the oldest first', () => {
+  test('the journal returns the events after a number, the oldest first', () => {
     const journal = chronicle()
     for (let i = 0; i < 5; i++) journal.record({ kind: 'packetsLost', interface: 'eth0', count: i + 1 })
     const following = (seq: number, limit?: number) =>
@@ -34,14 +34,14 @@ describe('the journal in memory', () => {
     expect(journal.read({ limit: 2 }).events.map(({ seq }) => seq)).toEqual([4, 5])
   })
 
-  test('forgets the oldest', () => {
+  test('the journal removes the oldest events', () => {
     const journal = chronicle()
     for (let i = 0; i < 5 * MOST_KEPT; i++) journal.record({ kind: 'stopped' })
     const { events, oldest, latest } = journal.read()
     expect([events.length, oldest, latest]).toEqual([MOST_KEPT, 4 * MOST_KEPT + 1, 5 * MOST_KEPT])
   })
 
-  test('goes on where an earlier life ended, with the causes of what was recorded meanwhile', () => {
+  test('the journal continues the numbers of an earlier run, and renumbers the causes of newer events', () => {
     const earlier = chronicle()
     for (let i = 0; i < 7; i++) earlier.record({ kind: 'stopped' })
     const journal = chronicle()
@@ -57,7 +57,7 @@ describe('the journal in memory', () => {
     ])
   })
 
-  test('tells whoever listens, until he has heard enough', () => {
+  test('the journal calls a listener for each event until the listener ends it', () => {
     const journal = chronicle()
     const heard: JournalEvent[] = []
     const end = journal.subscribe((event) => heard.push(event))

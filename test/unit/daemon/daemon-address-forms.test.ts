@@ -19,7 +19,7 @@ const willed = (world: FakeWorld) =>
   (world.wills.get(0)?.remove ?? []).map((one) => `${one.address}/${one.prefixLength}@${one.interfaceIndex}`)
 
 describe('excluded addresses', () => {
-  test('are installed, announced, in the will and off again, of either family, and not in the packet', async () => {
+  test('excluded addresses of either family are installed, announced, in the cleanup plan and removed, but not in the packet', async () => {
     const world = active({ excludedAddresses: [VIP2, SIX] })
     expect(world.installed).toEqual([`${VIP}/32@2`, `${VIP2}/32@2`, `${SIX}/128@2`])
     expect(willed(world)).toEqual(world.installed)
@@ -40,7 +40,7 @@ describe('excluded addresses', () => {
     expect(world.installed).toEqual([])
   })
 
-  test('come and go with a reload that touches nothing else', () => {
+  test('a reload adds and removes excluded addresses without touching other ones', () => {
     const world = active()
     world.takeCalls()
     world.reload([{ ...ROUTER, excludedAddresses: [VIP2] }])
@@ -53,7 +53,7 @@ describe('excluded addresses', () => {
     expect([world.router().state, world.installed]).toEqual(['Active', [`${VIP}/32@2`]])
   })
 
-  test('left by an earlier life are swept', () => {
+  test('excluded addresses of an earlier run are swept', () => {
     const left = [present(3, `${VIP2}/32`), present(2, `${SIX}/128`)]
     const world = new FakeWorld([{ ...ROUTER, excludedAddresses: [VIP2, SIX] }], { present: left }).start()
     expect(world.installed).toEqual([])
@@ -63,7 +63,7 @@ describe('excluded addresses', () => {
 describe('on another interface', () => {
   const AWAY: RouterConfig = { addresses: [VIP, { address: VIP2, interface: 'eth1' }] }
 
-  test('installed, announced and removed there', () => {
+  test('an address on another interface is installed, announced and removed there', () => {
     const world = active(AWAY)
     expect(world.installed).toEqual([`${VIP}/32@2`, `${VIP2}/32@3`])
     expect(willed(world)).toEqual(world.installed)
@@ -74,7 +74,7 @@ describe('on another interface', () => {
     expect(world.installed).toEqual([])
   })
 
-  test('which is down: in fault, as keepalived is; and back', () => {
+  test('a router is in fault while the other interface is down, as keepalived is', () => {
     const world = active(AWAY)
     world.sent.length = 0
     world.setLink(link(3, 'eth1', { running: false }))
@@ -84,7 +84,7 @@ describe('on another interface', () => {
     expect(world.router()).toMatchObject({ state: 'Backup', faults: [] })
   })
 
-  test('moved there by a reload, and the fault of an interface that is named no more is cleared', () => {
+  test('a reload moves an address to another interface, and clears the fault of an interface that is no longer named', () => {
     const world = active({ addresses: [VIP, VIP2] })
     world.announced.length = 0
     world.reload([{ ...ROUTER, ...AWAY }])
@@ -97,7 +97,7 @@ describe('on another interface', () => {
     expect(world.router()).toMatchObject({ state: 'Backup', faults: [] })
   })
 
-  test('the radar asks there as well', () => {
+  test('duplicate address detection asks on another interface as well', () => {
     const world = active(AWAY)
     world.advance(2_500)
     expect(new Set(world.asked.map(({ address }) => address))).toContain(VIP2)
@@ -105,7 +105,7 @@ describe('on another interface', () => {
 })
 
 describe('prefix and label', () => {
-  test('addressPrefix: written installs what is written, the default of profile keepalived', () => {
+  test('addressPrefix: written installs the configured prefix, as profile keepalived does by default', () => {
     const written = [`${VIP}/24`, VIP2]
     expect(active({ addresses: written }).installed).toEqual([`${VIP}/32@2`, `${VIP2}/32@2`])
     expect(active({ addresses: written, addressPrefix: 'written' }).installed).toEqual([`${VIP}/24@2`, `${VIP2}/32@2`])
@@ -116,14 +116,14 @@ describe('prefix and label', () => {
     ])
   })
 
-  test('another prefix by reload: the old form goes, the new one comes', () => {
+  test('a reload with another prefix removes the old form and installs the new one', () => {
     const world = active({ addresses: [`${VIP}/24`] })
     world.reload([{ ...ROUTER, addresses: [`${VIP}/24`], addressPrefix: 'written' }])
     expect([world.router().state, world.installed]).toEqual(['Active', [`${VIP}/24@2`]])
     expect(willed(world)).toEqual([`${VIP}/24@2`])
   })
 
-  test('a label goes along, and a changed one is put on anew', () => {
+  test('an address has its label, and a changed label installs it again', () => {
     const world = new FakeWorld([LABELLED]).start()
     world.advance(DOWN + 1)
     expect(world.wills.get(0)?.remove).toMatchObject([{ address: VIP, label: 'vip' }])

@@ -36,7 +36,7 @@ const answer = (world: FakeWorld, names: readonly string[] = world.checks.questi
 }
 const lastMove = (world: FakeWorld) => world.transitions.filter((line) => line.startsWith('api: ')).at(-1)
 
-test('the check that makes the difference is asked, for as long as fastPreempt waits', () => {
+test('a check that makes the difference is repeated while fastPreempt waits', () => {
   const world = demotedPeer(tracked)
   expect(world.checks.question).toEqual({ id: 1, names: ['lb'], within: SKEW - 20 })
   answer(world)
@@ -44,7 +44,7 @@ test('the check that makes the difference is asked, for as long as fastPreempt w
   expect(lastMove(world)).toBe('api: Backup → Active: activeDemoted')
 })
 
-test('no answer: not now; the peer that goes on with less is replaced when line (470) says', () => {
+test('without an answer the router waits, and takes over by line (470)', () => {
   const world = demotedPeer(tracked)
   world.advance(SKEW + 1)
   expect([world.router().state, world.router().counters.suppressed]).toEqual(['Backup', { checksUnanswered: 1 }])
@@ -58,7 +58,7 @@ test('no answer: not now; the peer that goes on with less is replaced when line 
   expect(lastMove(world)).toBe('api: Backup → Active: lowerPriorityActive')
 })
 
-test('it fails as well, because the backend is gone for all: nobody moves', () => {
+test('a check that fails here as well stops the takeover', () => {
   const world = demotedPeer(tracked)
   world.health('lb', 'down')
   answer(world, [])
@@ -70,7 +70,7 @@ test('it fails as well, because the backend is gone for all: nobody moves', () =
   expect(world.sent).toEqual([])
 })
 
-test('one that is slow does not matter if the others are enough', () => {
+test('a slow check does not matter if the others are enough', () => {
   const checks = [LB, { name: 'mcs', exec: ['/bin/true'] }]
   const both = [...tracked, { healthcheck: 'mcs', weight: 3 }]
   const world = demotedPeer(both, checks, {}, [93, 43])
@@ -87,7 +87,7 @@ test('one that is slow does not matter if the others are enough', () => {
   })
 })
 
-test('the thread says who was slow when their time is over: that is heard before fastPreempt acts', () => {
+test('the names of the slow checks arrive before fastPreempt acts', () => {
   const checks = [LB, { name: 'mcs', exec: ['/bin/true'] }]
   const world = demotedPeer([...tracked, { healthcheck: 'mcs', weight: 3 }], checks, {}, [93, 43])
   const { within = 0 } = world.checks.question ?? {}
@@ -98,7 +98,7 @@ test('the thread says who was slow when their time is over: that is heard before
   expect(lastMove(world)).toBe('api: Backup → Active: activeDemoted')
 })
 
-test('combinations are asked by their members, and believed as far as those that answer settle them', () => {
+test('a combination is repeated by its members, and decides as far as they answer', () => {
   const checks = [
     { name: 'a', tcp: '127.0.0.1:1' },
     { name: 'b', tcp: '127.0.0.1:2' },
@@ -111,7 +111,7 @@ test('combinations are asked by their members, and believed as far as those that
   expect(lastMove(world)).toBe('api: Backup → Active: activeDemoted')
 })
 
-test('the thread is lost while it was asked: as no answer', () => {
+test('a thread that is lost during the question counts as no answer', () => {
   const world = demotedPeer(tracked)
   const { id = -1 } = world.checks.question ?? {}
   world.checks.tell({ kind: 'checksLost' })
@@ -120,7 +120,7 @@ test('the thread is lost while it was asked: as no answer', () => {
   expect(world.router().state).toBe('Backup')
 })
 
-test('nothing is asked where checks make no difference', () => {
+test('no check is repeated if checks make no difference', () => {
   const world = demotedPeer([{ healthcheck: 'lb' }], [LB], { priority: 60 })
   expect(world.checks.question).toBeUndefined()
   const reversed = demotedPeer([{ healthcheck: 'lb', weight: -20, reverse: true }], [LB], { priority: 60 })
@@ -147,7 +147,7 @@ describe('a check that lifts by being down (reverse)', () => {
     world.settle()
   }
 
-  test('is asked as well', () => {
+  test('a check that raises the priority by being down (reverse) is repeated as well', () => {
     const world = demoted()
     expect(world.checks.question?.names).toEqual(['away'])
     told(world, [report('away', 'down', world.now)])
@@ -155,7 +155,7 @@ describe('a check that lifts by being down (reverse)', () => {
     expect(lastMove(world)).toBe('api: Backup → Active: activeDemoted')
   })
 
-  test('that is up by now takes the advantage away; one that does not answer is none', () => {
+  test('a reversed check that is up now ends the advantage, and one without an answer does not confirm it', () => {
     const up = demoted()
     up.health('away', 'up')
     for (let i = 0; i < 5; i++) {
@@ -170,7 +170,7 @@ describe('a check that lifts by being down (reverse)', () => {
   })
 })
 
-test('an answer to the question before is none to this one', () => {
+test('an answer to an earlier question is ignored', () => {
   const world = demotedPeer(tracked)
   world.hear(90)
   world.hear(40)
@@ -180,7 +180,7 @@ test('an answer to the question before is none to this one', () => {
   expect(world.router().state).toBe('Backup')
 })
 
-test('margin and minHold are counted and told', () => {
+test('margin and minHold are counted and logged', () => {
   const margin = demotedPeer(tracked, [LB], { margin: 50 })
   expect(margin.router().counters.suppressed).toEqual({ margin: 1 })
   margin.advance(1_000)

@@ -6,7 +6,7 @@ const DOWN = 3_500
 const WHY = 'keepalived.conf:12: use_vmac is not supported'
 
 describe('a router with a fault of its own', () => {
-  test('takes no part, says why, and starts when a reload clears it', () => {
+  test('a router with a configured fault takes no part, names the reason, and starts after a reload clears it', () => {
     const world = new FakeWorld([{ ...ROUTER, fault: WHY }]).start()
     world.advance(3 * DOWN)
     expect([world.sent, world.installed]).toEqual([[], []])
@@ -21,7 +21,7 @@ describe('a router with a fault of its own', () => {
     expect(world.router().state).toBe('Active')
   })
 
-  test('given to an Active it takes the addresses off, then says priority 0', () => {
+  test('a configured fault makes an Active remove its addresses, then send priority 0', () => {
     const world = new FakeWorld([ROUTER]).start()
     world.advance(DOWN + 1)
     world.sent.length = 0
@@ -31,7 +31,7 @@ describe('a router with a fault of its own', () => {
     expect(world.sent.map(({ priority }) => priority)).toEqual([0])
   })
 
-  test('other words are a change that moves nothing', () => {
+  test('another text of the configured fault moves nothing', () => {
     const world = new FakeWorld([{ ...ROUTER, fault: WHY }]).start()
     world.reload([{ ...ROUTER, fault: 'new switches' }])
     expect(world.router()).toMatchObject({ state: 'Initialize', configuredFault: 'new switches' })
@@ -39,7 +39,7 @@ describe('a router with a fault of its own', () => {
 })
 
 describe('no virtual router at all', () => {
-  test('runs, takes in what a reload brings, lets it go again, and stops', async () => {
+  test('a daemon without routers runs, starts those of a reload, removes them again, and stops', async () => {
     const world = new FakeWorld([]).start()
     world.advance(10_000)
     expect(world.reload([ROUTER])).toMatchObject({ ok: true })
@@ -53,7 +53,7 @@ describe('no virtual router at all', () => {
 })
 
 describe('startAs: active', () => {
-  test('listens for a full Active_Down_Interval like any other (VR-CFG-03)', () => {
+  test('startAs: active waits a full Active_Down_Interval like any other router (VR-CFG-03)', () => {
     const world = new FakeWorld([{ ...ROUTER, startAs: 'active' }]).start()
     world.advance(DOWN - 1)
     expect([world.router().state, world.sent]).toEqual(['Backup', []])
@@ -63,7 +63,7 @@ describe('startAs: active', () => {
   })
 
   test.each([{ preempt: false }, { preemptDelay: '300s' }])(
-    'preempts in spite of %j (VR-PRE-01, VR-PRE-03)',
+    'startAs: active preempts in spite of %j (VR-PRE-01, VR-PRE-03)',
     (keys) => {
       const states = (startAs: string) => {
         const world = new FakeWorld([{ ...ROUTER, ...keys, startAs }]).start()

@@ -11,7 +11,7 @@ const BATCH = 128
 const GARBAGE = Uint8Array.of(0x45, 0, 0, 1)
 
 describe('on expiry', () => {
-  test('network, then sockets, then decisions, then announcements', () => {
+  test('at an expiry the network is drained first, then the sockets, then decisions and announcements follow', () => {
     const second = { ...ROUTER, name: 'ingress', vrid: 52, interface: 'eth1', addresses: [VIP2] }
     const world = new FakeWorld([ROUTER, second]).start()
     world.takeCalls()
@@ -31,7 +31,7 @@ describe('on expiry', () => {
     ])
   })
 
-  test('ten stalls of any length with the Active alive: no takeover', () => {
+  test('ten stalls of any length cause no takeover while the Active is alive', () => {
     const world = new FakeWorld().start()
     for (const stall of [3_501, 4_000, 5_000, 6_999, 7_001, 10_000, 20_000, 60_000, 100_000, 3_600]) {
       const last = world.now + stall
@@ -44,7 +44,7 @@ describe('on expiry', () => {
     }
   })
 
-  test('the link watch is asked before silence is believed', () => {
+  test('link notifications are read before silence counts', () => {
     const world = new FakeWorld().start()
     world.holdNotifications = true
     world.setLink(link(2, 'eth0', { running: false }))
@@ -52,7 +52,7 @@ describe('on expiry', () => {
     expect([world.router().faults, world.sent]).toEqual([['linkDown'], []])
   })
 
-  test('priority 0 in the queue does not make a takeover later', () => {
+  test('priority 0 in the queue does not delay a takeover', () => {
     const world = new FakeWorld().start()
     world.hear(200)
     world.advance(DOWN - 1)
@@ -64,7 +64,7 @@ describe('on expiry', () => {
 })
 
 describe('packets that were lost', () => {
-  test('extend the wait by one Active_Down_Interval, once', () => {
+  test('lost packets extend the wait by one Active_Down_Interval, once', () => {
     const world = new FakeWorld().start()
     world.hear(200)
     world.stall(1)
@@ -79,7 +79,7 @@ describe('packets that were lost', () => {
     expect(world.daemon.snapshot().interfaces[0]?.overflowed).toBe(14)
   })
 
-  test('told by a drain before the expiry count as well', () => {
+  test('lost packets that an earlier drain reported count at the expiry as well', () => {
     const world = new FakeWorld().start()
     world.hear(200)
     world.advance(DOWN - 100)
@@ -90,7 +90,7 @@ describe('packets that were lost', () => {
     expect(world.router().state).toBe('Backup')
   })
 
-  test('are forgotten after a packet out of an empty queue', () => {
+  test('lost packets are forgotten after a packet from an empty queue', () => {
     const world = new FakeWorld().start()
     world.hear(200)
     world.socket.lost = 3
@@ -102,7 +102,7 @@ describe('packets that were lost', () => {
     expect(world.router().state).toBe('Active')
   })
 
-  test('are none because a few hundred were read in pieces', () => {
+  test('a few hundred packets that are read in several batches do not count as lost', () => {
     const world = new FakeWorld().start()
     world.hear(200)
     world.advance(DOWN - 100)
@@ -134,7 +134,7 @@ describe('a flood', () => {
     }
   }
 
-  test('that never empties delays a takeover to at most 2 × Active_Down_Interval', () => {
+  test('a flood that never ends delays a takeover to at most 2 × Active_Down_Interval', () => {
     const world = new FakeWorld().start()
     world.hear(200)
     const since = world.now
@@ -144,7 +144,7 @@ describe('a flood', () => {
     expect(world.sent[0]?.at ?? Number.NaN, 'first advertisement').toBeLessThanOrEqual(since + 2 * DOWN + 2)
   })
 
-  test('takes at most 4 096 packets an expiry', () => {
+  test('a flood is read up to 4 096 packets at an expiry', () => {
     const world = new FakeWorld().start()
     world.advance(DOWN - 1)
     const { queue } = world.socket
@@ -155,7 +155,7 @@ describe('a flood', () => {
     expect(before - queue.length).toBe(MOST)
   })
 
-  test('is read two batches at a time in between, so that what is due need not wait for all', () => {
+  test('a flood is read two batches at a time between deadlines, so that due work does not wait', () => {
     const world = new FakeWorld().start()
     const { options, queue } = world.socket
     world.holdPackets = true
@@ -164,7 +164,7 @@ describe('a flood', () => {
     expect(MOST - queue.length).toBe(2 * BATCH)
   })
 
-  test('whose packets cost 0.1 ms each, before the code is compiled, makes an Active late by 40 ms at most', () => {
+  test('a flood of packets of 0.1 ms each makes an Active late by at most 40 ms', () => {
     const world = new FakeWorld().start()
     // Its second one comes at a phase of its own.
     world.advance(DOWN + 1_001)
@@ -183,7 +183,7 @@ describe('a flood', () => {
     expect(MOST - queue.length, 'packets until then, in two batches').toBe(2 * BATCH)
   })
 
-  test('that costs as much delays the takeover of a Backup to at most 2 × Active_Down_Interval and as much again', () => {
+  test('a flood of slow packets delays the takeover of a Backup to at most 2 × Active_Down_Interval and as much again', () => {
     const world = new FakeWorld().start()
     world.hear(200)
     world.packetCost = 0.1
@@ -194,7 +194,7 @@ describe('a flood', () => {
     )
   })
 
-  test('of garbage from invented sources changes nothing, is counted by reason, and logs little', () => {
+  test('a flood of invalid packets changes nothing, is counted by reason, and logs little', () => {
     const world = new FakeWorld().start()
     const before = world.router()
     const records = world.records.length

@@ -34,7 +34,7 @@ function reply(claimed: string, from: Mac): Uint8Array {
 /** The LAN answers whoever asks everybody, in the order of the questions; routers answer what they are asked as well. */
 function answer(world: FakeWorld, since: number, stations: Stations, routers = false): void {
   for (const { address: asked, to } of world.asked.slice(since)) {
-    if (routers || to === BROADCAST) for (const mac of stations[asked] ?? []) world.hearClaim(reply(asked, mac))
+    if (routers || to === BROADCAST) for (const mac of stations[asked] ?? []) world.hearAnnouncement(reply(asked, mac))
   }
 }
 
@@ -74,7 +74,7 @@ const gauge = (world: FakeWorld, vip = VIP) =>
   )?.value
 
 describe('questions', () => {
-  test('at 1 s they go with the advertisement: the daemon is not woken for them', () => {
+  test('at 1 s the questions are sent with the advertisement, without a wake-up of their own', () => {
     const world = settledWorld()
     const sent = world.sent.length
     world.advance(20_000)
@@ -87,7 +87,7 @@ describe('questions', () => {
     ).toEqual([])
   })
 
-  test('begin half a second after the takeover, for every address, and come every second with jitter', () => {
+  test('the questions begin half a second after the takeover, for every address, and repeat every second with jitter', () => {
     const world = activeWorld({ ...ROUTER, addresses: [VIP, VIP2] })
     const since = world.now - 1
     world.advance(9_000)
@@ -105,13 +105,13 @@ describe('questions', () => {
   test.each([
     ['radar: false', { ...ROUTER, radar: false }],
     ['the letter of the RFC', { ...ROUTER, profile: 'rfc9568' }],
-  ])('none with %s', (_, router) => {
+  ])('no question is sent with %s', (_, router) => {
     const world = activeWorld(router)
     world.advance(5_000)
     expect(broadcasts(world)).toEqual([])
   })
 
-  test('none of a Backup, none in Leaving', () => {
+  test('a router in Backup or Leaving sends no question', () => {
     const backup = new FakeWorld().start()
     backup.advance(1_000)
     expect(backup.asked).toEqual([])
@@ -123,7 +123,7 @@ describe('questions', () => {
     expect(broadcasts(leaving)).toEqual([])
   })
 
-  test('250 addresses, of one router or of 250: at most 10 in 100 ms, and each of them in 3.7 s', () => {
+  test('250 addresses cause at most 10 questions in 100 ms, and each is asked for in 3.7 s', () => {
     const many = Array.from({ length: 250 }, (_, i) => `203.0.113.${i + 1}`)
     const one = activeWorld({ ...ROUTER, addresses: many, probeRivals: false })
     const each = many.map((vip, i) => ({
@@ -146,7 +146,7 @@ describe('questions', () => {
 describe('a station that speaks no VRRP', () => {
   const stations = { [VIP]: [STATION] }
 
-  test('is found, named, shown and counted, and announced over at once and every 10 s', () => {
+  test('a duplicate holder is found, shown and counted, and announced over immediately and every 10 s', () => {
     const world = settledWorld({ ...ROUTER, probeRivals: false })
     const since = world.now
     live(world, FOUND_WITHIN, stations)
@@ -170,7 +170,7 @@ describe('a station that speaks no VRRP', () => {
     expect(world.router().state).toBe('Active')
   })
 
-  test('has gone after three questions without an answer; the last word is ours within two', () => {
+  test('a duplicate holder is gone after three unanswered questions, and our announcement is the last one', () => {
     const world = settledWorld({ ...ROUTER, probeRivals: false })
     live(world, FOUND_WITHIN, stations)
     world.announced.length = 0
@@ -181,9 +181,7 @@ describe('a station that speaks no VRRP', () => {
     expect(gauge(world), 'two questions are not three').toBe(1)
     live(world, 2_600, {})
     expect([gauge(world), owners(world)]).toEqual([0, []])
-    expect(told(world, 'duplicate holder gone')).toEqual([
-      `api: duplicate holder gone: ${STATION} answers for ${VIP} no more`,
-    ])
+    expect(told(world, 'no longer answers')).toEqual([`api: duplicate holder ${STATION} no longer answers for ${VIP}`])
   })
 
   test.each([
@@ -194,7 +192,7 @@ describe('a station that speaks no VRRP', () => {
     live(world, 9_000, stations)
     // As if the question before the advertisement had found it, too.
     world.advance(950)
-    world.hearClaim(reply(VIP, STATION))
+    world.hearAnnouncement(reply(VIP, STATION))
     world.advance(1_000)
     expect(told(world).length).toBe(tells)
     expect(gauge(world)).toBe(tells)
@@ -202,7 +200,7 @@ describe('a station that speaks no VRRP', () => {
     expect(world.router().counters.competingAnswers > 0).toBe(tells === 1)
   })
 
-  test('of several addresses only the one concerned is announced over', () => {
+  test('only the duplicate one of several addresses is announced over', () => {
     const world = settledWorld({ ...ROUTER, addresses: [VIP, VIP2], probeRivals: false })
     live(world, FOUND_WITHIN + 300, { [VIP2]: [STATION] })
     expect(owners(world)).toEqual([`${VIP2} ${STATION}`])
@@ -210,18 +208,21 @@ describe('a station that speaks no VRRP', () => {
     expect(world.announced.map((one) => one.address)).toEqual([VIP2, VIP2, VIP2])
   })
 
-  test.each(['100ms', '1s'])('is no slower found where it might be a router that is known, at %s', (interval) => {
-    for (let offset = 0; offset < 1_000; offset += 125) {
-      const world = new FakeWorld([{ ...ROUTER, advertisementInterval: interval, probeRivals: false }]).start()
-      world.hear(200)
-      world.advance(DOWN + 6_500 + offset)
-      live(world, FOUND_WITHIN, stations)
-      expect([world.router().state, owners(world)], `offset ${offset}`).toEqual(['Active', [`${VIP} ${STATION}`]])
-      expect(told(world), `offset ${offset}`).toHaveLength(1)
-    }
-  })
+  test.each(['100ms', '1s'])(
+    'a duplicate holder is found as fast where it may be a known router, at %s',
+    (interval) => {
+      for (let offset = 0; offset < 1_000; offset += 125) {
+        const world = new FakeWorld([{ ...ROUTER, advertisementInterval: interval, probeRivals: false }]).start()
+        world.hear(200)
+        world.advance(DOWN + 6_500 + offset)
+        live(world, FOUND_WITHIN, stations)
+        expect([world.router().state, owners(world)], `offset ${offset}`).toEqual(['Active', [`${VIP} ${STATION}`]])
+        expect(told(world), `offset ${offset}`).toHaveLength(1)
+      }
+    },
+  )
 
-  test('that is a listed peer has a name, without a priority', () => {
+  test('a duplicate holder that is a listed peer has a name but no priority', () => {
     const world = settledWorld({ ...ROUTER, peers: [PEER], stagger: false, onDuplicate: 'yield' })
     live(world, KNOWN_WITHIN + 1_000, { [VIP]: [PEER_MAC], [PEER]: [PEER_MAC] })
     expect(told(world)).toEqual([
@@ -231,14 +232,14 @@ describe('a station that speaks no VRRP', () => {
     expect(world.router().state).toBe('Active')
   })
 
-  test('yield gives nothing up to one that wins no election', () => {
+  test('onDuplicate: yield gives nothing up to a host that wins no election', () => {
     const world = settledWorld({ ...ROUTER, onDuplicate: 'yield' })
     live(world, 3_000, stations)
     expect([world.router().state, gauge(world)]).toEqual(['Active', 1])
     expect(world.announced.length).toBeGreaterThanOrEqual(3)
   })
 
-  test('that goes when it hears our next advertisement was a router after a heal, and is not told of', () => {
+  test('a host that stops after our next advertisement was a router after a heal, and is not reported', () => {
     for (let repeat = 0; repeat < 8; repeat++) {
       const world = settledWorld()
       world.advance(repeat * 125)
@@ -252,15 +253,15 @@ describe('a station that speaks no VRRP', () => {
     }
   })
 
-  test('only in the first half second of a takeover is the former Active', () => {
+  test('in the first half second of a takeover an answer is that of the former Active', () => {
     const world = activeWorld()
     live(world, 450, stations)
-    world.hearClaim(reply(VIP, STATION))
+    world.hearAnnouncement(reply(VIP, STATION))
     live(world, 3_000, {})
     expect([told(world), gauge(world)]).toEqual([[], 0])
   })
 
-  test('an owner is told and holds what is its own', () => {
+  test('an owner reports a duplicate holder and keeps its addresses', () => {
     const owner = { ...ROUTER, addresses: ['192.0.2.10'], priority: 255, onDuplicate: 'yield' }
     const world = new FakeWorld([owner]).start()
     live(world, 2_000, { '192.0.2.10': [PEER_MAC] })
@@ -281,12 +282,12 @@ describe('yield to a router whose advertisements do not come through', () => {
     return world
   }
 
-  test('the loser gives the addresses up, stays away as long as the answers go on, and comes back as a Backup', () => {
+  test('the loser gives its addresses up while the answers continue, and returns as Backup', () => {
     const world = cutWorld(200)
     live(world, KNOWN_WITHIN, both)
     expect(told(world)).toEqual([
       `api: duplicate holder: ${PEER_MAC} (router ${PEER}, priority 200 when last heard, 7 s ago) has ${VIP} as well: ` +
-        'it would win, so this router yields until it answers no more or is heard',
+        'it would win the election, so this router gives the address up',
     ])
     expect([world.router().state, world.router().faults, world.installed]).toEqual([
       'Initialize',
@@ -312,7 +313,7 @@ describe('yield to a router whose advertisements do not come through', () => {
     ['at once', 0, 0],
     ['by a loser that runs again when its next advertisement is overdue', 205, 0],
     ['by a loser that misses the first answer to its question who that is', 0, 1],
-  ])('found %s, the winner is never taken for a stranger', (_, stall, lost) => {
+  ])('a winner that is found %s does not count as an unknown host', (_, stall, lost) => {
     for (let offset = 0; offset < 100; offset += 10) {
       const world = new FakeWorld([{ ...YIELD, advertisementInterval: '100ms' }]).start()
       world.hear(200)
@@ -333,7 +334,7 @@ describe('yield to a router whose advertisements do not come through', () => {
     }
   })
 
-  test('the winner does not', () => {
+  test('the winner keeps its addresses', () => {
     const world = cutWorld(100, { ...YIELD, preempt: false })
     live(world, KNOWN_WITHIN + 1_000, both)
     expect([world.router().state, gauge(world)]).toEqual(['Active', 1])
@@ -342,7 +343,7 @@ describe('yield to a router whose advertisements do not come through', () => {
     )
   })
 
-  test('an advertisement of the winner ends it: the election decides again', () => {
+  test('an advertisement of the winner ends the yield, and the election decides again', () => {
     const world = cutWorld(200)
     live(world, KNOWN_WITHIN, both)
     world.hear(90, { source: '192.0.2.30' })
@@ -353,7 +354,7 @@ describe('yield to a router whose advertisements do not come through', () => {
     expect(world.router().state).toBe('Backup')
   })
 
-  test('what was heard once is good for one yield: if the other one has yielded as well, somebody must stay', () => {
+  test('one advertisement is enough for one yield only, because one of both routers must stay', () => {
     const world = cutWorld(200)
     live(world, KNOWN_WITHIN, both)
     expect(world.router().state).toBe('Initialize')
@@ -363,7 +364,7 @@ describe('yield to a router whose advertisements do not come through', () => {
     expect([world.router().state, gauge(world)]).toEqual(['Active', 1])
   })
 
-  test('a sync group goes and comes back together', () => {
+  test('a sync group gives up and returns together', () => {
     const other = { ...ROUTER, name: 'web', vrid: 52, addresses: [VIP2] }
     const world = new FakeWorld([YIELD, other], { syncGroups: [{ name: 'g', members: ['api', 'web'] }] }).start()
     world.hear(200)
@@ -378,7 +379,7 @@ describe('yield to a router whose advertisements do not come through', () => {
     ['onDuplicate: announce', { ...YIELD, onDuplicate: 'announce' }],
     ['radar: false', { ...YIELD, radar: false }],
     ['the MAC on the allow-list', { ...YIELD, duplicateAllowed: [PEER_MAC] }],
-  ])('a reload with %s ends it', (_, router) => {
+  ])('a reload with %s ends detection', (_, router) => {
     const world = cutWorld(200)
     live(world, KNOWN_WITHIN, both)
     expect(world.router().state).toBe('Initialize')
@@ -387,10 +388,10 @@ describe('yield to a router whose advertisements do not come through', () => {
   })
 })
 
-describe('a reload changes it all while the router runs', () => {
+describe('a reload changes the settings of detection while the router runs', () => {
   const stations = { [VIP]: [STATION] }
 
-  test('the router itself does not notice', () => {
+  test('a router that yields to a duplicate holder is not disturbed by its own frames', () => {
     const world = settledWorld({ ...ROUTER, radar: false })
     world.takeCalls()
     const before = world.transitions.length

@@ -20,8 +20,8 @@ function activeWorld(): FakeWorld {
 
 const foreignChanges = (world: FakeWorld) => world.router().counters.foreignChanges
 
-describe('somebody else', () => {
-  test('removes a VIP of the Active: it is added again and announced', () => {
+describe('another program', () => {
+  test('a VIP of the Active that another program removes is added again and announced', () => {
     const world = activeWorld()
     world.advance(10_000)
     const announced = world.announced.length
@@ -37,7 +37,7 @@ describe('somebody else', () => {
     ['the interface of the router', 2, 32],
     ['another interface', 3, 32],
     ['the interface of the router with another prefix', 2, 24],
-  ])('adds a VIP of a Backup on %s: it is removed', (_, index, prefix) => {
+  ])('a VIP that another program adds on a Backup on %s is removed', (_, index, prefix) => {
     const world = new FakeWorld().start()
     world.foreign('add', present(index, `${VIP}/${prefix}`))
     expect(world.installed).toEqual([])
@@ -45,13 +45,13 @@ describe('somebody else', () => {
     expect(world.announced).toEqual([])
   })
 
-  test('adds the VIP of the Active a second time elsewhere: that one is removed, ours stays', () => {
+  test('a second copy of the VIP on another interface is removed, and ours stays', () => {
     const world = activeWorld()
     world.foreign('add', present(3, `${VIP}/24`))
     expect([world.installed, foreignChanges(world)]).toEqual([[`${VIP}/32@2`], { added: 1 }])
   })
 
-  test('removes it and adding it again fails: retried after 10 ms, then the router resigns', () => {
+  test('a VIP that cannot be added again is retried after 10 ms, then the router resigns', () => {
     const world = activeWorld()
     world.addressFailures.set(`add ${VIP}`, failure('EPERM'))
     const announced = world.announced.length
@@ -63,7 +63,7 @@ describe('somebody else', () => {
     expect(world.sent.at(-1)?.priority).toBe(0)
   })
 
-  test('touches an address that is no VIP: nothing happens to it', () => {
+  test('changes of an address that is not a VIP are ignored', () => {
     const world = activeWorld()
     world.takeCalls()
     world.foreign('add', present(2, '192.0.2.77/24'))
@@ -74,7 +74,7 @@ describe('somebody else', () => {
 })
 
 describe('its own changes are never foreign', () => {
-  test('becoming Active and losing, notified at once or late', () => {
+  test('own changes are not foreign when they are reported immediately or late', () => {
     for (const late of [false, true]) {
       const world = new FakeWorld().start()
       world.holdNotifications = late
@@ -95,7 +95,7 @@ describe('its own changes are never foreign', () => {
     }
   })
 
-  test('added and removed within one turn, ending Active: the echoes change nothing', () => {
+  test('an address that is added and removed within one turn leaves the target state unchanged', () => {
     const world = new FakeWorld().start()
     world.holdNotifications = true
     world.advance(DOWN + 1)
@@ -109,7 +109,7 @@ describe('its own changes are never foreign', () => {
     expect([world.installed, foreignChanges(world)]).toEqual([[`${VIP}/32@2`], {}])
   })
 
-  test('a foreign change hidden behind our own echoes is still put right', () => {
+  test('a foreign change between our own notifications is corrected', () => {
     const world = new FakeWorld().start()
     world.holdNotifications = true
     world.advance(DOWN + 1)
@@ -119,7 +119,7 @@ describe('its own changes are never foreign', () => {
     expect([world.installed, foreignChanges(world)]).toEqual([[`${VIP}/32@2`], { removed: 1 }])
   })
 
-  test('a foreign addition that came before our removal leaves nothing that hides a later one', () => {
+  test('a foreign addition before our removal does not hide a later one', () => {
     const world = activeWorld()
     world.holdNotifications = true
     world.foreign('remove', present(2, `${VIP}/32`))
@@ -136,7 +136,7 @@ describe('its own changes are never foreign', () => {
     expect([world.router().state, world.installed]).toEqual(['Active', [`${VIP}/32@2`]])
   })
 
-  test('any order of foreign and own changes, told at any moment, ends in the target state', () => {
+  test('any order of foreign and own changes ends in the target state', () => {
     // Every sequence of 5 steps: exhaustive, because what hides here hides in the order.
     const steps: readonly ((world: FakeWorld) => void)[] = [
       (world) => world.foreign('add', present(2, `${VIP}/32`)),
@@ -167,7 +167,7 @@ describe('its own changes are never foreign', () => {
 })
 
 describe('lost notifications', () => {
-  test('the daemon looks again: restored as Active, links and addresses as they are now', () => {
+  test('after lost notifications the daemon reads links and addresses and restores its own', () => {
     const world = activeWorld()
     world.addresses = world.addresses.filter(({ address }) => address !== VIP)
     world.notify({ kind: 'resync' })
@@ -179,7 +179,7 @@ describe('lost notifications', () => {
     expect([world.router().faults, world.installed]).toEqual([['linkDown'], []])
   })
 
-  test('what was expected before is forgotten: a foreign removal after it is seen', () => {
+  test('after lost notifications a foreign removal is noticed', () => {
     const world = new FakeWorld().start()
     world.holdNotifications = true
     world.advance(DOWN + 1)
@@ -195,15 +195,15 @@ describe('lost notifications', () => {
 })
 
 describe('the sweep at start', () => {
-  test('removes configured VIPs on any interface and with any prefix, and no other address', () => {
+  test('the sweep removes configured VIPs on any interface and with any prefix, and no other address', () => {
     const left = [`${VIP}/32`, `${VIP}/24`, '192.0.2.102/32'].map((text) => present(2, text))
     const world = new FakeWorld([ROUTER], { present: [...left, present(3, `${VIP}/25`)] }).start()
     expect(world.installed).toEqual(['192.0.2.102/32@2'])
-    expect(world.records.filter(({ message }) => message.includes('left by an earlier life')).length).toBe(3)
+    expect(world.records.filter(({ message }) => message.includes('an earlier run left it')).length).toBe(3)
     expect(foreignChanges(world)).toEqual({})
   })
 
-  test('removes journalled VIPs exactly as they were installed', () => {
+  test('the sweep removes VIPs of the ledger only in the installed form', () => {
     const stays = [present(2, `${VIP2}/24`), present(3, `${VIP2}/32`), present(2, '192.0.2.103/32')]
     const world = new FakeWorld([ROUTER], { present: [present(2, `${VIP2}/32`), ...stays] })
     const journal = [
@@ -224,7 +224,7 @@ describe('the sweep at start', () => {
     expect([world.installed, world.router().state]).toEqual([[`${VIP2}/32@2`], 'Active'])
   })
 
-  test('a second life removes what the first one dropped from its configuration', () => {
+  test('a second run removes the VIPs that its configuration no longer has', () => {
     const world = activeWorld()
     world.daemon.close()
     const second = world.life([{ ...ROUTER, addresses: [VIP2] }])
@@ -247,7 +247,7 @@ describe('the sweep at start', () => {
     expect(world.installed).toEqual([`${VIP}/32@2`])
   })
 
-  test('an address that a reload dropped and the node has taken for its own is not in the journal after a clean stop', () => {
+  test('an address that a reload dropped and the node uses itself is not in the ledger after a clean stop', () => {
     const world = activeWorld()
     world.reload([{ ...ROUTER, addresses: [VIP2] }])
     world.advance(DOWN + 1)
@@ -258,7 +258,7 @@ describe('the sweep at start', () => {
     expect(readLedger(world.runDirectory).entries).toEqual([])
   })
 
-  test('an address that could not be removed at the stop stays in the journal', () => {
+  test('an address that could not be removed at the stop stays in the ledger', () => {
     const world = activeWorld()
     world.addressFailures.set(`remove ${VIP}`, failure('EPERM'))
     void world.daemon.stop()
@@ -299,7 +299,7 @@ describe('the sweep at start', () => {
     expect(foreignChanges(world)).toEqual({})
   })
 
-  test('what cannot be removed is told and stays in the journal for the next life', () => {
+  test('an address that cannot be removed is logged and stays in the ledger', () => {
     const world = new FakeWorld([ROUTER], { present: [present(2, `${VIP2}/32`)] })
     const path = join(world.runDirectory, 'addresses.json')
     writeFileSync(path, JSON.stringify([{ address: VIP2, prefixLength: 32, interfaceName: 'eth0' }]))
@@ -313,7 +313,7 @@ describe('the sweep at start', () => {
     expect(world.records.filter(({ level }) => level === 'error').length).toBe(1)
   })
 
-  test('an unreadable journal is a warning, not a reason to stay away', () => {
+  test('an unreadable ledger is a warning and does not prevent the start', () => {
     const world = new FakeWorld()
     writeFileSync(join(world.runDirectory, 'addresses.json'), '{ "no": list')
     world.start()
@@ -323,7 +323,7 @@ describe('the sweep at start', () => {
     ])
   })
 
-  test('the journal is there before the first address, also when the interface of `auto` appears late', () => {
+  test('the ledger is written before the first address, also if `interface: auto` finds its interface late', () => {
     const world = new FakeWorld([{ ...ROUTER, interface: 'auto' }])
     world.addresses = []
     world.start()

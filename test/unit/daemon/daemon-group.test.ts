@@ -32,7 +32,7 @@ const states = (world: FakeWorld) => [world.router('api').state, world.router('i
 const acts = (world: FakeWorld) => world.takeCalls().filter((call) => !/^(network\.)?drain/.test(call))
 
 describe('a takeover', () => {
-  test('of both in one turn: one will, advertisements, addresses in one call, announcements', () => {
+  test('a takeover of a group in one turn has one plan, advertisements, one call for addresses, then announcements', () => {
     const world = pair()
     world.takeCalls()
     world.batches.length = 0
@@ -49,7 +49,7 @@ describe('a takeover', () => {
     expect(world.batches.filter((batch) => batch.startsWith('apply'))).toEqual(['apply 2'])
   })
 
-  test('waits for the last of them; nothing is said before', () => {
+  test('a takeover of a group waits for its last member, and nothing is sent before', () => {
     const world = pair()
     world.advance(1_000)
     world.hear(200, AT_INGRESS)
@@ -59,7 +59,7 @@ describe('a takeover', () => {
     expect(states(world)).toEqual(['Active', 'Active'])
   })
 
-  test('the will takes off the addresses of both and says priority 0 on both interfaces', () => {
+  test('the cleanup plan of a group removes the addresses of both and sends priority 0 on both interfaces', () => {
     const world = activePair()
     expect([...world.wills.keys()]).toHaveLength(1)
     const [will] = world.wills.values()
@@ -76,7 +76,7 @@ describe('a takeover', () => {
 })
 
 describe('losing', () => {
-  test('on one interface: both take their addresses off, only the loser has a last word, then the will goes', () => {
+  test('a loss on one interface removes the addresses of both, and only the loser advertises', () => {
     const world = activePair()
     world.hear(200, AT_INGRESS)
     expect(acts(world)).toEqual([
@@ -88,7 +88,7 @@ describe('losing', () => {
     expect([states(world), world.installed]).toEqual([['Backup', 'Backup'], []])
   })
 
-  test('in the turn in which its priority changes: the will goes all the same', () => {
+  test('a group that loses in the turn of a priority change withdraws its plan', () => {
     const tracks = { name: 'pair', members: ['ingress', 'api'], track: [{ interface: 'lan0', weight: -20 }] }
     const world = new FakeWorld([ROUTER, INGRESS], { syncGroups: [tracks] }).start()
     world.advance(2 * DOWN)
@@ -98,7 +98,7 @@ describe('losing', () => {
     expect([states(world), world.wills.size], `${world.takeCalls()}`).toEqual([['Initialize', 'Initialize'], 0])
   })
 
-  test('an address that cannot be removed keeps the will of the group until it is gone', () => {
+  test('an address that cannot be removed keeps the plan of the group until it is gone', () => {
     const world = activePair()
     world.addressFailures.set(`remove ${VIP}`, failure('ETIMEDOUT'))
     world.hear(200, AT_INGRESS)
@@ -112,7 +112,7 @@ describe('losing', () => {
 })
 
 describe('a fault of one member', () => {
-  test('takes the other one along: addresses off, priority 0 where it can be sent, a fault that names it', () => {
+  test('a fault of one member removes the addresses of both, sends priority 0 where it can, and names the member', () => {
     const world = activePair()
     world.setLink(link(3, 'eth1', { running: false }))
     expect(world.sent.map(({ vrid, priority }) => [vrid, priority])).toEqual([[51, 0]])
@@ -120,7 +120,7 @@ describe('a fault of one member', () => {
     expect([world.router('api').faults, world.router('ingress').faults]).toEqual([['syncGroup:ingress'], ['linkDown']])
   })
 
-  test('both interfaces gone at once: nobody tries to send', () => {
+  test('a group without both interfaces sends nothing', () => {
     const world = activePair()
     world.holdNotifications = true
     world.setLink(link(2, 'eth0', { running: false }))
@@ -133,7 +133,7 @@ describe('a fault of one member', () => {
     expect(world.installed).toEqual([])
   })
 
-  test('that clears brings both back as Backup, and then as Active together', () => {
+  test('a cleared fault makes both members Backup, then Active together', () => {
     const world = activePair()
     world.setLink(link(3, 'eth1', { running: false }))
     world.advance(5_000)
@@ -143,7 +143,7 @@ describe('a fault of one member', () => {
     expect([states(world), world.installed.length, world.wills.size]).toEqual([['Active', 'Active'], 2, 1])
   })
 
-  test('an address that cannot be installed fails the group, and nothing of it stays', () => {
+  test('an address that cannot be installed puts the group in fault, and none of its addresses stays', () => {
     const world = pair()
     world.addressFailures.set(`add ${OUTSIDE}`, failure('EPERM'))
     world.advance(DOWN + 20)
@@ -156,7 +156,7 @@ describe('a fault of one member', () => {
 })
 
 describe('leaving', () => {
-  test('stop() and yield mean both: one turn, one will that gets smaller as they go', async () => {
+  test('stop() and yield apply to both members: one turn, and one plan that shrinks', async () => {
     const world = activePair()
     const stopped = world.daemon.stop()
     expect([states(world), world.sent.map(({ vrid, priority }) => [vrid, priority])]).toEqual([
@@ -178,14 +178,14 @@ describe('leaving', () => {
     expect([states(world), world.installed, world.wills.size]).toEqual([['Initialize', 'Initialize'], [], 0])
   })
 
-  test('yield of one is yield of all', () => {
+  test('a yield of one member is a yield of all', () => {
     const world = activePair()
     expect(world.daemon.yield('pair', 60_000)).toBe(undefined)
     expect(states(world)).toEqual(['Leaving', 'Leaving'])
     world.advance(600)
     world.hear(100, AT_API)
     world.hear(100, AT_INGRESS)
-    world.hearClaim(gratuitousArp({ address: address(VIP), mac: link(66, 'peer').mac }))
+    world.hearAnnouncement(gratuitousArp({ address: address(VIP), mac: link(66, 'peer').mac }))
     world.advance(25)
     expect([states(world), world.router('api').priority.effective, world.router('ingress').priority.effective]).toEqual(
       [['Backup', 'Backup'], 1, 1],
@@ -201,7 +201,7 @@ describe('leaving', () => {
   })
 })
 
-test('status and log say which group it is', () => {
+test('status and log name the group', () => {
   const world = activePair()
   expect([world.router('api').group, world.daemon.snapshot().groups]).toEqual([
     'pair',
@@ -217,7 +217,7 @@ test('status and log say which group it is', () => {
   ])
 })
 
-test('routers beside the group go their own way', () => {
+test('routers outside of the group are not affected', () => {
   const third = { ...ROUTER, name: 'other', vrid: 53, addresses: ['192.0.2.103'] }
   const world = new FakeWorld([ROUTER, INGRESS, third], PAIR).start()
   world.advance(DOWN + 1)

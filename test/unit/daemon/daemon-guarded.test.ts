@@ -33,7 +33,7 @@ const renewed = (world: FakeWorld, unit = 0) =>
   world.wills.get(unit)?.guard?.renew.map(({ address, lifetime }) => `${address} ${lifetime}`)
 
 describe('the deadline', () => {
-  test('from the start of being Active, and three intervals from each advertisement', () => {
+  test('the deadline is three intervals after becoming Active and after each advertisement', () => {
     const world = activeWorld()
     const last = world.sent.at(-1)?.at ?? 0
     expect(deadline(world)).toBe(last + 3 * INTERVAL - world.now)
@@ -43,7 +43,7 @@ describe('the deadline', () => {
     expect(world.executed).toEqual([])
   })
 
-  test('what the kernel did not take was not said', () => {
+  test('a packet that the kernel refused does not extend the deadline', () => {
     const world = activeWorld()
     world.sendFailure = failure('ENOBUFS')
     const before = world.deadlines.get(0)
@@ -55,27 +55,27 @@ describe('the deadline', () => {
     expect(world.executed).toEqual([])
   })
 
-  test('an unreachable peer was told, as far as anybody can be', () => {
+  test('an unreachable peer counts as informed', () => {
     const world = activeWorld([{ ...ROUTER, transport: { unicast: { peers: [PEER] } } }])
     world.sendFailure = failure('EHOSTUNREACH')
     world.advance(10_000)
     expect([world.executed, world.router().state]).toEqual([[], 'Active'])
   })
 
-  test('a peer that no packet reaches because of a rule was not told: off, after three intervals', () => {
+  test('a peer behind a packet filter does not count as informed, and the addresses are removed after three intervals', () => {
     const world = activeWorld([{ ...ROUTER, transport: { unicast: { peers: [PEER] } } }])
     world.sendFailure = failure('EPERM')
     world.advance(3_100)
     expect(world.executed.map(({ name }) => name)).toEqual(['api'])
   })
 
-  test('no peers at all: nobody to tell', () => {
+  test('without peers an advertisement counts as sent', () => {
     const world = activeWorld([{ ...ROUTER, transport: { unicast: { peers: [] } } }])
     world.advance(20_000)
     expect([world.executed, world.router().state]).toEqual([[], 'Active'])
   })
 
-  test('half as long after a demotion, until it is said again', () => {
+  test('after a demotion the deadline is half as long until the next advertisement', () => {
     const world = activeWorld([{ ...ROUTER, track: [{ interface: 'eth1', weight: 20 }] }])
     world.links.delete(3)
     world.notify({ kind: 'linkGone', index: 3, name: 'eth1' })
@@ -86,7 +86,7 @@ describe('the deadline', () => {
     expect(deadline(world)).toBeGreaterThan(2 * INTERVAL)
   })
 
-  test('of a group: the earliest of its members', () => {
+  test('a group has the earliest deadline of its members', () => {
     const world = activeWorld(
       [ROUTER, { ...ROUTER, name: 'fast', vrid: 52, addresses: [VIP2], advertisementInterval: '100ms' }],
       { syncGroups: [{ name: 'both', members: ['api', 'fast'] }] },
@@ -98,7 +98,7 @@ describe('the deadline', () => {
     expect(world.executed).toEqual([])
   })
 
-  test('Leaving: longer than a Skew_Time, and moved on by an engine that lives', () => {
+  test('in Leaving the deadline is longer than Skew_Time, and a living engine extends it', () => {
     const world = activeWorld()
     world.daemon.yield('api', 60_000)
     world.settle()
@@ -114,7 +114,7 @@ describe('the deadline', () => {
   })
 })
 
-test('a yield that nobody wanted, and what it advertises then is not taken: nobody says for it that it lives', () => {
+test('a yield without a successor whose advertisements are not sent does not extend the deadline', () => {
   const world = activeWorld()
   world.daemon.yield('api', 60_000)
   world.settle()
@@ -126,25 +126,25 @@ test('a yield that nobody wanted, and what it advertises then is not taken: nobo
 })
 
 describe('lifetime', () => {
-  test('of the configuration: Active_Down_Interval in whole seconds, in the kernel and in the will', () => {
+  test('the lifetime is Active_Down_Interval in whole seconds, in the kernel and in the plan', () => {
     const world = activeWorld()
     expect(renewed(world)).toEqual([`${VIP} 4`])
     expect(world.lifetimes.get(VIP)).toBe(4)
     expect(world.router().lifetimeSeconds).toBe(4)
   })
 
-  test('two seconds at least', () => {
+  test('the lifetime is at least two seconds', () => {
     const world = guardedWorld([{ ...ROUTER, advertisementInterval: '10ms' }])
     world.advance(100)
     expect([renewed(world), world.lifetimes.get(VIP)]).toEqual([[`${VIP} 2`], 2])
   })
 
-  test('off: neither', () => {
+  test('lifetime: off has no lifetime in the kernel or in the plan', () => {
     const world = activeWorld([{ ...ROUTER, lifetime: 'off' }])
     expect([renewed(world), world.lifetimes.get(VIP), world.router().lifetimeSeconds]).toEqual([[], undefined, null])
   })
 
-  test('without shared memory: neither, because nobody would renew', () => {
+  test('without shared memory addresses have no lifetime, because no guardian would renew them', () => {
     const world = new FakeWorld().start()
     world.advance(DOWN + 1)
     expect([world.wills.get(0)?.guard, world.lifetimes.get(VIP), world.router().lifetimeSeconds]).toEqual([
@@ -154,7 +154,7 @@ describe('lifetime', () => {
     ])
   })
 
-  test('changed by a reload: another will, and nobody is taken off or told anything', () => {
+  test('a reloaded lifetime changes the plan, without removing or announcing an address', () => {
     const world = activeWorld()
     const announced = world.announced.length
     const find = () => world.addresses.find(({ address }) => address === VIP)
@@ -170,14 +170,14 @@ describe('lifetime', () => {
     expect([world.announced.length, world.router().counters.foreignChanges]).toEqual([announced, {}])
   })
 
-  test('somebody gives an end to an address that is to have none: the guardian takes it away', () => {
+  test('a lifetime that another program sets is removed by the guardian', () => {
     const world = activeWorld([{ ...ROUTER, lifetime: 'off' }])
     world.tellFlags(VIP, { permanent: false, flags: 0x200 })
     expect(renewed(world)).toEqual([`${VIP} undefined`])
     expect(world.takeCalls().filter((call) => /^(add|remove)/.test(call))).toEqual([])
   })
 
-  test('a renewal that the kernel tells of costs nothing and means nothing', () => {
+  test('a renewal that the kernel reports is ignored', () => {
     const world = activeWorld()
     world.tellFlags(VIP, { permanent: false, flags: 0x200 })
     world.takeCalls()
@@ -193,7 +193,7 @@ describe('stepping down', () => {
   const order = (world: FakeWorld) =>
     world.takeCalls().filter((call) => /^(step|remove|withdraw|advertise|arm)/.test(call))
 
-  test('a better one is heard', () => {
+  test('a router that receives a higher priority steps down from the plan', () => {
     const world = activeWorld()
     world.hear(200)
     expect(order(world)).toEqual([
@@ -204,13 +204,13 @@ describe('stepping down', () => {
     ])
   })
 
-  test('a fault', () => {
+  test('a router in fault steps down from the plan', () => {
     const world = activeWorld()
     world.setLink({ ...(world.links.get(2) ?? expect.fail('eth0')), running: false })
     expect(order(world)).toEqual(['step down api', `remove ${VIP}/32@2`, 'withdraw api'])
   })
 
-  test('a successor: the last of its addresses, and before that a shorter will', () => {
+  test('a router with a successor steps down after its last address, with a smaller plan before', () => {
     const world = activeWorld([{ ...ROUTER, addresses: [VIP, VIP2] }])
     void world.daemon.stop()
     // Past the second release.
@@ -226,7 +226,7 @@ describe('stepping down', () => {
     expect(order(world)).toEqual(['step down api', `remove ${VIP}/32@2`, 'withdraw api'])
   })
 
-  test('a renewal that was under way: taken off once more, also when nobody says that it came', () => {
+  test('a renewal under way causes a second removal, even without a notification', () => {
     const world = activeWorld()
     world.busy = true
     world.hear(200)
@@ -239,7 +239,7 @@ describe('stepping down', () => {
     expect(world.installed).toEqual([])
   })
 
-  test('and when somebody does say so, it is nobody else', () => {
+  test('a notification of that renewal is not a foreign change', () => {
     const world = activeWorld()
     world.busy = true
     world.hear(200)
@@ -248,7 +248,7 @@ describe('stepping down', () => {
     expect([world.installed, world.router().counters.foreignChanges]).toEqual([[], {}])
   })
 
-  test('reload takes a router out: it leaves as any other', () => {
+  test('a router that a reload removes steps down as any other', () => {
     const other = { ...ROUTER, name: 'other', vrid: 52, addresses: [VIP2] }
     const world = activeWorld([ROUTER, other])
     world.reload([ROUTER])
@@ -264,7 +264,7 @@ describe('stepping down', () => {
 })
 
 describe('executed', () => {
-  test('a sleep of less than a stall, and the guardian was faster: the removal is not foreign; asked, and back', () => {
+  test('an execution during a short sleep is not a foreign removal: the router asks and returns', () => {
     const world = activeWorld()
     world.execute()
     world.takeCalls()
@@ -279,31 +279,31 @@ describe('executed', () => {
       'api: Active → Returning: willExecuted',
       'api: Returning → Active: nobodyElse',
     ])
-    expect(world.records.filter(({ message }) => message.includes('the guardian took the addresses off'))).toHaveLength(
+    expect(world.records.filter(({ message }) => message.includes('the guardian removed the addresses'))).toHaveLength(
       1,
     )
     world.advance(10_000)
     expect(world.executed).toHaveLength(1)
   })
 
-  test('frozen for longer than its deadline: executed by the guardian, and as long as it was late is told', () => {
+  test('an engine that was frozen past its deadline finds its plan executed, and logs its delay', () => {
     const world = activeWorld()
     world.stall(5_000)
     expect(world.executed).toMatchObject([{ name: 'api' }])
     expect(world.router().reason).toBe('willExecuted')
-    const told = world.records.find(({ message }) => message.includes('the guardian took the addresses off'))
+    const told = world.records.find(({ message }) => message.includes('the guardian removed the addresses'))
     expect(told?.fields).toMatchObject({ ago: expect.any(Number), silent: expect.any(Number) })
     expect(Number(told?.fields.silent)).toBeGreaterThanOrEqual(5_000)
     expect(Number(told?.fields.silent) - Number(told?.fields.ago), 'ms, of its deadline').toBe(3_000)
   })
 
   test.each(['advertisement', 'address'] as const)(
-    'held up in the middle of a turn, before its %s: told as silent for as long as it was, not until the turn began',
+    'an engine that was delayed before its %s logs the whole time without advertisements',
     (before) => {
       const world = activeWorld()
-      const spokeAt = world.sent.at(-1)?.at ?? Number.NaN
+      const advertisedAt = world.sent.at(-1)?.at ?? Number.NaN
       const held = () => {
-        world.now = spokeAt + 3 * INTERVAL
+        world.now = advertisedAt + 3 * INTERVAL
         world.onApply = undefined
         world.onSend = undefined
         world.execute()
@@ -315,12 +315,12 @@ describe('executed', () => {
         world.foreign('remove', present(2, `${VIP}/32`))
       }
       world.advance(INTERVAL)
-      const told = world.records.filter(({ message }) => message.includes('the guardian took the addresses off'))
+      const told = world.records.filter(({ message }) => message.includes('the guardian removed the addresses'))
       expect(told.map(({ fields }) => [fields.silent, fields.ago])).toEqual([[3 * INTERVAL, 0]])
     },
   )
 
-  test('held up between its question and its advertisement: it advertises nothing, asks, and is back', () => {
+  test('an engine that was delayed before its advertisement does not send it, asks, and returns', () => {
     const world = activeWorld()
     const before = world.sent.length
     world.onAsk = () => {
@@ -335,7 +335,7 @@ describe('executed', () => {
     expect(world.sent.slice(before).map(({ priority }) => priority)).toEqual([128])
   })
 
-  test('in the middle of a takeover: what was added is taken back', () => {
+  test('an execution during a takeover removes the added addresses again', () => {
     const world = guardedWorld()
     world.onApply = () => world.execute()
     world.advance(DOWN + 1)
@@ -346,7 +346,7 @@ describe('executed', () => {
     expect([world.router().state, world.installed]).toEqual(['Active', [`${VIP}/32@2`]])
   })
 
-  test('while it yields: it waits on for a successor, without the address', () => {
+  test('an execution during a yield leaves the router waiting for a successor, without the address', () => {
     const world = activeWorld()
     world.daemon.yield('api', 60_000)
     world.settle()
@@ -358,7 +358,7 @@ describe('executed', () => {
     expect(world.router().state).toBe('Backup')
   })
 
-  test('while it yields and nobody comes: Active again, with a will', () => {
+  test('a yield without a successor after an execution ends in Active with a plan', () => {
     const world = activeWorld()
     world.daemon.yield('api', 60_000)
     world.settle()
@@ -371,7 +371,7 @@ describe('executed', () => {
     expect(world.executed).toHaveLength(1)
   })
 
-  test('a guardian that is held up while it executes: nothing is installed before it is done', () => {
+  test('while the guardian is delayed in an execution, nothing is installed', () => {
     const world = activeWorld()
     world.busy = true
     world.execute()
@@ -386,7 +386,7 @@ describe('executed', () => {
     expect([world.router().state, world.installed]).toEqual(['Active', [`${VIP}/32@2`]])
   })
 
-  test('a group: all members, told once', () => {
+  test('an execution is posted once to all members of a group', () => {
     const world = activeWorld([ROUTER, { ...ROUTER, name: 'web', vrid: 52, addresses: [VIP2] }], {
       syncGroups: [{ name: 'both', members: ['api', 'web'] }],
     })
@@ -400,7 +400,7 @@ describe('executed', () => {
     expect(world.installed).toEqual([`${VIP}/32@2`, `${VIP2}/32@2`])
   })
 
-  test('an owner: Active at once, and armed again', () => {
+  test('an owner is Active immediately after an execution, and armed again', () => {
     const world = guardedWorld([{ ...ROUTER, priority: 255 }], { present: [present(2, `${VIP}/24`)] })
     world.advance(10)
     expect([world.router().state, renewed(world)]).toEqual(['Active', []])
@@ -413,7 +413,7 @@ describe('executed', () => {
     expect(deadline(world)).toBeGreaterThan(0)
   })
 
-  test('an owner whose link comes back while the guardian is held up: Active, and armed when that is over', () => {
+  test('an owner whose link returns while the guardian is delayed is Active, and armed afterwards', () => {
     const world = guardedWorld([{ ...ROUTER, priority: 255 }], { present: [present(2, `${VIP}/24`)] })
     world.advance(10)
     world.busy = true
@@ -429,7 +429,7 @@ describe('executed', () => {
     expect(deadline(world)).toBeGreaterThan(0)
   })
 
-  test('somebody else is there by then: Backup, and nothing was said', () => {
+  test('a router that finds another Active after an execution becomes Backup and sends nothing', () => {
     const world = activeWorld()
     world.holdPackets = true
     world.now += 4_000
@@ -448,7 +448,7 @@ describe('a reload makes a group of running routers', () => {
   const states = (world: FakeWorld) => world.daemon.snapshot().routers.map(({ state }) => state)
   const installed = [`${VIP}/32@2`, `${VIP2}/32@2`]
 
-  test('while the guardian renews the will of before: no address goes', () => {
+  test('a renewal of the former plan does not remove an address of the new group', () => {
     const world = activeWorld([ROUTER, WEB])
     world.beginRenewal()
     world.reload([ROUTER, WEB], both)
@@ -459,7 +459,7 @@ describe('a reload makes a group of running routers', () => {
     expect([[...world.wills.values()].map(({ name }) => name), world.executed]).toEqual([['both'], []])
   })
 
-  test('and the guardian executes the will of before just then: nothing is put back before somebody was asked', () => {
+  test('an execution of the former plan makes the new group ask before it installs', () => {
     const world = activeWorld([ROUTER, WEB])
     world.onArm = ({ name }) => {
       if (name === 'both') world.execute()
@@ -477,7 +477,7 @@ describe('a reload makes a group of running routers', () => {
 })
 
 describe('the machine was suspended', () => {
-  test('longer than three intervals: Returning, although no monotonic time has passed', () => {
+  test('a suspension longer than three intervals leads to Returning, although no monotonic time has passed', () => {
     const world = activeWorld()
     world.asleep += 60_000
     world.advance(1_000)
@@ -487,7 +487,7 @@ describe('the machine was suspended', () => {
     ])
   })
 
-  test('noticed before the next advertisement of a long interval', () => {
+  test('a suspension is noticed before the next advertisement of a long interval', () => {
     const world = guardedWorld([{ ...ROUTER, advertisementInterval: '20s' }])
     world.advance(75_000)
     expect(world.router().state).toBe('Active')
@@ -499,7 +499,7 @@ describe('the machine was suspended', () => {
     ])
   })
 
-  test('and a beat of the health checks is what it hears first: no less', () => {
+  test('a suspension is noticed by a report of the health checks as well', () => {
     const healthchecks = [{ name: 'lb', tcp: '127.0.0.1:9445' }]
     const track = [{ healthcheck: 'lb', weight: 50 }]
     const world = guardedWorld([{ ...ROUTER, advertisementInterval: '20s', track }], { healthchecks })
@@ -516,7 +516,7 @@ describe('the machine was suspended', () => {
     ])
   })
 
-  test('for a moment: nothing', () => {
+  test('a short suspension changes nothing', () => {
     const world = activeWorld()
     world.asleep += 900
     world.advance(1_000)
@@ -525,7 +525,7 @@ describe('the machine was suspended', () => {
 })
 
 describe('the guardian', () => {
-  test('is gone: the daemon leaves, is not asked again, and puts nothing back', () => {
+  test('a dead guardian makes the daemon stop, once, without installing anything', () => {
     const world = activeWorld()
     world.guardianIsGone = true
     world.advance(260)
@@ -535,10 +535,10 @@ describe('the guardian', () => {
     expect(world.installed, 'what the kernel has dropped').toEqual([])
     world.advance(2_000)
     expect([world.router().state, world.forsaken]).toEqual(['Initialize', 1])
-    expect(world.records.filter(({ message }) => message.startsWith('The guardian is gone'))).toHaveLength(1)
+    expect(world.records.filter(({ message }) => message.startsWith('Guardian died'))).toHaveLength(1)
   })
 
-  test('was gone before the daemon had started: nobody is started by a daemon that leaves', () => {
+  test('a guardian that died before the start makes the daemon stop without starting a router', () => {
     const world = new FakeWorld([{ ...ROUTER, advertisementInterval: '10ms' }])
     world.guarded = true
     world.guardianIsGone = true
@@ -548,7 +548,7 @@ describe('the guardian', () => {
     expect([world.router().state, world.installed]).toEqual(['Initialize', []])
   })
 
-  test('is looked at every 250 ms at least, by a daemon that is awake for an advertisement anyway', () => {
+  test('a daemon that advertises anyway looks at its guardian at least every 250 ms', () => {
     const world = activeWorld([{ ...ROUTER, advertisementInterval: '100ms' }])
     world.advance(1_000)
     const [beats, sent] = [world.beats.length, world.sent.length]
@@ -563,7 +563,7 @@ describe('the guardian', () => {
     ).toEqual([])
   })
 
-  test('is looked at by an alarm of its own where nothing else wakes the daemon', () => {
+  test('a daemon without other wake-ups looks at its guardian by an alarm', () => {
     const world = new FakeWorld([{ ...ROUTER, advertisementInterval: '10s' }])
     world.guarded = true
     world.start()
@@ -574,7 +574,7 @@ describe('the guardian', () => {
     expect(looks.length, 'looks in 5 s').toBeGreaterThanOrEqual(19)
   })
 
-  test('is silent: the daemon waits for half of the shortest lifetime', () => {
+  test('a silent guardian is given half of the shortest lifetime', () => {
     const world = activeWorld()
     world.guardianStoppedAt = world.now
     world.advance(1_900)
@@ -591,7 +591,7 @@ describe('the guardian', () => {
       return world.start()
     }
 
-    test('at 1 s: no look wakes the daemon', () => {
+    test('at 1 s an Active is not woken for its guardian', () => {
       const world = heardWorld({ advertisementInterval: '1s' })
       // The announcements are over, and the rounds of the radar have come together with the advertisements.
       world.advance(DOWN + 15_000)
@@ -606,7 +606,7 @@ describe('the guardian', () => {
       expect(looks.length, 'looks in 20 s').toBeGreaterThanOrEqual(19)
     })
 
-    test('at 1 s, as Backup: nor does one wake it beside what it hears', () => {
+    test('at 1 s a Backup is not woken for its guardian', () => {
       const world = heardWorld({ advertisementInterval: '1s' })
       const heardAt: number[] = []
       for (let second = 0; second < 10; second++) {
@@ -621,7 +621,7 @@ describe('the guardian', () => {
       ).toEqual([])
     })
 
-    test('at 10 s: we beat every 1.5 s at least', () => {
+    test('at 10 s the engine sends a beat at least every 1.5 s', () => {
       const world = heardWorld({ advertisementInterval: '10s' })
       const beats = world.beats.length
       world.advance(30_000)
@@ -629,7 +629,7 @@ describe('the guardian', () => {
       expect(Math.max(...looks.slice(1).map((at, i) => at - (looks[i] ?? 0)))).toBeLessThanOrEqual(1_501)
     })
 
-    test('its end is acted upon at once', () => {
+    test('the death of a guardian has an immediate effect', () => {
       const world = heardWorld({ advertisementInterval: '1s' })
       world.advance(DOWN + 1_000)
       world.guardianIsGone = true
@@ -637,7 +637,7 @@ describe('the guardian', () => {
       expect([world.router().state, world.forsaken]).toEqual(['Leaving', 1])
     })
 
-    test.each(['100ms', '1s', '10s'])('its silence, at %s: half of the lifetime, a beat, and no more', (interval) => {
+    test.each(['100ms', '1s', '10s'])('a silent guardian at %s has half of the lifetime and one beat', (interval) => {
       const world = heardWorld({ advertisementInterval: interval })
       world.advance(50_000)
       expect(world.router().state).toBe('Active')
@@ -649,10 +649,10 @@ describe('the guardian', () => {
       expect([world.router().state, world.forsaken], `${patience + 255} ms`).toEqual(['Leaving', 1])
     })
 
-    test('kept by the kernel in a change of addresses: it has 10 s, and one log line', () => {
+    test('a guardian that waits for the kernel has 10 s, and causes one log line', () => {
       const world = heardWorld({ advertisementInterval: '100ms' })
       world.advance(50_000)
-      const kept = () => world.records.filter(({ message }) => message.startsWith('The kernel has kept the guardian'))
+      const kept = () => world.records.filter(({ message }) => message.startsWith('Guardian has waited'))
       for (const ms of [1_300, 9_900]) {
         world.guardianStoppedAt = world.now
         world.guardianIsChanging = true
@@ -669,7 +669,7 @@ describe('the guardian', () => {
       expect(world.forsaken, 'kept for longer').toBe(1)
     })
 
-    test('frozen together with the daemon, and thawed a moment before the look: it is given time to beat', () => {
+    test('a guardian that was frozen with the daemon and thawed before the look has time to send a beat', () => {
       const world = heardWorld({ advertisementInterval: '10s' })
       world.advance(50_000)
       for (const frozen of [900, 1_100, 1_240, 1_400, 15_000, 16_200, 16_300, 60_000]) {
@@ -682,7 +682,7 @@ describe('the guardian', () => {
       }
     })
 
-    test('calls after a suspension: noticed at once', () => {
+    test('a call of the guardian after a suspension is noticed immediately', () => {
       const world = heardWorld({ advertisementInterval: '20s' })
       world.advance(75_000)
       expect(world.router().state).toBe('Active')
@@ -696,7 +696,7 @@ describe('the guardian', () => {
     })
   })
 
-  test('was frozen together with the daemon: it is given time to beat', () => {
+  test('a guardian that was frozen with the daemon has time to send a beat', () => {
     const world = activeWorld([{ ...ROUTER, priority: 128 }])
     world.guardianStoppedAt = world.now
     world.now += 60_000
@@ -707,7 +707,7 @@ describe('the guardian', () => {
     expect(world.router().state).toBe('Active')
   })
 
-  test('was never there: the daemon runs', () => {
+  test('a daemon without a guardian runs', () => {
     const world = new FakeWorld().start()
     world.advance(DOWN + 10_000)
     expect([world.router().state, world.forsaken]).toEqual(['Active', 0])

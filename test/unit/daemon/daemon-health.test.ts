@@ -24,7 +24,7 @@ const moves = (world: FakeWorld) => world.transitions.filter((line) => line.star
 const priorities = (world: FakeWorld) => world.sent.map(({ priority }) => priority)
 
 describe('a check with a weight', () => {
-  test('adds nothing before its first result, then its weight', () => {
+  test('a check with a weight adds nothing before its first result, then its weight', () => {
     const world = tracking([{ healthcheck: 'lb', weight: 50 }]).start()
     expect([world.router().state, world.router().priority.effective]).toEqual(['Backup', 128])
     world.health('lb', 'up')
@@ -33,7 +33,7 @@ describe('a check with a weight', () => {
     expect(world.router().priority.effective).toBe(128)
   })
 
-  test('that goes down is told at once by an Active', () => {
+  test('a check that goes down makes an Active advertise immediately', () => {
     const world = active([{ healthcheck: 'lb', weight: 50 }])
     world.advance(300)
     world.sent.length = 0
@@ -41,7 +41,7 @@ describe('a check with a weight', () => {
     expect(priorities(world)).toEqual([128])
   })
 
-  test('that is negative counts while it is down; reversed, each is the other way round', () => {
+  test('a negative weight counts while its check is down, and a reversed one the other way round', () => {
     const weights = [
       { weight: -20, up: 128, down: 108 },
       { weight: 20, reverse: true, up: 108, down: 128 },
@@ -56,7 +56,7 @@ describe('a check with a weight', () => {
     }
   })
 
-  test('beside an interface: one sum, clamped when all is added', () => {
+  test('checks and interfaces are one sum, which is clamped at the end', () => {
     const world = tracking([
       { healthcheck: 'lb', weight: 150 },
       { interface: 'eth1', weight: -40 },
@@ -67,7 +67,7 @@ describe('a check with a weight', () => {
     expect(world.router().priority.effective).toBe(238)
   })
 
-  test('means nothing to an owner (VR-TRK-08)', () => {
+  test('a check with a weight does not change an owner (VR-TRK-08)', () => {
     const world = new FakeWorld(
       [{ ...ROUTER, addresses: [SELF], priority: 255, track: [{ healthcheck: 'lb', weight: 50 }] }],
       { healthchecks: [LB] },
@@ -85,7 +85,7 @@ const linkOf = (world: FakeWorld, index: number) => {
 }
 
 describe('a check without weight', () => {
-  test('keeps its router in Initialize, in silence, until it has its first result (VR-TRK-05)', () => {
+  test('a check without weight keeps its router in Initialize until its first result (VR-TRK-05)', () => {
     const world = tracking([{ healthcheck: 'lb' }]).start()
     world.advance(DOWN + 1)
     expect(world.router()).toMatchObject({ state: 'Initialize', faults: ['healthcheckUndecided:lb'] })
@@ -95,7 +95,7 @@ describe('a check without weight', () => {
     expect(world.router().deadlines.activeDownInMs, 'a full Active_Down_Interval').toBe(DOWN)
   })
 
-  test('that fails first: fault, and nothing was ever said', () => {
+  test('a check without weight that fails first is a fault, and nothing is sent', () => {
     const world = tracking([{ healthcheck: 'lb' }]).start()
     world.health('lb', 'down')
     expect(world.router()).toMatchObject({ state: 'Initialize', faults: ['healthcheckDown:lb'] })
@@ -105,7 +105,7 @@ describe('a check without weight', () => {
     expect(world.router()).toMatchObject({ state: 'Backup', faults: [] })
   })
 
-  test('an advertisement that arrives in Initialize is ignored, counted, and its reason is in the debug log', () => {
+  test('an advertisement in Initialize is ignored and counted, and the debug log has the reason', () => {
     const world = tracking([{ healthcheck: 'lb' }]).start()
     world.hear(200)
     world.health('lb', 'down')
@@ -121,7 +121,7 @@ describe('a check without weight', () => {
     expect(world.router().state).toBe('Initialize')
   })
 
-  test('that goes down: addresses off, then priority 0; nothing heard in fault counts (VR-TRK-06)', () => {
+  test('a check without weight that goes down removes the addresses, then sends priority 0 (VR-TRK-06)', () => {
     const world = active([{ healthcheck: 'lb' }])
     world.health('lb', 'down')
     expect([world.router().faults, world.installed, priorities(world)]).toEqual([['healthcheckDown:lb'], [], [0]])
@@ -131,24 +131,24 @@ describe('a check without weight', () => {
     expect(world.router()).toMatchObject({ state: 'Backup', holder: { address: null } })
   })
 
-  test('reversed: a fault while it is up', () => {
+  test('a reversed check without weight is a fault while it is up', () => {
     const world = active([{ healthcheck: 'lb', weight: 10 }])
     world.reload([{ ...ROUTER, track: [{ healthcheck: 'lb', reverse: true }] }], { healthchecks: [LB] })
     expect(world.router().faults).toEqual(['healthcheckDown:lb'])
   })
 
-  test('of which nothing is known in the end is no fault', () => {
+  test('a check that ends without a result is not a fault', () => {
     const world = tracking([{ healthcheck: 'lb' }]).start()
     world.health('lb', 'unknown')
     expect(world.router()).toMatchObject({ state: 'Backup', faults: [] })
   })
 
-  test('that starts as up needs no word of the thread', () => {
+  test('a check that starts as up needs no report', () => {
     const world = tracking([{ healthcheck: 'lb' }], [{ ...LB, initial: 'up' }]).start()
     expect(world.router()).toMatchObject({ state: 'Backup', faults: [] })
   })
 
-  test('holds for an owner (VR-TRK-08)', () => {
+  test('a check without weight applies to an owner (VR-TRK-08)', () => {
     const world = new FakeWorld([{ ...ROUTER, addresses: [SELF], priority: 255, track: [{ healthcheck: 'lb' }] }], {
       healthchecks: [LB],
     }).start()
@@ -164,7 +164,7 @@ describe('a file of weights (VR-TRK-09)', () => {
   const FILE = { name: 'load', file: '/run/load', content: 'weight' }
   const holding = (world: FakeWorld, weight: number) => world.health('load', 'up', { weight })
 
-  test('adds what it holds times its weight, 253 at most', () => {
+  test('a file of weights adds its content times the weight, at most 253', () => {
     const world = tracking([{ healthcheck: 'load', weight: 2 }], [FILE], { priority: 10 }).start()
     const seen = [5, -3, 0, 200].map((content) => {
       holding(world, content)
@@ -173,7 +173,7 @@ describe('a file of weights (VR-TRK-09)', () => {
     expect(seen).toEqual([20, 4, 10, 254])
   })
 
-  test('-254 or less is a fault, which goes with it', () => {
+  test('a file of weights with -254 or less is a fault, until the content changes', () => {
     const world = tracking([{ healthcheck: 'load', weight: 2 }], [FILE]).start()
     holding(world, -127)
     expect(world.router()).toMatchObject({ state: 'Initialize', faults: ['healthcheckDown:load'] })
@@ -181,7 +181,7 @@ describe('a file of weights (VR-TRK-09)', () => {
     expect(world.router()).toMatchObject({ state: 'Backup', faults: [], priority: { effective: 1 } })
   })
 
-  test('without a weight anything but 0 is a fault', () => {
+  test('a file of weights without a weight is a fault for any content but 0', () => {
     const world = tracking([{ healthcheck: 'load' }], [FILE]).start()
     holding(world, 0)
     expect(world.router().state).toBe('Backup')
@@ -198,7 +198,7 @@ describe('combinations', () => {
     { name: 'either', any: ['a', 'b'] },
   ]
 
-  test('all and any of what is known; what is not known settles nothing', () => {
+  test('all and any combine known results, and an unknown one decides nothing', () => {
     const world = tracking(
       [
         { healthcheck: 'both', weight: 20 },
@@ -225,7 +225,7 @@ describe('combinations', () => {
     ).toEqual(['a', 'b'])
   })
 
-  test('without weight: the router waits until its members settle it', () => {
+  test('a combination without weight makes the router wait until its members decide it', () => {
     const world = tracking([{ healthcheck: 'both' }], checks).start()
     world.health('a', 'up')
     expect(world.router().faults).toEqual(['healthcheckUndecided:both'])
@@ -244,13 +244,13 @@ describe('sync groups', () => {
     return new FakeWorld(routers, { syncGroups: groups, healthchecks: [LB] }).start()
   }
 
-  test('what the group tracks counts for every member', () => {
+  test('trackers of a group count for every member', () => {
     const world = pair([{ healthcheck: 'lb', weight: 20 }])
     world.health('lb', 'up')
     expect(['one', 'two'].map((name) => world.router(name).priority.effective)).toEqual([148, 148])
   })
 
-  test('and without weight keeps all of them out, and takes all of them down', () => {
+  test('a check without weight of a group keeps all members in fault', () => {
     const world = pair([{ healthcheck: 'lb' }])
     const seen = () => ['one', 'two'].map((name) => world.router(name).state)
     expect(seen()).toEqual(['Initialize', 'Initialize'])
@@ -268,7 +268,7 @@ describe('sync groups', () => {
 describe('a thread that says nothing', () => {
   const beat = (world: FakeWorld) => world.checks.tell({ kind: 'checkBeat', reports: [report('lb', 'up', world.now)] })
 
-  test('what it said last stands for unknownAfter; then hold moves nothing, and it is named', () => {
+  test('the last result counts for unknownAfter, then `hold` changes nothing and the check is named', () => {
     const world = active([{ healthcheck: 'lb', weight: 50 }])
     world.advance(20_000)
     expect(world.router().priority.effective).toBe(178)
@@ -277,7 +277,7 @@ describe('a thread that says nothing', () => {
     )
   })
 
-  test('fail: as if it had failed, from then on', () => {
+  test('`fail` counts a check without results as failed', () => {
     const world = active([{ healthcheck: 'lb', weight: 50 }], [{ ...LB, onUnknown: 'fail', unknownAfter: '6s' }])
     world.advance(6_000 - DOWN - 2)
     expect(world.router().priority.effective).toBe(178)
@@ -287,7 +287,7 @@ describe('a thread that says nothing', () => {
     expect(world.router().priority.effective, 'when it speaks again').toBe(178)
   })
 
-  test('a beat keeps it standing, and moves nothing', () => {
+  test('a report without changes extends a result', () => {
     const world = active([{ healthcheck: 'lb', weight: 50 }], [{ ...LB, onUnknown: 'fail', unknownAfter: '5s' }])
     const before = moves(world).length
     for (let i = 0; i < 20; i++) {
@@ -297,7 +297,7 @@ describe('a thread that says nothing', () => {
     expect([world.router().priority.effective, moves(world).length]).toEqual([178, before])
   })
 
-  test('an engine that slept itself reads first what was said meanwhile', () => {
+  test('an engine that slept reads waiting results first', () => {
     const world = active([{ healthcheck: 'lb', weight: 50 }], [{ ...LB, onUnknown: 'fail', unknownAfter: '5s' }])
     world.stall(30_000)
     expect(world.router().priority.effective, 'before it has read anything').toBe(178)
@@ -309,7 +309,7 @@ describe('a thread that says nothing', () => {
     expect(world.router().priority.effective, 'there was nothing to read').toBe(128)
   })
 
-  test('that is lost is set again with what is known', () => {
+  test('checks of a lost thread are set again with their last results', () => {
     const world = active([{ healthcheck: 'lb', weight: 50 }])
     world.checks.tell({ kind: 'checksLost' })
     expect(world.checks.orders).toEqual(['set lb', 'set lb'])
@@ -323,14 +323,14 @@ describe('a thread that says nothing', () => {
 describe('reload', () => {
   const router = (track: readonly RouterConfig[]) => [{ ...ROUTER, track }]
 
-  test('a check that nobody tracks any more takes its fault with it', () => {
+  test('a check that is no longer tracked ends its fault', () => {
     const world = tracking([{ healthcheck: 'lb' }]).start()
     world.health('lb', 'down')
     world.reload(router([]), { healthchecks: [LB] })
     expect(world.router()).toMatchObject({ state: 'Backup', faults: [] })
   })
 
-  test('one that is known counts at once for whoever begins to track it', () => {
+  test('a known result counts immediately for a new tracker', () => {
     const world = tracking([], [LB]).start()
     world.health('lb', 'up')
     world.reload(router([{ healthcheck: 'lb', weight: 50 }]), { healthchecks: [LB] })
@@ -338,7 +338,7 @@ describe('reload', () => {
     expect(world.checks.orders, 'the thread is not told of what it knows').toEqual(['set lb'])
   })
 
-  test('one that is changed is set again, with what is known of it', () => {
+  test('a changed check is set again with its last result', () => {
     const world = active([{ healthcheck: 'lb', weight: 50 }])
     world.reload(router([{ healthcheck: 'lb', weight: 50 }]), { healthchecks: [{ ...LB, interval: '2s' }] })
     expect([world.router().priority.effective, world.router().state, world.checks.orders.length]).toEqual([
@@ -349,7 +349,7 @@ describe('reload', () => {
     expect(world.checks.formerly).toMatchObject([{ check: 'lb', verdict: 'up' }])
   })
 
-  test('one that only has another name is as well known as before: no smaller priority is told meanwhile', () => {
+  test('a renamed check keeps its result, and no lower priority is advertised', () => {
     const world = active([{ healthcheck: 'lb', weight: 50 }])
     world.reload(router([{ healthcheck: 'balancer', weight: 50 }]), { healthchecks: [{ ...LB, name: 'balancer' }] })
     expect(world.router().priority.effective).toBe(178)
@@ -369,7 +369,7 @@ describe('reload', () => {
     ['up', 168],
     ['down', 128],
     ['unknown', 128],
-  ] as const)('one that is replaced by another stands until that has a result: %s', (verdict, priority) => {
+  ] as const)('a replaced check counts until the new one has a result: %s', (verdict, priority) => {
     const world = replaced()
     expect([world.router().priority.effective, world.router().state]).toEqual([178, 'Active'])
     expect(world.router().tracking.parts, 'the sum that is shown').toMatchObject([
@@ -382,7 +382,7 @@ describe('reload', () => {
     expect([world.router().priority.effective, world.router().tracking.parts.length]).toEqual([priority, 1])
   })
 
-  test('one that is replaced by another that never has a result: until that counts as unknown', () => {
+  test('a replaced check counts until the new one, without any result, counts as unknown', () => {
     const world = replaced()
     world.advance(3_000)
     expect(world.router().priority.effective).toBe(178)
@@ -390,7 +390,7 @@ describe('reload', () => {
     expect(world.router().priority.effective).toBe(128)
   })
 
-  test('several that are replaced: all in one moment, so that the sum is never of both; the others count meanwhile', () => {
+  test('several replaced checks change in one moment, and the others count in the meantime', () => {
     const checks = ['a', 'b', 'c'].map((name, i) => ({ name, tcp: `127.0.0.1:${10 + i}` }))
     const world = active(
       checks.map(({ name }) => ({ healthcheck: name, weight: 20 })),
@@ -412,7 +412,7 @@ describe('reload', () => {
     expect(seen).toEqual([188, 188, 168, 168])
   })
 
-  test('a new one without weight does not stop a router that runs; its first failure does', () => {
+  test('a new check without weight does not stop a running router before its first failure', () => {
     const world = active([])
     world.reload(router([{ healthcheck: 'lb' }]), { healthchecks: [LB] })
     expect([world.router().state, world.router().faults, priorities(world)]).toEqual(['Active', [], []])
@@ -422,7 +422,7 @@ describe('reload', () => {
 })
 
 describe('stop', () => {
-  test('ends the checks at once, beside Leaving, and hears them no more', async () => {
+  test('stop() ends the checks immediately and ignores their results', async () => {
     const world = active([{ healthcheck: 'lb' }], [{ ...LB, onUnknown: 'fail', unknownAfter: '4s' }])
     const stopped = world.daemon.stop()
     expect([world.checks.orders.at(-1), world.router().state]).toEqual(['stop', 'Leaving'])
@@ -434,7 +434,7 @@ describe('stop', () => {
     expect(world.router().state).toBe('Initialize')
   })
 
-  test('waits a second for checks that do not end', async () => {
+  test('stop() waits a second for checks that do not end', async () => {
     const world = tracking([{ healthcheck: 'lb' }]).start()
     world.checks.hangs = true
     let ended = false
@@ -449,7 +449,7 @@ describe('stop', () => {
   })
 })
 
-test('only routers that track a check are touched by it', () => {
+test('a result changes only routers that track the check', () => {
   const others = Array.from({ length: 20 }, (_, i) => ({
     ...ROUTER,
     name: `other-${i}`,
@@ -468,7 +468,7 @@ test('only routers that track a check are touched by it', () => {
   expect(world.sent.map(({ vrid, priority }) => [vrid, priority])).toEqual([[51, 128]])
 })
 
-test('a check that flaps makes a bounded number of lines of its routers, and the last one is so', () => {
+test('an unstable check causes a limited number of lines, and the last one is true', () => {
   const world = tracking([{ healthcheck: 'lb', weight: 50 }, { healthcheck: 'never' }], [LB, { ...LB, name: 'never' }])
   world.start()
   world.health('never', 'down')

@@ -41,7 +41,7 @@ const eventsOf = (world: FakeWorld) => world.recorder.chronicle.read().events
 const moved = (world: FakeWorld) => eventsOf(world).filter(({ kind }) => kind === 'interfaceMoved')
 
 describe('an address that is written', () => {
-  test('is where the router runs, and what it sends from in unicast and in multicast', () => {
+  test('a followed address decides the interface and the source, in unicast and in multicast', () => {
     for (const transport of ['multicast', unicast]) {
       const { world } = worldOf({ ...literal, transport })
       world.foreign('add', present(2, '192.0.2.9/24'))
@@ -51,7 +51,7 @@ describe('an address that is written', () => {
     }
   })
 
-  test('goes to a bridge without a moment without it: the VIP goes along, is announced there and gone here', () => {
+  test('an address that moves to a bridge without a gap takes the VIP along', () => {
     const { world } = active(literal)
     world.setLink(link(7, 'br-ex'))
     const before = world.announced.length
@@ -68,7 +68,7 @@ describe('an address that is written', () => {
     expect(world.transitions.length, 'no election').toBe(2)
   })
 
-  test('goes away and comes up on a bridge: nothing stays on the old interface meanwhile', () => {
+  test('an address that appears on a bridge later leaves nothing on the old interface', () => {
     const { world } = active(literal)
     world.setLink(link(7, 'br-ex'))
     world.foreign('remove', present(2, `${SELF}/24`))
@@ -81,7 +81,7 @@ describe('an address that is written', () => {
     expect([world.router().state, world.installed]).toEqual(['Active', [`${VIP}/32@7`]])
   })
 
-  test('that nobody has: in fault with a name, and nothing is sent', () => {
+  test('an address that no interface has puts the router in fault, and nothing is sent', () => {
     const { world } = worldOf({ ...ROUTER, interface: { holding: '192.0.2.77' } })
     world.start().advance(2 * DOWN)
     expect(world.router()).toMatchObject({ state: 'Initialize', faults: ['interfaceMissing'], interface: null })
@@ -90,7 +90,7 @@ describe('an address that is written', () => {
     expect(world.router()).toMatchObject({ state: 'Backup', interface: 'eth1', source: '192.0.2.77' })
   })
 
-  test('on a port and on its bridge: the bridge; on a port alone: a fault of its own', () => {
+  test('an address on a port and on its bridge means the bridge, and on the port alone a fault', () => {
     const { world } = active(literal)
     world.setLink(link(7, 'br-ex'))
     world.setLink(link(2, 'eth0', { portOf: 'bridge' }))
@@ -100,7 +100,7 @@ describe('an address that is written', () => {
     expect(world.router()).toMatchObject({ interface: 'br-ex', faults: [] })
   })
 
-  test('news of interfaces that have nothing to do with it are not looked at', () => {
+  test('changes of other interfaces are not looked at', () => {
     const { world } = active(literal)
     const before = world.router().holding
     for (let index = 20; index < 220; index++) {
@@ -115,7 +115,7 @@ describe('an address that is written', () => {
   })
 })
 
-test('status says where, by which address of which file, and why not', () => {
+test('status names the interface, the address, its file and the problem', () => {
   const { world, tell } = active(byFile, { address: SELF })
   const lines = () => formatStatus(world.daemon.snapshot()).split('\n')
   expect(lines()).toContainEqual(expect.stringContaining(`vrid 51 on eth0, which has ${SELF} of ${FILE}, IPv4`))
@@ -123,7 +123,7 @@ test('status says where, by which address of which file, and why not', () => {
   expect(lines()).toContain(`  CANNOT FOLLOW ITS ADDRESS: ${FILE}: it does not exist`)
 })
 
-test('the journal tells the news of the file and the move, in words', () => {
+test('the journal records the change of the file and the move', () => {
   const { world, tell } = active({ ...byFile, transport: unicast }, { address: SELF })
   const before = eventsOf(world).length
   tell({ address: OTHER })
@@ -140,7 +140,7 @@ test('the journal tells the news of the file and the move, in words', () => {
 })
 
 describe('a file', () => {
-  test('missing at the start: waited for, told, and followed when it comes', () => {
+  test('a file that is missing at the start is waited for, reported, and followed later', () => {
     const { world, tell } = worldOf(byFile)
     world.start().advance(1_000)
     expect(world.router()).toMatchObject({ state: 'Initialize', faults: ['interfaceMissing'] })
@@ -150,7 +150,7 @@ describe('a file', () => {
     expect(world.router().holding).toEqual({ file: FILE, address: OTHER, problem: null })
   })
 
-  test('names another address: the router goes there, with its addresses', () => {
+  test('a file that names another address moves the router with its addresses', () => {
     const { world, tell } = active({ ...byFile, transport: unicast }, { address: SELF })
     tell({ address: OTHER })
     expect(world.router()).toMatchObject({ state: 'Active', interface: 'eth1', source: OTHER })
@@ -158,7 +158,7 @@ describe('a file', () => {
     expect(moved(world)).toMatchObject([{ from: 'eth0', to: 'eth1', self: OTHER, holding: OTHER }])
   })
 
-  test('names another address of the same interface: that is the source from then on', () => {
+  test('a file that names another address of the same interface changes the source', () => {
     const { world, tell } = active({ ...byFile, transport: unicast }, { address: SELF })
     world.foreign('add', present(2, '192.0.2.9/24'))
     tell({ address: '192.0.2.9' })
@@ -172,7 +172,7 @@ describe('a file', () => {
     ['names an address that nobody has', { address: '192.0.2.66' }],
     ['names one of the other family', { address: 'fd00::5' }],
     ['names the VIP', { address: VIP }],
-  ])('%s: what was in force stays, and why is told', (_, reading) => {
+  ])('%s: the former address stays in force, and the problem is logged', (_, reading) => {
     const { world, tell } = active(byFile, { address: SELF })
     tell(reading)
     world.advance(1_000)
@@ -183,7 +183,7 @@ describe('a file', () => {
     expect(world.router().holding?.problem).toBeNull()
   })
 
-  test('vanishes, and then the address goes: in fault, until it is somewhere again', () => {
+  test('after a file and its address have disappeared, the router is in fault until the address is back', () => {
     const { world, tell } = active(byFile, { address: SELF })
     tell(MISSING)
     world.foreign('remove', present(2, `${SELF}/24`))
@@ -193,7 +193,7 @@ describe('a file', () => {
     expect(world.router()).toMatchObject({ state: 'Backup', interface: 'eth1' })
   })
 
-  test('an address that was in force before the present one is no refuge (a pinned second one)', () => {
+  test('an earlier address is not used again when the present one disappears', () => {
     const { world, tell } = active(byFile, { address: SELF })
     tell({ address: OTHER })
     expect(world.router().interface).toBe('eth1')
@@ -203,7 +203,7 @@ describe('a file', () => {
     expect(world.installed, 'and nothing is installed beside the first').toEqual([])
   })
 
-  test('early for its address: the router goes when the address is there', () => {
+  test('a file that names an address too early moves the router when the address appears', () => {
     const { world, tell } = active(byFile, { address: SELF })
     tell({ address: '192.0.2.66' })
     expect(world.router().interface).toBe('eth0')
@@ -211,14 +211,14 @@ describe('a file', () => {
     expect(world.router()).toMatchObject({ interface: 'eth1', source: '192.0.2.66', state: 'Active' })
   })
 
-  test('the same news again are no news', () => {
+  test('the same content again is not reported', () => {
     const { world, tell } = active(byFile, { address: SELF })
     const events = eventsOf(world).length
     for (let i = 0; i < 100; i++) tell({ address: SELF })
     expect([eventsOf(world).length, world.takeCalls()]).toEqual([events, []])
   })
 
-  test('comes and goes with a reload', () => {
+  test('a reload adds and removes the file of a followed address', () => {
     const { world, files } = active(literal)
     files.write(FILE, { address: OTHER })
     world.reload([byFile])

@@ -20,7 +20,7 @@ function started(routers: readonly RouterConfig[] = [OWNER], { guarded = false, 
 const touched = (world: FakeWorld) => world.calls.filter((call) => /^(add|remove)/.test(call))
 
 describe('an owner that installs', () => {
-  test('is Active at its start, with the addresses installed and in the will, behind the first advertisement', () => {
+  test('an installing owner is Active at its start, and installs its addresses after the first advertisement', () => {
     const world = started()
     expect([world.router().state, world.router().faults, world.installed]).toEqual(['Active', [], [HERE]])
     expect(world.sent.map(({ priority }) => priority)).toEqual([255])
@@ -31,7 +31,7 @@ describe('an owner that installs', () => {
     expect(world.router().addresses).toEqual([{ address: VIP, present: true }])
   })
 
-  test('profile keepalived is enough; with ownAddresses: node it is in fault until the node has them', () => {
+  test('profile keepalived makes an owner install; with ownAddresses: node it is in fault until the node has them', () => {
     const { ownAddresses, ...silent } = OWNER
     expect(ownAddresses).toBe('installed')
     const file = { ...silent, profile: 'keepalived', addresses: [`${VIP}/24`] }
@@ -40,23 +40,23 @@ describe('an owner that installs', () => {
     expect([node.router().faults, touched(node)]).toEqual([['sourceAddressMissing'], []])
   })
 
-  test('what an earlier life left is swept before it', () => {
+  test('addresses of an earlier run are swept before an installing owner starts', () => {
     const world = started([OWNER], { present: [present(3, `${VIP}/32`)] })
     expect([world.router().state, world.installed]).toEqual(['Active', [HERE]])
   })
 
-  test('has its addresses renewed under a guardian', () => {
+  test('the guardian renews the addresses of an installing owner', () => {
     const world = started([OWNER], { guarded: true })
     expect(world.wills.get(0)?.guard?.renew.map(({ address, lifetime }) => [address, lifetime])).toEqual([[VIP, 4]])
   })
 
-  test('puts one back that somebody removes', () => {
+  test('an installing owner installs an address again that another program removed', () => {
     const world = started()
     world.foreign('remove', present(2, HERE.replace('@2', '')))
     expect([world.router().state, world.installed]).toEqual(['Active', [HERE]])
   })
 
-  test('on shutdown says priority 0, answers until the successor is heard, and takes them off', async () => {
+  test('an installing owner sends priority 0 on shutdown and answers until its successor advertises', async () => {
     const world = started()
     world.sent.length = 0
     const stopped = world.daemon.stop()
@@ -69,7 +69,7 @@ describe('an owner that installs', () => {
     expect(world.wills.size).toBe(0)
   })
 
-  test('that leaves alone takes them off all the same', async () => {
+  test('an installing owner without a successor removes its addresses', async () => {
     const world = started()
     const stopped = world.daemon.stop()
     world.advance(10_000)
@@ -77,7 +77,7 @@ describe('an owner that installs', () => {
     expect(world.installed).toEqual([])
   })
 
-  test('in fault has none, and is Active with them when that ends', () => {
+  test('an installing owner in fault has no addresses, and is Active with them afterwards', () => {
     const world = started()
     world.setLink(link(2, 'eth0', { running: false }))
     expect([world.router().state, world.installed]).toEqual(['Initialize', []])
@@ -85,7 +85,7 @@ describe('an owner that installs', () => {
     expect([world.router().state, world.installed]).toEqual(['Active', [HERE]])
   })
 
-  test('whose guardian has acted listens first: its addresses were taken off', () => {
+  test('an installing owner whose plan was executed listens first', () => {
     const world = started([OWNER], { guarded: true })
     world.execute()
     world.settle()
@@ -95,7 +95,7 @@ describe('an owner that installs', () => {
     expect(world.wills.get(0)?.remove.length, 'armed again').toBe(1)
   })
 
-  test('whose link comes back while the guardian is held up starts as anybody else, and is Active when that is over', () => {
+  test('an installing owner whose link returns while the guardian is delayed starts like any other router', () => {
     const world = started([OWNER], { guarded: true })
     world.advance(10)
     world.busy = true
@@ -112,7 +112,7 @@ describe('an owner that installs', () => {
     expect(world.wills.get(0)?.remove.length, 'armed again').toBe(1)
   })
 
-  test('gives way to nobody below it, and does not step aside', () => {
+  test('an installing owner ignores lower routers, and does not yield', () => {
     const world = started()
     for (let second = 0; second < 5; second++) {
       world.hear(254)
@@ -124,7 +124,7 @@ describe('an owner that installs', () => {
     })
   })
 
-  test('loses to an owner with a higher address, and then has none', () => {
+  test('an installing owner loses to one with a higher address, and has no addresses then', () => {
     const world = started()
     expect(PEER > SELF).toBe(true)
     world.hear(255)
@@ -136,7 +136,7 @@ describe('an owner that installs', () => {
 })
 
 describe('a reload', () => {
-  test('that drops an address takes it off, one that adds it installs it', () => {
+  test('a reload removes and adds addresses of an installing owner', () => {
     const world = started([{ ...OWNER, addresses: [VIP, VIP2] }])
     world.reload([OWNER])
     expect([world.router().state, world.installed]).toEqual(['Active', [HERE]])
@@ -144,7 +144,7 @@ describe('a reload', () => {
     expect([world.router().state, world.installed]).toEqual(['Active', [HERE, `${VIP2}/32@2`]])
   })
 
-  test('that drops the router leaves nothing', () => {
+  test('a reload that removes an installing owner leaves no address', () => {
     const world = started()
     world.reload([{ ...ROUTER, name: 'web', vrid: 52, addresses: [VIP2] }])
     world.advance(10_000)
@@ -154,7 +154,7 @@ describe('a reload', () => {
   test.each([
     ['from 254', { ...OWNER, priority: 254, ownAddresses: undefined }, OWNER],
     ['to 254', OWNER, { ...OWNER, priority: 254, ownAddresses: undefined }],
-  ])('%s: another router, and one place of the address at the end', (_, before, after) => {
+  ])('%s replaces the router, and each address has one place in the end', (_, before, after) => {
     const world = started([JSON.parse(JSON.stringify(before))])
     world.advance(DOWN)
     expect(world.installed).toEqual([HERE])
@@ -163,7 +163,7 @@ describe('a reload', () => {
     expect([world.router().state, world.installed]).toEqual(['Active', [HERE]])
   })
 
-  test('to ownAddresses: node takes off what it had installed, and waits for the node to have it', () => {
+  test('a reload to ownAddresses: node removes the addresses and waits for the node to have them', () => {
     const world = started()
     world.reload([{ ...OWNER, ownAddresses: 'node' }])
     world.advance(10_000)

@@ -34,7 +34,7 @@ function answerOf(mac: typeof OTHER_MAC): Uint8Array {
   return frame
 }
 
-test('sends from the link-local address, in the group', () => {
+test('an IPv6 router sends from the link-local address to the group', () => {
   const world = activeWorld()
   const { source, group, family } = world.socket.options
   expect([source, group, family]).toEqual([OWN, GROUP6, 'ipv6'])
@@ -44,7 +44,7 @@ test('sends from the link-local address, in the group', () => {
   expect(world.installed).not.toContain(`${VIP6}/128@2`)
 })
 
-test('waits while the link-local address is tentative', () => {
+test('an IPv6 router waits while the link-local address is tentative', () => {
   const tentative = { ...present(2, `${OWN}/64`), tentative: true }
   const world = new FakeWorld([ROUTER6], { present: [tentative] }).start()
   expect(world.router().faults).toEqual(['sourceAddressMissing'])
@@ -55,7 +55,7 @@ test('waits while the link-local address is tentative', () => {
 })
 
 describe('announcements', () => {
-  test('come when the kernel tells of the address, which is when it answers for it', () => {
+  test('an IPv6 address is announced when the kernel reports it, and can answer for it', () => {
     const world = world6()
     world.holdNotifications = true
     world.advance(DOWN + 1)
@@ -72,7 +72,7 @@ describe('announcements', () => {
     expect(world.announced.map((each) => each.at - at)).toEqual([0, 1_000, 2_000])
   })
 
-  test('come after 50 ms when it never does', () => {
+  test('an IPv6 address is announced after 50 ms without a report of the kernel', () => {
     const world = world6()
     world.holdNotifications = true
     world.advance(DOWN + 1)
@@ -82,13 +82,13 @@ describe('announcements', () => {
   })
 })
 
-test('asks the holders of the address before and after every periodic advertisement', () => {
+test('an IPv6 Active asks the holders of the address before and after every periodic advertisement', () => {
   const world = activeWorld({ radar: false })
   world.advance(3_000)
   expect(world.asked.map((each) => [each.address, each.to])).toEqual(Array(6).fill([VIP6, '33:33:ff:00:01:00']))
 })
 
-test('the radar asks from the link-local address, also where advertisements come from another one', () => {
+test('duplicate address detection asks from the link-local address, even if advertisements have another source', () => {
   const transport = { unicast: { source: 'fd00::10', peers: ['fd00::20'] } }
   const own = [present(2, `${OWN}/64`), present(2, 'fd00::10/64')]
   const router = { ...ROUTER6, addresses: ['fe80::51', VIP6], transport, probeRivals: false, stagger: false }
@@ -100,31 +100,31 @@ test('the radar asks from the link-local address, also where advertisements come
   )
 })
 
-test('an answer to us alone is a rival; an announcement of another is none while Active', () => {
+test('an answer to us is a competing host, and an announcement of another host is not', () => {
   // What comes right after a question of the radar is the radar's.
   const world = activeWorld({ radar: false })
   world.advance(10_000)
   const before = world.announced.length
-  world.hearClaim(neighborAdvertisement({ address: address(VIP6), mac: OTHER_MAC }))
+  world.hearAnnouncement(neighborAdvertisement({ address: address(VIP6), mac: OTHER_MAC }))
   expect([world.router().counters.competingAnswers, world.announced.length]).toEqual([0, before])
-  world.hearClaim(answerOf(OTHER_MAC))
+  world.hearAnnouncement(answerOf(OTHER_MAC))
   expect([world.router().counters.competingAnswers, world.announced.length]).toEqual([1, before + 1])
   expect(world.router().state).toBe('Active')
 })
 
-test('Leaving: the address goes 5 ms after the successor’s first announcement', () => {
+test('a router in Leaving removes an IPv6 address 5 ms after the successor’s first announcement', () => {
   const world = activeWorld()
   void world.daemon.stop()
   expect(world.listening).toEqual(['claims'])
   world.hear(100, { source: PEER6, addresses: [VIP6] })
-  world.hearClaim(neighborAdvertisement({ address: address(VIP6), mac: OTHER_MAC }))
+  world.hearAnnouncement(neighborAdvertisement({ address: address(VIP6), mac: OTHER_MAC }))
   world.advance(4)
   expect(world.installed).toContain(`${VIP6}/128@2`)
   world.advance(2)
   expect(world.installed).not.toContain(`${VIP6}/128@2`)
 })
 
-test('both families with one VRID on one interface', () => {
+test('both families may use one VRID on one interface', () => {
   const world = world6([ROUTER, { ...ROUTER6, name: 'api6' }])
   expect(world.sockets.map(({ options }) => [options.family, options.source])).toEqual([
     ['ipv4', SELF],
@@ -136,7 +136,7 @@ test('both families with one VRID on one interface', () => {
   expect([world.router('api').state, world.router('api6').faults]).toEqual(['Active', ['sourceAddressMissing']])
 })
 
-test('a unicast router that leaves a fault says where its own address is (VR-UC-08)', () => {
+test('a unicast router that leaves a fault announces its own address (VR-UC-08)', () => {
   const world = world6([{ ...ROUTER6, transport: { unicast: { source: OWN, peers: [PEER6] } } }])
   world.setLink(link(2, 'eth0', { running: false }))
   world.setLink(link(2, 'eth0'))

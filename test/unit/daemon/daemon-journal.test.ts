@@ -33,7 +33,7 @@ function backupWorld() {
 }
 
 describe('the journal of the engine', () => {
-  test('a takeover in silence: whom it followed, for how long it heard nothing, and that the LAN was told', () => {
+  test('a takeover records the followed Active, the silence, and the announcement', () => {
     const world = backupWorld()
     world.advance(DOWN + 1_000)
     expect(events(world)).toMatchObject([
@@ -49,7 +49,7 @@ describe('the journal of the engine', () => {
     expect(eventPageSchema.parse(told)).toEqual(told)
   })
 
-  test('a release that is heard leads to the takeover; the second one is no news', () => {
+  test('a release is recorded as the cause of the takeover, and a second one is not recorded', () => {
     const world = backupWorld()
     world.hear(0)
     world.hear(0)
@@ -59,7 +59,7 @@ describe('the journal of the engine', () => {
     expect(lastOf(world, 'peerHeard')).toMatchObject({ news: 'released', priority: 0 })
   })
 
-  test('a priority that changes is news, the same once more is not', () => {
+  test('a changed priority of the Active is recorded, and the same one again is not', () => {
     const world = backupWorld()
     for (const priority of [200, 150, 150, 220]) world.hear(priority)
     expect(events(world).slice(1)).toMatchObject([
@@ -69,7 +69,7 @@ describe('the journal of the engine', () => {
     ])
   })
 
-  test('a rival of an Active', () => {
+  test('a competing Active is recorded', () => {
     const world = activeWorld()
     world.hear(100)
     world.advance(500)
@@ -77,7 +77,7 @@ describe('the journal of the engine', () => {
     expect(events(world).filter(({ kind }) => kind === 'peerHeard')).toMatchObject([{ news: 'rival', priority: 100 }])
   })
 
-  test('a check that fails, the priority, and nothing else', () => {
+  test('a failed check records the check, the priority, and nothing else', () => {
     const healthchecks = [{ name: 'web', tcp: '127.0.0.1:80' }]
     const track = [{ healthcheck: 'web', weight: 50 }]
     const world = activeWorld({ ...ROUTER, track }, { healthchecks })
@@ -88,14 +88,14 @@ describe('the journal of the engine', () => {
     expect(chain(world, priority)).toEqual(['priorityChanged', 'checkChanged'])
   })
 
-  test('a link that goes: link, fault, transition', () => {
+  test('a lost link records the link, the fault and the transition', () => {
     const world = activeWorld()
     world.setLink(link(2, 'eth0', { running: false }))
     expect(chain(world, lastOf(world, 'transition'))).toEqual(['transition', 'faultChanged', 'linkChanged'])
     expect(lastOf(world, 'linkChanged')).toMatchObject({ interface: 'eth0', exists: true, up: true, carrier: false })
   })
 
-  test('somebody who removes the address, and how often is written down', () => {
+  test('a removal by another program is recorded at a limited rate', () => {
     const world = activeWorld()
     for (let i = 0; i < 100; i++) {
       world.foreign('remove', present(2, `${VIP}/32`))
@@ -106,7 +106,7 @@ describe('the journal of the engine', () => {
     expect(changes.length, 'of 100').toBeLessThanOrEqual(20)
   })
 
-  test('yield, and coming back', () => {
+  test('a yield and its end are recorded', () => {
     const world = activeWorld()
     expect(world.daemon.yield('api', 60_000)).toBeUndefined()
     expect(chain(world, lastOf(world, 'transition'))).toEqual(['transition', 'yieldOrdered'])
@@ -120,14 +120,14 @@ describe('the journal of the engine', () => {
     expect(chain(world, lastOf(world, 'transition'))).toEqual(['transition', 'transition', 'yieldOrdered'])
   })
 
-  test('a reload with another priority', () => {
+  test('a reload with another priority is recorded', () => {
     const world = activeWorld()
     world.reload([{ ...ROUTER, priority: 90 }])
     expect(lastOf(world, 'priorityChanged')).toMatchObject({ from: 128, to: 90, why: 'reload', active: true })
     expect(chain(world, lastOf(world, 'priorityChanged'))).toEqual(['priorityChanged', 'reloaded'])
   })
 
-  test('an engine that stands still while it is Active', () => {
+  test('an engine that hangs while it is Active is recorded', () => {
     const world = activeWorld()
     world.stall(10_000)
     expect(
@@ -138,7 +138,7 @@ describe('the journal of the engine', () => {
     ).toEqual(['transition', 'absence'])
   })
 
-  test('a burst of packets that are no good is one event for each reason in 10 s', () => {
+  test('discarded packets are one event for each reason in 10 s', () => {
     const world = backupWorld()
     for (let i = 0; i < 500; i++) world.queue(Uint8Array.of(1, 2, 3))
     world.settle()
@@ -147,7 +147,7 @@ describe('the journal of the engine', () => {
     ])
   })
 
-  test('a neighbour that changes its mind with every packet cannot flood it', () => {
+  test('a neighbour that changes its priority with every packet causes a limited number of events', () => {
     const world = backupWorld()
     for (let i = 0; i < 2_000; i++) world.hear(150 + (i % 2))
     const heard = events(world).filter(({ kind }) => kind === 'peerHeard')

@@ -10,7 +10,7 @@ const BRIDGE = { ...present(3, `${LINK_LOCAL_VIP}/64`), deprecated: false }
 
 const removals = (world: FakeWorld) => world.calls.filter((call) => call.includes('remove'))
 
-test('the same text on another interface survives start, takeover and its own news', () => {
+test('the same link-local address on another interface survives start, takeover and its own notifications', () => {
   const world = new FakeWorld([ROUTER6], { present: [OWN, BRIDGE] }).start()
   expect(removals(world), 'by the sweep').toEqual([])
   world.advance(3_700)
@@ -21,7 +21,7 @@ test('the same text on another interface survives start, takeover and its own ne
   expect(world.addresses).toContainEqual(BRIDGE)
 })
 
-test('in the form in which we install, it is a leftover wherever it is', () => {
+test('a link-local address in our form is a leftover on any interface', () => {
   const leftover = { ...present(3, `${LINK_LOCAL_VIP}/128`), deprecated: true }
   const world = new FakeWorld([ROUTER6], { present: [OWN, leftover] }).start()
   expect(world.addresses).not.toContainEqual(leftover)

@@ -19,7 +19,7 @@ function activeWorld(router = ROUTER): FakeWorld {
 }
 
 describe('the interface', () => {
-  test('goes down: addresses off at once, nothing can be sent; comes back: Backup, full wait', () => {
+  test('an interface that goes down removes the addresses immediately, and makes the router Backup when it is up', () => {
     const world = activeWorld()
     world.setLink(link(2, 'eth0', { running: false }))
     expect([world.router().state, world.router().faults]).toEqual(['Initialize', ['linkDown']])
@@ -37,13 +37,13 @@ describe('the interface', () => {
     ])
   })
 
-  test('administratively down is down', () => {
+  test('an administratively down interface is down', () => {
     const world = activeWorld()
     world.setLink(link(2, 'eth0', { up: false }))
     expect(world.router().faults).toEqual(['linkDown'])
   })
 
-  test('goes, and comes back with another index: the socket is another one, and the VIP goes there', () => {
+  test('an interface that returns with another index has a new socket, and the VIP moves there', () => {
     const world = activeWorld()
     world.removeLink(2)
     expect([world.router().faults, world.router().interface]).toEqual([['interfaceMissing'], null])
@@ -67,7 +67,7 @@ describe('the interface', () => {
     ])
   })
 
-  test('missing at the start: a fault until it appears', () => {
+  test('an interface that is missing at the start is a fault until it appears', () => {
     const world = new FakeWorld()
     world.links.delete(2)
     world.addresses = world.addresses.filter(({ interfaceIndex }) => interfaceIndex !== 2)
@@ -78,7 +78,7 @@ describe('the interface', () => {
     expect(world.router().state).toBe('Backup')
   })
 
-  test('changes its MAC: what is announced from then on carries the new one', () => {
+  test('an interface with another MAC is announced with the new one', () => {
     const world = activeWorld()
     const other = { ...link(2, 'eth0'), mac: link(7, 'x').mac }
     world.setLink(other)
@@ -86,7 +86,7 @@ describe('the interface', () => {
     expect([world.router().state, world.announced.at(-1)?.mac]).toEqual(['Active', other.mac])
   })
 
-  test('of others come and go without a look at ours', () => {
+  test('changes of other interfaces are not looked at', () => {
     const world = activeWorld()
     for (let index = 100; index < 200; index++) {
       world.setLink(link(index, `veth${index}`))
@@ -99,7 +99,7 @@ describe('the interface', () => {
 })
 
 describe('the source address', () => {
-  test('lost and back: fault in between', () => {
+  test('a source address that disappears and returns is a fault in between', () => {
     const world = activeWorld()
     world.foreign('remove', present(2, `${SELF}/24`))
     expect([world.router().faults, world.installed]).toEqual([['sourceAddressMissing'], []])
@@ -109,7 +109,7 @@ describe('the source address', () => {
     expect(world.sent.map(({ source }) => source)).toEqual([SELF])
   })
 
-  test('stays although a better one appears (VR-TX-03)', () => {
+  test('a source address stays although a better one appears (VR-TX-03)', () => {
     const world = activeWorld()
     world.addresses = [present(2, `${OTHER}/24`), ...world.addresses]
     world.notify({ kind: 'addressAdded', present: present(2, `${OTHER}/24`) })
@@ -120,7 +120,7 @@ describe('the source address', () => {
     expect(world.sent.map(({ source }) => source)).toEqual([SELF])
   })
 
-  test('gone with another one there: goes on from that one without a gap', () => {
+  test('a source address that disappears is replaced by another one without a gap', () => {
     const world = activeWorld()
     world.foreign('add', present(2, `${OTHER}/24`))
     world.foreign('remove', present(2, `${SELF}/24`))
@@ -134,7 +134,7 @@ describe('the source address', () => {
 describe('auto', () => {
   const AUTO = { ...ROUTER, interface: 'auto' }
 
-  test('stays where it is when a second interface comes into the network', () => {
+  test('auto stays on its interface when a second one joins the network', () => {
     const world = activeWorld(AUTO)
     world.foreign('add', present(3, '192.0.2.30/24'))
     world.advance(1000)
@@ -142,7 +142,7 @@ describe('auto', () => {
     expect(world.installed).toEqual([`${VIP}/32@2`, '192.0.2.30/24@3'])
   })
 
-  test('follows the network to a bridge and takes the VIP along', () => {
+  test('auto follows the network to a bridge and takes the VIP along', () => {
     const world = activeWorld(AUTO)
     world.setLink(link(4, 'br0'))
     world.foreign('add', present(4, `${SELF}/24`))
@@ -158,7 +158,7 @@ describe('auto', () => {
 })
 
 describe('a tracked interface', () => {
-  test('with a weight: the demotion is advertised at once, and its end too', () => {
+  test('a tracked interface with a weight is advertised immediately when it goes down and up', () => {
     const world = activeWorld({ ...ROUTER, track: [{ interface: 'eth1', weight: -20 }] })
     world.advance(300)
     world.setLink(link(3, 'eth1', { running: false }))
@@ -173,7 +173,7 @@ describe('a tracked interface', () => {
     expect(world.router().state).toBe('Active')
   })
 
-  test('with a weight, down at the start: Skew_Time is that of the effective priority', () => {
+  test('a tracked interface that is down at the start counts in Skew_Time', () => {
     const world = new FakeWorld([{ ...ROUTER, track: [{ interface: 'eth1', weight: -28 }] }])
     world.links.set(3, link(3, 'eth1', { running: false }))
     world.start()
@@ -181,7 +181,7 @@ describe('a tracked interface', () => {
     expect(world.router().deadlines.activeDownInMs).toBe(3609.4)
   })
 
-  test('without one: addresses off, priority 0, fault; and back', () => {
+  test('a tracked interface without a weight removes the addresses and sends priority 0', () => {
     const world = activeWorld({ ...ROUTER, track: [{ interface: 'eth1' }] })
     world.setLink(link(3, 'eth1', { up: false }))
     expect([world.router().faults, world.installed]).toEqual([['trackedInterfaceDown:eth1'], []])
@@ -190,7 +190,7 @@ describe('a tracked interface', () => {
     expect(world.router().state).toBe('Backup')
   })
 
-  test('that goes altogether is down', () => {
+  test('a tracked interface that is deleted is down', () => {
     const world = activeWorld({ ...ROUTER, track: [{ interface: 'eth1' }] })
     world.removeLink(3)
     expect(world.router().faults).toEqual(['trackedInterfaceDown:eth1'])
@@ -198,7 +198,7 @@ describe('a tracked interface', () => {
 })
 
 describe('sockets', () => {
-  test('two routers on one interface share one, each hears its own VRID', () => {
+  test('two routers on one interface share a socket, and each receives its own VRID', () => {
     const second = { ...ROUTER, name: 'ingress', vrid: 52, addresses: [VIP2] }
     const world = new FakeWorld([ROUTER, second]).start()
     expect(world.sockets.length).toBe(1)
@@ -211,7 +211,7 @@ describe('sockets', () => {
     expect(world.daemon.snapshot().interfaces.length).toBe(1)
   })
 
-  test('that cannot be opened: fault, tried again every second until it works', () => {
+  test('a socket that cannot be opened is a fault, and is tried again every second', () => {
     const world = new FakeWorld()
     world.openFailure = failure('EPERM', 'Cannot open a raw socket: CAP_NET_RAW is missing')
     world.start()
@@ -227,7 +227,7 @@ describe('sockets', () => {
     expect(world.router().state).toBe('Active')
   })
 
-  test('that the kernel refuses to send through: counted, told once, the router goes on', () => {
+  test('a socket through which the kernel refuses to send is counted and logged once', () => {
     const world = activeWorld()
     world.sendFailure = failure('ENOBUFS')
     world.advance(5_000)
@@ -239,7 +239,7 @@ describe('sockets', () => {
   })
 })
 
-describe('a unicast router that leaves a fault says once where its own address is (VR-UC-08)', () => {
+describe('a unicast router that leaves a fault announces its own address once (VR-UC-08)', () => {
   const unicast = { ...ROUTER, transport: { unicast: { source: SELF, peers: [PEER] } } }
   const recovered = (routers: readonly RouterConfig[]) => {
     const world = new FakeWorld(routers).start()
@@ -253,13 +253,13 @@ describe('a unicast router that leaves a fault says once where its own address i
   }
   const once = [[SELF, link(2, 'eth0').mac, DOWN - 10]]
 
-  test('at once, and not again', () => expect(recovered([unicast])).toEqual(once))
-  test('two of one interface together', () => {
+  test('the own address is announced immediately and once', () => expect(recovered([unicast])).toEqual(once))
+  test('two routers of one interface announce the own address together', () => {
     expect(recovered([unicast, { ...unicast, name: 'b', vrid: 52, addresses: [VIP2] }])).toEqual(once)
   })
-  test('a multicast router does not', () => expect(recovered([ROUTER])).toEqual([]))
+  test('a multicast router does not announce its own address', () => expect(recovered([ROUTER])).toEqual([]))
 
-  test('faulty from the start on; only the last of two faults counts', () => {
+  test('the own address is announced after the last of two faults', () => {
     const world = new FakeWorld([{ ...unicast, track: [{ interface: 'eth1' }] }])
     world.setLink(link(2, 'eth0', { running: false }))
     world.setLink(link(3, 'eth1', { running: false }))
@@ -270,7 +270,7 @@ describe('a unicast router that leaves a fault says once where its own address i
     expect(world.announced.map(({ address }) => address)).toEqual([SELF])
   })
 
-  test('under a new MAC: the new one; an owner: beside what it owns', () => {
+  test('the own address is announced with a new MAC, and beside the addresses of an owner', () => {
     const world = new FakeWorld([{ ...unicast, priority: 255, addresses: [VIP] }], {
       present: [present(2, `${VIP}/24`)],
     })

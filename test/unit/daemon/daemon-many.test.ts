@@ -37,7 +37,7 @@ function stretches(calls: readonly string[]): string[] {
 }
 
 describe('255 routers in one turn', () => {
-  test('take over: one send, one apply, one batch of announcements, in this order', () => {
+  test('255 routers take over with one send, one address call and one batch of announcements', () => {
     const world = started()
     world.advance(DOWN)
     expect(world.batches).toEqual(['send eth0 255', 'apply 255', 'frames eth0 255'])
@@ -50,7 +50,7 @@ describe('255 routers in one turn', () => {
     expect([world.installed.length, world.wills.size]).toEqual([COUNT, COUNT])
   })
 
-  test('take over: nobody is told of any before all first announcements are out', () => {
+  test('255 routers log nothing before all their first announcements are sent', () => {
     const world = new FakeWorld(ROUTERS.map((router) => ({ ...router, notify: { active: ['/n/active'] } }))).start()
     world.takeCalls()
     world.watchTellings()
@@ -65,7 +65,7 @@ describe('255 routers in one turn', () => {
     ])
   })
 
-  test('take over: the journal is written when all first announcements are out, of each router in order', () => {
+  test('255 routers write the journal after all first announcements, each in order', () => {
     const world = started()
     const { chronicle } = world.recorder
     const record = chronicle.record.bind(chronicle)
@@ -82,7 +82,7 @@ describe('255 routers in one turn', () => {
     ])
   })
 
-  test('lose to one drain of 255 packets: one apply that removes, then one send, then the wills', () => {
+  test('255 routers that lose in one drain have one removal, then one send, then the plans', () => {
     const world = started()
     world.advance(DOWN)
     world.takeCalls()
@@ -96,7 +96,7 @@ describe('255 routers in one turn', () => {
     expect([world.installed, world.wills.size]).toEqual([[], 0])
   })
 
-  test('leave: one send of 255 releases', () => {
+  test('255 routers leave with one send of 255 releases', () => {
     const world = started()
     world.advance(DOWN)
     world.batches.length = 0
@@ -108,7 +108,7 @@ describe('255 routers in one turn', () => {
     ])
   })
 
-  test('the link goes: one apply', () => {
+  test('255 routers on a lost link have one removal', () => {
     const world = started()
     world.advance(DOWN)
     world.batches.length = 0
@@ -117,7 +117,7 @@ describe('255 routers in one turn', () => {
     expect(world.wills.size).toBe(0)
   })
 
-  test('one of them that cannot install its address fails alone', () => {
+  test('one of 255 routers that cannot install its address fails alone', () => {
     const world = started()
     world.addressFailures.set(`add ${vipOf(77)}`, failure('EPERM'))
     world.advance(DOWN + 12)

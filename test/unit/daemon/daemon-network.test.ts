@@ -19,7 +19,7 @@ function activeWorld(routers = [ROUTER]): FakeWorld {
 }
 
 describe('the interface', () => {
-  test('made anew under the same name before the end of the old one is told: the router goes to the new one', () => {
+  test('an interface that is created again before the end of the old one is used by the router', () => {
     const world = activeWorld()
     world.holdNotifications = true
     const gone = world.addresses.filter(({ interfaceIndex }) => interfaceIndex === 2)
@@ -41,7 +41,7 @@ describe('the interface', () => {
     expect(OPEN(world).map(({ interfaceIndex }) => interfaceIndex)).toEqual([9])
   })
 
-  test('lost and found again in one look at everything (resync)', () => {
+  test('an interface that is lost and found in one full read is used again', () => {
     const world = activeWorld()
     world.links.delete(2)
     world.links.set(9, link(9, 'eth0'))
@@ -56,7 +56,7 @@ describe('the interface', () => {
     expect([world.router().state, world.router().faults, world.installed]).toEqual(['Active', [], [`${VIP}/32@9`]])
   })
 
-  test.each(['yield', 'stop'])('the node address moves during a %s: nothing stays on the old interface', (why) => {
+  test.each(['yield', 'stop'])('a node address that moves during a %s leaves nothing on the old interface', (why) => {
     const world = activeWorld([{ ...ROUTER, interface: 'auto', addresses: [`${VIP}/24`] }])
     if (why === 'yield') world.daemon.yield('api', 60_000)
     else void world.daemon.stop()
@@ -69,7 +69,7 @@ describe('the interface', () => {
     expect([world.installed, world.wills.size]).toEqual([[], 0])
   })
 
-  test('down and up: its sockets are opened, and its group joined, anew', () => {
+  test('an interface that goes down and up has its sockets opened and its group joined again', () => {
     const world = activeWorld()
     world.setLink(link(2, 'eth0', { running: false }))
     expect(OPEN(world)).toEqual([])
@@ -80,7 +80,7 @@ describe('the interface', () => {
     expect(world.router().holder.address, 'hears the group again').toBe(PEER)
   })
 
-  test('whose socket cannot be opened at first: tried again within milliseconds', () => {
+  test('a socket that cannot be opened at first is tried again within milliseconds', () => {
     const world = new FakeWorld()
     world.openFailure = failure('EADDRNOTAVAIL')
     world.start()
@@ -91,7 +91,7 @@ describe('the interface', () => {
     expect(world.router().state).toBe('Backup')
   })
 
-  test('gets another MAC while it is Active: announced at once and again; as Backup nothing is said', () => {
+  test('an interface with another MAC is announced immediately if Active, and not if Backup', () => {
     const world = activeWorld()
     world.advance(10_000)
     const before = world.announced.length
@@ -110,7 +110,7 @@ describe('the interface', () => {
     expect(world.announced.length).toBe(asBackup)
   })
 
-  test('renamed under a router that was told `auto`: goes on, under the new name', () => {
+  test('a renamed interface is followed by a router with `interface: auto`', () => {
     const world = activeWorld([{ ...ROUTER, interface: 'auto' }])
     world.setLink(link(2, 'lan0'))
     world.advance(1_000)
@@ -118,7 +118,7 @@ describe('the interface', () => {
     expect(world.transitions.length).toBe(2)
   })
 
-  test('that appears with a VIP on it: removed before and after its router has a source', () => {
+  test('a VIP on a new interface is removed before and after its router has a source', () => {
     const world = new FakeWorld()
     world.removeLink(2)
     world.start()
@@ -134,7 +134,7 @@ describe('the interface', () => {
     expect([world.router().state, world.installed]).toEqual(['Backup', []])
   })
 
-  test('as a port of a bridge it hears nobody: a Backup does not take that for silence, an Active hands over', () => {
+  test('on the port of a bridge a Backup does not trust the silence, and an Active hands over', () => {
     const world = new FakeWorld().start()
     world.hear(200)
     world.setLink(link(2, 'eth0', { portOf: 'bridge' }))
@@ -152,7 +152,7 @@ describe('the interface', () => {
     expect([world.router().state, world.installed, world.sent.at(-1)?.priority]).toEqual(['Initialize', [], 0])
   })
 
-  test('as a port it is none that `auto` chooses, also when its address stays', () => {
+  test('a port is not chosen by `auto`, even if its address stays', () => {
     const world = activeWorld([{ ...ROUTER, interface: 'auto' }])
     world.setLink(link(9, 'br-ex'))
     world.addresses = [...world.addresses, present(9, `${SELF}/24`)]
@@ -166,7 +166,7 @@ describe('the interface', () => {
     ])
   })
 
-  test('with an MTU below the message: a fault with priority 0, until it is large enough', () => {
+  test('an MTU below the message is a fault with priority 0, until it is large enough', () => {
     const addresses = Array.from({ length: 100 }, (_, i) => `192.0.2.${101 + i}`)
     const world = activeWorld([{ ...ROUTER, addresses }])
     // 20 of the IP header, 8 and 4 for each address.
@@ -185,7 +185,7 @@ describe('the interface', () => {
 })
 
 describe('the source address', () => {
-  test('that is only tentative is none; usable as soon as that is over', () => {
+  test('a tentative source address is not used until it is ready', () => {
     const world = new FakeWorld()
     world.addresses = [{ ...present(2, `${SELF}/24`), tentative: true }]
     world.start()
@@ -196,7 +196,7 @@ describe('the source address', () => {
     expect([world.router().state, OPEN(world).length]).toEqual(['Backup', 1])
   })
 
-  test('replaced while Active: listens for answers of rivals at the new one', () => {
+  test('a source address that is replaced while Active listens for answers at the new one', () => {
     const world = activeWorld()
     world.foreign('add', present(2, '192.0.2.11/24'))
     world.foreign('remove', present(2, `${SELF}/24`))
@@ -214,7 +214,7 @@ describe('two routers that `auto` brings to one interface with one VRID', () => 
   const states = (world: FakeWorld) => ['first', 'second'].map((name) => world.router(name).state)
   const faults = (world: FakeWorld) => ['first', 'second'].map((name) => world.router(name).faults)
 
-  test('the one that is there stays, the other one gets a fault and nothing of its packets', () => {
+  test('of two routers with one VRID on one interface the present one stays, and the other one is in fault', () => {
     const world = new FakeWorld([first, second]).start()
     world.advance(DOWN + 1)
     expect(states(world)).toEqual(['Active', 'Active'])
@@ -238,7 +238,7 @@ describe('two routers that `auto` brings to one interface with one VRID', () => 
     ])
   })
 
-  test('both at once: the first of the file', () => {
+  test('of two routers that arrive together on one interface the first of the file runs', () => {
     const world = new FakeWorld([first, second])
     world.addresses = [present(2, `${SELF}/24`), present(2, '198.51.100.10/24')]
     world.start()
@@ -249,7 +249,7 @@ describe('two routers that `auto` brings to one interface with one VRID', () => 
   })
 })
 
-describe('somebody who removes the address again and again', () => {
+describe('another program that removes the address repeatedly', () => {
   function contested(): FakeWorld {
     const world = activeWorld()
     for (let i = 0; i < MOST_RESTORATIONS; i++) world.foreign('remove', present(2, `${VIP}/32`))
@@ -258,7 +258,7 @@ describe('somebody who removes the address again and again', () => {
     return world
   }
 
-  test('makes the router resign for a second, loudly, and it comes back', () => {
+  test('repeated removals make the router give up for a second, with an error, and return', () => {
     const world = contested()
     const { state, faults, restorationsPaused, counters } = world.router()
     expect([state, faults, world.installed]).toEqual(['Initialize', ['restorationsPaused'], []])
@@ -266,7 +266,7 @@ describe('somebody who removes the address again and again', () => {
     expect(counters.foreignChanges).toEqual({ removed: MOST_RESTORATIONS + 1 })
     expect(world.sent.at(-1)?.priority).toBe(0)
     expect(world.records.filter(({ level }) => level === 'error').map(({ message }) => message)).toEqual([
-      `api: ${VIP} was removed more than ${MOST_RESTORATIONS} times in a minute: resigning for a while`,
+      `api: ${VIP} was removed more than ${MOST_RESTORATIONS} times in a minute: giving the addresses up for a while`,
     ])
     world.advance(1_001)
     expect([world.router().state, world.router().restorationsPaused]).toEqual(['Backup', null])
@@ -274,14 +274,14 @@ describe('somebody who removes the address again and again', () => {
     expect([world.router().state, world.installed]).toEqual(['Active', [`${VIP}/32@2`]])
   })
 
-  test('meets a longer pause the next time', () => {
+  test('repeated removals after a pause cause a longer pause', () => {
     const world = contested()
     world.advance(1_001 + DOWN)
     world.foreign('remove', present(2, `${VIP}/32`))
     expect(world.router().restorationsPaused?.forMs).toBe(2_000)
   })
 
-  test('who adds it to a Backup is answered every time: never two owners', () => {
+  test('an address that is added to a Backup is removed each time', () => {
     const world = new FakeWorld().start()
     world.hear(200)
     for (let i = 0; i < 5 * MOST_RESTORATIONS; i++) world.foreign('add', present(2, `${VIP}/32`))
@@ -289,15 +289,15 @@ describe('somebody who removes the address again and again', () => {
     expect(world.router().restorationsPaused).toBeNull()
   })
 
-  test('is told with interface, prefix and flags, which is all that netlink says', () => {
+  test('a foreign change is logged with interface, prefix and flags', () => {
     const world = activeWorld()
     world.foreign('remove', present(2, `${VIP}/32`))
     world.foreign('add', { ...present(3, `${VIP2}/24`), flags: 0x80 })
     world.foreign('add', { ...present(3, `${VIP}/24`), flags: 0x280 })
     const told = world.records.filter(({ fields }) => fields.change !== undefined)
     expect(told.map(({ message }) => message)).toEqual([
-      `api: somebody else removed ${VIP}/32 from "eth0": adding it again`,
-      `api: somebody else added ${VIP}/24 to "eth1": removing it`,
+      `api: another program removed ${VIP}/32 from "eth0": adding it again`,
+      `api: another program added ${VIP}/24 to "eth1": removing it`,
     ])
     expect(told[1]?.fields).toMatchObject({ interface: 'eth1', prefixLength: 24, flags: 'permanent noprefixroute' })
   })

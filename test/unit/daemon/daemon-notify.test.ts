@@ -32,7 +32,7 @@ async function isSettled(promise: Promise<void>): Promise<boolean> {
 }
 
 describe('one router', () => {
-  test('every state that it enters, the program of that state first', async () => {
+  test('each state of a router is notified, its own program first', async () => {
     const world = new FakeWorld([{ ...ROUTER, notify: NOTIFY }]).start()
     expect(told(world)).toEqual(['/n/backup', '/n/change -v INSTANCE api BACKUP 128'])
     world.advance(DOWN + 1)
@@ -49,7 +49,7 @@ describe('one router', () => {
     expect(told(world)).toEqual(['/n/stop', '/n/change -v INSTANCE api STOP 128'])
   })
 
-  test('only what is configured is posted, and what is not costs nothing', () => {
+  test('only configured events are posted', () => {
     const world = new FakeWorld([
       { ...ROUTER, notify: { active: ['/n/active'], user: 'nobody', timeout: '2s' } },
     ]).start()
@@ -69,7 +69,7 @@ describe('one router', () => {
     expect([silent.notices.posted, silent.notices.lanes, silent.daemon.snapshot().notifications]).toEqual([[], [], []])
   })
 
-  test('after advertisement, address and announcement (VR-NTF-08)', () => {
+  test('a notification comes after advertisement, address and announcement (VR-NTF-08)', () => {
     const world = new FakeWorld([{ ...ROUTER, notify: CHANGE }]).start()
     const before: string[][] = []
     const post = world.notices.post.bind(world.notices)
@@ -82,7 +82,7 @@ describe('one router', () => {
     expect(before).toEqual([['advertise eth0 vrid 51 priority 128', `add ${VIP}/32@2`, `announce eth0 ${VIP}`]])
   })
 
-  test('that starts in fault says so; one that only waits for a first result says nothing until it is there', () => {
+  test('a router that starts in fault is notified, and one that waits for a first result is not', () => {
     const faulty = new FakeWorld([{ ...ROUTER, notify: CHANGE }])
     faulty.links.set(2, link(2, 'eth0', { running: false }))
     faulty.start()
@@ -96,7 +96,7 @@ describe('one router', () => {
     expect(told(checked)).toEqual(['/n/change INSTANCE api BACKUP 128'])
   })
 
-  test('the priority is the effective one', () => {
+  test('a notification has the effective priority', () => {
     const notify = CHANGE
     const world = new FakeWorld([{ ...ROUTER, notify, track: [{ interface: 'eth1', weight: -20 }] }])
     world.links.set(3, link(3, 'eth1', { running: false }))
@@ -125,13 +125,13 @@ describe('one router', () => {
     },
   )
 
-  test('an owner starts as Active, without Backup before (VR-NTF-03)', () => {
+  test('an owner is notified as Active, without Backup before (VR-NTF-03)', () => {
     const options = { present: [present(2, `${VIP}/24`)] }
     const world = new FakeWorld([{ ...ROUTER, priority: 255, notify: CHANGE }], options).start()
     expect(told(world)).toEqual(['/n/change INSTANCE api MASTER 255'])
   })
 
-  test('a yield is told when it is over, not while somebody is waited for', () => {
+  test('a yield is notified at its end, not while it waits for a successor', () => {
     const world = new FakeWorld([{ ...ROUTER, notify: CHANGE }]).start()
     world.advance(DOWN + 1)
     told(world)
@@ -143,7 +143,7 @@ describe('one router', () => {
     expect([world.router().state, told(world)]).toEqual(['Backup', ['/n/change INSTANCE api BACKUP 1']])
   })
 
-  test('an absence from which it comes back as it was is no change', () => {
+  test('an absence without a change of state is not notified', () => {
     const world = new FakeWorld([{ ...ROUTER, notify: CHANGE }])
     world.guarded = true
     world.start()
@@ -161,7 +161,7 @@ describe('a sync group', () => {
   const pair = () => [ROUTER, INGRESS].map((router) => ({ ...router, notify: CHANGE }))
   const groups = [{ name: 'pair', members: ['api', 'ingress'], notify: { ...CHANGE, active: ['/n/group'] } }]
 
-  test('has its word after its members, once, with priority 0 (VR-NTF-04)', async () => {
+  test('a group is notified after its members, once, with priority 0 (VR-NTF-04)', async () => {
     const world = new FakeWorld(pair(), { syncGroups: groups }).start()
     expect(told(world)).toEqual([
       '/n/change INSTANCE api BACKUP 128',
@@ -196,7 +196,7 @@ describe('a sync group', () => {
     ])
   })
 
-  test('is told also where its members have no programs', () => {
+  test('a group is notified even if its members have no programs', () => {
     const world = new FakeWorld([ROUTER, INGRESS], { syncGroups: groups }).start()
     world.advance(DOWN + 1)
     expect(told(world)).toEqual(['/n/change GROUP pair BACKUP 0', '/n/group', '/n/change GROUP pair MASTER 0'])
@@ -204,7 +204,7 @@ describe('a sync group', () => {
 })
 
 describe('a reload', () => {
-  test('the same file says nothing; other programs are those of the next change', () => {
+  test('a reload of the same file notifies nothing, and other programs run at the next change', () => {
     const world = new FakeWorld([{ ...ROUTER, notify: CHANGE }]).start()
     world.advance(DOWN + 1)
     told(world)
@@ -220,7 +220,7 @@ describe('a reload', () => {
     expect(told(world)).toEqual(['/n/other INSTANCE api FAULT 128'])
   })
 
-  test('a router that goes reports FAULT to the program of changes alone, when nothing is left of it (VR-NTF-06)', () => {
+  test('a removed router is notified as FAULT to the general program alone, at its end (VR-NTF-06)', () => {
     const world = new FakeWorld([{ ...ROUTER, notify: NOTIFY }, INGRESS]).start()
     world.advance(DOWN + 1)
     told(world)
@@ -236,7 +236,7 @@ describe('a reload', () => {
     ])
   })
 
-  test('one that becomes another router goes and comes', () => {
+  test('a replaced router is notified as removed and as new', () => {
     const world = new FakeWorld([{ ...ROUTER, notify: CHANGE }]).start()
     told(world)
     world.reload([{ ...ROUTER, vrid: 77, notify: CHANGE }])
@@ -246,7 +246,7 @@ describe('a reload', () => {
 })
 
 describe('the end', () => {
-  test('waits until the last word has been said, addresses off', async () => {
+  test('the end waits for the last notification, after the addresses are removed', async () => {
     const world = new FakeWorld([{ ...ROUTER, notify: CHANGE }]).start()
     world.advance(DOWN + 1)
     for (const each of world.notices.posted) world.notices.end(each)
@@ -262,7 +262,7 @@ describe('the end', () => {
     expect([await isSettled(stopped), world.notices.stopped]).toEqual([true, true])
   })
 
-  test('does not wait for a program that hangs', async () => {
+  test('the end does not wait for a program that hangs', async () => {
     const world = new FakeWorld([{ ...ROUTER, notify: CHANGE }]).start()
     const stopped = world.daemon.stop()
     expect(await isSettled(stopped)).toBe(false)
@@ -270,10 +270,12 @@ describe('the end', () => {
     expect(await isSettled(stopped)).toBe(false)
     world.advance(1)
     expect([await isSettled(stopped), world.notices.stopped]).toEqual([true, true])
-    expect(world.records.at(-1)?.message).toBe('2 notifications have not ended in 5000 ms: given up')
+    expect(world.records.at(-1)?.message).toBe(
+      'Shutdown continues without 2 notifications, which took longer than 5000 ms',
+    )
   })
 
-  test('one that is in fault says STOP as well', () => {
+  test('a router in fault is notified of STOP as well', () => {
     const world = new FakeWorld([{ ...ROUTER, notify: CHANGE }]).start()
     down(world)
     told(world)
@@ -282,8 +284,8 @@ describe('the end', () => {
   })
 })
 
-describe('what became of it', () => {
-  test('is in log, status and metrics', () => {
+describe('the result of a notification', () => {
+  test('the result of a notification is in log, status and metrics', () => {
     const world = new FakeWorld([{ ...ROUTER, notify: CHANGE }]).start()
     const account = () => world.daemon.snapshot().notifications[0]
     expect(account()).toMatchObject({ kind: 'router', name: 'api', waiting: 1, runs: {}, last: null })
@@ -304,12 +306,12 @@ describe('what became of it', () => {
     const [, second] = world.notices.posted
     if (second === undefined) throw new Error('nothing more was posted')
     world.notices.tell({ kind: 'postedAgain', ids: [second.id] })
-    expect(world.records.at(-1)?.message).toContain('once more, to the next one: api active')
+    expect(world.records.at(-1)?.message).toContain('posted again to the new thread: api active')
     world.notices.tell({ kind: 'superseded', id: second.id })
     expect(account()?.runs).toEqual({ exitStatus: 1, postedAgain: 1, superseded: 1 })
   })
 
-  test('a router that flaps does not fill the log', () => {
+  test('an unstable router causes a limited number of lines about notifications', () => {
     const world = new FakeWorld([{ ...ROUTER, notify: CHANGE }]).start()
     for (let i = 0; i < 100; i++) {
       down(world)

@@ -24,13 +24,13 @@ const following = (extra: RouterConfig): FakeWorld => new FakeWorld([{ ...ROUTER
 const priorities = (world: FakeWorld) => world.sent.map(({ priority }) => priority)
 
 describe('preempt', () => {
-  test('true: a lower Active is replaced after Active_Down_Interval', () => {
+  test('preempt: true replaces a lower Active after Active_Down_Interval', () => {
     const world = following({ preempt: true })
     expect([...besidePeer(world, 100, 5)]).toEqual(['Backup', 'Active'])
     expect(world.transitions.at(-1)).toBe('api: Backup → Active: lowerPriorityActive')
   })
 
-  test('false: it is followed for as long as it speaks, and replaced when it is silent', () => {
+  test('preempt: false follows a lower Active until it is silent', () => {
     const world = following({ preempt: false })
     expect([...besidePeer(world, 100, 30)]).toEqual(['Backup'])
     expect(world.router().heldBack, 'why it does not').toBe('preempt')
@@ -39,7 +39,7 @@ describe('preempt', () => {
     expect(world.transitions.at(-1)).toBe('api: Backup → Active: activeSilent')
   })
 
-  test('false, and already Active: a higher one is given way to all the same', () => {
+  test('preempt: false does not keep an Active from giving way to a higher priority', () => {
     const world = following({ preempt: false })
     world.advance(DOWN + 1)
     world.hear(200)
@@ -47,7 +47,7 @@ describe('preempt', () => {
   })
 })
 
-describe('a Backup that takes nothing says which setting it is', () => {
+describe('a Backup that does not preempt names the setting', () => {
   test('margin', () => {
     const world = following({ margin: 50 })
     besidePeer(world, 100, 5)
@@ -57,7 +57,7 @@ describe('a Backup that takes nothing says which setting it is', () => {
     )
   })
 
-  test('none, where the other one is better, or nobody has been heard', () => {
+  test('no setting is named if the other router is better, or no Active is known', () => {
     const world = following({ preempt: false })
     expect(world.router().heldBack).toBeNull()
     besidePeer(world, 200, 2)
@@ -66,7 +66,7 @@ describe('a Backup that takes nothing says which setting it is', () => {
 })
 
 describe('preemptDelay', () => {
-  test('a lower Active is followed until the delay is over, and then replaced', () => {
+  test('preemptDelay follows a lower Active until the delay is over, then replaces it', () => {
     const world = following({ preemptDelay: '20s' })
     expect([...besidePeer(world, 100, 20)]).toEqual(['Backup'])
     expect(world.router().heldBack, 'why it does not').toBe('preemptDelay')
@@ -74,7 +74,7 @@ describe('preemptDelay', () => {
     expect([...besidePeer(world, 100, 6)]).toEqual(['Backup', 'Active'])
   })
 
-  test('does not delay taking over from nobody, nor after a release', () => {
+  test('preemptDelay does not delay a takeover after silence or a release', () => {
     const silent = following({ preemptDelay: '20s' })
     besidePeer(silent, 100, 2)
     silent.advance(DOWN)
@@ -100,7 +100,7 @@ describe('a process that has just begun', () => {
     return undefined
   }
 
-  test('leaves an Active that is well alone until it is warm, at 10 ms', () => {
+  test('a new process does not preempt a healthy Active until it is warm, at 10 ms', () => {
     const world = cold()
     expect(activeAfter(world, 100, 1_500)).toBeUndefined()
     expect(world.router().heldBack, 'why it does not').toBe('preemptDelay')
@@ -110,12 +110,12 @@ describe('a process that has just begun', () => {
     expect(world.transitions.at(-1)).toBe('api: Backup → Active: lowerPriorityActive')
   })
 
-  test('does not wait for ever', () => {
+  test('a new process does not delay preemption for ever', () => {
     const world = cold()
     expect(activeAfter(world, 100, 3_000)).toBe(2_040)
   })
 
-  test('takes over from nobody, after silence and after a release', () => {
+  test('a new process takes over after silence and after a release', () => {
     const lone = cold()
     lone.advance(36)
     expect(lone.transitions.at(-1)).toBe('api: Backup → Active: activeSilent')
@@ -130,7 +130,7 @@ describe('a process that has just begun', () => {
     expect(released.transitions.at(-1)).toBe('api: Backup → Active: activeReleased')
   })
 
-  test('waits as long as is configured, where that is longer', () => {
+  test('a new process waits for a longer configured delay', () => {
     const world = cold({ preemptDelay: '1s' })
     activeAfter(world, 100, 300)
     world.daemon.warm()
@@ -140,7 +140,7 @@ describe('a process that has just begun', () => {
     expect(activeAfter(longer, 100, 9_000)).toBeUndefined()
   })
 
-  test('follows a reload that comes before', () => {
+  test('a new process adopts a reloaded delay', () => {
     const world = cold()
     activeAfter(world, 100, 200)
     const next = { ...ROUTER, advertisementInterval: '10ms', preemptDelay: '1s' }
@@ -149,12 +149,12 @@ describe('a process that has just begun', () => {
     expect(activeAfter(world, 100, 2_000), 'ms after the first 200').toBe(840)
   })
 
-  test('waits for nothing at 100 ms, where three intervals are longer than its pauses', () => {
+  test('a new process does not delay preemption at 100 ms, where three intervals are longer than its pauses', () => {
     const world = cold({ advertisementInterval: '100ms' })
     expect(activeAfter(world, 100, 1_000, 100)).toBe(400)
   })
 
-  test('stays what it is when it is warm: Active, or on its way out', () => {
+  test('a router that is Active or leaving does not change when the process is warm', () => {
     const world = cold()
     world.advance(36)
     const sent = world.sent.length
@@ -171,7 +171,7 @@ describe('the effective priority at run time', () => {
   const tracked = { ...ROUTER, track: [{ interface: 'eth1', weight: -50 }] }
   const setUplink = (world: FakeWorld, running: boolean) => world.setLink(link(3, 'eth1', { running }))
 
-  test('of an Active falls: said at once, on top of its grid; the better one is then given way to', () => {
+  test('a lower priority of an Active is advertised immediately, beside its grid, and the better router takes over', () => {
     const world = new FakeWorld([tracked]).start()
     world.advance(DOWN + 1)
     world.sent.length = 0
@@ -181,7 +181,7 @@ describe('the effective priority at run time', () => {
     expect([world.router().state, world.router().reason]).toEqual(['Backup', 'higherPriorityHeard'])
   })
 
-  test('rises again: the former Active takes over again without an end of silence', () => {
+  test('a priority that rises again makes the former Active take over again', () => {
     const world = new FakeWorld([tracked]).start()
     setUplink(world, false)
     expect([...besidePeer(world, 100, 10)]).toEqual(['Backup'])
@@ -191,7 +191,7 @@ describe('the effective priority at run time', () => {
     expect(priorities(world).at(-1)).toBe(128)
   })
 
-  test('flaps: at most one extra advertisement an interval', () => {
+  test('an unstable priority causes at most one extra advertisement an interval', () => {
     const world = new FakeWorld([tracked]).start()
     world.advance(DOWN + 1)
     world.sent.length = 0
@@ -206,7 +206,7 @@ describe('the effective priority at run time', () => {
 describe('the owner (255)', () => {
   const owner = { ...ROUTER, addresses: [SELF], priority: 255 }
 
-  test('takes over at its start from whoever was Active, whatever preempt says, and yields to nobody lower', () => {
+  test('an owner takes over at its start whatever preempt is, and gives way to no lower router', () => {
     const world = new FakeWorld([{ ...owner, preempt: false }])
     world.start()
     expect([world.router().state, priorities(world)]).toEqual(['Active', [255]])
@@ -214,7 +214,7 @@ describe('the owner (255)', () => {
     expect(world.router().state).toBe('Active')
   })
 
-  test('leaves at once with one release; its address stays the node’s own', async () => {
+  test('an owner stops immediately with one release, and its address stays on the node', async () => {
     const world = new FakeWorld([owner]).start()
     world.sent.length = 0
     await world.daemon.stop()

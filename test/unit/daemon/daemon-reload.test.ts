@@ -45,7 +45,7 @@ const changes = (report: ReturnType<FakeWorld['reload']>) =>
 /** The peer speaks and claims. */
 function succeed(world: FakeWorld, vip = VIP, vrid = 51): void {
   world.hear(100, { vrid, addresses: [vip] })
-  world.hearClaim(gratuitousArp({ address: address(vip), mac: PEER_MAC }))
+  world.hearAnnouncement(gratuitousArp({ address: address(vip), mac: PEER_MAC }))
   world.advance(25)
 }
 
@@ -355,9 +355,7 @@ describe('routers that go and come', () => {
     world.foreign('add', present(3, `${VIP2}/24`))
     world.reload([ROUTER, OTHER])
     expect(world.installed).toEqual([`${VIP}/32@2`])
-    expect(world.records.map(({ message }) => message)).toContain(
-      `Removed ${VIP2}/24 on eth1: it is a virtual address now`,
-    )
+    expect(world.records.map(({ message }) => message)).toContain(`Removed ${VIP2}/24 on eth1: a reload made it a VIP`)
   })
 
   test('an address that was dropped is no source for those who come', () => {

@@ -28,7 +28,7 @@ function statusOf(options: WorldOptions) {
 }
 
 describe('routers that were resolved before the daemon starts', () => {
-  test('lead to the same routers as the resolution of the daemon', () => {
+  test('given routers are the same as those that the daemon resolves', () => {
     const own = statusOf({})
     const given = statusOf({ resolved: resolvedOn(NODE) })
     const facts = (routers: typeof own) =>
@@ -37,14 +37,14 @@ describe('routers that were resolved before the daemon starts', () => {
     expect(facts(given)[0]).toMatchObject({ state: 'Backup', on: 'eth0', source: SELF })
   })
 
-  test('are used as they are: the daemon does not resolve them again', () => {
+  test('given routers are used without resolving them again', () => {
     const world = new FakeWorld([ROUTER], {
       resolved: (config) => resolvedOn(NODE)(config).map((each) => ({ ...each, configuredFault: 'as given' })),
     })
     expect(world.start().router()).toMatchObject({ faults: ['configured'], configuredFault: 'as given' })
   })
 
-  test('are resolved again if the start removes an address of an earlier run that was chosen as the source', () => {
+  test('given routers are resolved again if the sweep removed a chosen source', () => {
     const left = present(2, `${LEFT}/32`)
     let source: string | undefined
     const world = new FakeWorld([FAR], {
@@ -58,7 +58,7 @@ describe('routers that were resolved before the daemon starts', () => {
     world.addresses = [left, ...world.addresses]
     world.leave([{ address: address(LEFT), prefixLength: 32, interfaceName: 'eth0' }])
     world.start()
-    expect(world.records.map(({ message }) => message)).toContain(`Removed ${LEFT}/32 on eth0: left by an earlier life`)
+    expect(world.records.map(({ message }) => message)).toContain(`Removed ${LEFT}/32 on eth0: an earlier run left it`)
     expect(world.router().source, 'source of the running router').toBe(SELF)
   })
 

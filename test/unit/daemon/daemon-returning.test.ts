@@ -32,7 +32,7 @@ function reply(): Uint8Array {
 }
 
 describe('after a sleep of more than 3 intervals', () => {
-  test('alone: off, asked of everybody for every address, back after 20 ms', () => {
+  test('a router without another one removes its addresses, asks all hosts for each, and returns after 20 ms', () => {
     const world = activeWorld({ ...ROUTER, addresses: [VIP, VIP2] })
     world.asked.length = 0
     world.stall(SLEPT)
@@ -52,7 +52,7 @@ describe('after a sleep of more than 3 intervals', () => {
     expect(said(world.takeCalls())).toEqual(['advertise eth0 vrid 51 priority 128'])
   })
 
-  test('an advertisement that waited: Backup, and nothing is said, however low it is', () => {
+  test('a waiting advertisement makes a returning router Backup, whatever its priority', () => {
     const world = activeWorld()
     world.now += SLEPT - 100
     world.queueAdvertisement(1)
@@ -65,17 +65,17 @@ describe('after a sleep of more than 3 intervals', () => {
     ).toBe(false)
   })
 
-  test('an answer: Backup', () => {
+  test('an answer for an address makes a returning router Backup', () => {
     const world = activeWorld()
     world.stall(SLEPT)
-    world.hearClaim(reply())
+    world.hearAnnouncement(reply())
     world.advance(1)
     expect(world.router().state).toBe('Backup')
     expect(world.router().reason).toBe('addressClaimed')
     expect(said(world.takeCalls())).toEqual([])
   })
 
-  test('told to stop as its first news: it goes without a word', () => {
+  test('a stop as first event ends a returning router without a packet', () => {
     const world = activeWorld()
     world.now += SLEPT
     void world.daemon.stop()
@@ -87,14 +87,14 @@ describe('after a sleep of more than 3 intervals', () => {
     ).toBe(false)
   })
 
-  test('told to yield as its first news: refused with the reason', () => {
+  test('a yield as first event is refused with the reason', () => {
     const world = activeWorld()
     world.now += SLEPT
     expect(world.daemon.yield('api', 60_000)?.message).toContain('is returning after an absence')
   })
 })
 
-test.each(['holdfast', 'rfc9568'])('profile %s: listens before it asks', (profile) => {
+test.each(['holdfast', 'rfc9568'])('profile %s listens before it asks', (profile) => {
   const world = activeWorld({ ...ROUTER, profile })
   let listening: readonly string[] = []
   world.onAsk = () => {
@@ -105,7 +105,7 @@ test.each(['holdfast', 'rfc9568'])('profile %s: listens before it asks', (profil
   expect(listening).toContain('claims')
 })
 
-test('a shorter sleep is none', () => {
+test('a shorter sleep does not lead to Returning', () => {
   const world = activeWorld()
   world.stall(2_500)
   expect(world.router().state).toBe('Active')

@@ -28,13 +28,13 @@ function activeWorld(routers = [ROUTER]): FakeWorld {
   return world
 }
 
-test('a Backup leaves at once and says nothing', async () => {
+test('a Backup stops immediately and sends nothing', async () => {
   const world = new FakeWorld().start()
   expect(await isSettled(world.daemon.stop())).toBe(true)
   expect(world.sent).toEqual([])
 })
 
-test('an Active says priority 0 twice, keeps its address until the successor has claimed it, then resolves', async () => {
+test('an Active sends priority 0 twice and keeps its address until the successor announces it', async () => {
   const world = activeWorld()
   expect(world.listening, 'while Active, for its own question').toEqual(['answers'])
   const stopped = world.daemon.stop()
@@ -44,7 +44,7 @@ test('an Active says priority 0 twice, keeps its address until the successor has
   world.advance(3)
   expect(world.sent.map(({ priority }) => priority)).toEqual([0, 0])
   world.advance(600)
-  world.hearClaim(gratuitousArp({ address: address(VIP), mac: PEER_MAC }))
+  world.hearAnnouncement(gratuitousArp({ address: address(VIP), mac: PEER_MAC }))
   expect(world.installed, 'for 5 ms more').toEqual([`${VIP}/32@2`])
   world.advance(6)
   expect(world.installed).toEqual([])
@@ -54,16 +54,16 @@ test('an Active says priority 0 twice, keeps its address until the successor has
   expect([world.router().state, world.listening, world.wills.size]).toEqual(['Initialize', [], 0])
 })
 
-test('our own claims, and those of other addresses, do not count', () => {
+test('our own announcements, and those of other addresses, do not count', () => {
   const world = activeWorld()
   void world.daemon.stop()
-  world.hearClaim(gratuitousArp({ address: address(VIP), mac: link(2, 'eth0').mac }))
-  world.hearClaim(gratuitousArp({ address: address(VIP2), mac: PEER_MAC }))
+  world.hearAnnouncement(gratuitousArp({ address: address(VIP), mac: link(2, 'eth0').mac }))
+  world.hearAnnouncement(gratuitousArp({ address: address(VIP2), mac: PEER_MAC }))
   world.advance(100)
   expect(world.installed).toEqual([`${VIP}/32@2`])
 })
 
-test('without a successor it goes after twice the interval', async () => {
+test('without a successor an Active stops after twice the interval', async () => {
   const world = activeWorld()
   const stopped = world.daemon.stop()
   world.advance(1_999)
@@ -72,7 +72,7 @@ test('without a successor it goes after twice the interval', async () => {
   expect([await isSettled(stopped), world.installed]).toEqual([true, []])
 })
 
-test('several routers: resolves with the last of them, faults do not hold it up', async () => {
+test('stop() resolves with the last of several routers, and faults do not delay it', async () => {
   const second = { ...ROUTER, name: 'ingress', vrid: 52, addresses: [VIP2] }
   const third = { ...ROUTER, name: 'broken', vrid: 53, interface: 'eth7', addresses: ['192.0.2.103'] }
   const world = activeWorld([ROUTER, second, third])
@@ -86,7 +86,7 @@ test('several routers: resolves with the last of them, faults do not hold it up'
   expect(await isSettled(stopped)).toBe(true)
 })
 
-test('a fault that clears while stopping starts nothing', async () => {
+test('a fault that clears during a stop starts nothing', async () => {
   const world = activeWorld()
   world.addressFailures.set(`add ${VIP}`, failure('EPERM'))
   world.hear(200)
@@ -97,7 +97,7 @@ test('a fault that clears while stopping starts nothing', async () => {
   expect(world.router().state).toBe('Initialize')
 })
 
-test('the link goes while Leaving: addresses off at once, resolved', async () => {
+test('a link that goes down during Leaving removes the addresses immediately', async () => {
   const world = activeWorld()
   const stopped = world.daemon.stop()
   world.setLink(link(2, 'eth0', { up: false }))
@@ -111,14 +111,14 @@ test('after close() nothing keeps the process alive', async () => {
   expect([world.timers, world.sockets.filter(({ closed }) => !closed)]).toEqual([0, []])
 })
 
-test('asked twice, both are answered', async () => {
+test('two calls of stop() both resolve', async () => {
   const world = activeWorld()
   const both = [world.daemon.stop(), world.daemon.stop()]
   world.advance(2_001)
   expect(await Promise.all(both.map(isSettled))).toEqual([true, true])
 })
 
-test('asked after everything has stopped, it is answered', async () => {
+test('a call of stop() after the end resolves', async () => {
   const world = new FakeWorld().start()
   await world.daemon.stop()
   expect(await isSettled(world.daemon.stop())).toBe(true)

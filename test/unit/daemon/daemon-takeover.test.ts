@@ -22,7 +22,7 @@ function activeWorld(router = ROUTER): FakeWorld {
 const acts = (world: FakeWorld) => world.takeCalls().filter((call) => !/^(network\.)?drain/.test(call))
 
 describe('a takeover', () => {
-  test('waits for Active_Down_Interval, then arms, advertises, installs, announces', () => {
+  test('a takeover waits for Active_Down_Interval, then arms, advertises, installs and announces', () => {
     const world = new FakeWorld().start()
     expect(acts(world)).toEqual(['open eth0'])
     world.advance(DOWN - 1)
@@ -37,7 +37,7 @@ describe('a takeover', () => {
     expect(world.transitions).toEqual(['api: Initialize → Backup: startup', 'api: Backup → Active: activeSilent'])
   })
 
-  test('the will takes the addresses off and then says priority 0', () => {
+  test('the cleanup plan removes the addresses, then sends priority 0', () => {
     const world = activeWorld({ ...ROUTER, addresses: [VIP, VIP2] })
     const will = world.wills.get(0)
     expect(
@@ -50,7 +50,7 @@ describe('a takeover', () => {
     expect(will?.packets.flatMap(({ datagrams }) => datagrams.map(({ bytes }) => bytes[2]))).toEqual([0])
   })
 
-  test('advertises on its grid, announces again as configured', () => {
+  test('an Active advertises on its grid, and announces again as configured', () => {
     const world = activeWorld()
     const since = world.sent[0]?.at ?? 0
     world.advance(5_500)
@@ -60,7 +60,7 @@ describe('a takeover', () => {
     expect(offsets(world.announced)).toEqual([0, 20, 100, 500, 2000, 5000])
   })
 
-  test('of several routers in one turn: all advertisements before any address, all addresses before any announcement', () => {
+  test('several routers in one turn send all advertisements, then install all addresses, then announce', () => {
     const second = { ...ROUTER, name: 'ingress', vrid: 52, addresses: [VIP2] }
     const world = new FakeWorld([ROUTER, second]).start()
     world.takeCalls()
@@ -77,7 +77,7 @@ describe('a takeover', () => {
     ])
   })
 
-  test('tells nobody before the first announcement is out, and writes nothing to the disk', () => {
+  test('a takeover logs nothing before the first announcement, and writes nothing to the disk', () => {
     const world = new FakeWorld([{ ...ROUTER, notify: { active: ['/n/active'] } }]).start()
     const journal = join(world.runDirectory, 'addresses.json')
     expect(existsSync(journal), 'the journal before the first address can be installed').toBe(true)
@@ -96,7 +96,7 @@ describe('a takeover', () => {
     expect(existsSync(journal), 'a file that the takeover has written').toBe(false)
   })
 
-  test('its journal goes to the disk after the turn, never in it', async () => {
+  test('the journal of a takeover is written after the turn', async () => {
     const world = new FakeWorld().start()
     const tried: string[] = []
     // A folder cannot be opened for writing: whoever tries says so, and leaves nothing open.
@@ -119,7 +119,7 @@ describe('a takeover', () => {
     expect(tried, 'afterwards').toHaveLength(1)
   })
 
-  test('what goes wrong on the way is told afterwards as well', () => {
+  test('failures of a takeover are logged afterwards as well', () => {
     const world = new FakeWorld([{ ...ROUTER, addresses: [VIP, VIP2] }]).start()
     world.takeCalls()
     world.watchTellings()
@@ -129,7 +129,7 @@ describe('a takeover', () => {
     expect(kinds).toEqual(['arm', 'advertise', 'add', 'add', 'announce', 'announce', 'log', 'log'])
   })
 
-  test('losing: addresses off, one last advertisement, then the will is withdrawn, and nothing is announced', () => {
+  test('an Active that loses removes its addresses, advertises once more, then withdraws its plan', () => {
     const world = activeWorld()
     world.takeCalls()
     world.hear(200)
@@ -143,7 +143,7 @@ describe('a takeover', () => {
     expect(world.announced, 'announcements after leaving Active (VR-GARP-05)').toEqual([])
   })
 
-  test('an address that is there already is success', () => {
+  test('an address that is installed already counts as success', () => {
     const world = new FakeWorld().start()
     world.holdNotifications = true
     world.foreign('add', present(2, `${VIP}/32`))
@@ -155,7 +155,7 @@ describe('a takeover', () => {
 })
 
 describe('an address that cannot be installed', () => {
-  test('one retry after 10 ms, then addresses off, priority 0, fault; cleared after 10 s, 20 s … 5 min', () => {
+  test('an address that cannot be installed has one retry after 10 ms, then priority 0 and a fault of 10 s to 5 min', () => {
     const world = new FakeWorld([{ ...ROUTER, addresses: [VIP, VIP2] }]).start()
     world.addressFailures.set(`add ${VIP2}`, failure('EPERM'))
     world.advance(DOWN)
@@ -185,7 +185,7 @@ describe('an address that cannot be installed', () => {
     expect(waits, 'seconds in fault').toEqual([10, 20, 40, 80, 160, 300, 300])
   })
 
-  test('a retry that works leaves no trace but the log, and the backoff starts anew', () => {
+  test('a successful retry leaves only a log line, and resets the backoff', () => {
     const world = new FakeWorld().start()
     world.addressFailures.set(`add ${VIP}`, failure('ENOBUFS'))
     world.advance(DOWN + 1)
@@ -216,7 +216,7 @@ describe('an address that cannot be installed', () => {
 })
 
 describe('an address that cannot be removed', () => {
-  test('is tried again after 10 ms and then every second; the will stays until it is gone', () => {
+  test('an address that cannot be removed is tried again after 10 ms and every second, and the plan stays', () => {
     const world = activeWorld()
     world.addressFailures.set(`remove ${VIP}`, failure('ETIMEDOUT'))
     world.hear(200)
@@ -235,7 +235,7 @@ describe('an address that cannot be removed', () => {
     expect(lines.length, 'lines about it').toBe(2)
   })
 
-  test('Active again meanwhile: nothing is removed and the new will stays', () => {
+  test('a router that is Active again does not remove the address, and keeps its new plan', () => {
     const world = activeWorld()
     world.addressFailures.set(`remove ${VIP}`, failure('ETIMEDOUT'))
     world.hear(200)
@@ -253,7 +253,7 @@ describe('an address that cannot be removed', () => {
 describe('the address owner (255)', () => {
   const OWNER = { ...ROUTER, addresses: [SELF], priority: 255 }
 
-  test('is Active at once, touches no address, and wills none', () => {
+  test('an owner is Active immediately, touches no address, and has no plan', () => {
     const world = new FakeWorld([OWNER]).start()
     expect(acts(world)).toEqual([
       'open eth0',
@@ -265,7 +265,7 @@ describe('the address owner (255)', () => {
     expect(world.wills.get(0)?.packets.length).toBe(1)
   })
 
-  test('after a link that was down its first advertisement goes out', () => {
+  test('an owner advertises after its link is up', () => {
     const world = new FakeWorld([OWNER])
     world.links.set(2, link(2, 'eth0', { running: false }))
     world.start()
@@ -274,7 +274,7 @@ describe('the address owner (255)', () => {
     expect([world.router().state, world.sent.length]).toEqual(['Active', 1])
   })
 
-  test('whose own address goes is in fault, and comes back with it', () => {
+  test('an owner without its address is in fault until the address is back', () => {
     const world = new FakeWorld([OWNER]).start()
     world.foreign('remove', present(2, `${SELF}/24`))
     expect(world.router().faults).toEqual(['sourceAddressMissing'])

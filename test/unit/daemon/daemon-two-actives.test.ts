@@ -22,7 +22,7 @@ describe('a third node that hears two Actives', () => {
     [THIRD, 190],
   ] as const
 
-  test('names the other one, first in the status and as a metric, until it is over', () => {
+  test('a third node names the other Active, first in the status and as a metric', () => {
     const world = hearing(new FakeWorld().start(), 5, ...both)
     expect(world.router()).toMatchObject({
       holder: { address: PEER },
@@ -45,7 +45,7 @@ describe('a third node that hears two Actives', () => {
     ['with a release', 0],
     ['in silence', undefined],
     ['after one more advertisement', 90],
-  ])('does not take an ordinary move for it: the former Active goes %s', (_, last) => {
+  ])('an ordinary move is not two Actives: the former Active is gone %s', (_, last) => {
     const world = hearing(new FakeWorld().start(), 5, [PEER, 200])
     world.hear(210, { source: THIRD })
     if (last !== undefined) world.hear(last, { source: PEER })
@@ -70,14 +70,14 @@ describe('two Actives in journal and log', () => {
     world.recorder.chronicle.read().events.flatMap((event) => (event.kind === 'twoActives' ? [event] : []))
   const lines = (world: FakeWorld) =>
     world.records
-      .filter(({ message }) => /Active(:| at most)/.test(message))
+      .filter(({ message }) => /Active(:| again)/.test(message))
       .map(({ level, message }) => `${level} ${message}`)
   const both = [
     [PEER, 200],
     [THIRD, 190],
   ] as const
 
-  test('a third node tells the begin and the end once, with the routers and how long it lasted', () => {
+  test('a third node logs begin and end once, with the routers and the duration', () => {
     const world = hearing(new FakeWorld().start(), 20, ...both)
     expect(events(world)).toMatchObject([
       {
@@ -97,7 +97,7 @@ describe('two Actives in journal and log', () => {
     expect(lines(world)).toEqual([
       `warn api: 2 routers advertise as Active: ${PEER} (priority 200) and ${THIRD} (priority 190); ${THIRD} does not receive, or not accept, the advertisements of ${PEER}`,
       expect.stringMatching(
-        /^info api: one Active at most again, after 19000 ms: it was 192\.0\.2\.20 \(priority 200\) and/,
+        /^info api: only one router is Active again; after 19000 ms with 192\.0\.2\.20 \(priority 200\) and/,
       ),
     ])
   })
@@ -112,7 +112,7 @@ describe('two Actives in journal and log', () => {
     expect(events(world).slice(1)).toMatchObject([{ present: false }])
   })
 
-  test('an ordinary move is none', () => {
+  test('an ordinary move is not recorded', () => {
     const world = hearing(new FakeWorld().start(), 5, [PEER, 200])
     world.hear(0, { source: PEER })
     hearing(world, 6, [THIRD, 210])
@@ -120,7 +120,7 @@ describe('two Actives in journal and log', () => {
     expect([events(world), lines(world)]).toEqual([[], []])
   })
 
-  test('a takeover from a lower Active is none, although that one advertises once more', () => {
+  test('a takeover from a lower Active that advertises once more is not recorded', () => {
     const world = hearing(new FakeWorld().start(), 4, [PEER, 90])
     expect(world.router().state).toBe('Active')
     world.hear(90, { source: PEER })
@@ -128,7 +128,7 @@ describe('two Actives in journal and log', () => {
     expect(events(world)).toEqual([])
   })
 
-  test('routers that change without end cause a bounded number of lines, and the last one is true', () => {
+  test('changing routers cause a limited number of lines, and the last one is true', () => {
     const world = hearing(new FakeWorld().start(), 3, [PEER, 200])
     for (let i = 0; i < 600; i++) {
       world.hear(200, { source: PEER })

@@ -42,33 +42,33 @@ function newsOf(world: FakeWorld, ...news: readonly Parameters<FakeWorld['neighb
 const ROUNDS = [0, 50, 200]
 
 describe('a peer that was not reached', () => {
-  test('and now is: announced over at once and after 50 and 200 ms, and told once', () => {
+  test('a peer that is reachable again is announced over immediately and after 50 and 200 ms, and logged once', () => {
     const world = quietWorld()
     expect(newsOf(world, 'unresolved')).toEqual([])
     const advertisements = world.sent.length
     expect(newsOf(world, 'resolved')).toEqual(ROUNDS)
     expect(world.announced.map(({ address }) => address)).toEqual([VIP, VIP, VIP])
     expect(world.sent.length - advertisements, 'advertisements in 900 ms, the periodic one').toBeLessThanOrEqual(1)
-    expect(world.records.filter(({ message }) => message.includes(`reaches ${PEER}`))).toHaveLength(1)
+    expect(world.records.filter(({ message }) => message.includes(`peer ${PEER} is reachable again`))).toHaveLength(1)
     expect(newsOf(world, 'resolved'), 'it goes on').toEqual([])
   })
 
-  test('counts as such also when the kernel is already making sure again', () => {
+  test('a peer counts as reachable again while the kernel checks it', () => {
     expect(newsOf(quietWorld(), 'unresolved', 'probed')).toEqual(ROUNDS)
   })
 
-  test('is announced over once, and not again when the kernel makes sure and succeeds', () => {
+  test('a peer is announced over once, and not again when the kernel confirms it', () => {
     const world = quietWorld()
     expect(newsOf(world, 'resolved'), 'of an entry that is new nothing was told before').toEqual(ROUNDS)
     expect(newsOf(world, 'probed', 'resolved')).toEqual([])
     expect(newsOf(world, 'unresolved', 'resolved')).toEqual(ROUNDS)
   })
 
-  test('is not one whom the kernel only doubted', () => {
+  test('a peer that the kernel only checks is not announced over', () => {
     expect(newsOf(quietWorld(), 'probed', 'resolved')).toEqual([])
   })
 
-  test('may be reached when news was lost', () => {
+  test('a peer may be reachable after lost notifications', () => {
     const world = quietWorld()
     world.neighbor(PEER, 'unresolved')
     world.watchedNeighbors[0]?.options.onLost()
@@ -77,7 +77,7 @@ describe('a peer that was not reached', () => {
     expect(announcedAfter(world), 'nobody is known to be unreached').toEqual([])
   })
 
-  test('is nobody who is not listed', () => {
+  test('a host that is not a listed peer is ignored', () => {
     const world = quietWorld()
     world.neighbor(OTHER, 'unresolved')
     world.neighbor(OTHER, 'resolved')
@@ -98,7 +98,8 @@ describe('a peer that answers again', () => {
     return frame
   }
 
-  const told = (world: FakeWorld) => world.records.filter(({ message }) => message.includes(`reaches ${PEER}`)).length
+  const told = (world: FakeWorld) =>
+    world.records.filter(({ message }) => message.includes(`peer ${PEER} is reachable again`)).length
 
   /** After each question that comes in `wait` milliseconds, or silence; returns the announcements. */
   function goesOn(world: FakeWorld, wait: number, answers: boolean): readonly number[] {
@@ -107,7 +108,7 @@ describe('a peer that answers again', () => {
     for (let at = 0; at < wait; at += 10) {
       const before = world.called.length
       world.advance(10)
-      if (answers && world.called.length > before) world.hearClaim(answer())
+      if (answers && world.called.length > before) world.hearAnnouncement(answer())
     }
     world.advance(300)
     return world.announced.map((one) => one.at - from)
@@ -126,30 +127,33 @@ describe('a peer that answers again', () => {
   test.each([
     ['of a unicast router', UNICAST],
     ['of a multicast router that lists it', HINTED],
-  ])('%s: asked right after the advertisement, announced over after three intervals of silence', (_what, router) => {
-    const world = answeredWorld(router)
-    expect(goesOn(world, 3_000, true), 'it answers').toEqual([])
-    expect(goesOn(world, 4_000, false), 'it is silent').toEqual([])
-    expect(goesOn(world, 1_000, true), 'at once, after 50 and 200 ms').toHaveLength(3)
-    expect(told(world)).toBe(1)
-    expect(goesOn(world, 3_000, true), 'it goes on').toEqual([])
-  })
+  ])(
+    '%s: a peer is asked after the advertisement, and announced over after three intervals of silence',
+    (_what, router) => {
+      const world = answeredWorld(router)
+      expect(goesOn(world, 3_000, true), 'it answers').toEqual([])
+      expect(goesOn(world, 4_000, false), 'it is silent').toEqual([])
+      expect(goesOn(world, 1_000, true), 'at once, after 50 and 200 ms').toHaveLength(3)
+      expect(told(world)).toBe(1)
+      expect(goesOn(world, 3_000, true), 'it goes on').toEqual([])
+    },
+  )
 
-  test('is not one that missed a question or two', () => {
+  test('a peer that missed one or two questions is not announced over', () => {
     const world = answeredWorld()
     expect(goesOn(world, 2_000, true)).toEqual([])
     expect(goesOn(world, 1_700, false)).toEqual([])
     expect(goesOn(world, 2_000, true)).toEqual([])
   })
 
-  test('is asked behind the advertisement, in our own name: everybody first, then where it answered, in silence both', () => {
+  test('a peer is asked by broadcast first, then at its MAC, and by both during silence', () => {
     // The radar asks as well, when chance has it.
     const world = quietWorld({ ...UNICAST, radar: false })
     world.takeCalls()
     world.called.length = 0
     world.advance(1_000)
     expect(world.called.map(({ address: who, to }) => [who, to])).toEqual([[PEER, 'ff:ff:ff:ff:ff:ff']])
-    world.hearClaim(answer())
+    world.hearAnnouncement(answer())
     world.called.length = 0
     world.advance(1_000)
     expect(world.called.map(({ to }) => to)).toEqual([PEER_MAC])
@@ -160,20 +164,20 @@ describe('a peer that answers again', () => {
     expect(calls.slice(0, 3)).toEqual([`ask eth0 ${VIP}`, 'advertise eth0 vrid 51 priority 128', `call eth0 ${PEER}`])
   })
 
-  test('is nobody who was not asked, and not what somebody else had asked', () => {
+  test('an answer without a question, or to another host, is ignored', () => {
     const world = quietWorld()
     world.advance(4_000)
     world.announced.length = 0
-    world.hearClaim(answer(OTHER))
-    world.hearClaim(answer(PEER, macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, 50))))
+    world.hearAnnouncement(answer(OTHER))
+    world.hearAnnouncement(answer(PEER, macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, 50))))
     world.advance(300)
     expect(world.announced).toEqual([])
-    world.hearClaim(answer())
+    world.hearAnnouncement(answer())
     world.advance(300)
     expect(world.announced).toHaveLength(3)
   })
 
-  test('is asked for 22 times a second at most, and by nobody who does not ask', () => {
+  test('a peer is asked at most 22 times a second, and only by routers that ask', () => {
     const world = quietWorld({ ...UNICAST, advertisementInterval: '10ms' })
     world.called.length = 0
     world.advance(1_000)
@@ -183,7 +187,7 @@ describe('a peer that answers again', () => {
     expect([silent.router().state, silent.called]).toEqual(['Active', []])
   })
 
-  test('was silent in this term: what went unanswered before it is forgotten', () => {
+  test('unanswered questions of an earlier time as Active do not count', () => {
     const world = answeredWorld(HINTED)
     world.advance(4_000)
     world.hear(200)
@@ -196,7 +200,7 @@ describe('a peer that answers again', () => {
 })
 
 describe('the neighbor table', () => {
-  test('is listened to while a unicast router that asks is Active', () => {
+  test('the neighbor table is watched while a unicast router that asks is Active', () => {
     const world = new FakeWorld([UNICAST]).start()
     expect(world.neighborWatches, 'as Backup').toEqual([])
     world.advance(DOWN + 1)
@@ -212,11 +216,11 @@ describe('the neighbor table', () => {
   test.each([
     ['multicast', ROUTER],
     ['a router that does not ask', { ...UNICAST, probeRivals: false }],
-  ])('is nothing to %s', (_what, router) => {
+  ])('the neighbor table is not watched by %s', (_what, router) => {
     expect(quietWorld(router).neighborWatches).toEqual([])
   })
 
-  test('that cannot be listened to is told, and nothing else changes', () => {
+  test('a neighbor table that cannot be watched is logged, and nothing else changes', () => {
     const world = new FakeWorld([UNICAST]).start()
     world.neighborFailure = failure('EMFILE', 'Cannot watch the neighbors on "eth0": too many open files')
     world.advance(DOWN + 1)

@@ -22,12 +22,12 @@ const priorities = (world: FakeWorld) => world.sent.map(({ priority }) => priori
 function succeed(world: FakeWorld): void {
   world.advance(600)
   world.hear(100)
-  world.hearClaim(gratuitousArp({ address: address(VIP), mac: PEER_MAC }))
+  world.hearAnnouncement(gratuitousArp({ address: address(VIP), mac: PEER_MAC }))
   world.advance(25)
 }
 
 describe('yield', () => {
-  test('says priority 0 twice and nothing else, then follows the successor with priority 1', () => {
+  test('a yield sends priority 0 twice, then follows the successor with priority 1', () => {
     const world = activeWorld()
     expect(world.daemon.yield('api', 60_000)).toBe(undefined)
     expect([world.router().state, priorities(world)]).toEqual(['Leaving', [0]])
@@ -42,7 +42,7 @@ describe('yield', () => {
     expect(world.router().yieldingUntil).toEqual(expect.stringMatching(/^\d{4}-.*Z$/))
   })
 
-  test('afterwards the priority is back, and a better router takes over again', () => {
+  test('after a yield the priority is back, and a better router takes over again', () => {
     const world = activeWorld()
     world.daemon.yield('api', 10_000)
     succeed(world)
@@ -61,7 +61,7 @@ describe('yield', () => {
     expect(priorities(world).at(-1)).toBe(128)
   })
 
-  test('whoever yields already is told another end, and nothing is sent for it', () => {
+  test('a router that yields already only changes the end of its yield', () => {
     const world = activeWorld()
     world.daemon.yield('api', 600_000)
     succeed(world)
@@ -72,7 +72,7 @@ describe('yield', () => {
     expect([world.router().priority.effective, world.router().yieldingUntil]).toEqual([128, null])
   })
 
-  test('0 ends it: the priority is back, and what does not yield cannot be ended', () => {
+  test('a yield for 0 ms ends it, and a router that does not yield refuses that', () => {
     const world = activeWorld()
     world.daemon.yield('api', 600_000)
     succeed(world)
@@ -81,7 +81,7 @@ describe('yield', () => {
     expect(world.daemon.yield('api', 0)?.message).toBe('api does not yield')
   })
 
-  test('a tracker that changes meanwhile counts afterwards', () => {
+  test('a tracker that changes during a yield counts afterwards', () => {
     const tracked = { ...ROUTER, track: [{ interface: 'eth1', weight: -20 }] }
     const world = activeWorld([tracked])
     world.daemon.yield('api', 10_000)
@@ -95,7 +95,7 @@ describe('yield', () => {
     expect(world.router().priority).toEqual({ base: 128, effective: 108 })
   })
 
-  test('without a successor it is Active again after 2 s, says so, and still has priority 1', () => {
+  test('a yield without a successor makes the router Active again after 2 s, with priority 1', () => {
     const world = activeWorld()
     world.daemon.yield('api', 60_000)
     world.advance(2_001)
@@ -109,7 +109,7 @@ describe('yield', () => {
     expect([world.router().state, priorities(world).at(-1)]).toEqual(['Active', 128])
   })
 
-  test('one that is shorter than Leaving gives the priority back and leaves all the same', () => {
+  test('a yield that is shorter than Leaving restores the priority and still leaves', () => {
     const world = activeWorld()
     world.daemon.yield('api', 100)
     world.advance(150)
@@ -118,7 +118,7 @@ describe('yield', () => {
     expect([world.router().state, priorities(world)]).toEqual(['Active', [0, 0, 128]])
   })
 
-  test('SIGTERM meanwhile is a shutdown: as Leaving it goes for good, as Backup at once', async () => {
+  test('a shutdown during a yield ends the router', async () => {
     const leaving = activeWorld()
     leaving.daemon.yield('api', 60_000)
     leaving.advance(100)
@@ -136,7 +136,7 @@ describe('yield', () => {
     expect(backup.router().state).toBe('Initialize')
   })
 
-  test('other routers of the node stay', () => {
+  test('a yield does not change other routers of the node', () => {
     const second = { ...ROUTER, name: 'ingress', vrid: 52, addresses: [VIP2] }
     const world = activeWorld([ROUTER, second])
     world.daemon.yield('ingress', 60_000)
@@ -144,25 +144,25 @@ describe('yield', () => {
   })
 })
 
-describe('what cannot yield says why not, and does nothing', () => {
+describe('a router that cannot yield', () => {
   const refused = (world: FakeWorld, name = 'api', forMillis = 60_000) => world.daemon.yield(name, forMillis)?.message
 
-  test('nobody of that name', () => {
+  test('a yield of an unknown name is refused', () => {
     const second = { ...ROUTER, name: 'ingress', vrid: 52, addresses: [VIP2] }
     expect(refused(activeWorld([ROUTER, second]), 'apo')).toBe(
       'no virtual router or sync group is called "apo": did you mean "api"?',
     )
   })
 
-  test('a Backup', () => {
+  test('a Backup refuses a yield', () => {
     const world = new FakeWorld().start()
-    expect(refused(world)).toBe('api is Backup here, and has heard no Active')
+    expect(refused(world)).toBe('api is Backup here, and no Active is known')
     world.hear(200)
     expect(refused(world)).toBe(`api is Backup here; run yield on the Active, ${PEER}`)
     expect([world.sent, world.router().priority.effective]).toEqual([[], 128])
   })
 
-  test('one in fault, or stopped', async () => {
+  test('a router in fault or stopped refuses a yield', async () => {
     const world = activeWorld()
     world.setLink(link(2, 'eth0', { running: false }))
     expect(refused(world)).toBe('api is not Active here: linkDown')
@@ -170,26 +170,26 @@ describe('what cannot yield says why not, and does nothing', () => {
     expect(refused(world)).toBe('api is not Active here: linkDown')
   })
 
-  test('one that is leaving', () => {
+  test('a router in Leaving refuses a yield', () => {
     const world = activeWorld()
     world.daemon.yield('api', 60_000)
     expect(refused(world)).toBe('api is leaving already')
   })
 
-  test('the owner of its addresses', () => {
+  test('an owner refuses a yield', () => {
     const world = activeWorld([{ ...ROUTER, addresses: [SELF], priority: 255 }])
     expect(refused(world)).toBe('api owns its addresses (priority 255)')
   })
 
-  test('one whom nobody could follow', () => {
+  test('a router without a possible successor refuses a yield', () => {
     const alone = { ...ROUTER, transport: { unicast: { source: SELF, peers: [] } } }
     expect(refused(activeWorld([alone]))).toBe('api has no unicast peer that could take over')
   })
 
-  test('for less than no time, or for ever', () => {
+  test('a yield of a negative or endless time is refused', () => {
     const world = activeWorld()
     for (const wrong of [-1, Number.NaN, Number.POSITIVE_INFINITY]) {
-      expect(refused(world, 'api', wrong)).toBe(`Cannot yield for ${wrong} ms: at most 31 days`)
+      expect(refused(world, 'api', wrong)).toBe(`forMillis: cannot be ${wrong}; 0 to 2678400000 (31 days) is accepted`)
     }
     expect(world.router().state).toBe('Active')
   })

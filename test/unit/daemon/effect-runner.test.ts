@@ -52,7 +52,7 @@ const say =
   }
 
 describe('a round', () => {
-  test('is one call for each sender and one for all addresses; then comes the next round', () => {
+  test('a round is one call for each sender and one for all addresses, then the next round comes', () => {
     const { calls, runner, sender } = scene()
     const [lan, wan] = [sender('lan'), sender('wan')]
     runner.add({}, [send(lan, ['10.0.0.1', '10.0.0.2']), apply(['192.0.2.1'])])
@@ -66,7 +66,7 @@ describe('a round', () => {
     ])
   })
 
-  test('keeps the order of every owner, also behind what he wanted before', () => {
+  test('a round keeps the order of each owner, after its earlier orders', () => {
     const { calls, heard, runner, sender } = scene()
     const [api, ingress] = [{}, {}]
     runner.add(api, [apply(['192.0.2.1'])])
@@ -76,7 +76,7 @@ describe('a round', () => {
     expect(calls).toEqual(['lan: 10.0.0.9', 'apply: 192.0.2.1', 'ingress 2', 'lan: 10.0.0.1', 'api 3'])
   })
 
-  test('asks an order only when its turn has come', () => {
+  test('an order runs only in its round', () => {
     const { calls, runner } = scene()
     let wanted = 'not yet'
     runner.add({}, [
@@ -89,7 +89,7 @@ describe('a round', () => {
     expect(calls).toEqual(['apply: 192.0.2.1', 'apply: 192.0.2.7'])
   })
 
-  test('without anything to send or apply makes no call, and is heard of all the same', () => {
+  test('a round without items makes no call, and still reports its outcome', () => {
     const { calls, heard, runner, sender } = scene()
     runner.add({}, [send(sender('lan'), [], () => heard('sent')), apply([], () => heard('applied'))])
     runner.run(NOW)
@@ -98,7 +98,7 @@ describe('a round', () => {
 })
 
 describe('an outcome', () => {
-  test('goes to the owner of the part, with the time of the turn', () => {
+  test('an outcome goes to the owner of the part, with the time of the turn', () => {
     const { heard, calls, runner } = scene(['192.0.2.2'])
     const tell = (name: string): Extract<Act, { kind: 'apply' }>['done'] => {
       return (outcomes, now) => heard(`${name} at ${now}: ${outcomes.map(({ ok, step: s }) => `${s.address} ${ok}`)}`)
@@ -109,7 +109,7 @@ describe('an outcome', () => {
     expect(calls.slice(1)).toEqual(['api at 1000: 192.0.2.1 true', 'ingress at 1000: 192.0.2.2 false,192.0.2.3 true'])
   })
 
-  test('may give new orders, behind those that its owner still has', () => {
+  test('an outcome may add orders after those of its owner', () => {
     const { heard, calls, runner, sender } = scene(['192.0.2.1'])
     const api = {}
     runner.add(api, [
@@ -124,7 +124,7 @@ describe('an outcome', () => {
     expect(calls).toEqual(['apply: 192.0.2.1', 'asked again from inside', 'the second one', 'lan: 10.0.0.1'])
   })
 
-  test('what is to be settled afterwards is, once, when nothing is left, and may give orders too', () => {
+  test('afterwards() calls once when no order is left, and may add orders', () => {
     const { heard, calls, runner } = scene()
     const settle = () => {
       heard('settled')

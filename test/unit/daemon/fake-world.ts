@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
 import { readArp } from '../../../src/arp/arp-packet.ts'
 import { gratuitousArp } from '../../../src/arp/gratuitous-arp.ts'
-import { claimOf } from '../../../src/arp/probe.ts'
+import { announcementIn } from '../../../src/arp/probe.ts'
 import type { Config } from '../../../src/config/config.ts'
 import type { ResolvedRouter } from '../../../src/config/resolve.ts'
 import { parseConfig } from '../../../src/config/text/yaml.ts'
@@ -282,7 +282,7 @@ export class FakeWorld {
       network: this.#network(),
       sockets: this.#socketPort(),
       guardian: this.#guardian(),
-      onForsaken: () => {
+      onGuardianLost: () => {
         this.forsaken++
       },
       cold: this.#cold,
@@ -427,10 +427,12 @@ export class FakeWorld {
 
   /** Gratuitous ARP of the peer. */
   claim(text: string): void {
-    this.hearClaim(gratuitousArp({ address: address(text), mac: macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, 99)) }))
+    this.hearAnnouncement(
+      gratuitousArp({ address: address(text), mac: macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, 99)) }),
+    )
   }
 
-  hearClaim(frame: Uint8Array): void {
+  hearAnnouncement(frame: Uint8Array): void {
     for (const { options, hears } of this.#listeners) if (hears !== 'nothing') options.onFrame?.(frame, this.moment)
   }
 
@@ -553,7 +555,7 @@ export class FakeWorld {
       return { ok: true }
     }
     this.onAnnounce?.()
-    const { address: claimed = 'nothing', mac = 'nobody' } = claimOf(frame) ?? {}
+    const { address: claimed = 'nothing', mac = 'nobody' } = announcementIn(frame) ?? {}
     this.calls.push(`announce ${interfaceName} ${claimed}`)
     this.announced.push({ at: this.now, address: claimed, mac })
     return { ok: true }

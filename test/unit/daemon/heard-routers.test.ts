@@ -13,7 +13,7 @@ const at = millis
 const fresh = () => new HeardRouters(VIRTUAL)
 
 describe('a name', () => {
-  test('is that of a source which has advertised, or of a listed peer, and of nobody else', () => {
+  test('a MAC has the name of a source that has advertised, or of a listed peer', () => {
     const routers = fresh()
     routers.note(host(1), 100, at(0))
     expect(routers.name(host(1), mac(1), []), 'heard').toBe(true)
@@ -26,7 +26,7 @@ describe('a name', () => {
     expect([1, 2, 3].map((last) => routers.isRouter(mac(last), at(1)))).toEqual([true, true, false])
   })
 
-  test('goes with the address to another MAC', () => {
+  test('a name moves with its address to another MAC', () => {
     const routers = fresh()
     routers.note(host(1), 100, at(0))
     routers.name(host(1), mac(1), [])
@@ -34,7 +34,7 @@ describe('a name', () => {
     expect([routers.behind(mac(1), at(1)), routers.behind(mac(9), at(1))?.source]).toEqual([undefined, host(1)])
   })
 
-  test('of the virtual MAC is whoever advertised last', () => {
+  test('the virtual MAC has the name of the router that advertised last', () => {
     const routers = fresh()
     expect(routers.isRouter(VIRTUAL, at(0)), 'an election is going on, whoever it is').toBe(true)
     expect(routers.behind(VIRTUAL, at(0))).toBeUndefined()
@@ -45,7 +45,7 @@ describe('a name', () => {
 })
 
 describe('a priority', () => {
-  test('is the last one that was said, and a release is none', () => {
+  test('the priority is the last advertised one, and a release does not change it', () => {
     const routers = fresh()
     routers.name(host(1), mac(1), [host(1)])
     for (const [priority, moment] of [
@@ -57,7 +57,7 @@ describe('a priority', () => {
     expect(routers.behind(mac(1), at(30))?.priority).toBe(120)
   })
 
-  test('is worth nothing after 10 minutes, and after it was used', () => {
+  test('the priority does not count after 10 minutes, or after it was used', () => {
     const routers = fresh()
     routers.note(host(1), 100, at(0))
     routers.name(host(1), mac(1), [])
@@ -68,7 +68,7 @@ describe('a priority', () => {
   })
 })
 
-test('a flood of sources is eight, the newest, and nobody asks for more than those and eight peers', () => {
+test('a flood of sources leaves the newest eight', () => {
   const routers = fresh()
   for (let last = 1; last <= 200; last++) routers.note(host(last), 100, at(last))
   expect(routers.sources([])).toEqual([193, 194, 195, 196, 197, 198, 199, 200].map(host))

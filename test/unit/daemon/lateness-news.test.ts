@@ -23,7 +23,7 @@ test.each([
   expect(chronicle.read().events.map(({ kind }) => kind)).toEqual(isNews ? ['engineLate'] : [])
 })
 
-test('who is late all the time is told at a pace, and how often he was not', () => {
+test('an engine that is always late is recorded at a limited rate, with the number', () => {
   const chronicle = new Chronicle()
   const news = new LatenessNews(chronicle)
   for (let i = 0; i < 100; i++) news.note(60, () => 100, millis(i))
@@ -34,7 +34,7 @@ test('who is late all the time is told at a pace, and how often he was not', () 
 
 const heard = (source: typeof PEER, at: number) => ({ source, priority: 200, heardAt: millis(at) })
 
-test('one advertisement that is missing is news, one that is late by half an interval is not', () => {
+test('a missing advertisement is recorded, and one that is late by half an interval is not', () => {
   const chronicle = new Chronicle()
   const news = new GapNews(chronicle)
   news.note('vip', heard(PEER, 0), 150, 100)
@@ -45,7 +45,7 @@ test('one advertisement that is missing is news, one that is late by half an int
   ])
 })
 
-test('255 routers that miss the same one are one event, and the next one tells of them all', () => {
+test('255 routers that miss the same advertisement cause one event', () => {
   const chronicle = new Chronicle()
   const news = new GapNews(chronicle)
   for (let i = 0; i < 255; i++) news.note(`vip${i}`, heard(PEER, 0), i === 7 ? 310 : 200, 100)

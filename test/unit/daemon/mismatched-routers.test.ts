@@ -18,7 +18,7 @@ function sighting(heardAt: number, rest: Partial<Sighting> = {}): Sighting {
 }
 
 describe('MismatchedRouters', () => {
-  test('counts by source and reason', () => {
+  test('mismatched routers are counted by source and reason', () => {
     const peers = new MismatchedRouters()
     peers.note(sighting(0))
     peers.note(sighting(1_000))
@@ -30,7 +30,7 @@ describe('MismatchedRouters', () => {
     ])
   })
 
-  test('the one heard last comes first; of nine sources the one silent longest goes', () => {
+  test('the latest source is first, and of nine sources the one that is silent longest is forgotten', () => {
     const peers = new MismatchedRouters()
     for (let i = 1; i <= 8; i++) peers.note(sighting(i, { address: address(`10.0.0.${i}`) }))
     peers.note(sighting(9, { address: address('10.0.0.1') }))
@@ -39,7 +39,7 @@ describe('MismatchedRouters', () => {
     expect(sources).toEqual(['10.0.0.9', '10.0.0.1', ...[8, 7, 6, 5, 4, 3].map((i) => `10.0.0.${i}`)])
   })
 
-  test('invented sources push out one in 100 ms, so that a flood finds and leaves eight of the same', () => {
+  test('invented sources replace one source in 100 ms', () => {
     const peers = new MismatchedRouters()
     const flood = (from: number, to: number) => {
       for (let at = from; at < to; at++) peers.note(sighting(at, { address: address(`10.1.0.${at % 200}`) }))
@@ -57,7 +57,7 @@ describe('MismatchedRouters', () => {
     expect(peers.list(millis(100_000))).toHaveLength(8)
   })
 
-  test('is forgotten ten minutes after its last packet, and then counted anew', () => {
+  test('a mismatched router is forgotten ten minutes after its last packet, and counted from 1 afterwards', () => {
     const peers = new MismatchedRouters()
     peers.note(sighting(0))
     expect(peers.list(millis(10 * MINUTE))).toHaveLength(1)
@@ -67,7 +67,7 @@ describe('MismatchedRouters', () => {
     expect(peers.list(millis(22 * MINUTE))).toMatchObject([{ count: 1 }])
   })
 
-  test('put right: nothing strange is heard of it any more', () => {
+  test('a corrected router is forgotten', () => {
     const peers = new MismatchedRouters()
     const good = (at: number) => sighting(at, { reasons: [], version: 3, listenedTo: true })
     peers.note(sighting(0))
@@ -77,14 +77,14 @@ describe('MismatchedRouters', () => {
     expect(peers.list(millis(10_001))).toEqual([])
   })
 
-  test('a packet that is nobody’s fault says nothing, good or bad', () => {
+  test('a packet without a mismatch of a router changes nothing', () => {
     const peers = new MismatchedRouters()
     peers.note(sighting(0))
     peers.note(sighting(60_000, { reasons: ['self-originated'] }))
     expect(peers.list(millis(60_000))).toMatchObject([{ reason: 'version', count: 1 }])
   })
 
-  test('unheeded: only those that do not count, and that have been heard since', () => {
+  test('unheeded() lists only recent routers whose advertisements do not count', () => {
     const peers = new MismatchedRouters()
     peers.note(sighting(0, { address: address('10.0.0.1') }))
     peers.note(sighting(5_000, { address: address('10.0.0.2'), reasons: ['unlisted-peer'], listenedTo: true }))
@@ -93,13 +93,13 @@ describe('MismatchedRouters', () => {
   })
 })
 
-test('both versions are told where that is what is wrong', () => {
+test('a mismatch of the version names both versions', () => {
   expect(describeMismatch('version', 2, 3)).toBe('speaks VRRPv2, this router VRRPv3')
   expect(describeMismatch('version', null, 3)).toBe('speaks another version')
   expect(describeMismatch('auth-data', 2, 2)).toBe('has another password')
 })
 
-test('strange is what names a neighbour: neither our own packets, nor other groups, nor what is no VRRP', () => {
+test('our own packets, other groups and other protocols are not a mismatch', () => {
   expect(DISCARD_REASONS.filter((reason) => !isMismatch(reason))).toEqual([
     'not-vrrp',
     'fragment',

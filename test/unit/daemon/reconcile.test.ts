@@ -112,7 +112,7 @@ describe('properties', () => {
     return [...result.values()]
   }
 
-  test('carried out once, there is nothing left to do, and what is managed is exactly what is wanted', () => {
+  test('after the steps nothing is left to do, and exactly the wanted addresses are installed', () => {
     fc.assert(
       fc.property(situation, (before) => {
         const present = carryOut(before.present, reconcile(before))

@@ -16,7 +16,7 @@ beforeEach(() => {
 
 const messages = () => records.map(({ message }) => message)
 
-test('one line a key in 10 s, the rest is counted and told with the next', () => {
+test('a key has one line in 10 s, and the next line counts the others', () => {
   for (let i = 0; i < 50; i++) recorder.logLimited('discard eth0 ttl a', 'warn', `ttl ${i}`)
   recorder.logLimited('discard eth0 ttl b', 'warn', 'other source')
   expect(messages()).toEqual(['ttl 0', 'other source'])
@@ -25,7 +25,7 @@ test('one line a key in 10 s, the rest is counted and told with the next', () =>
   expect(records.at(-1)?.fields).toEqual({ peer: 'a', suppressed: 49 })
 })
 
-test('a change of the situation lifts the limit of exactly its subject', () => {
+test('liftLimits() lifts the limits of its subject only', () => {
   recorder.logLimited('api send EPERM', 'warn', 'api')
   recorder.logLimited('api6 send EPERM', 'warn', 'api6')
   recorder.liftLimits('api')
@@ -34,7 +34,7 @@ test('a change of the situation lifts the limit of exactly its subject', () => {
   expect(messages()).toEqual(['api', 'api6', 'api again'])
 })
 
-test('100 000 invented sources: at most 257 lines in 10 s, and time enough for the rest', () => {
+test('100 000 invented sources cause at most 257 lines in 10 s', () => {
   const before = performance.now()
   for (let i = 0; i < 100_000; i++) recorder.logLimited(`discard eth0 ttl ${i}`, 'warn', 'x')
   expect(records.length).toBeLessThanOrEqual(257)
@@ -47,7 +47,7 @@ test('100 000 invented sources: at most 257 lines in 10 s, and time enough for t
   expect(records.length, 'and every round was heard of').toBeGreaterThanOrEqual(11 * 200)
 })
 
-test('a situation that never stops changing lifts no more limits than there are keys', () => {
+test('liftLimits() lifts no more limits than there are keys', () => {
   for (let i = 0; i < 10_000; i++) {
     elapsed = i / 10
     recorder.logLimited(`api warning ${i % 100}`, 'warn', 'x')
@@ -62,7 +62,7 @@ test('a situation that never stops changing lifts no more limits than there are 
   expect(records.length - before, 'lines of the next quiet time').toBe(2)
 })
 
-test('records wait for the sink, at most 1 000 of them; what is more is counted', () => {
+test('up to 1 000 records wait for the reader, and the others are counted', () => {
   const early = new Recorder(() => elapsed, atOnce)
   for (let i = 0; i < 1_200; i++) early.log('info', `${i}`)
   const seen: LogRecord[] = []
@@ -72,7 +72,7 @@ test('records wait for the sink, at most 1 000 of them; what is more is counted'
   expect(seen.at(-1)?.message).toBe('now')
 })
 
-test('who reads is not called by whoever writes, and gets all of it in order once that is done', async () => {
+test('the reader is called after the writer has finished, in order', async () => {
   const later = new Recorder()
   const seen: string[] = []
   later.log('info', 'before anybody read')
@@ -87,7 +87,7 @@ test('who reads is not called by whoever writes, and gets all of it in order onc
   expect(seen.at(-1), 'when nothing waits behind it').toBe('the last')
 })
 
-test('the limit runs on a clock of its own: a wall clock that is set back silences nothing', () => {
+test('the limits use a clock of their own, so that a wall clock that is set back suppresses nothing', () => {
   recorder.logLimited('k', 'info', 'first')
   elapsed = 10_000
   recorder.logLimited('k', 'info', 'second')

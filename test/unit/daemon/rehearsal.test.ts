@@ -50,7 +50,7 @@ function watch() {
   return { acts, play: rehearsal({ sockets, guardian }) }
 }
 
-test('every path is played: takeover, rounds, a rival, losing, a release, a fault, yield, shutdown', () => {
+test('the rehearsal runs takeover, rounds, a competing Active, a loss, a release, a fault, yield and shutdown', () => {
   const { acts, play } = watch()
   Array.from(play)
   const said = (text: string) => acts.filter((act) => act === text).length
@@ -67,7 +67,7 @@ test('every path is played: takeover, rounds, a rival, losing, a release, a faul
   expect(said('close'), 'the socket').toBe(1)
 })
 
-test('with the ports of the program it opens no descriptor, and leaves nothing that runs', () => {
+test('the rehearsal opens no descriptor with the ports of the program, and leaves nothing running', () => {
   const descriptors = () => readdirSync('/proc/self/fd').length
   const before = descriptors()
   const sockets = openSockets(MUTE_NATIVE, openClock(MUTE_NATIVE))

@@ -28,19 +28,19 @@ function pauses(limit: RestorationLimit, from: number, count: number): number[] 
   })
 }
 
-test('so many in a minute, then a pause; slower than that for ever', () => {
+test('many restorations in a minute cause a pause, and slower ones never do', () => {
   expect(storm(new RestorationLimit(), 1_000, 100)).toBe(MOST_RESTORATIONS)
   expect(storm(new RestorationLimit(), 1_000, 500, 60_000 / MOST_RESTORATIONS + 1)).toBe(500)
 })
 
-test('the pause is of the router: no address is put back in it', () => {
+test('during a pause no address of the router is restored', () => {
   const limit = new RestorationLimit()
   storm(limit, 1_000, MOST_RESTORATIONS + 1, 0)
   expect(limit.pause).toEqual({ address: VIP, until: 2_000 })
   expect(limit.allow(OTHER, millis(1_500))).toBe(false)
 })
 
-test('each address has its own count', () => {
+test('each address has its own count of restorations', () => {
   const limit = new RestorationLimit()
   expect([storm(limit, 1_000, MOST_RESTORATIONS), storm(limit, 1_000, MOST_RESTORATIONS, 10, OTHER)]).toEqual([
     MOST_RESTORATIONS,
@@ -52,7 +52,7 @@ test('pauses double from a second to a minute', () => {
   expect(pauses(new RestorationLimit(), 1_000, 9)).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60].map((s) => s * 1_000))
 })
 
-test('after a quiet minute the first pause is short again; the pause itself is no quiet time', () => {
+test('after a quiet minute the first pause is short again, and a pause is not a quiet time', () => {
   const limit = new RestorationLimit()
   pauses(limit, 1_000, 3)
   expect(pauses(limit, 8_000 + 59_000, 1)[0], '59 s later').toBeGreaterThan(1_000)

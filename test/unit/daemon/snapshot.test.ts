@@ -50,14 +50,14 @@ function snapshots(): Record<string, Snapshot> {
   }
 }
 
-test('is JSON as it stands, versioned, in every state', () => {
+test('a snapshot is JSON with a version in every state', () => {
   for (const [state, snapshot] of Object.entries(snapshots())) {
     expect(JSON.parse(JSON.stringify(snapshot)), state).toEqual(snapshot)
     expect([snapshot.version, snapshot.routers[0]?.state]).toEqual([1, state])
   }
 })
 
-test('says who holds the addresses, and for how long it waits', () => {
+test('a snapshot names the holder and the remaining wait', () => {
   const { Initialize, Backup, Active, Leaving } = snapshots()
   expect(Initialize?.routers[0]).toMatchObject({ faults: ['linkDown'], deadlines: {}, holder: { self: false } })
   expect(Backup?.routers[0]).toMatchObject({
@@ -72,13 +72,13 @@ test('says who holds the addresses, and for how long it waits', () => {
   expect(Object.keys(Leaving?.routers[0]?.deadlines ?? {})).toEqual(['untilInMs'])
 })
 
-test('deadlines that have passed are negative, not hidden', () => {
+test('a deadline that has passed is negative', () => {
   const world = new FakeWorld().start()
   world.now += DOWN + 20
   expect(world.router().deadlines).toEqual({ activeDownInMs: -20 })
 })
 
-test('counts each thing once, by its reason', () => {
+test('a snapshot counts each event once, by its reason', () => {
   const { counters } = busyWorld().router()
   expect(counters).toMatchObject({
     received: 2,
@@ -100,7 +100,7 @@ const WEBHOOK = {
 
 const JOURNAL = { file: '/run/holdfast/events.jsonl', problem: 'the disk is full', lost: 2 }
 
-test('status tells it in lines', () => {
+test('status shows a snapshot as lines', () => {
   const { Initialize, Backup, Active } = snapshots()
   if (Initialize === undefined || Backup === undefined || Active === undefined) throw new Error('no snapshot')
   expect(formatStatus(Initialize)).toContain('\n  FAULT: linkDown (link down on eth0)\n')
@@ -126,7 +126,7 @@ const MANAGED = {
   ...{ handOvers: { ok: 1, unchanged: 2, invalid: 3, failed: 4 }, waits: null },
 }
 
-test('of a configuration that was handed over the status tells whose it is, and that a restart would lose it', () => {
+test('status names the program that handed the configuration over, and the risk of a restart', () => {
   const { Active } = snapshots()
   if (Active === undefined) throw new Error('no snapshot')
   const managed = (changes: Partial<ManagedSnapshot>) =>
@@ -165,7 +165,7 @@ test('every metric of the table has a sample, with exactly its labels', () => {
   expect(wrong, 'samples with other labels than the table').toEqual([])
 })
 
-test('states are one-hot', () => {
+test('the state of a router is one metric of value 1', () => {
   for (const [state, snapshot] of Object.entries(snapshots())) {
     const states = samplesOf(snapshot, '1').filter(({ name }) => name === 'holdfast_vrrp_state')
     expect(states.filter(({ value }) => value === 1).map(({ labels }) => labels.state)).toEqual([state])
@@ -173,7 +173,7 @@ test('states are one-hot', () => {
   }
 })
 
-test('is exposed as Prometheus reads it', async () => {
+test('the metrics have the format of Prometheus', async () => {
   const { daemon } = busyWorld()
   const samples = [...samplesOf(daemon.snapshot(), '1.2.3'), ...wholeReport(daemon).distributions]
   const { body, contentType } = await exposition(METRICS, samples)
@@ -193,7 +193,7 @@ test('is exposed as Prometheus reads it', async () => {
   expect(body).toContain('holdfast_vrrp_takeover_duration_seconds_sum{phase="announced"} 0')
 })
 
-test('a report in pieces says the same, and none of them is about many routers', () => {
+test('a report in parts is equal to a snapshot, and no part has many routers', () => {
   const routers = Array.from({ length: 40 }, (_, i) => {
     return { ...ROUTER, name: `r${i}`, vrid: i + 1, addresses: [`10.0.0.${100 + i}/24`] }
   })

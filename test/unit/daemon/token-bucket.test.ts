@@ -5,18 +5,18 @@ import { suppressedField, TokenBucket } from '../../../src/daemon/telemetry/toke
 const takesAt = (bucket: TokenBucket, times: readonly number[]) => times.map((at) => bucket.take(at))
 
 describe('a token bucket', () => {
-  test('gives its tokens at once, then one for each period', () => {
+  test('a bucket gives its tokens immediately, then one for each period', () => {
     const bucket = new TokenBucket({ atOnce: 3, every: 1_000 })
     expect(takesAt(bucket, [5_000, 5_000, 5_000, 5_000])).toEqual([0, 0, 0, undefined])
     expect(takesAt(bucket, [5_999, 6_000, 6_000])).toEqual([undefined, 2, undefined])
   })
 
-  test('reports with each token how many requests it refused since the last one', () => {
+  test('take() returns the number of refused calls since the last success', () => {
     const bucket = new TokenBucket({ atOnce: 1, every: 100 })
     expect(takesAt(bucket, [0, 1, 2, 100, 200])).toEqual([0, undefined, undefined, 2, 0])
   })
 
-  test('is as good as new after a quiet time, and no better', () => {
+  test('a bucket is full after a quiet time, and not more', () => {
     const bucket = new TokenBucket({ atOnce: 2, every: 100 })
     takesAt(bucket, [0, 0])
     expect(bucket.isFull(199), 'a token is missing').toBe(false)
@@ -24,14 +24,14 @@ describe('a token bucket', () => {
     expect(takesAt(bucket, [60_000, 60_000, 60_000])).toEqual([0, 0, undefined])
   })
 
-  test('names the time at which the next token is there', () => {
+  test('nextAt is the time of the next token', () => {
     const bucket = new TokenBucket({ atOnce: 2, every: 100 })
     takesAt(bucket, [10, 20])
     expect(bucket.nextAt).toBe(110)
     expect([bucket.has(109), bucket.has(110)]).toEqual([false, true])
   })
 
-  test('counts a token that is spent although none is there', () => {
+  test('spend() counts a token even if none is available', () => {
     const bucket = new TokenBucket({ atOnce: 1, every: 100 })
     bucket.spend(0)
     bucket.spend(0)
@@ -39,6 +39,6 @@ describe('a token bucket', () => {
   })
 })
 
-test('the field for what was left out is absent if nothing was', () => {
+test('suppressedField() is empty if nothing was left out', () => {
   expect([suppressedField(0), suppressedField(3)]).toEqual([{}, { suppressed: 3 }])
 })

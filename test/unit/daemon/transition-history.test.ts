@@ -33,7 +33,7 @@ function flap(count: number, from: number): number {
   return now
 }
 
-test('twenty in one go are told one by one, then one in a second; all are counted', () => {
+test('twenty transitions are logged one by one, then one in a second, and all are counted', () => {
   flap(2_000, 0)
   expect(records.length, 'lines in 10 s').toBeGreaterThanOrEqual(20 + 9)
   expect(records.length, 'lines in 10 s').toBeLessThanOrEqual(20 + 11)
@@ -42,7 +42,7 @@ test('twenty in one go are told one by one, then one in a second; all are counte
   expect(told, 'told, or told of').toBeGreaterThan(2_000 - 250)
 })
 
-test('the last one is told when its time has come, with how many were not', () => {
+test('the last suppressed transition is logged later, with the number of others', () => {
   const now = flap(30, 0)
   expect(records).toHaveLength(20)
   expect(records.at(-1)?.fields).toMatchObject({ to: 'Active' })
@@ -53,13 +53,13 @@ test('the last one is told when its time has come, with how many were not', () =
   history.catchUp(teller, ms(Number(until)))
   expect(now).toBeLessThan(1_000)
   expect(records.at(-1)).toMatchObject({
-    message: 'api: Backup → Active: activeReleased, after 9 transitions that were not told',
+    message: 'api: Backup → Active: activeReleased, after 9 transitions that were not logged',
     fields: { suppressed: 9 },
   })
   expect(history.catchUpAt).toBeUndefined()
 })
 
-test('after 20 s of calm all twenty are there again, and a calm history asks for no time', () => {
+test('after 20 s all twenty lines are available again', () => {
   flap(40, 0)
   history.catchUp(teller, ms(1_000))
   const before = records.length

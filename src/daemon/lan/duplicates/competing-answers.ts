@@ -1,8 +1,8 @@
 /**
- * Another host that answers for an address of one router while the router is Active: what the answer means for the
- * state, and which host it is, for people. Decided here: whether an answer belongs to the question that the router asked
- * before its advertisement (docs/adr/0007), and when such a host counts as gone. Refuses to know frames, and what the
- * state machine does about a competing Active (vrrp/extensions/silent-active.ts).
+ * Handles another host that answers for an address of a router while the router is Active: what the answer means for
+ * the state, and which host it is. This file decides whether an answer belongs to the question before an advertisement
+ * (docs/adr/0007), and when such a host counts as gone. It does not know frames, or what the state machine does about a
+ * competing Active (vrrp/extensions/silent-active.ts).
  */
 import { type DuplicateHolder, HANDOVER } from '../../../arp/duplicate-detection.ts'
 import type { Event } from '../../../vrrp/event.ts'
@@ -11,14 +11,17 @@ import type { State } from '../../../vrrp/state.ts'
 import type { Address } from '../../../wire/address.ts'
 import { type Mac, virtualRouterMac } from '../../../wire/mac.ts'
 import type { Millis } from '../../../wire/units.ts'
-import { awaitsClaimsIn } from '../../router/held-state.ts'
+import { awaitsAnnouncementsIn } from '../../router/held-state.ts'
 import type { RouterSpec } from '../../router/router-spec.ts'
 import type { Recorder } from '../../telemetry/recorder.ts'
 import type { RouterCounters } from '../../telemetry/router-counters.ts'
-import { ANSWERED_WITHIN, type HeardClaim } from '../arp-listener.ts'
+import { ANSWERED_WITHIN, type HeardAnnouncement } from '../arp-listener.ts'
 import type { DuplicateDetection } from './duplicate-detection.ts'
 
-/** The host is asked at every advertisement, or by duplicate address detection at least every 3.2 s. */
+/**
+ * Milliseconds without an answer after which the host counts as gone. It is asked at every advertisement, or by
+ * duplicate address detection at least every 3.2 s.
+ */
 const GONE_AFTER = 10_000
 
 export type CompetingHost = {
@@ -29,8 +32,8 @@ export type CompetingHost = {
   readonly answers: number
 }
 
-/** The router whose addresses they are. */
-export type ClaimedRouter = {
+/** The router whose addresses another host answers for. */
+export type ContestedRouter = {
   readonly name: string
   readonly parameters: Parameters
   readonly state: State
@@ -41,29 +44,29 @@ export type ClaimedRouter = {
 }
 
 export class CompetingAnswers {
-  readonly #router: ClaimedRouter
+  readonly #router: ContestedRouter
   readonly #post: (event: Event, now: Millis) => void
   readonly #recorder: Recorder
   #host: CompetingHost | undefined
-  /** Time of the last question before or after an advertisement. */
+  /** Time of the last question before or after an advertisement; `undefined` if there was none. */
   #askedAt: Millis | undefined
 
-  constructor(router: ClaimedRouter, post: (event: Event, now: Millis) => void, recorder: Recorder) {
+  constructor(router: ContestedRouter, post: (event: Event, now: Millis) => void, recorder: Recorder) {
     this.#router = router
     this.#post = post
     this.#recorder = recorder
   }
 
-  /** The router asks which other host has its first address. */
+  /** Notes that the router asks which other host has its first address. */
   asked(now: Millis): void {
     this.#askedAt = now
   }
 
-  /** Another host claims to have an address. */
-  hear({ address, mac, isAnswer }: HeardClaim, heardAt: Millis, now: Millis): void {
+  /** Handles an announcement or answer of another host. */
+  hear({ address, mac, isAnswer }: HeardAnnouncement, heardAt: Millis, now: Millis): void {
     const { duplicates, parameters } = this.#router
     if (!parameters.addresses.includes(address) || duplicates.allows(mac)) return
-    if (awaitsClaimsIn(this.#router.state)) this.#post({ kind: 'claimHeard', address, heardAt }, now)
+    if (awaitsAnnouncementsIn(this.#router.state)) this.#post({ kind: 'announcementHeard', address, heardAt }, now)
     if (this.#router.state.name !== 'Active' || !isAnswer) return
     this.#router.counters.countCompetingAnswer()
     if (this.#belongsToQuestion({ address, mac }, heardAt)) {
@@ -75,7 +78,7 @@ export class CompetingAnswers {
     this.#log(address, mac, since)
   }
 
-  /** Returns the host that answered last; `undefined` if none answers any more. */
+  /** Returns the host that answered last; `undefined` if no host still answers. */
   at(now: Millis): CompetingHost | undefined {
     return this.#host !== undefined && now - this.#host.lastAt < GONE_AFTER ? this.#host : undefined
   }
@@ -88,9 +91,9 @@ export class CompetingAnswers {
   }
 
   /**
-   * Reports whether it answers the question before an advertisement. Duplicate address detection judges what it alone has
-   * asked. It also judges a certain duplicate holder when both have asked: such a host answers for as long as it lives, and
-   * detection knows how often to announce over it. With `alarm` nothing is announced over any answer.
+   * Tells whether an answer belongs to the question before an advertisement. Duplicate address detection handles
+   * answers to its own questions. If both have asked, it also handles a certain duplicate holder. Such a host always
+   * answers, and detection limits the announcements. With `alarm` no answer causes an announcement.
    */
   #belongsToQuestion({ address, mac }: DuplicateHolder, heardAt: Millis): boolean {
     const { duplicates, parameters, spec } = this.#router
@@ -101,7 +104,9 @@ export class CompetingAnswers {
     return address === addresses[0] && this.#askedAt !== undefined && heardAt - this.#askedAt <= ANSWERED_WITHIN
   }
 
-  /** `since`: milliseconds since the takeover, in which the last Active may still answer. */
+  /**
+   * Logs an answer. `since` is the time since the takeover in milliseconds, in which the last Active may still answer.
+   */
   #log(address: Address, mac: Mac, since: number): void {
     const { name } = this.#router
     const isHandover = since < HANDOVER
@@ -110,7 +115,7 @@ export class CompetingAnswers {
       isHandover ? 'info' : 'warn',
       isHandover
         ? `${name}: ${mac} still answers for ${address}, ${Math.round(since)} ms after the takeover`
-        : `${name}: ${mac} answers for ${address} as well`,
+        : `${name}: another host, ${mac}, answers for ${address} as well`,
       { router: name, address, mac },
     )
   }

@@ -1,7 +1,7 @@
 /**
- * When the routers of one segment may ask for duplicates, so that hundreds of addresses are neither hundreds of frames at
- * one moment nor hundreds of wake-ups: in steps on a grid, so many questions each. Refuses to know what an answer means, and
- * which frame a question is.
+ * Decides when the routers of one segment may ask for duplicates. Questions go in steps on a grid, with a limit for
+ * each step. So hundreds of addresses cause neither hundreds of frames in one moment nor hundreds of wake-ups. This
+ * file does not know what an answer means, or the frame of a question.
  */
 import {
   DETECTION_STEP,
@@ -13,12 +13,12 @@ import type { Parameters } from '../../../vrrp/parameters.ts'
 import type { Address } from '../../../wire/address.ts'
 import { type Millis, millis, plus, sooner } from '../../../wire/units.ts'
 
-/** Milliseconds that a question waits for another alarm, which costs less than one of its own. */
+/** Milliseconds that a question waits for another alarm, which is cheaper than one of its own. */
 const SLACK = 100
 
 const stepOf = (at: Millis): number => Math.floor(at / DETECTION_STEP)
 
-/** A router of the segment. */
+/** What the schedule needs of a router. */
 type DetectingRouter = {
   readonly parameters: Parameters
   readonly duplicates: {
@@ -33,7 +33,7 @@ export class DetectionSchedule {
   readonly #routers: () => Iterable<DetectingRouter>
   /** Returns a number from 0 to 1. */
   readonly #random: () => number
-  /** The last step that had its questions. */
+  /** Last step in which questions were sent. */
   #lastStep = Number.NEGATIVE_INFINITY
   #waiting: Address[] = []
 
@@ -42,7 +42,7 @@ export class DetectionSchedule {
     this.#random = random
   }
 
-  /** Returns when an alarm is needed if there is no earlier one: Actives wake to advertise. A round at work has waited. */
+  /** Returns the time at which an alarm is needed if no earlier one comes. Actives wake up to advertise anyway. */
   nextAt(): Millis | undefined {
     let nearest: Millis | undefined
     for (const { duplicates } of this.#routers()) nearest = sooner(nearest, duplicates.neededAt)
@@ -53,13 +53,16 @@ export class DetectionSchedule {
     return millis(Math.max(Math.ceil(at / DETECTION_STEP), this.#lastStep + 1) * DETECTION_STEP)
   }
 
-  /** Returns the delay of the first round, so that routers which become Active together do not ask together. */
+  /**
+   * Returns the delay of the first round in milliseconds, so that routers which become Active together do not ask
+   * together.
+   */
   firstDelay(): number {
     const period = this.#period()
     return period <= detectionPeriod(1) ? 0 : this.#random() * period
   }
 
-  /** Collects the questions that are due, for the end of the turn; routers act now on hosts that did not answer. */
+  /** Collects the questions that are due, for the end of the turn. Routers also handle hosts that did not answer. */
   advance(now: Millis): void {
     if (stepOf(now) <= this.#lastStep || !this.#isDue(now)) return
     this.#lastStep = stepOf(now)
@@ -85,7 +88,7 @@ export class DetectionSchedule {
     return false
   }
 
-  /** Returns the collected addresses once. */
+  /** Returns the collected addresses and clears them. */
   take(): readonly Address[] {
     return this.#waiting.length === 0 ? this.#waiting : this.#waiting.splice(0)
   }

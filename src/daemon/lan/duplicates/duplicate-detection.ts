@@ -1,8 +1,8 @@
 /**
- * Duplicate address detection of one router while it is Active, and what `onDuplicate` does about another host that has
- * an address as well. Decided here: how often is announced over a duplicate that lasts, and how long a router that has
- * yielded to one stays away (docs/adr/0018). Refuses to know frames, when the interface has room for a question
- * (detection-schedule.ts), and what people read of it (duplicate-report.ts).
+ * Duplicate address detection of one router while it is Active, and the reaction (`onDuplicate`) to another host that
+ * has an address as well. This file decides how often to announce while a duplicate lasts, and how long a router that
+ * has given way stays away (docs/adr/0018). It does not know frames, the limit of the interface
+ * (detection-schedule.ts), or the report.
  */
 import {
   askNow,
@@ -29,24 +29,26 @@ import { type Mac, virtualRouterMac } from '../../../wire/mac.ts'
 import type { Millis } from '../../../wire/units.ts'
 import type { RouterSpec } from '../../router/router-spec.ts'
 import type { Recorder } from '../../telemetry/recorder.ts'
-import { ANSWERED_WITHIN, type HeardClaim } from '../arp-listener.ts'
+import { ANSWERED_WITHIN, type HeardAnnouncement } from '../arp-listener.ts'
 import { DuplicateReport } from './duplicate-report.ts'
 import { electionTime, timeToBeHeard } from './election-time.ts'
 import { HeardRouters, type NamedRouter } from './heard-routers.ts'
 
-/** Milliseconds. Two that announce over each other move the clients each time; RFC 5227 §2.4 has this bound for the same reason. */
+/**
+ * Milliseconds between two announcements. Two hosts that announce alternately move the clients each time. RFC 5227 §2.4
+ * has this limit for the same reason.
+ */
 const ANNOUNCE_SPACING = 10_000
 
-/** Another host that has an address of ours, for people. */
+/** Duplicate holder for people. */
 export type FoundDuplicate = DuplicateHolder & {
   readonly foundAt: Millis
-  /** The router behind it, if one was heard to advertise, or is a listed peer. */
+  /** Router with that MAC; `undefined` if it neither advertised nor is a listed peer. */
   readonly router: NamedRouter | undefined
-  /** Time of that router's last advertisement. */
+  /** Time of that router's last advertisement; `undefined` if there was none. */
   readonly heardAt: Millis | undefined
 }
 
-/** The router whose addresses they are. */
 export type WatchedRouter = {
   readonly name: string
   readonly parameters: Parameters
@@ -62,7 +64,7 @@ export class DuplicateDetection {
   readonly #report: DuplicateReport
   readonly #routers: HeardRouters
   #detection: Detection | undefined
-  /** Router to which this one has yielded. */
+  /** Router to which this one has given way; `undefined` if there is none. */
   #yieldedTo: Address | undefined
   #askedAt: Millis | undefined
   readonly #foundAt = new Map<string, Millis>()
@@ -77,7 +79,7 @@ export class DuplicateDetection {
 
   // When ---------------------------------------------------------------------------------------------------------------
 
-  /** The router has become Active. */
+  /** Starts detection when the router becomes Active. */
   begin(now: Millis): void {
     this.#stop()
     const { parameters, io } = this.#router
@@ -85,12 +87,14 @@ export class DuplicateDetection {
     this.#detection = startDetection(parameters.addresses, now, io.detection.firstDelay())
   }
 
-  /** The router is not Active any more. One that has yielded goes on looking for a moment in which no host answers. */
+  /**
+   * Ends detection, because the router is no longer Active. A router that has given way keeps asking until no host
+   * answers.
+   */
   end(): void {
     if (this.#yieldedTo === undefined) this.#stop()
   }
 
-  /** Follows a reload. */
   follow(now: Millis): void {
     const { parameters, spec, state } = this.#router
     const { onDuplicate } = spec
@@ -104,7 +108,7 @@ export class DuplicateDetection {
     if (this.#yieldedTo !== undefined && isOver) this.#comeBack(now)
   }
 
-  /** It may ask. A router that is Leaving or Returning since this turn asks no more, before the effects of its step run. */
+  /** True if questions may be sent. A router that leaves Active stops asking before the effects of that step run. */
   get isOn(): boolean {
     return this.#detection !== undefined && (this.#router.state.name === 'Active' || this.#yieldedTo !== undefined)
   }
@@ -114,7 +118,6 @@ export class DuplicateDetection {
     return nextQuestionAt(this.#detection)
   }
 
-  /** Until then a question may wait for an alarm of another reason. */
   get neededAt(): Millis | undefined {
     if (this.#detection === undefined || !this.isOn) return undefined
     return questionNeededAt(this.#detection)
@@ -122,7 +125,7 @@ export class DuplicateDetection {
 
   // Questions ----------------------------------------------------------------------------------------------------------
 
-  /** Returns the addresses to ask for now; reports and acts on owners that have not answered. */
+  /** Returns the addresses to ask for now. Also reports holders that have not answered, and reacts to them. */
   takeQuestions(step: DetectionStep, now: Millis): readonly Address[] {
     if (this.#detection === undefined || !this.isOn) return []
     const before = this.#detection
@@ -133,7 +136,7 @@ export class DuplicateDetection {
     if (began) {
       for (const owner of gone) this.#lose(owner, now)
       if (this.#yieldedTo !== undefined && this.owners.length === 0) {
-        // One yield for what it said once: if it has yielded to us as well, neither has the addresses.
+        // Its priority counts for one yield only: if it has given way to us as well, neither has the addresses.
         this.#routers.forget(this.#yieldedTo)
         this.#comeBack(now)
         return []
@@ -143,47 +146,44 @@ export class DuplicateDetection {
         known.filter(({ unanswered }) => unanswered === 0),
         now,
       )
-      // The last question was not answered: clients that still send there must not wait until the host is gone for certain.
+      // Clients that still send to a host that did not answer should not wait until it is certainly gone.
       const silent = known.filter(({ unanswered }) => unanswered === 1).map(({ address }) => address)
       for (const address of silent) this.#announcedAt.delete(address)
       this.#announceOver(silent, now)
     }
-    // A name comes before the address for which it is needed.
+    // The answer for an address needs the name of the router, so it is asked for first.
     return [...nameless, ...questions]
   }
 
-  /** Reports whether an answer of this time is one to a question of detection. */
   hasJustAsked(heardAt: Millis): boolean {
     return this.#askedAt !== undefined && heardAt - this.#askedAt <= ANSWERED_WITHIN
   }
 
   // Answers ------------------------------------------------------------------------------------------------------------
 
-  hear({ address, mac, isAnswer }: HeardClaim, heardAt: Millis, now: Millis): void {
+  hear({ address, mac, isAnswer }: HeardAnnouncement, heardAt: Millis, now: Millis): void {
     if (this.#detection === undefined || !this.isOn || !isAnswer) return
     if (this.#routers.name(address, mac, this.#peers)) this.#learn(address, mac, now)
-    // With a name it may have become irrelevant.
     if (this.#detection === undefined) return
     const heard = hearAnswer(this.#detection, this.#rules(now), { address, mac }, heardAt)
     this.#detection = heard.detection
     if (heard.found) this.#find({ address, mac }, now)
   }
 
-  /** An advertisement for this VRID, before the router acts on it. */
+  /** Notes an advertisement for this VRID, before the router acts on it. */
   hearAdvertisement(source: Address, priority: number, heardAt: Millis, now: Millis): void {
     this.#routers.note(source, priority, heardAt)
     if (this.#yieldedTo === undefined || priority === 0) return
-    // The election works again. A lower router proves nothing: we would be Active beside the one we yielded to.
+    // The election works again. A lower priority proves nothing: we would be Active beside that router.
     const isAbove = outranks({ source, priority }, this.#router.parameters)
     if (source === this.#yieldedTo || isAbove) this.#comeBack(now)
   }
 
-  /** Reports whether claims of this MAC are ignored (`duplicateAllowed`). */
+  /** Tells whether answers of this MAC are ignored (`duplicateAllowed`). */
   allows(mac: Mac): boolean {
     return this.#router.spec.duplicateAllowed.includes(mac)
   }
 
-  /** The certain ones. */
   get owners(): readonly DuplicateHolder[] {
     return this.#detection === undefined || !this.isOn ? [] : duplicateHolders(this.#detection)
   }
@@ -197,7 +197,7 @@ export class DuplicateDetection {
 
   // What follows -------------------------------------------------------------------------------------------------------
 
-  /** Claims of this node's own MACs do not reach this file (arp-listener.ts). */
+  /** Frames with MACs of this node do not reach this file (arp-listener.ts). */
   #rules(now: Millis): DetectionRules {
     const { parameters, spec, state } = this.#router
     return {
@@ -218,13 +218,13 @@ export class DuplicateDetection {
     return { router, heardAt: router === undefined ? undefined : this.#routers.heardAt(router.source) }
   }
 
-  /** Reports whether there is a suspect of which it is not known whether an election could end it. */
+  /** Tells whether it is unknown of a suspect whether an election could end the duplicate. */
   #isNameless(now: Millis): boolean {
     const suspects = this.#detection?.suspects ?? []
     return suspects.some(({ confirmed, mac }) => !confirmed && !this.#routers.isRouter(mac, now))
   }
 
-  /** Returns `undefined` if no priority was heard of the host at this MAC. */
+  /** Returns the router with this MAC and its priority; `undefined` if no priority of it is known. */
   #competitorAt(mac: Mac, now: Millis): DuplicateRouter | undefined {
     const { source, priority } = this.#routers.behind(mac, now) ?? {}
     return source === undefined || priority === undefined ? undefined : { source, priority }
@@ -243,7 +243,7 @@ export class DuplicateDetection {
     this.#act([owner], now)
   }
 
-  /** The name of a MAC comes late, but may change what is to be done. */
+  /** Handles a MAC that is now known to belong to a router, which may change the reaction. */
   #learn(source: Address, mac: Mac, now: Millis): void {
     if (this.#detection !== undefined)
       this.#detection = withPatience(this.#detection, mac, electionTime(this.#router.parameters))

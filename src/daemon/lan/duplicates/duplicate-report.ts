@@ -1,6 +1,6 @@
 /**
- * Duplicate owners of the addresses of one router for people: a log line and an event when one is found, named or gone.
- * Decided here: the text, and how many events there are. Refuses to know how a duplicate is detected.
+ * Reports duplicate holders of the addresses of one router: a log line and an event when one is found, named or gone.
+ * This file decides the text, and limits the events. It does not know how a duplicate is detected.
  */
 import type { DuplicateHolder } from '../../../arp/duplicate-detection.ts'
 import type { OnDuplicate } from '../../../vrrp/extensions/duplicate.ts'
@@ -13,7 +13,7 @@ import { RATES, TokenBucket } from '../../telemetry/token-bucket.ts'
 import { electionTime } from './election-time.ts'
 import type { NamedRouter } from './heard-routers.ts'
 
-/** The router behind a MAC. `heardAt`: time of its last advertisement; `undefined` if there was none. */
+/** The router behind a MAC. `heardAt` is the time of its last advertisement; `undefined` if there was none. */
 export type BehindMac = { readonly router: NamedRouter | undefined; readonly heardAt: Millis | undefined }
 
 export class DuplicateReport {
@@ -39,7 +39,7 @@ export class DuplicateReport {
     )
   }
 
-  /** The MAC of a known duplicate holder is that of a router. */
+  /** Reports that the MAC of a known duplicate holder belongs to a router. */
   named(mac: Mac, source: Address): void {
     const { name } = this.#router
     this.#recorder.logLimited(
@@ -57,12 +57,12 @@ export class DuplicateReport {
     this.#recorder.logLimited(
       `${name} duplicate gone ${mac} ${address}`,
       'info',
-      `${name}: duplicate holder gone: ${mac} answers for ${address} no more`,
+      `${name}: duplicate holder ${mac} no longer answers for ${address}`,
       { router: name, address, mac },
     )
   }
 
-  /** Says of a priority that was heard long ago that it may be another one by now. */
+  /** Describes the host behind a MAC. For an old priority it says how old, because the priority may have changed. */
   #describe({ heardAt, router }: BehindMac, now: Millis): string {
     if (router === undefined) return 'no VRRP heard from it'
     const ago = now - (heardAt ?? now)
@@ -84,6 +84,6 @@ export class DuplicateReport {
 
 const REACTIONS: Readonly<Record<OnDuplicate, string>> = {
   announce: 'gratuitous ARP or NA sent again',
-  yield: 'it would win, so this router yields until it answers no more or is heard',
-  alarm: 'nothing is done about it',
+  yield: 'it would win the election, so this router gives the address up',
+  alarm: 'no reaction, because onDuplicate is alarm',
 }

@@ -1,35 +1,40 @@
 /**
- * Routers that have advertised for one VRID, or are listed as its peers: their last advertisement, and the MAC that each was
- * found to have, so that a MAC which answers for our addresses has a name and a rank. Raw IP sockets report no MAC; it comes
- * from an answer to the question for the source address. Bounded, because sources can be invented. Refuses to know what a
- * name is for.
+ * The routers that have advertised for one VRID, or are listed as its peers: their last advertisement, and their MAC.
+ * So a MAC that answers for our addresses has a name and a priority. Raw IP sockets report no MAC. It comes from an
+ * answer for the router's source address. The number is limited, because a sender can invent sources. This file does
+ * not know the use of a name.
  */
 import type { Address } from '../../../wire/address.ts'
 import type { Mac } from '../../../wire/mac.ts'
 import type { Millis } from '../../../wire/units.ts'
 
-/** Routers remembered, the newest ones: a flood of invented sources costs a name, never memory. */
+/**
+ * Number of routers that are remembered, the newest ones. A flood of invented sources may cost a name, but no memory.
+ */
 const MOST_ROUTERS = 8
-/** Milliseconds for which an advertised priority counts: an older one does not show which router would win now. */
+/** Milliseconds for which an advertised priority counts. An older one does not show which router would win now. */
 const VALID_FOR = 600_000
 
-/** A router by its source address. Without a priority it was not heard, or too long ago. */
+/** A router by its source address. `priority` is `undefined` if it did not advertise, or too long ago. */
 export type NamedRouter = { readonly source: Address; readonly priority: number | undefined }
 
-/** Changed in place: an advertisement must not cost an allocation. */
+/** An entry is changed in place, because an advertisement must not allocate memory. */
 type HeardRouter = { priority: number; heardAt: Millis }
 
 export class HeardRouters {
   readonly #heard = new Map<Address, HeardRouter>()
   readonly #macs = new Map<Address, Mac>()
-  /** The host at the virtual MAC of the VRID is the router that advertised last (RFC 9568 §7.3). */
+  /** Virtual MAC of the VRID. The host with it is the router that advertised last (RFC 9568 §7.3). */
   readonly #virtualMac: Mac
 
   constructor(virtualMac: Mac) {
     this.#virtualMac = virtualMac
   }
 
-  /** An advertisement that has passed the checks of RFC 9568 §7.1. A release (0) leaves the last priority. */
+  /**
+   * Notes an advertisement that has passed the checks of RFC 9568 §7.1. A release (0) does not change the last
+   * priority.
+   */
   note(source: Address, priority: number, heardAt: Millis): void {
     const known = this.#heard.get(source)
     if (known === undefined) {
@@ -40,7 +45,7 @@ export class HeardRouters {
     known.heardAt = heardAt
   }
 
-  /** A host answered for this address. Returns true if it is a router's, and the MAC is news. */
+  /** Notes that a host answered for this address. Returns true if it is a router and its MAC is new. */
   name(address: Address, mac: Mac, peers: readonly Address[]): boolean {
     if (this.#macs.get(address) === mac) return false
     if (!this.#heard.has(address) && !peers.includes(address)) return false
@@ -51,7 +56,7 @@ export class HeardRouters {
     return true
   }
 
-  /** Reports whether the MAC is that of a router: then an election decides between us. */
+  /** Tells whether the MAC belongs to a router, so that an election decides between us. */
   isRouter(mac: Mac, now: Millis): boolean {
     return mac === this.#virtualMac || this.behind(mac, now) !== undefined
   }
@@ -69,12 +74,12 @@ export class HeardRouters {
     return this.#heard.get(source)?.heardAt
   }
 
-  /** Returns the routers that may be behind a MAC without a name. */
+  /** Returns the routers that may be behind an unknown MAC. */
   sources(peers: readonly Address[]): readonly Address[] {
     return [...new Set([...this.#heard.keys(), ...peers.slice(0, MOST_ROUTERS)])]
   }
 
-  /** Forgets a router until it is heard again. */
+  /** Forgets a router until it advertises again. */
   forget(source: Address): void {
     this.#heard.delete(source)
     this.#macs.delete(source)

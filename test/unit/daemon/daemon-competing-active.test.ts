@@ -33,7 +33,7 @@ function reply(claimed = VIP, from: Mac = RIVAL, to: Mac = OUR_MAC): Uint8Array 
 }
 
 describe('the question', () => {
-  test('goes to the group and to the virtual MAC around every periodic advertisement, not the first', () => {
+  test('the question goes to the group and to the virtual MAC around every periodic advertisement, not the first', () => {
     const world = activeWorld({ ...ROUTER, addresses: [VIP, VIP2] })
     expect(world.asked, 'before the takeover').toEqual([])
     world.takeCalls()
@@ -47,14 +47,14 @@ describe('the question', () => {
     expect(world.asked).toHaveLength(40)
   })
 
-  test('comes after an advertisement no more often than twice a second', () => {
+  test('the question after an advertisement is sent at most twice a second', () => {
     const world = activeWorld({ ...ROUTER, advertisementInterval: '100ms' })
     world.asked.length = 0
     world.advance(10_000)
     expect(world.asked).toHaveLength(2 * (100 + 20))
   })
 
-  test('is also asked around an advertisement out of turn', () => {
+  test('the question is also sent around an extra advertisement', () => {
     const world = activeWorld()
     world.advance(1_500)
     world.takeCalls()
@@ -64,7 +64,7 @@ describe('the question', () => {
     expect(calls).toEqual([...twice, 'advertise eth0 vrid 51 priority 128', ...twice])
   })
 
-  test('of a unicast router goes to everybody: at every advertisement down to 50 ms, no more often below', () => {
+  test('the question of a unicast router goes to all hosts, at most once in 45 ms', () => {
     const transport = { unicast: { source: SELF, peers: ['192.0.2.20'] } }
     const world = activeWorld({ ...ROUTER, transport, advertisementInterval: '10ms' })
     world.asked.length = 0
@@ -77,7 +77,7 @@ describe('the question', () => {
     expect(new Set(world.asked.map(({ to }) => to))).toEqual(new Set(['ff:ff:ff:ff:ff:ff']))
   })
 
-  test('is not asked by a Backup, nor where probeRivals is off, and then nobody listens', () => {
+  test('the question is not sent by a Backup, or with probeRivals off', () => {
     const backup = new FakeWorld().start()
     backup.advance(1_000)
     expect([backup.asked, backup.listening]).toEqual([[], []])
@@ -96,25 +96,25 @@ describe('an answer', () => {
     return world
   }
 
-  test('is announced over at once and after 50 and 200 ms, told and counted', () => {
+  test('an answer is announced over immediately and after 50 and 200 ms, logged and counted', () => {
     const world = quiet()
     const at = world.now
-    world.hearClaim(reply())
+    world.hearAnnouncement(reply())
     world.advance(900)
     expect(world.announced.map((one) => Math.round(one.at - at))).toEqual([0, 50, 200])
     expect(world.router().counters.competingAnswers).toBe(1)
-    expect(world.records.filter(({ message }) => message.includes(`${RIVAL} answers for ${VIP} as well`))).toHaveLength(
-      1,
-    )
+    expect(
+      world.records.filter(({ message }) => message.includes(`${RIVAL}, answers for ${VIP} as well`)),
+    ).toHaveLength(1)
     expect(world.router().state, 'an answer is no reason to step down').toBe('Active')
   })
 
-  test('is in the status with its MAC and since when, until it has been silent for 10 s', () => {
+  test('an answering host is in the status with its MAC and start time, until it is silent for 10 s', () => {
     const world = quiet()
     expect(formatStatus(world.daemon.snapshot())).not.toContain('RIVAL')
-    world.hearClaim(reply())
+    world.hearAnnouncement(reply())
     world.advance(2_000)
-    world.hearClaim(reply())
+    world.hearAnnouncement(reply())
     world.advance(1_500)
     expect(formatStatus(world.daemon.snapshot())).toMatch(
       new RegExp(
@@ -126,32 +126,32 @@ describe('an answer', () => {
     expect(formatStatus(world.daemon.snapshot())).not.toContain('RIVAL')
   })
 
-  test('is no complaint while the former Active is on its way off', () => {
+  test('an answer of the former Active is not a warning', () => {
     const world = activeWorld()
-    world.hearClaim(reply())
+    world.hearAnnouncement(reply())
     expect(world.router().counters.competingAnswers).toBe(1)
     const told = world.records.filter(({ message }) => message.includes(`answers for ${VIP}`))
     expect(told.map(({ level, message }) => [level, message])).toEqual([
       ['info', expect.stringMatching(new RegExp(`: ${RIVAL} still answers for ${VIP}, \\d+ ms after the takeover$`))],
     ])
     world.advance(600)
-    world.hearClaim(reply())
+    world.hearAnnouncement(reply())
     expect(world.records.at(-1)).toMatchObject({ level: 'warn', message: expect.stringContaining('as well') })
   })
 
-  test('is none when it is our own, said to others, about another address, or said to everybody', () => {
+  test('our own answers, answers to others, for other addresses, and announcements do not count', () => {
     const world = quiet()
     const ours = address(VIP)
-    world.hearClaim(reply(VIP, OUR_MAC))
-    world.hearClaim(reply(VIP, RIVAL, macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, 50))))
-    world.hearClaim(reply('192.0.2.7'))
-    world.hearClaim(gratuitousArp({ address: ours, mac: RIVAL }))
+    world.hearAnnouncement(reply(VIP, OUR_MAC))
+    world.hearAnnouncement(reply(VIP, RIVAL, macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, 50))))
+    world.hearAnnouncement(reply('192.0.2.7'))
+    world.hearAnnouncement(gratuitousArp({ address: ours, mac: RIVAL }))
     world.advance(900)
     expect([world.announced, world.router().counters.competingAnswers]).toEqual([[], 0])
   })
 })
 
-describe('a better and a worse rival at once', () => {
+describe('a higher and a lower competing Active together', () => {
   const parted = () => {
     const world = activeWorld()
     world.advance(6_500)
@@ -160,7 +160,7 @@ describe('a better and a worse rival at once', () => {
     return world
   }
 
-  test('what arrives while the worse one is answered counts: nobody is led to the loser', () => {
+  test('packets that arrive while the lower one is answered are read first, so that clients are not misled', () => {
     const world = parted()
     const meanwhile = world.sent.length
     world.onSend = () => {
@@ -175,7 +175,7 @@ describe('a better and a worse rival at once', () => {
     expect(world.announced, 'a second later').toEqual([])
   })
 
-  test('with nobody better it is announced over at once', () => {
+  test('without a higher one the router announces immediately', () => {
     const world = parted()
     const at = world.now
     world.hear(100, { source: '192.0.2.30' })

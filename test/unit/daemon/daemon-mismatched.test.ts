@@ -39,7 +39,7 @@ const status = (world: FakeWorld) => formatStatus(world.daemon.snapshot())
 const warnings = (world: FakeWorld) =>
   world.records.filter(({ level }) => level === 'warn').map(({ message }) => message)
 
-test('a version 2 Active at a version 3 router: named while Backup, and when nobody else is there to wait for', () => {
+test('a version 2 Active is named by a version 3 router while Backup, and at its takeover', () => {
   const world = new FakeWorld().start()
   for (let i = 0; i < 3; i++) {
     world.advance(1_000)
@@ -57,11 +57,11 @@ test('a version 2 Active at a version 3 router: named while Backup, and when nob
   )
   expect(warnings(world)).toEqual([
     `Discarded a packet of ${STRANGER} on eth0: version: for api (VRID 51) it speaks VRRPv2, this router VRRPv3`,
-    `api: Backup → Active: activeSilent, not listening to ${STRANGER} (version)`,
+    `api: Backup → Active: activeSilent, discarding advertisements of ${STRANGER} (version)`,
   ])
 })
 
-test('with nobody strange there is no such line, and the takeover is no warning', () => {
+test('without mismatched routers there is no such line, and the takeover is not a warning', () => {
   const world = new FakeWorld().start()
   world.hear(90)
   world.advance(2 * DOWN)
@@ -71,7 +71,7 @@ test('with nobody strange there is no such line, and the takeover is no warning'
   expect(warnings(world)).toEqual([])
 })
 
-test('a stranger who fell silent long before is not named in the takeover', () => {
+test('a mismatched router that was silent long before is not named at the takeover', () => {
   const world = new FakeWorld().start()
   hear(world, { version: 2 })
   world.hear(200)
@@ -82,8 +82,8 @@ test('a stranger who fell silent long before is not named in the takeover', () =
   expect(world.router().mismatchedRouters).toMatchObject([{ reason: 'version', lastHeardMsAgo: 5_501 }])
 })
 
-describe('another group on our VRID', () => {
-  test('other addresses: it counts (RFC 9568 §7.1), and is named', () => {
+describe('another group with our VRID is named', () => {
+  test('another address list counts (RFC 9568 §7.1), and is named', () => {
     const world = new FakeWorld().start()
     hear(world, { addresses: [address('192.0.2.9')] })
     expect(world.router().holder.address).toBe(STRANGER)
@@ -98,7 +98,7 @@ describe('another group on our VRID', () => {
     ])
   })
 
-  test('other addresses with addressListCheck: it does not count, and is named', () => {
+  test('another address list does not count with addressListCheck, and is named', () => {
     const world = new FakeWorld([{ ...ROUTER, addressListCheck: true }]).start()
     hear(world, { addresses: [address('192.0.2.9')] })
     expect(world.router().holder.address).toBe(null)
@@ -107,7 +107,7 @@ describe('another group on our VRID', () => {
     ])
   })
 
-  test('another VRID is nobody’s business, in whatever version', () => {
+  test('another VRID is not reported, in any version', () => {
     const world = new FakeWorld().start()
     hear(world, { version: 2, vrid: 7 })
     hear(world, { vrid: 7 })
@@ -120,7 +120,7 @@ describe('an address owner that receives advertisements (EID 8298)', () => {
   const owner = () => new FakeWorld([{ ...ROUTER, addresses: [SELF], priority: 255 }]).start()
   const counted = (world: FakeWorld) => world.router().counters.warnings
 
-  test('of a second owner: log and counters have the event and the misconfiguration, at a limited rate', () => {
+  test('a second owner is in log and counters, at a limited rate', () => {
     const world = owner()
     for (let i = 0; i < 3; i++) {
       hear(world, { priority: 255, addresses: [address(SELF)] })
@@ -135,7 +135,7 @@ describe('an address owner that receives advertisements (EID 8298)', () => {
     expect(warnings(world)).toHaveLength(4)
   })
 
-  test('of a Backup that took over meanwhile: a log line says why it is written', () => {
+  test('an advertisement of a Backup that took over is logged with its reason', () => {
     const world = owner()
     hear(world, { priority: 100, addresses: [address(SELF)] })
     expect(counted(world)).toEqual({ 'advert-received-while-owner': 1 })
@@ -145,7 +145,7 @@ describe('an address owner that receives advertisements (EID 8298)', () => {
   })
 })
 
-test('put right: the line goes away', () => {
+test('a corrected router is removed from the status', () => {
   const world = new FakeWorld().start()
   hear(world, { version: 2 })
   for (let i = 0; i < 11; i++) {
@@ -155,7 +155,7 @@ test('put right: the line goes away', () => {
   expect([world.router().mismatchedRouters, world.router().state]).toEqual([[], 'Backup'])
 })
 
-test('is a metric by reason', () => {
+test('mismatched routers are a metric by reason', () => {
   const world = new FakeWorld().start()
   hear(world, { version: 2 })
   world.hear(90, { source: PEER, addresses: ['192.0.2.9'] })
