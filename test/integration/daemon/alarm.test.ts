@@ -1,4 +1,7 @@
-/** The one timer: a hint that is checked against the clock (docs/architecture.md). Clock and setTimeout are arguments. */
+/**
+ * The alarm of the engine, whose tick is checked against the clock (docs/architecture.md). Clock and setTimeout are
+ * arguments.
+ */
 import { beforeEach, expect, test } from 'vitest'
 import { Alarm, wakeUpBy } from '../../../src/daemon/alarm.ts'
 import { millis } from '../../../src/wire/units.ts'

@@ -1,4 +1,4 @@
-/** The list of installed addresses on a disk: replaced as a whole, read without trust, and never waited for. */
+/** The ledger file on a real disk: it is replaced as a whole, checked when it is read, and never waited for. */
 import { execFileSync } from 'node:child_process'
 import {
   closeSync,
@@ -87,7 +87,7 @@ test('a place that cannot be written to is a sentence, not an exception', async 
 })
 
 test('what could not be written is written with the next change, and leaves no half of a file', async () => {
-  // rename() does not replace a folder, whoever asks.
+  // rename() does not replace a folder, even for root.
   mkdirSync(file())
   const kept = ledger()
   kept.write([ENTRY])
@@ -119,7 +119,7 @@ test('the ledger grows, is written only when it grew, and keeps what stays', asy
 })
 
 test('a disk that hangs keeps nobody waiting; the newest list is written when it answers', async () => {
-  // To open a FIFO for writing takes until somebody reads it.
+  // Opening a FIFO for writing waits for a reader.
   execFileSync('mkfifo', [`${file()}.new`])
   const kept = ledger()
   const begin = monotonicMs()

@@ -1,4 +1,4 @@
-/** The announcement plan and the pacer: moments are arguments, so nothing here waits. */
+/** The announcement plan and the pacer. Times are arguments, so nothing here waits. */
 import { describe, expect, test } from 'vitest'
 import {
   type AnnouncementPlan,
@@ -25,7 +25,7 @@ const A = address('192.0.2.100')
 const B = address('192.0.2.101')
 const START = millis(1_000_000.25)
 
-/** Follows the plan as an alarm would, exactly on time. */
+/** Runs the plan at each of its times, like an alarm that is exactly on time. */
 function follow(plan: AnnouncementPlan, until: number): string[] {
   const lines: string[] = []
   let left = plan
@@ -117,7 +117,7 @@ describe('announcement plan', () => {
   })
 })
 
-/** Takes as an alarm would: every time that the pacer asks for. */
+/** Takes frames at each time that the pacer returns, like an alarm. */
 function drain(pacer: Pacer, from: Millis, until = Number.POSITIVE_INFINITY) {
   const sent: { at: number; one: WantedAnnouncement }[] = []
   let left = pacer

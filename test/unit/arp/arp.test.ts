@@ -1,4 +1,4 @@
-/** Frames that the vectors do not hold: probes, claims of others, and everything that is no claim. */
+/** Frames that are not in the vectors: probes, announcements of other hosts, and frames that announce nothing. */
 import { describe, expect, test } from 'vitest'
 import { gratuitousArp } from '../../../src/arp/gratuitous-arp.ts'
 import { neighborAdvertisement, readNeighborAdvertisement } from '../../../src/arp/neighbor-advertisement.ts'
@@ -28,8 +28,8 @@ test('an ARP probe asks without announcing an address (RFC 5227 §2.1.1)', () =>
 
 test('a Neighbor Solicitation asks the holders of an address, from an address of ours (RFC 4861 §4.3)', () => {
   const frame = neighborSolicitation({ target: VIP6, source: address('fe80::aa'), mac: MAC })
-  // Ethernet; IPv6 to ff02::1:ff00:100 with hop limit 255; ICMPv6 135 with the source link-layer option. The checksum was
-  // computed apart from our code.
+  // Ethernet; IPv6 to ff02::1:ff00:100 with hop limit 255; ICMPv6 135 with the source link-layer option. The checksum
+  // was computed without our code.
   expect(toHex(frame)).toBe(
     '3333ff0001000200000000aa86dd' +
       '6000000000203afffe8000000000000000000000000000aaff0200000000000000000001ff000100' +
@@ -43,7 +43,7 @@ test('an answer is a frame to our MAC alone, not an announcement', () => {
   const solicited = (to: readonly number[]) => {
     const frame = changed(announcement, Object.fromEntries(to.map((octet, i) => [i, octet])))
     frame[58] = 0x60
-    // S in place of R: the sum of the message falls by 0x4000.
+    // S in place of R lowers the sum of the message by 0x4000.
     const sum = ((frame[56] ?? 0) << 8) | (frame[57] ?? 0)
     const fixed = sum + 0x4000 > 0xffff ? sum + 0x4000 - 0xffff : sum + 0x4000
     return changed(frame, { 56: fixed >> 8, 57: fixed & 0xff })

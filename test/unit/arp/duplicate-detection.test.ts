@@ -1,4 +1,7 @@
-/** When to ask who else has our addresses, and which answers make a duplicate holder. Times are arguments. */
+/**
+ * When detection asks which other host has our addresses, and which answers make a duplicate holder. Times are
+ * arguments.
+ */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -155,7 +158,7 @@ describe('an answer', () => {
     const patient = { ...RULES, patience: () => 1200 }
     const answered = (detection: Detection, at: number) =>
       hearAnswer(detection, patient, { address: VIP, mac: RIVAL }, ms(at))
-    // Asked 350 ms before the second heal, when it had lost the first.
+    // Asked 350 ms before the second heal, after it had lost the first election.
     const asked = ask(answered(fresh(), 1500).detection, 2400).detection
     const second = answered(asked, 2750)
     expect(second.found).toBe(false)

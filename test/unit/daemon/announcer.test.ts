@@ -1,4 +1,4 @@
-/** Announcements of one segment: whose, when, how many, and that nothing is left after Active (VR-GARP-05). */
+/** Announcements of one segment: their router, time and number, and that none remains after Active (VR-GARP-05). */
 import { beforeEach, expect, test } from 'vitest'
 import { announcementIn } from '../../../src/arp/probe.ts'
 import { Announcer } from '../../../src/daemon/lan/announcer.ts'
@@ -11,7 +11,7 @@ let sent: { at: number; address: Address | undefined }[] = []
 let now = 0
 let outcome: SendOutcome = { ok: true }
 let announcer: Announcer
-/** Of addresses to which packets do not arrive yet. */
+/** Returns false for addresses that the kernel cannot answer for yet. */
 const unready = new Set<Address>()
 const MAC = link(2, 'eth0').mac
 
@@ -39,7 +39,7 @@ const announced = (name: string, addresses: readonly string[], at: readonly numb
   refresh: refresh === undefined ? undefined : millis(refresh),
 })
 
-/** As the alarm would, on time. */
+/** Runs the announcer at each of its times, like an alarm that is exactly on time. */
 function runUntil(until: number): void {
   for (let next = announcer.nextAt(); next !== undefined && next <= until; next = announcer.nextAt()) {
     now = Math.max(now, next)

@@ -1,4 +1,4 @@
-/** What a queue may hide, from what its drains told: every case of ground rule 2. */
+/** Every case in which a queue may hide a packet (ground rule 2), from the results of its drains. */
 import { expect, test } from 'vitest'
 import { Backlog } from '../../../src/daemon/lan/backlog.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Before a takeover by fastPreempt: which checks are asked once more, and what each answer, and none, leads to
- * (docs/adr/0025). Two nodes of base 40 whose check adds 50; the peer is heard, this node is real.
+ * Which checks are repeated before a takeover by fastPreempt, and the effect of each answer and of none
+ * (docs/adr/0025). Two nodes have base 40 and a check that adds 50. The peer is simulated, this node is real.
  */
 import { describe, expect, test } from 'vitest'
 import type { CheckReport } from '../../../src/healthcheck/check-report.ts'
@@ -11,7 +11,7 @@ const LB = { name: 'lb', tcp: '127.0.0.1:9445' }
 /** Skew_Time of 90 at 1 s. */
 const SKEW = (256 - 90) / 0.256
 
-/** In Backup for a while, beside a peer that has just lost its check. */
+/** Backup for a while, beside a peer that has just lost its check. */
 function demotedPeer(
   track: readonly RouterConfig[],
   healthchecks: readonly RouterConfig[] = [LB],
@@ -91,7 +91,7 @@ test('the names of the slow checks arrive before fastPreempt acts', () => {
   const checks = [LB, { name: 'mcs', exec: ['/bin/true'] }]
   const world = demotedPeer([...tracked, { healthcheck: 'mcs', weight: 3 }], checks, {}, [93, 43])
   const { within = 0 } = world.checks.question ?? {}
-  // A timer of the thread, its message and this event loop.
+  // Allows for a timer of the thread, its message, and this event loop.
   world.advance(within + 5)
   answer(world, ['lb'])
   world.advance(SKEW - within)

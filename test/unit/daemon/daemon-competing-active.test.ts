@@ -1,6 +1,6 @@
 /**
- * An Active asks before every periodic advertisement who else has its address, and announces again when somebody does
- * (docs/adr/0007): what goes on the wire, to whom, how often, and what an answer is.
+ * The questions of an Active before every periodic advertisement, and its announcements after an answer
+ * (docs/adr/0007): frames, destinations, rate, and what counts as an answer.
  */
 import { describe, expect, test } from 'vitest'
 import { arpRequest } from '../../../src/arp/arp-packet.ts'
@@ -10,7 +10,7 @@ import { address } from '../../../src/wire/address.ts'
 import { type Mac, macBytes, macFromBytes } from '../../../src/wire/mac.ts'
 import { FakeWorld, ROUTER as PLAIN, type RouterConfig, SELF, VIP, VIP2 } from './fake-world.ts'
 
-/** The radar asks on its own account: daemon-duplicate.test.ts. */
+/** Duplicate address detection has its own questions: daemon-duplicate.test.ts. */
 const ROUTER: RouterConfig = { ...PLAIN, radar: false }
 const DOWN = 3_500
 const OUR_MAC = macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, 2))
@@ -23,7 +23,7 @@ function activeWorld(router: RouterConfig = ROUTER): FakeWorld {
   return world
 }
 
-/** What a rival's kernel says to the one who asked. */
+/** Answer of another host's kernel to the host that asked. */
 function reply(claimed = VIP, from: Mac = RIVAL, to: Mac = OUR_MAC): Uint8Array {
   const [senderAddress, targetAddress] = [address(claimed), address('0.0.0.0')]
   const frame = arpRequest({ senderMac: from, senderAddress, targetMac: to, targetAddress })

@@ -1,6 +1,6 @@
 /**
- * Ground rule 2 with virtual time: on expiry the queues are drained first, in this order, at most 4 096 packets and
- * for 25 ms; a packet that waits counts, a loss buys one Active_Down_Interval, and no flood prevents a takeover.
+ * Ground rule 2 in virtual time. At an expiry the queues are drained first, in a fixed order, up to 4 096 packets or 25
+ * ms. A waiting packet counts, a loss adds one Active_Down_Interval, and no flood prevents a takeover.
  */
 import { describe, expect, test } from 'vitest'
 import { FakeWorld, link, ROUTER, VIP, VIP2 } from './fake-world.ts'
@@ -35,7 +35,7 @@ describe('on expiry', () => {
     const world = new FakeWorld().start()
     for (const stall of [3_501, 4_000, 5_000, 6_999, 7_001, 10_000, 20_000, 60_000, 100_000, 3_600]) {
       const last = world.now + stall
-      // It goes on advertising while we do not run; every packet waits in the queue.
+      // The peer keeps advertising while this node does not run. Every packet waits in the queue.
       for (let at = world.now; at + 1000 < last; at += 1000) world.queueAdvertisement(200, { at })
       world.stall(stall)
       expect(world.router().state, `after ${stall} ms; ${world.transitions}`).toBe('Backup')
@@ -124,7 +124,7 @@ describe('packets that were lost', () => {
 })
 
 describe('a flood', () => {
-  /** More than any drain takes, refilled whenever the daemon looks away. */
+  /** Queue with more packets than a drain reads; it is refilled after each one. */
   function flood(world: FakeWorld, milliseconds: number): void {
     const packet = { family: 'ipv4' as const, source: world.socket.options.source, destination: undefined, ttl: 255 }
     for (let i = 0; i < milliseconds; i += 100) {
@@ -166,7 +166,7 @@ describe('a flood', () => {
 
   test('a flood of packets of 0.1 ms each makes an Active late by at most 40 ms', () => {
     const world = new FakeWorld().start()
-    // Its second one comes at a phase of its own.
+    // The second advertisement comes after a phase.
     world.advance(DOWN + 1_001)
     expect(world.router().state).toBe('Active')
     const [second] = world.sent.slice(-1)

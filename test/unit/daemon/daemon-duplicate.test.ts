@@ -1,6 +1,6 @@
 /**
- * Somebody else has an address of an Active, seen by the daemon: when it asks, what it makes of the answers, what
- * `onDuplicate` does about them and for how long (docs/adr/0018). The station answers every question at once, as a kernel.
+ * Another host has an address of an Active, as the daemon sees it: when it asks, what the answers mean, and the
+ * reaction of `onDuplicate` (docs/adr/0018). The other host answers every question immediately, like a kernel.
  */
 import { describe, expect, test } from 'vitest'
 import { arpRequest } from '../../../src/arp/arp-packet.ts'
@@ -15,12 +15,12 @@ const BROADCAST = 'ff:ff:ff:ff:ff:ff'
 const OUR_MAC = macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, 2))
 const STATION = macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, 99))
 const PEER_MAC = macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, 20))
-/** A round with jitter, our next advertisement with 100 ms for what follows from it, and two steps of the grid. */
+/** A round with jitter, our next advertisement with 100 ms for its effects, and two steps of the grid. */
 const FOUND_WITHIN = 1_200 + 1_100 + 300
-/** A router: half a second after the takeover, then two intervals and a second for the election. */
+/** For a router: half a second after the takeover, then two intervals and a second for the election. */
 const KNOWN_WITHIN = 700 + 3_000 + 400
 
-/** Which MACs answer for an address. */
+/** MACs that answer for an address. */
 type Stations = Readonly<Record<string, readonly Mac[]>>
 
 function reply(claimed: string, from: Mac): Uint8Array {
@@ -31,7 +31,9 @@ function reply(claimed: string, from: Mac): Uint8Array {
   return frame
 }
 
-/** The LAN answers whoever asks everybody, in the order of the questions; routers answer what they are asked as well. */
+/**
+ * Makes the LAN answer questions to all hosts, in their order. Routers also answer questions for their own addresses.
+ */
 function answer(world: FakeWorld, since: number, stations: Stations, routers = false): void {
   for (const { address: asked, to } of world.asked.slice(since)) {
     if (routers || to === BROADCAST) for (const mac of stations[asked] ?? []) world.hearAnnouncement(reply(asked, mac))
@@ -190,7 +192,7 @@ describe('a station that speaks no VRRP', () => {
   ])('%s', (_, keys, tells) => {
     const world = settledWorld({ ...ROUTER, ...keys })
     live(world, 9_000, stations)
-    // As if the question before the advertisement had found it, too.
+    // The question before the advertisement has found it, too.
     world.advance(950)
     world.hearAnnouncement(reply(VIP, STATION))
     world.advance(1_000)
@@ -273,7 +275,7 @@ describe('yield to a router whose advertisements do not come through', () => {
   const YIELD = { ...ROUTER, onDuplicate: 'yield' }
   const both = { [VIP]: [PEER_MAC], [PEER]: [PEER_MAC] }
 
-  /** Its advertisements were heard until now; then only ARP passes. */
+  /** Its advertisements arrived until now; then only ARP does. */
   function cutWorld(priority: number, router: RouterConfig = YIELD): FakeWorld {
     const world = new FakeWorld([router]).start()
     world.hear(priority)
@@ -323,7 +325,7 @@ describe('yield to a router whose advertisements do not come through', () => {
       const suspecting = () => world.router().counters.competingAnswers > 0
       while (!suspecting()) live(world, 5, { [VIP]: [PEER_MAC] }, true)
       const seen = world.asked.length
-      // Shorter than three intervals, or it would listen before it speaks.
+      // Shorter than three intervals, otherwise the router would listen first.
       if (stall > 0) world.stall(stall)
       answer(world, seen, both, true)
       const asksWho = () => world.asked.filter((one) => one.address === PEER).length

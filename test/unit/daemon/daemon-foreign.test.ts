@@ -1,6 +1,6 @@
 /**
- * Addresses as a target state (docs/architecture.md): what somebody else adds or removes is put right and counted, what the
- * daemon did itself is never taken for somebody else's, and what an earlier life left is swept (ground rule 4).
+ * Addresses as a target state (docs/architecture.md). Changes by other programs are undone and counted. Changes by the
+ * daemon are never taken for foreign ones. Addresses of an earlier run are swept (ground rule 4).
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -83,7 +83,7 @@ describe('its own changes are never foreign', () => {
       world.hear(0)
       world.advance(DOWN)
       world.hear(200)
-      // Nobody announces himself.
+      // No successor announces itself.
       world.advance(21)
       world.holdNotifications = false
       world.deliver()
@@ -137,7 +137,7 @@ describe('its own changes are never foreign', () => {
   })
 
   test('any order of foreign and own changes ends in the target state', () => {
-    // Every sequence of 5 steps: exhaustive, because what hides here hides in the order.
+    // Tries every sequence of 5 steps, because a fault here depends on the order.
     const steps: readonly ((world: FakeWorld) => void)[] = [
       (world) => world.foreign('add', present(2, `${VIP}/32`)),
       (world) => world.foreign('remove', present(2, `${VIP}/32`)),
@@ -155,7 +155,7 @@ describe('its own changes are never foreign', () => {
       world.hear(200)
       world.holdNotifications = true
       for (const i of order) steps[i]?.(world)
-      // Who has lost answers for 20 ms at most.
+      // A router that has lost answers for 20 ms at most.
       world.advance(21)
       world.holdNotifications = false
       world.settle()
@@ -183,7 +183,7 @@ describe('lost notifications', () => {
     const world = new FakeWorld().start()
     world.holdNotifications = true
     world.advance(DOWN + 1)
-    // The echo of our addition is among the lost ones.
+    // The notification of our addition is lost as well.
     world.dropNotifications()
     world.notify({ kind: 'resync' })
     world.holdNotifications = false

@@ -1,6 +1,7 @@
 /**
- * A sync group in the daemon: two members on two interfaces that take over, lose, fail and leave in one turn, with one
- * last will for both (VR-SG-01…06; docs/architecture.md, Processes and threads). What is decided is held by sync-group.test.ts.
+ * A sync group in the daemon: two members on two interfaces take over, lose, fail and leave in one turn, with one
+ * cleanup plan (VR-SG-01 to VR-SG-06; docs/architecture.md, Processes and threads). sync-group.test.ts has the
+ * decisions.
  */
 import { describe, expect, test } from 'vitest'
 import { gratuitousArp } from '../../../src/arp/gratuitous-arp.ts'
@@ -93,7 +94,7 @@ describe('losing', () => {
     const world = new FakeWorld([ROUTER, INGRESS], { syncGroups: [tracks] }).start()
     world.advance(2 * DOWN)
     expect(states(world)).toEqual(['Active', 'Active'])
-    // One fact says both: what one of them runs on is gone, and what they weigh by is there.
+    // One event changes both: the interface of one member is gone, and the tracker of both is down.
     world.setLink(link(2, 'lan0'))
     expect([states(world), world.wills.size], `${world.takeCalls()}`).toEqual([['Initialize', 'Initialize'], 0])
   })
@@ -190,7 +191,7 @@ describe('leaving', () => {
     expect([states(world), world.router('api').priority.effective, world.router('ingress').priority.effective]).toEqual(
       [['Backup', 'Backup'], 1, 1],
     )
-    // Another end is for all of them, too.
+    // A changed end of the yield applies to all members, too.
     expect(world.daemon.yield('ingress', 1_000)).toBe(undefined)
     world.advance(900)
     expect(world.router('api').yieldingUntil).not.toBe(null)

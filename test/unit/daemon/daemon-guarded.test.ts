@@ -1,7 +1,7 @@
 /**
- * The daemon under a guardian that keeps deadlines: what it promises and when, the order of stepping down, and what it
- * does when it finds that the guardian has acted for it (ground rules 3 and 4). The guardian of
- * FakeWorld executes whatever is late, so that a promise that was forgotten is found by the test that waits for it.
+ * The daemon with a guardian that checks deadlines: the deadlines that it sets, the order of stepping down, and its
+ * return after an execution (ground rules 3 and 4). The guardian of FakeWorld executes every plan that is late. So a
+ * test that waits for a forgotten deadline finds it.
  */
 import { describe, expect, test } from 'vitest'
 import { report } from '../healthcheck/fake-checks.ts'
@@ -106,7 +106,7 @@ describe('the deadline', () => {
     expect(deadline(world)).toBe(1.5 * INTERVAL)
     world.advance(1_900)
     expect([world.router().state, world.installed, world.executed]).toEqual(['Leaving', [`${VIP}/32@2`], []])
-    // Nobody came: Active again, and no moment without the address.
+    // No successor came: Active again, and the address was there all the time.
     world.advance(200)
     expect([world.router().state, world.installed, world.executed]).toEqual(['Active', [`${VIP}/32@2`], []])
     world.advance(5_000)
@@ -158,7 +158,7 @@ describe('lifetime', () => {
     const world = activeWorld()
     const announced = world.announced.length
     const find = () => world.addresses.find(({ address }) => address === VIP)
-    // As the kernel tells of it.
+    // Reports the change as the kernel does.
     world.tellFlags(VIP, { permanent: false, flags: 0x200 })
     world.reload([{ ...ROUTER, lifetime: 'off' }])
     expect(renewed(world), 'once, to live for ever').toEqual([`${VIP} undefined`])
@@ -213,7 +213,7 @@ describe('stepping down', () => {
   test('a router with a successor steps down after its last address, with a smaller plan before', () => {
     const world = activeWorld([{ ...ROUTER, addresses: [VIP, VIP2] }])
     void world.daemon.stop()
-    // Past the second release.
+    // After the second release.
     world.advance(3)
     world.takeCalls()
     world.claim(VIP2)
@@ -232,7 +232,7 @@ describe('stepping down', () => {
     world.hear(200)
     world.busy = false
     world.takeCalls()
-    // The kernel has it, and its notification was lost.
+    // The kernel has the address, and its notification was lost.
     world.addresses = [...world.addresses, present(2, `${VIP}/32`)]
     world.advance(51)
     expect(order(world)).toEqual([`remove ${VIP}/32@2`])
@@ -406,7 +406,7 @@ describe('executed', () => {
     expect([world.router().state, renewed(world)]).toEqual(['Active', []])
     world.stall(4_000)
     expect([world.executed.length, world.router().state, world.installed]).toEqual([1, 'Active', [`${VIP}/24@2`]])
-    // The guardian looks at once, and the advertisement is still to be sent.
+    // The guardian looks immediately, and the advertisement is still to be sent.
     expect(world.wills.get(0)?.guard?.absentAt, 'as armed').toBe(world.now + 3 * INTERVAL)
     world.advance(10_000)
     expect([world.executed.length, world.router().state]).toEqual([1, 'Active'])
@@ -593,7 +593,7 @@ describe('the guardian', () => {
 
     test('at 1 s an Active is not woken for its guardian', () => {
       const world = heardWorld({ advertisementInterval: '1s' })
-      // The announcements are over, and the rounds of the radar have come together with the advertisements.
+      // The announcements are over, and the rounds of duplicate address detection coincide with the advertisements.
       world.advance(DOWN + 15_000)
       const [beats, sent] = [world.beats.length, world.sent.length]
       world.advance(20_000)

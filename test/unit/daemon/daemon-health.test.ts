@@ -1,6 +1,6 @@
 /**
- * Health checks from the thread's word to the wire: priorities, faults, reload, silence and the end (VR-TRK-01…09,
- * docs/adr/0025). The thread is the test; what a verdict takes is held by the healthcheck tests.
+ * Health checks from the report of the thread to the packet: priorities, faults, reload, silence and stop (VR-TRK-01 to
+ * VR-TRK-09, docs/adr/0025). The test plays the thread. The healthcheck tests cover how a result is found.
  */
 import { describe, expect, test } from 'vitest'
 import { millis } from '../../../src/wire/units.ts'
@@ -314,7 +314,7 @@ describe('a thread that says nothing', () => {
     world.checks.tell({ kind: 'checksLost' })
     expect(world.checks.orders).toEqual(['set lb', 'set lb'])
     expect(world.checks.formerly).toMatchObject([{ check: 'lb', verdict: 'up' }])
-    // The one that begins anew knows nothing yet, and takes nothing back.
+    // The new thread has no results yet, and ends none.
     world.health('lb', 'undecided', { last: undefined })
     expect(world.router().priority.effective).toBe(178)
   })

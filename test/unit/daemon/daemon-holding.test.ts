@@ -1,6 +1,7 @@
 /**
- * `interface: { holding: … }`: the router runs where an address is, from NIC to bridge and as a file says it. Each rule
- * of docs/configuration.md on a virtual node: what is chosen, what stays when the file is of no use, and what is told.
+ * `interface: { holding: … }`: the router runs where an address is, moves from NIC to bridge with it, and follows a
+ * file that names it. Each rule of docs/configuration.md on a virtual node: the choice, the handling of a bad file, and
+ * the reports.
  */
 import { describe, expect, test } from 'vitest'
 import { formatStatus } from '../../../src/cli/status/status.ts'

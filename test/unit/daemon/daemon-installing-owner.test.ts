@@ -1,6 +1,6 @@
 /**
- * Priority 255 of a keepalived file (docs/adr/0008): an owner in the election whose addresses come and go like those of any
- * other router. What never may happen: one that stays behind, and one of the node's own that goes.
+ * Priority 255 of a keepalived file (docs/adr/0008): an owner whose addresses are installed and removed like those of
+ * any other router. No address may stay behind, and none of the node's own may be removed.
  */
 import { describe, expect, test } from 'vitest'
 import { FakeWorld, link, PEER, present, ROUTER, type RouterConfig, SELF, VIP, VIP2 } from './fake-world.ts'

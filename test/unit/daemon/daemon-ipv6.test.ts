@@ -1,4 +1,4 @@
-/** A router of IPv6 in the daemon: where it sends from, what it asks, and when it announces and hears others. */
+/** An IPv6 router in the daemon: its source, its questions, and when it announces and receives announcements. */
 import { describe, expect, test } from 'vitest'
 import { neighborAdvertisement } from '../../../src/arp/neighbor-advertisement.ts'
 import { address } from '../../../src/wire/address.ts'
@@ -23,7 +23,7 @@ function activeWorld(extra: RouterConfig = {}): FakeWorld {
   return world
 }
 
-/** What a rival's kernel says to us alone: S in place of R, so that the sum of the message changes by 0x4000. */
+/** Answer of another host's kernel to us alone. S in place of R changes the sum of the message by 0x4000. */
 function answerOf(mac: typeof OTHER_MAC): Uint8Array {
   const frame = neighborAdvertisement({ address: address(VIP6), mac })
   frame.set(macBytes(link(2, 'eth0').mac))
@@ -101,7 +101,7 @@ test('duplicate address detection asks from the link-local address, even if adve
 })
 
 test('an answer to us is a competing host, and an announcement of another host is not', () => {
-  // What comes right after a question of the radar is the radar's.
+  // An answer right after a question of duplicate address detection belongs to it.
   const world = activeWorld({ radar: false })
   world.advance(10_000)
   const before = world.announced.length

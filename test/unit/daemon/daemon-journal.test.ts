@@ -1,4 +1,4 @@
-/** What the engine writes down of what happens to it, each with what led to it: the chains that `holdfast explain` follows. */
+/** The events that the engine records, each with its cause: the chains that `holdfast explain` follows. */
 import { describe, expect, test } from 'vitest'
 import { MOST_KEPT } from '../../../src/daemon/telemetry/chronicle.ts'
 import type { JournalEvent } from '../../../src/events/event.ts'
@@ -10,7 +10,7 @@ const DOWN = 3_500
 const page = (world: FakeWorld) => world.recorder.chronicle.read()
 const events = (world: FakeWorld): readonly JournalEvent[] => page(world).events
 
-/** Kinds from the event back to where it began. */
+/** Returns the kinds of events from this one back to the first cause. */
 function chain(world: FakeWorld, last: JournalEvent | undefined): readonly string[] {
   if (last === undefined) return []
   const cause = events(world).find(({ seq }) => seq === last.because)

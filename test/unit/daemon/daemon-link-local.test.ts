@@ -1,4 +1,4 @@
-/** A link-local VIP belongs to the interface of its router: what reads the same elsewhere is somebody else's. */
+/** A link-local VIP belongs to the interface of its router. The same text on another interface is another address. */
 import { expect, test } from 'vitest'
 import { isOurs } from '../../../src/daemon/addresses/reconcile.ts'
 import { FakeWorld, present, ROUTER } from './fake-world.ts'

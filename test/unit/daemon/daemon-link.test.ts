@@ -1,6 +1,6 @@
 /**
- * Interfaces, source addresses, trackers and sockets as faults, priorities and segments: what comes, goes and comes
- * back while the daemon runs.
+ * Interfaces, source addresses, trackers and sockets that appear, disappear and return while the daemon runs, and the
+ * faults, priorities and segments that follow.
  */
 import { describe, expect, test } from 'vitest'
 import { macFromBytes } from '../../../src/wire/mac.ts'
@@ -58,9 +58,9 @@ describe('the interface', () => {
     expect([world.router().state, world.installed]).toEqual(['Active', [`${VIP}/32@9`]])
     expect(world.socket.options.interfaceIndex).toBe(9)
     expect(world.wills.get(0)?.remove.map(({ interfaceIndex }) => interfaceIndex)).toEqual([9])
-    // One fault after the other: never a start in between.
+    // One fault follows the other, without a start in between.
     expect(world.transitions.slice(2)).toEqual([
-      // The kernel tells of the addresses first.
+      // The kernel reports the addresses first.
       'api: Active → Initialize: sourceAddressMissing',
       'api: Initialize → Backup: faultCleared',
       'api: Backup → Active: activeSilent',

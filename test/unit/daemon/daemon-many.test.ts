@@ -1,6 +1,6 @@
 /**
- * 255 virtual routers of one interface that do the same in one turn: the number of syscalls is that of the segments, not
- * of the routers, and what one router does keeps its order (docs/architecture.md, Announcements).
+ * 255 virtual routers of one interface that do the same in one turn. The number of system calls is that of the
+ * segments, not of the routers, and the order inside one router stays (docs/architecture.md, Announcements).
  */
 import { describe, expect, test, vi } from 'vitest'
 import { FakeWorld, failure, type RouterConfig } from './fake-world.ts'
@@ -24,7 +24,7 @@ function started(): FakeWorld {
   return world
 }
 
-/** Kinds in the order in which they first occurred, with how often. */
+/** Returns the kinds in the order of their first occurrence, with their numbers. */
 function stretches(calls: readonly string[]): string[] {
   const found: { kind: string; count: number }[] = []
   for (const call of calls) {

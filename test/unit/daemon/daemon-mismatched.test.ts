@@ -1,6 +1,6 @@
 /**
- * A neighbour whose packets do not count must not look like "there is no Active": he is named in status, log and
- * metrics with his address and what is wrong, and he moves no state and no timer (VR-RX-20).
+ * A neighbour whose packets do not count must not look like "there is no Active". Status, log and metrics name its
+ * address and the mismatch. It changes no state and no timer (VR-RX-20).
  */
 import { describe, expect, test } from 'vitest'
 import { formatStatus } from '../../../src/cli/status/status.ts'
@@ -23,7 +23,7 @@ const ADVERTISEMENT: Advertisement = {
   addresses: [address(VIP)],
 }
 
-/** From STRANGER, taken in at once. */
+/** Receives a packet from STRANGER immediately. */
 function hear(world: FakeWorld, change: Partial<Advertisement>, password?: string): void {
   const ends = { source: address(STRANGER), destination: address(GROUP) }
   const { authentication } = password === undefined ? { authentication: undefined } : simplePassword(password)

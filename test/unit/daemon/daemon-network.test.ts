@@ -1,6 +1,6 @@
 /**
- * A network that moves under the daemon in ways that daemon-link.test.ts does not have: names and indexes that change
- * hands, MAC and MTU, two routers that `auto` brings together, and somebody who does not stop removing an address.
+ * A changing network, beyond daemon-link.test.ts: names and indexes that move to other interfaces, MAC and MTU, two
+ * routers that `auto` brings together, and another program that removes an address repeatedly.
  */
 import { describe, expect, test } from 'vitest'
 import { MOST_RESTORATIONS } from '../../../src/daemon/addresses/restoration-limit.ts'
@@ -47,7 +47,7 @@ describe('the interface', () => {
     world.links.set(9, link(9, 'eth0'))
     world.addresses = [present(9, `${SELF}/24`), present(3, '198.51.100.10/24')]
     world.notify({ kind: 'resync' })
-    // What was queued before the look is told after it.
+    // Notifications that were queued before the full read arrive after it.
     world.notify({ kind: 'link', link: link(2, 'eth0', { running: false }) })
     world.notify({ kind: 'linkGone', index: 2, name: 'eth0' })
     world.notify({ kind: 'link', link: link(9, 'eth0') })
@@ -125,7 +125,7 @@ describe('the interface', () => {
     world.setLink(link(9, 'eth0'))
     world.foreign('add', present(9, `${VIP}/24`))
     expect([world.router().state, world.router().interface, world.installed]).toEqual(['Initialize', null, []])
-    // Found in a look at everything, it was never told of.
+    // The full read found it; it was never reported.
     world.addresses = [...world.addresses, present(9, `${VIP}/24`)]
     world.notify({ kind: 'resync' })
     world.settle()

@@ -1,6 +1,6 @@
 /**
- * Which changes of state are told to programs, when, and with which words: as keepalived 2.2.7 was seen to do it
- * (docs/notify.md; VR-NTF-01…08). How a program is run is notify-lane.test.ts.
+ * Which changes of state are notified, when, and with which arguments: as keepalived 2.2.7 was observed to do it
+ * (docs/notify.md; VR-NTF-01 to VR-NTF-08). notify-lane.test.ts tests how a program runs.
  */
 import { describe, expect, test } from 'vitest'
 import { LONGEST_LAST_WORD } from '../../../src/daemon/telemetry/notices.ts'
@@ -104,7 +104,7 @@ describe('one router', () => {
     expect(told(world)).toEqual(['/n/change INSTANCE api BACKUP 108'])
   })
 
-  /** Contents of the file in the order of time; as keepalived 2.2.7 was seen to notify (weight 1, priority 128). */
+  /** Contents of the file in time order; keepalived 2.2.7 was observed to notify so (weight 1, priority 128). */
   const FILES: readonly (readonly [string, readonly number[], readonly string[]])[] = [
     ['that held 0 before', [0, -254, 0], ['FAULT 128', 'BACKUP 128']],
     ['that added 5 before', [5, -254, -5], ['FAULT 133', 'BACKUP 123']],

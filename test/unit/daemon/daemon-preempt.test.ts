@@ -1,6 +1,6 @@
 /**
- * Who becomes Active from whom, from the configuration to the wire: preempt, preemptDelay, the address owner, and an
- * effective priority that a tracker moves while the router runs. The rules are held by the fsm tests.
+ * Preemption from the configuration to the packet: preempt, preemptDelay, the address owner, and an effective priority
+ * that a tracker changes. The fsm tests have the rules.
  */
 import { describe, expect, test } from 'vitest'
 import { formatStatus } from '../../../src/cli/status/status.ts'
@@ -8,7 +8,7 @@ import { FakeWorld, link, PEER, ROUTER, type RouterConfig, SELF } from './fake-w
 
 const DOWN = 3_500
 
-/** The peer advertises every second for so long; returns the states seen behind each of them. */
+/** Lets the peer advertise every second. Returns the states after each advertisement. */
 function besidePeer(world: FakeWorld, priority: number, seconds: number): Set<string> {
   const seen = new Set<string>()
   for (let i = 0; i < seconds; i++) {
@@ -90,7 +90,7 @@ describe('preemptDelay', () => {
 describe('a process that has just begun', () => {
   const cold = (extra: RouterConfig = {}): FakeWorld =>
     new FakeWorld([{ ...ROUTER, advertisementInterval: '10ms', ...extra }], { cold: true }).start()
-  /** The peer advertises every 10 ms, for so many ms; returns after how many the router was Active. */
+  /** Lets the peer advertise every 10 ms. Returns the milliseconds after which the router was Active. */
   function activeAfter(world: FakeWorld, priority: number, ms: number, interval = 10): number | undefined {
     for (let at = 0; at < ms; at += interval) {
       world.hear(priority, { interval })
@@ -105,7 +105,7 @@ describe('a process that has just begun', () => {
     expect(activeAfter(world, 100, 1_500)).toBeUndefined()
     expect(world.router().heldBack, 'why it does not').toBe('preemptDelay')
     world.daemon.warm()
-    // Active_Down_Interval, 35 ms, since the last one that it followed, 10 ms before.
+    // Active_Down_Interval is 35 ms, counted from the last followed advertisement 10 ms before.
     expect(activeAfter(world, 100, 100)).toBe(30)
     expect(world.transitions.at(-1)).toBe('api: Backup → Active: lowerPriorityActive')
   })

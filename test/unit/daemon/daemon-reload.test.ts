@@ -1,6 +1,6 @@
 /**
- * Daemon.reload: a router that means the same is not touched, whatever changes around it; the others change as little as
- * they can; and there are never two routers in one place, nor an address that nobody looks after.
+ * Daemon.reload: a router without a difference is not touched, and the others change as little as possible. There are
+ * never two routers in one place, or an address without a router.
  */
 import { describe, expect, test } from 'vitest'
 import { gratuitousArp } from '../../../src/arp/gratuitous-arp.ts'
@@ -42,7 +42,7 @@ const states = (world: FakeWorld) =>
   Object.fromEntries(world.daemon.snapshot().routers.map(({ name, state }) => [name, state]))
 const changes = (report: ReturnType<FakeWorld['reload']>) =>
   report.ok ? Object.fromEntries(report.changes.map(({ router, change }) => [router, change])) : report.reason
-/** The peer speaks and claims. */
+/** Lets the peer advertise and announce. */
 function succeed(world: FakeWorld, vip = VIP, vrid = 51): void {
   world.hear(100, { vrid, addresses: [vip] })
   world.hearAnnouncement(gratuitousArp({ address: address(vip), mac: PEER_MAC }))
@@ -137,7 +137,7 @@ describe('a router that means the same', () => {
       before.reason,
       before.counters,
     ])
-    // And goes on as if nothing had been.
+    // The router continues unchanged.
     world.advance(20_000)
     const beats = world.sent.filter(({ vrid }) => vrid === 51).map(({ at }) => at)
     expect(beats.length, 'advertisements in 20 s').toBe(20)

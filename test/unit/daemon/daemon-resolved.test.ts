@@ -1,4 +1,4 @@
-/** A daemon that is given its routers as they were resolved when its configuration was judged. */
+/** A daemon that receives its routers as they were resolved while its configuration was checked. */
 import { describe, expect, test } from 'vitest'
 import { lookOnce, nodeView } from '../../../src/app/machine/node.ts'
 import type { Config } from '../../../src/config/config.ts'
@@ -7,7 +7,7 @@ import type { NetworkPort } from '../../../src/daemon/ports.ts'
 import { address } from '../../../src/wire/address.ts'
 import { FakeWorld, link, present, ROUTER, SELF, type WorldOptions } from './fake-world.ts'
 
-/** An address that a router without a configured source chooses before SELF, because neither is in the network of FAR. */
+/** A router without a configured source chooses this address before SELF, because neither is in the network of FAR. */
 const LEFT = '192.0.2.7'
 const FAR = { ...ROUTER, addresses: ['203.0.113.100'] }
 const NODE = [present(2, `${SELF}/24`), present(3, '198.51.100.10/24')]

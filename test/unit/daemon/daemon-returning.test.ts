@@ -1,6 +1,6 @@
 /**
- * An Active whose process slept (ground rule 3): it is told before it reads what waited, takes its addresses off,
- * asks the whole LAN for every one of them, and has them back after 20 ms in which nobody answered.
+ * An Active whose process slept (ground rule 3): it learns of the absence before it reads waiting packets. It removes
+ * its addresses, asks the LAN for each, and installs them again after 20 ms without an answer.
  */
 import { describe, expect, test } from 'vitest'
 import { arpRequest } from '../../../src/arp/arp-packet.ts'

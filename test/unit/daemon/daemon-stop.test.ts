@@ -1,6 +1,6 @@
 /**
- * stop(): every Active leaves through Leaving, resolved exactly when no router answers for anything any more; claims of
- * a successor are listened to only meanwhile.
+ * stop(): every Active goes through Leaving. It resolves exactly when no router answers for an address. Announcements
+ * of a successor count only during Leaving.
  */
 import { expect, test } from 'vitest'
 import { gratuitousArp } from '../../../src/arp/gratuitous-arp.ts'
@@ -10,7 +10,7 @@ import { FakeWorld, failure, link, ROUTER, VIP, VIP2 } from './fake-world.ts'
 const DOWN = 3_500
 const PEER_MAC = link(66, 'peer').mac
 
-/** Resolved or not, as seen after the microtasks that a resolution needs. */
+/** Tells whether the promise is resolved, after the microtasks that this needs. */
 async function isSettled(promise: Promise<void>): Promise<boolean> {
   let settled = false
   void promise.then(() => {

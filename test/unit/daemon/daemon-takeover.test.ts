@@ -1,6 +1,6 @@
 /**
- * What the daemon does, in which order, when a router becomes Active and stops being it: advertisement, addresses,
- * announcement, and the last will around them (docs/architecture.md; ground rules 4 and 6). Every call is a line of the fake.
+ * The calls of the daemon and their order when a router becomes Active and when it stops: advertisement, addresses,
+ * announcement and cleanup plan (docs/architecture.md; ground rules 4 and 6). Every call is a line of the fake.
  */
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ function activeWorld(router = ROUTER): FakeWorld {
   return world
 }
 
-/** Without the drains, whose order daemon-drain.test.ts holds. */
+/** Leaves out the drains; daemon-drain.test.ts has their order. */
 const acts = (world: FakeWorld) => world.takeCalls().filter((call) => !/^(network\.)?drain/.test(call))
 
 describe('a takeover', () => {
@@ -99,7 +99,7 @@ describe('a takeover', () => {
   test('the journal of a takeover is written after the turn', async () => {
     const world = new FakeWorld().start()
     const tried: string[] = []
-    // A folder cannot be opened for writing: whoever tries says so, and leaves nothing open.
+    // A folder cannot be opened for writing, so an attempt fails visibly and leaves nothing open.
     const file = new JournalFile({
       path: world.runDirectory,
       maxSize: 1024 * 1024,
@@ -164,7 +164,7 @@ describe('an address that cannot be installed', () => {
     expect(acts(world), 'before the retry is due').toEqual([])
     world.advance(3)
     expect(acts(world)).toEqual([
-      // All of them: what we believe to have is asked for again.
+      // All addresses are added again, even those that seem to be installed.
       `add ${VIP}/32@2`,
       `add ${VIP2}/32@2`,
       `remove ${VIP}/32@2`,

@@ -1,4 +1,7 @@
-/** Two Actives and other hosts with the VIP in status, journal and log: who, since when, and no longer than it lasts. */
+/**
+ * Two Actives and other hosts with the VIP, in status, journal and log: their names, since when, and not longer than
+ * they last.
+ */
 import { describe, expect, test } from 'vitest'
 import { formatStatus } from '../../../src/cli/status/status.ts'
 import { samplesOf } from '../../../src/http/metrics/samples.ts'
@@ -7,7 +10,7 @@ import { FakeWorld, PEER, SELF } from './fake-world.ts'
 const THIRD = '192.0.2.30'
 const status = (world: FakeWorld) => formatStatus(world.daemon.snapshot())
 
-/** A Backup that hears these routers advertise in turn. */
+/** A Backup that receives the advertisements of these routers in turn. */
 function hearing(world: FakeWorld, seconds: number, ...routers: readonly (readonly [string, number])[]): FakeWorld {
   for (let beat = 0; beat < seconds; beat++) {
     for (const [source, priority] of routers) world.hear(priority, { source })
@@ -107,7 +110,7 @@ describe('two Actives in journal and log', () => {
     world.advance(3_501)
     hearing(world, 4, [PEER, 90])
     expect(events(world)).toMatchObject([{ present: true, actives: [{ peer: SELF }, { peer: PEER, priority: 90 }] }])
-    // Silence ends it as well: an Active has turns of its own.
+    // Silence ends it as well, because an Active has turns of its own.
     world.advance(10_000)
     expect(events(world).slice(1)).toMatchObject([{ present: false }])
   })

@@ -1,6 +1,6 @@
 /**
- * How an Active finds out that a peer is reached again: what the kernel's neighbor table tells (docs/adr/0022), and its
- * own roll call (docs/adr/0022): when it listens and asks, which news means it, and what is sent then.
+ * How an Active notices that a peer is reachable again: by the kernel's neighbor table and by its own peer check
+ * (docs/adr/0022). Covers when it listens and asks, which reports count, and what it sends then.
  */
 import { describe, expect, test } from 'vitest'
 import { arpRequest } from '../../../src/arp/arp-packet.ts'
@@ -30,7 +30,7 @@ function announcedAfter(world: FakeWorld): readonly number[] {
   return world.announced.map(({ at }) => Math.round(at - from))
 }
 
-/** The same, of what the news alone causes. */
+/** Returns the announcements that the report alone causes. */
 function newsOf(world: FakeWorld, ...news: readonly Parameters<FakeWorld['neighbor']>[1][]): readonly number[] {
   const from = world.now
   world.announced.length = 0
@@ -89,7 +89,7 @@ describe('a peer that answers again', () => {
   const PEER_MAC = macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, 77))
   const OUR_MAC = macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, 2))
 
-  /** What the peer's kernel says to the one who asked. */
+  /** Answer of the peer's kernel to the host that asked. */
   function answer(from = PEER, to = OUR_MAC): Uint8Array {
     const ends = { senderAddress: address(from), targetAddress: address(SELF) }
     const frame = arpRequest({ senderMac: PEER_MAC, targetMac: to, ...ends })
@@ -101,7 +101,7 @@ describe('a peer that answers again', () => {
   const told = (world: FakeWorld) =>
     world.records.filter(({ message }) => message.includes(`peer ${PEER} is reachable again`)).length
 
-  /** After each question that comes in `wait` milliseconds, or silence; returns the announcements. */
+  /** Answers or ignores each question within `wait` milliseconds. Returns the announcements. */
   function goesOn(world: FakeWorld, wait: number, answers: boolean): readonly number[] {
     const from = world.now
     world.announced.length = 0
@@ -114,7 +114,7 @@ describe('a peer that answers again', () => {
     return world.announced.map((one) => one.at - from)
   }
 
-  /** It has been there from the first question on, and the announcements of the takeover are over. */
+  /** The peer has answered from the first question on, and the announcements of the takeover are over. */
   function answeredWorld(router: RouterConfig = UNICAST): FakeWorld {
     const world = new FakeWorld([router]).start()
     world.advance(DOWN + 1)
@@ -147,7 +147,7 @@ describe('a peer that answers again', () => {
   })
 
   test('a peer is asked by broadcast first, then at its MAC, and by both during silence', () => {
-    // The radar asks as well, when chance has it.
+    // Duplicate address detection may ask as well, depending on its jitter.
     const world = quietWorld({ ...UNICAST, radar: false })
     world.takeCalls()
     world.called.length = 0

@@ -1,6 +1,6 @@
 /**
- * Daemon.yield: the addresses go to another node with nothing said but the release, the priority is 1 for so long and
- * what it was afterwards; without a successor the router answers again; and everything that cannot yield says why not.
+ * Daemon.yield: the addresses move to another node, and only the release is sent. The priority is 1 for a time and then
+ * as before. Without a successor the router answers again. A router that cannot yield returns the reason.
  */
 import { describe, expect, test } from 'vitest'
 import { gratuitousArp } from '../../../src/arp/gratuitous-arp.ts'
@@ -18,7 +18,7 @@ function activeWorld(routers: readonly RouterConfig[] = [ROUTER]): FakeWorld {
 }
 const priorities = (world: FakeWorld) => world.sent.map(({ priority }) => priority)
 
-/** The successor speaks and claims. */
+/** Lets the successor advertise and announce. */
 function succeed(world: FakeWorld): void {
   world.advance(600)
   world.hear(100)

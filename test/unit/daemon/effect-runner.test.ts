@@ -1,6 +1,6 @@
 /**
- * Effects in rounds: the order inside one owner is kept, what owners want at the same time is one call, everybody hears
- * of his own outcomes, and an outcome may give new orders.
+ * Effects in rounds: the order of one owner stays, equal work of several owners is one call, each owner receives its
+ * own outcomes, and an outcome may add orders.
  */
 import { describe, expect, test } from 'vitest'
 import { type Act, EffectRunner, type Order, type Sender } from '../../../src/daemon/effect-runner.ts'
@@ -11,7 +11,7 @@ import { millis } from '../../../src/wire/units.ts'
 const NOW = millis(1_000)
 const FAILURE: Failure = { code: 'EPERM', syscall: 'fake', message: 'Cannot', retryable: false }
 
-/** Everything that reached the world, in order; a destination or address listed in `broken` fails. */
+/** All calls in their order. A destination or address in `broken` fails. */
 function scene(broken: readonly string[] = []) {
   const calls: string[] = []
   const outcome = (name: string) =>

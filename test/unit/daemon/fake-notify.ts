@@ -1,4 +1,4 @@
-/** The thread that notifies, on paper: what the engine posts is kept, what becomes of it is told by the test. */
+/** Fake of the notify thread: it stores what the engine posts, and the test sets the results. */
 import type { NotifyPort, NotifyPortNews } from '../../../src/daemon/ports.ts'
 import type { Reason } from '../../../src/healthcheck/probe-result.ts'
 import type { Lane, Notification } from '../../../src/notify/notification.ts'
@@ -33,7 +33,7 @@ export class FakeNotify implements NotifyPort {
     this.#listener?.(news)
   }
 
-  /** What has been posted since the last look: command lines, as they would be run. */
+  /** Returns the posts since the last call, as command lines. */
   take(): string[] {
     const fresh = this.posted.slice(this.#taken)
     this.#taken = this.posted.length
@@ -45,7 +45,7 @@ export class FakeNotify implements NotifyPort {
     )
   }
 
-  /** All of its programs have run, and ended so. */
+  /** Reports that all programs of a post have ended with this result. */
   end(notification: Notification, reason: Reason = 'ok', detail = 'ended with 0'): void {
     const { id, runs } = notification
     for (const { index } of runs) this.tell({ kind: 'ran', id, index, reason, detail, latency: millis(12) })

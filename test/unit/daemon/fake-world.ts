@@ -1,7 +1,7 @@
 /**
- * A node on paper behind src/daemon/ports.ts: its kernel (links, addresses, notifications that come later), its LAN
- * (packets put in by the test, everything sent written down), its guardian and its timers, on one virtual clock. Every
- * call of the daemon is a line in `calls`, in order. Decides nothing of VRRP.
+ * A fake node behind src/daemon/ports.ts: its kernel (links, addresses, delayed notifications), its LAN (packets of the
+ * test, and a list of sent ones), its guardian and its timers, on one virtual clock. Every call of the daemon is a line
+ * in `calls`, in order. It decides nothing about VRRP.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -58,9 +58,9 @@ export const GROUP = '224.0.0.18'
 export const GROUP6 = 'ff02::12'
 /** ICMPv6 type (RFC 4861 §4.3). */
 const NEIGHBOR_SOLICITATION = 135
-/** Of recvmmsg; a fake queue is drained in these. */
+/** Batch size of recvmmsg, which a fake queue also uses. */
 const BATCH = 128
-/** Of the event loop, before more of a flood arrives. */
+/** Milliseconds that the event loop takes before more of a flood arrives. */
 const TURNS = 8
 
 export const failure = (code: string, message = `Cannot: ${code}`): Failure => ({
@@ -105,15 +105,15 @@ export type Heard = {
   readonly source?: string
   readonly vrid?: number
   readonly addresses?: readonly string[]
-  /** When the kernel received it; now by default. */
+  /** Time at which the kernel received it; now by default. */
   readonly at?: number
-  /** The interface; the only open one by default. */
+  /** Interface; the only open one by default. */
   readonly on?: string
-  /** Advertised, in ms; 1 000 by default. */
+  /** Advertised interval in milliseconds; 1 000 by default. */
   readonly interval?: number
 }
 
-/** The keys of a virtual router that a test cares about. */
+/** Keys of a virtual router that a test sets. */
 export type RouterConfig = Readonly<Record<string, unknown>>
 export const ROUTER: RouterConfig = { name: 'api', vrid: 51, interface: 'eth0', addresses: [VIP], priority: 128 }
 
@@ -125,83 +125,83 @@ export type WorldOptions = {
     readonly track?: readonly RouterConfig[]
     readonly notify?: RouterConfig
   }[]
-  /** With them the daemon has a thread that checks, which the test speaks for. */
+  /** Health checks; with them the daemon has a check thread, which the test plays. */
   readonly healthchecks?: readonly RouterConfig[]
-  /** What `interface: { holding: FILE }` reads. */
+  /** Reads the file of `interface: { holding: FILE }`. */
   readonly addressFiles?: AddressFilePort
-  /** The process has just begun; the test says when it is warm. */
+  /** True if the process is new; the test calls warm(). */
   readonly cold?: boolean
   /** Routers as the caller of the daemon has resolved them. */
   readonly resolved?: (config: Config) => readonly ResolvedRouter[]
 }
 
 export class FakeWorld {
-  /** Starts at no round number: a deadline counted from 0 would be found out. */
+  /** Starts at a time that is not round, so that a deadline counted from 0 would be noticed. */
   now = 50_000
-  /** ms that pass while one is delivered; 0.1 before the code of an engine is compiled. */
+  /** Milliseconds that pass while one packet is delivered; 0.1 before the code of an engine is compiled. */
   packetCost = 0
   readonly calls: string[] = []
-  /** Syscalls that took a batch: "send eth0 255", "apply 255", "frames eth0 255". */
+  /** System calls for a batch: "send eth0 255", "apply 255", "frames eth0 255". */
   readonly batches: string[] = []
   readonly sent: Sent[] = []
-  /** ARP probes and Neighbor Solicitations: the question who else has an address. */
+  /** ARP probes and Neighbor Solicitations: questions for other holders of an address. */
   readonly asked: { at: number; address: string; to: string; from: string }[] = []
   /** Peers that were asked for their own addresses, in IPv4. */
   readonly called: { at: number; address: string; to: string }[] = []
   readonly announced: { at: number; address: string; mac: string }[] = []
   readonly #records: LogRecord[] = []
-  /** Whoever reads the log gets a record. */
+  /** Called with each log record. */
   onRecord: ((record: LogRecord) => void) | undefined
-  /** Somebody reads the counters. */
+  /** Called when the counters are read. */
   onSnapshot: (() => void) | undefined
   #tellRecords: (() => void) | undefined
   readonly wills = new Map<number, CleanupPlan>()
-  /** With shared memory; before start(). */
+  /** True with shared memory; set it before start(). */
   guarded = false
-  /** What the guardian executed on its own, and when. */
+  /** Plans that the guardian executed, with their times. */
   readonly executed: { readonly at: number; readonly name: string; readonly deadline: number }[] = []
   readonly deadlines = new Map<number, number>()
-  /** When it last beat; it beats all the time, unless it is stopped. */
+  /** Time of the last beat of the guardian, which beats all the time unless it is stopped. */
   guardianStoppedAt: number | undefined
-  /** When the daemon has beaten, and looked whether its guardian does. */
+  /** Times at which the daemon sent a beat and looked at that of its guardian. */
   readonly beats: number[] = []
   guardianIsGone = false
-  /** The daemon hears its calls, and its end. */
+  /** True if the daemon receives calls of the guardian, and its end. */
   guardianIsHeard = false
   guardianCalls: () => void = () => {}
-  /** Nobody sees that before he tries to reach it. */
+  /** True if the guardian is dead, which is noticed only by a call to it. */
   #guardianIsMissed = false
-  /** The kernel keeps it in a change of addresses. */
+  /** True while the kernel blocks a change of addresses by the guardian. */
   guardianIsChanging = false
-  /** A busy word: renewals under way, that long. */
+  /** Milliseconds for which a renewal is under way. */
   busy = false
-  /** Before a will is taken. */
+  /** Called before a plan is accepted. */
   onArm: ((will: CleanupPlan) => void) | undefined
   /** CLOCK_BOOTTIME minus CLOCK_MONOTONIC. */
   asleep = 1_000
   forsaken = 0
-  /** With which an address was added last, in seconds. */
+  /** Lifetime in seconds with which an address was added last. */
   readonly lifetimes = new Map<string, number | undefined>()
-  /** Before a question goes out. */
+  /** Called before a question is sent. */
   onAsk: (() => void) | undefined
-  /** Before an announcement goes out. */
+  /** Called before an announcement is sent. */
   onAnnounce: (() => void) | undefined
-  /** Before the kernel carries out a batch. */
+  /** Called before the kernel executes a batch. */
   onApply: (() => void) | undefined
-  /** Before the kernel removes addresses of a batch. */
+  /** Called before the kernel removes addresses of a batch. */
   onRemove: (() => void) | undefined
-  /** Before it takes an advertisement. */
+  /** Called before the kernel accepts an advertisement. */
   onSend: (() => void) | undefined
   readonly links = new Map<number, Link>()
   addresses: PresentAddress[] = []
-  /** By "add 192.0.2.100" and the like. */
+  /** Failures by "add 192.0.2.100" and the like. */
   readonly addressFailures = new Map<string, Failure>()
   sendFailure: Failure | undefined
   openFailure: Failure | undefined
   neighborFailure: Failure | undefined
-  /** Notifications wait until deliver() or a drain. */
+  /** True if notifications wait until deliver() or a drain. */
   holdNotifications = false
-  /** Packets wait until a drain. */
+  /** True if packets wait until a drain. */
   holdPackets = false
   readonly sockets: FakeSocket[] = []
   readonly claimListeners: { readonly options: FrameSocketOptions; hears: Hears; closed: boolean }[] = []
@@ -247,14 +247,14 @@ export class FakeWorld {
     return parsed.config
   }
 
-  /** The file has changed; the daemon is told. */
+  /** Changes the file and informs the daemon. */
   reload(virtualRouters: readonly RouterConfig[], keys: Readonly<Record<string, unknown>> = {}): ReloadReport {
     const report = this.daemon.reload(this.config({ virtualRouters, ...keys }))
     this.settle()
     return report
   }
 
-  /** A file, so that tests can read and spoil it; written immediately. */
+  /** Ledger as a file that tests can read and damage; it is written immediately. */
   #memory(): AddressMemory {
     return { read: () => readLedger(this.runDirectory), write: (entries) => this.leave(entries) }
   }
@@ -264,7 +264,7 @@ export class FakeWorld {
     writeFileSync(join(this.runDirectory, 'addresses.json'), JSON.stringify(entries))
   }
 
-  /** A daemon on this node; a second one is a second life. */
+  /** Creates a daemon on this node; a second one is a second run. */
   life(
     routers: readonly RouterConfig[],
     syncGroups: WorldOptions['syncGroups'] = [],
@@ -305,7 +305,7 @@ export class FakeWorld {
     return this
   }
 
-  /** The thread tells of a verdict that has just changed. */
+  /** Reports a result that has just changed, as the thread does. */
   health(check: string, verdict: Verdict, rest: Partial<CheckReport> = {}): void {
     this.checks.tell({ kind: 'healthChanged', report: report(check, verdict, this.now, rest) })
     this.settle()
@@ -313,7 +313,10 @@ export class FakeWorld {
 
   // Time -----------------------------------------------------------------------------------------------------------
 
-  /** Runs what is due in `wait` milliseconds, one timer after the other, and what the kernel has to say in between. */
+  /**
+   * Runs everything that is due in `wait` milliseconds, one timer after the other, with the kernel's reports in
+   * between.
+   */
   advance(wait: number): void {
     const until = this.now + wait
     this.settle()
@@ -330,7 +333,7 @@ export class FakeWorld {
     if (this.executed.length > before) this.settle()
   }
 
-  /** The process does not run for so long; timers and packets wait. Then timers come first, as in libuv. */
+  /** Stops the process for a time; timers and packets wait. Timers run first afterwards, as in libuv. */
   stall(wait: number): void {
     this.now += wait
     this.#runGuardian()
@@ -341,7 +344,7 @@ export class FakeWorld {
     this.settle()
   }
 
-  /** The daemon is done with what it was called for: now the event loop comes to what it was asked to do later. */
+  /** Runs what the daemon has deferred to the event loop. */
   #endCallback(): void {
     const tell = this.#tellRecords
     this.#tellRecords = undefined
@@ -357,12 +360,12 @@ export class FakeWorld {
     return this.#timers.size
   }
 
-  /** What the event loop would find: packets and notifications. */
+  /** Delivers waiting packets and notifications. */
   settle(): void {
     this.#endCallback()
     if (!this.holdNotifications) this.deliver()
     if (this.holdPackets) return
-    // The event loop comes by again while something waits, and timers that are due come first.
+    // Runs the event loop while something waits; due timers run first.
     for (let turn = 0; turn < TURNS && (turn === 0 || this.#due(this.now) === undefined); turn++)
       for (const socket of [...this.sockets]) if (!socket.closed && socket.queue.length > 0) socket.options.onReadable()
   }
@@ -381,7 +384,7 @@ export class FakeWorld {
     return this.#socketOn(undefined)
   }
 
-  /** Of that interface, or the only one. */
+  /** Returns the socket of that interface, or the only one. */
   #socketOn(interfaceName: string | undefined): FakeSocket {
     const open = this.sockets.filter(
       ({ closed, options }) => !closed && (interfaceName === undefined || options.interfaceName === interfaceName),
@@ -391,7 +394,7 @@ export class FakeWorld {
     return only
   }
 
-  /** Into the receive queue; the daemon sees it when it drains. */
+  /** Puts a packet into the receive queue; the daemon reads it when it drains. */
   queue(bytes: Uint8Array, source = PEER, receivedAt = this.moment, on?: string): void {
     const v6 = source.includes(':')
     this.#socketOn(on).queue.push({
@@ -416,7 +419,7 @@ export class FakeWorld {
       addresses: addresses.map((text) => address(text)),
     }
     const message = encodeAdvertisement(value, { ...ends, checksum: 'pseudo-header' })
-    // As the raw sockets hand it over: IPv4 with its header, IPv6 without.
+    // Returns the packet as a raw socket delivers it: IPv4 with its header, IPv6 without.
     this.queue(v6 ? message : ipv4Packet(message, ends), source, millis(at), on)
   }
 
@@ -425,7 +428,7 @@ export class FakeWorld {
     this.settle()
   }
 
-  /** Gratuitous ARP of the peer. */
+  /** Delivers a gratuitous ARP of the peer. */
   claim(text: string): void {
     this.hearAnnouncement(
       gratuitousArp({ address: address(text), mac: macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, 99)) }),
@@ -436,7 +439,7 @@ export class FakeWorld {
     for (const { options, hears } of this.#listeners) if (hears !== 'nothing') options.onFrame?.(frame, this.moment)
   }
 
-  /** The kernel's neighbor table has changed. */
+  /** Reports a change of the kernel's neighbor table. */
   neighbor(peer: string, resolution: NeighborResolution): void {
     for (const { options } of this.watchedNeighbors) options.onNeighbor(address(peer), resolution)
     this.settle()
@@ -446,7 +449,7 @@ export class FakeWorld {
     return this.neighborWatches.filter(({ closed }) => !closed)
   }
 
-  /** What the open frame sockets may be woken by. */
+  /** Returns which frames may wake the engine. */
   get listening(): readonly string[] {
     return this.#listeners.map(({ hears }) => hears).filter((hears) => hears !== 'nothing')
   }
@@ -567,7 +570,7 @@ export class FakeWorld {
     this.#notifications.push(event)
   }
 
-  /** The kernel's queue ran over. */
+  /** Makes the kernel's queue overflow. */
   dropNotifications(): void {
     this.#notifications.length = 0
   }
@@ -593,7 +596,7 @@ export class FakeWorld {
     this.settle()
   }
 
-  /** Somebody else does it: `ip address add` and `del`. */
+  /** Changes an address as another program would: `ip address add` and `del`. */
   foreign(action: 'add' | 'remove', value: PresentAddress): void {
     this.#change(action, value)
     this.settle()
@@ -614,7 +617,7 @@ export class FakeWorld {
     )
   }
 
-  /** False: it was so already, and nobody is notified. */
+  /** Returns false if nothing changed, so that there is no notification. */
   #change(action: 'add' | 'remove', value: PresentAddress): boolean {
     const found = this.#find(value)
     if ((found !== undefined) === (action === 'add')) return false
@@ -630,7 +633,7 @@ export class FakeWorld {
     if (step.action === 'add') this.lifetimes.set(target, step.lifetime)
     const failed = this.addressFailures.get(`${action} ${target}`)
     if (failed !== undefined) return { step, ok: false, failure: failed }
-    // EEXIST and EADDRNOTAVAIL are success (ground rule 6), and notify nobody.
+    // EEXIST and EADDRNOTAVAIL are success (ground rule 6), without a notification.
     const changed = this.#change(action, { interfaceIndex, address: target, prefixLength, tentative: false })
     return { step, ok: true, changed }
   }
@@ -662,7 +665,7 @@ export class FakeWorld {
     }
   }
 
-  /** The kernel tells of it again: the guardian, or somebody else, has renewed it in place. */
+  /** Reports an address again, because it was renewed in place. */
   tellFlags(text: string, flags: Pick<PresentAddress, 'permanent' | 'flags'>): void {
     this.addresses = this.addresses.map((each) => (each.address === text ? { ...each, ...flags } : each))
     const changed = this.addresses.filter(({ address }) => address === text)
@@ -679,7 +682,7 @@ export class FakeWorld {
       armed: true,
       arm: (will) => {
         this.onArm?.(will)
-        // Whoever arms waits first.
+        // A call of arm() waits first.
         this.#endRenewal(will.unit)
         if (this.#words.get(will.unit) === 'executed') return false
         this.calls.push(`arm ${will.name}`)
@@ -729,17 +732,17 @@ export class FakeWorld {
     const executed = this.#words.get(unit) === 'executed'
     if (!executed || !this.busy) this.#words.delete(unit)
     this.deadlines.delete(unit)
-    // Whoever steps down says so and waits then.
+    // A call of stepDown() sets the state first, then waits.
     this.#endRenewal(unit)
     return { executed, late: this.busy }
   }
 
-  /** The guardian renews a will, and is not done before the engine waits for it. */
+  /** The guardian renews a plan until the engine waits for it. */
   beginRenewal(unit = 0): void {
     this.#renewing = this.wills.get(unit)
   }
 
-  /** What is no longer armed it takes off, because it may have brought it back. */
+  /** It removes what is no longer armed, because it may have installed it again. */
   #endRenewal(unit: number): void {
     const will = this.#renewing
     if (will === undefined || will.unit !== unit) return
@@ -754,13 +757,13 @@ export class FakeWorld {
     }
   }
 
-  /** Those that are late lose their addresses. */
+  /** Executes the plans of units that are late. */
   #runGuardian(): void {
     if (!this.guarded || this.guardianIsGone || this.guardianStoppedAt !== undefined) return
     for (const [unit, deadline] of this.deadlines) if (deadline <= this.now) this.execute(unit)
   }
 
-  /** The guardian takes the addresses off; the notifications wait until the daemon runs. */
+  /** The guardian removes the addresses; the notifications wait until the daemon runs. */
   execute(unit = 0): void {
     const will = this.wills.get(unit)
     if (will === undefined || this.#words.get(unit) !== 'armed') return
@@ -771,7 +774,7 @@ export class FakeWorld {
     this.#takeOff(will)
   }
 
-  /** From now on what may wait is among the calls, too: who reads the log, runs programs, or reads the counters. */
+  /** From now on the calls also contain what may wait: reading the log, running programs, reading counters. */
   watchTellings(): void {
     this.onRecord = ({ message }) => this.calls.push(`log ${message}`)
     this.notices.onPost = ({ lane }) => this.calls.push(`notify ${lane}`)
@@ -791,7 +794,7 @@ export class FakeWorld {
     return this.records.filter(({ fields }) => fields.to !== undefined).map(({ message }) => message)
   }
 
-  /** Calls since the last time it was asked. */
+  /** Returns the calls since the last time. */
   takeCalls(): string[] {
     return this.calls.splice(0)
   }

@@ -1,4 +1,4 @@
-/** Who is behind a MAC: what was heard, what was answered, what was listed, and how long each of it is worth something. */
+/** The router behind a MAC: from advertisements, answers and the list of peers, and how long each of them counts. */
 import { describe, expect, test } from 'vitest'
 import { HeardRouters } from '../../../src/daemon/lan/duplicates/heard-routers.ts'
 import { type Address, address } from '../../../src/wire/address.ts'

@@ -1,4 +1,4 @@
-/** An engine that wakes late, and advertisements that do not come: what of it is in the journal, and how often. */
+/** A late engine, and missing advertisements: what the journal records of them, and how often. */
 import { expect, test } from 'vitest'
 import { GapNews } from '../../../src/daemon/telemetry/advertisement-gaps.ts'
 import { Chronicle } from '../../../src/daemon/telemetry/chronicle.ts'

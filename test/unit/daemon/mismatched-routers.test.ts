@@ -1,4 +1,6 @@
-/** Who is remembered as a stranger, for how long, and that a flood of invented sources costs nothing but the oldest. */
+/**
+ * Which mismatched routers are remembered, for how long, and that a flood of invented sources replaces the oldest only.
+ */
 import { describe, expect, test } from 'vitest'
 import {
   describeMismatch,

@@ -1,4 +1,4 @@
-/** Links and addresses as last told by the kernel. */
+/** Links and addresses as the kernel last reported them. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { NetworkView } from '../../../src/daemon/addresses/network-view.ts'
 import { OwnChanges } from '../../../src/daemon/addresses/own-changes.ts'

@@ -102,7 +102,7 @@ describe('properties', () => {
     })
   const key = (one: WantedAddress) => `${one.address}/${one.prefixLength}@${one.interfaceIndex}`
 
-  /** The kernel's side, obeying. */
+  /** Applies the steps, as the kernel does. */
   function carryOut(present: readonly PresentAddress[], steps: readonly AddressStep[]): PresentAddress[] {
     const result = new Map(present.map((one) => [key(one), one]))
     for (const { action, ...one } of steps) {

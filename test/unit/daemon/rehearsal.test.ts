@@ -1,6 +1,6 @@
 /**
- * The rehearsal plays every path of a failover and reaches nobody: what it sends, arms and opens ends in the ports it
- * was given, and with the ports of the real program there is no descriptor behind them.
+ * The rehearsal runs every path of a failover without an effect. All that it sends, arms and opens ends in its ports.
+ * With the ports of the real program it opens no descriptor.
  */
 import { readdirSync } from 'node:fs'
 import { expect, test } from 'vitest'
@@ -11,7 +11,7 @@ import { openGuardian } from '../../../src/linux/guardian/guardian.ts'
 import { MUTE_NATIVE } from '../../../src/linux/mute-native.ts'
 import { openSockets } from '../../../src/linux/sockets/sockets.ts'
 
-/** What the play did, step by step. */
+/** The calls of the rehearsal, in order. */
 function watch() {
   const acts: string[] = []
   const sockets: SocketPort = {
@@ -55,7 +55,7 @@ test('the rehearsal runs takeover, rounds, a competing Active, a loss, a release
   Array.from(play)
   const said = (text: string) => acts.filter((act) => act === text).length
   expect(said('arm 1'), 'takeovers').toBeGreaterThanOrEqual(4)
-  // Armed again where the priority changes: what counts is the last word each time.
+  // Armed again after each change of the priority; the last call counts.
   const words = acts.filter((act) => act === 'arm 1' || act === 'withdraw')
   const ends = words.filter((word, i) => word === 'withdraw' && words[i - 1] === 'arm 1').length
   expect(ends, 'not Active any more').toBeGreaterThanOrEqual(4)

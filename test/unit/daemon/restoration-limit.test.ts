@@ -1,4 +1,4 @@
-/** How often an address is put back before there is a pause, and how long that is. */
+/** How often an address is restored before there is a pause, and the length of the pause. */
 import { expect, test } from 'vitest'
 import { MOST_RESTORATIONS, RestorationLimit } from '../../../src/daemon/addresses/restoration-limit.ts'
 import { address } from '../../../src/wire/address.ts'
@@ -7,14 +7,14 @@ import { millis } from '../../../src/wire/units.ts'
 const VIP = address('192.0.2.100')
 const OTHER = address('192.0.2.101')
 
-/** Asks for `count` restorations, `spacing` ms apart; how many were granted, and the moment of the last. */
+/** Asks for `count` restorations, `spacing` ms apart. Returns how many were allowed, and the time of the last. */
 function storm(limit: RestorationLimit, from: number, count: number, spacing = 10, target = VIP) {
   let granted = 0
   for (let i = 0; i < count; i++) if (limit.allow(target, millis(from + i * spacing))) granted++
   return granted
 }
 
-/** The lengths of the pauses when every one is followed at once by another removal. */
+/** Returns the lengths of the pauses when another removal follows each pause immediately. */
 function pauses(limit: RestorationLimit, from: number, count: number): number[] {
   let now = from
   return Array.from({ length: count }, () => {

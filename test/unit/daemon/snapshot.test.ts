@@ -1,4 +1,4 @@
-/** What the daemon says of itself, in every state: JSON as it stands, versioned, deadlines as remaining time. */
+/** The snapshot of the daemon in every state: JSON with a version, and deadlines as remaining time. */
 import { expect, test } from 'vitest'
 import { formatStatus } from '../../../src/cli/status/status.ts'
 import { assembled } from '../../../src/daemon/telemetry/report.ts'
@@ -12,7 +12,7 @@ import { FakeWorld, failure, link, PEER, present, ROUTER, SELF, VIP, VIP2 } from
 
 const DOWN = 3_500
 
-/** One daemon whose counters have all counted something. */
+/** A daemon in which every counter has counted something. */
 function busyWorld(): FakeWorld {
   const syncGroups = [{ name: 'alone', members: ['api'], track: [{ healthcheck: 'lb', weight: -20 }] }]
   const notify = { change: ['/bin/told'] }
@@ -24,7 +24,7 @@ function busyWorld(): FakeWorld {
   world.queue(Uint8Array.of(1, 2, 3))
   world.socket.lost = 2
   world.settle()
-  // The loss buys one more Active_Down_Interval.
+  // The loss adds one Active_Down_Interval.
   world.advance(2 * DOWN + 1)
   world.foreign('remove', present(2, `${VIP}/32`))
   world.sendFailure = failure('ENOBUFS')

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { suppressedField, TokenBucket } from '../../../src/daemon/telemetry/token-bucket.ts'
 
-/** Takes at each of these times; the results in order. */
+/** Takes at each of these times. Returns the results in order. */
 const takesAt = (bucket: TokenBucket, times: readonly number[]) => times.map((at) => bucket.take(at))
 
 describe('a token bucket', () => {

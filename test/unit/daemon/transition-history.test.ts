@@ -1,4 +1,4 @@
-/** Transitions at the pace at which people can read them: a neighbour decides how many there are. */
+/** The log of transitions is limited to what people can read, because a neighbour decides how many there are. */
 import { beforeEach, expect, test } from 'vitest'
 import { type LogRecord, Recorder } from '../../../src/daemon/telemetry/recorder.ts'
 import { type Transition, TransitionHistory } from '../../../src/daemon/telemetry/transition-history.ts'
@@ -21,7 +21,7 @@ beforeEach(() => {
   history = new TransitionHistory(recorder, ms(0))
 })
 
-/** One every 5 ms, as long as it lasts; the deadlines of the router are kept. */
+/** Makes a transition every 5 ms, and runs the deadlines of the router. */
 function flap(count: number, from: number): number {
   let now = from
   for (let i = 0; i < count; i++) {

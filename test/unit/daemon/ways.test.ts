@@ -1,6 +1,7 @@
 /**
- * The ways of docs/architecture.md, "Ways through the code", beside the calls of an engine behind fake ports: each list names
- * files and functions that exist, is as short as promised, and is what really happens between cause and effect.
+ * Compares the ways of docs/architecture.md, "Ways through the code", with the calls of an engine behind fake ports.
+ * Each list must name existing files and functions, have the promised length, and match the calls between cause and
+ * effect.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,7 +17,7 @@ const PAGE = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8')
 
 type Hop = { readonly number: number; readonly file: string; readonly name: string | undefined }
 
-/** The lists under a heading, as the page has them. */
+/** Returns the lists under a heading of the page. */
 function listsUnder(heading: string): readonly Hop[] {
   const [, section = ''] = PAGE.split(`\n### ${heading}\n`)
   const [own = ''] = section.split(/\n##+ /)
@@ -64,14 +65,16 @@ test('the ways are as short as promised', () => {
   expect(last(CONFIGURATION)).toBeLessThanOrEqual(10)
 })
 
-/** Files of src/ on the call stack, the first caller first; a file that calls itself is one. */
+/**
+ * Returns the files of src/ on the call stack, the first caller first. Consecutive calls inside one file count once.
+ */
 function stackOfFiles(isMeant = (file: string) => file.startsWith('src/daemon/')): readonly string[] {
   const lines = (new Error().stack ?? '').split('\n')
   const files = lines.flatMap((line) => /[/(](src\/[\w/-]+\.ts):/.exec(line)?.[1] ?? []).reverse()
   return files.filter((file, i) => isMeant(file) && file !== files[i - 1])
 }
 
-/** Files of the engine in a list; those behind a port are fake here. */
+/** Returns the files of the engine in a list, without those behind a port, which is a fake here. */
 const engineFiles = (hops: readonly Hop[]): readonly string[] =>
   hops
     .map(({ file }) => file)

@@ -1,4 +1,4 @@
-/** Which event led to which: what a chain of numbers in the journal rests on. */
+/** Which event caused which: the basis of the chains of numbers in the journal. */
 import { describe, expect, test } from 'vitest'
 import { causeOf } from '../../../src/events/cause.ts'
 import type { Fact, JournalEvent } from '../../../src/events/event.ts'

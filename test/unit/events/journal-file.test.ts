@@ -1,4 +1,4 @@
-/** The journal on a real disk: what is kept, what a crash or a full disk costs, and that nothing waits for it. */
+/** The journal on a real disk: what is stored, the cost of a crash or a full disk, and that nothing waits for it. */
 import {
   appendFileSync,
   existsSync,
@@ -31,7 +31,7 @@ const event = (seq: number): JournalEvent => ({
   ...{ kind: 'packetsLost', interface: 'eth0', count: 1 },
 })
 
-/** A daemon has one as long as it lives; Node 26 takes it for an error when one that is open is collected. */
+/** A daemon has one file for its whole life. Node 26 reports an error if an open file is garbage-collected. */
 const kept: JournalFile[] = []
 
 function journal(maxSize = 1 << 20) {
@@ -43,7 +43,7 @@ function journal(maxSize = 1 << 20) {
   return { file, problems, gaps }
 }
 
-/** As jq reads them: it ends at the first that is none. */
+/** Reads the lines as jq does: it stops at the first invalid one. */
 const parsedLines = (): readonly unknown[] =>
   readFileSync(path, 'utf8')
     .split('\n')

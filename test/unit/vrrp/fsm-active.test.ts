@@ -53,7 +53,7 @@ describe.each(PROFILES)('Active, %s', (profile) => {
 
   test('(680) rounding of clock values never gives the same tick twice', () => {
     const fast = parameters(profile, { advertisementInterval: centis(1) })
-    // In doubles their difference is less than 500 × 10 ms, and the sum of 500 intervals no later than the second.
+    // As doubles, their difference is less than 500 × 10 ms, and the sum of 500 intervals is not later than the second.
     const previous = ms(6029.427083333333)
     const now = ms(11_029.427083333332)
     const [next] = step(active({ adverAt: previous }), tick, fast, now)
@@ -65,7 +65,7 @@ describe.each(PROFILES)('Active, %s', (profile) => {
   })
 
   test('(705) an Active answers priority 0 of any router and restarts Adver_Timer', () => {
-    // Backups are silent: whoever says it was Active beside us and has led clients to itself (docs/adr/0007).
+    // A Backup sends nothing, so the sender was Active beside us and has misled clients (docs/adr/0007).
     const announced: Effect[] = profile === 'holdfast' ? [{ kind: 'announce', reason: 'rival' }] : []
     for (const source of [ABOVE, BELOW]) {
       const asserted = [{ to: 'release' as const, source, at: ms(410) }]

@@ -1,6 +1,6 @@
 /**
- * One router on paper for the tests of RFC 9568 §6.4: priority 128 at 1 s, so that Skew_Time is 500 ms and
- * Active_Down_Interval 3500 ms, and the values of every state with defaults. No expectation is computed here.
+ * A router for the tests of RFC 9568 §6.4: priority 128 at 1 s, so that Skew_Time is 500 ms and Active_Down_Interval
+ * 3500 ms, with default values of every state. No expectation is computed here.
  */
 import type { Absence, Event } from '../../../src/vrrp/event.ts'
 import type { Parameters } from '../../../src/vrrp/parameters.ts'
@@ -10,7 +10,7 @@ import { type Address, address } from '../../../src/wire/address.ts'
 import { centis, millis } from '../../../src/wire/units.ts'
 
 export const SELF = address('192.0.2.10')
-/** Unsigned and in network order above us, with a smaller text. */
+/** Address that is above ours as an unsigned number in network order, although its text sorts before. */
 export const ABOVE = address('192.0.2.100')
 export const BELOW = address('192.0.2.9')
 export const OTHER = address('192.0.2.50')
@@ -51,7 +51,7 @@ export function initialize(overrides: Partial<Initialize> = {}): Initialize {
   return { name: 'Initialize', faults: [], stopped: true, ...overrides }
 }
 
-/** Entered at 0, nothing heard yet. */
+/** Entered at 0; no advertisement has arrived. */
 export function backup(overrides: Partial<Backup> = {}): Backup {
   return {
     name: 'Backup',
@@ -94,7 +94,7 @@ export function leaving(overrides: Partial<Leaving> = {}): Leaving {
   }
 }
 
-/** Away until 9000, drained then, and the addresses were asked for. */
+/** Away until 9000, then drained, and the addresses were asked for. */
 export function returning(overrides: Partial<Returning> = {}): Returning {
   return { name: 'Returning', phase: 'probe', until: ms(9020), linkWasUp: true, ...overrides }
 }

@@ -1,4 +1,6 @@
-/** What the vectors do not say about the codec: refusals to encode, and one advertisement for several destinations. */
+/**
+ * Cases of the codec that are not in the vectors: refusals to encode, and one advertisement for several destinations.
+ */
 import { describe, expect, test } from 'vitest'
 import type { Advertisement } from '../../../src/vrrp/advertisement.ts'
 import { authenticationData, sameAuthenticationData, simplePassword } from '../../../src/vrrp/authentication.ts'
@@ -78,7 +80,7 @@ describe('version 2 (RFC 3768 §5)', () => {
     if (one === undefined || other === undefined) return expect.unreachable()
     expect(toHex(one)).toBe(toHex(other))
     expect(checksumForms(one, IPV4, 2)).toEqual(['message-only'])
-    // A source for which the pseudo-header adds up to nothing.
+    // A source with which the pseudo-header sums to zero.
     expect(checksumForms(one, { ...IPV4, source: address('1.0.30.113') }, 2)).toEqual(['message-only'])
   })
 })

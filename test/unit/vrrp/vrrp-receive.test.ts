@@ -1,4 +1,4 @@
-/** The ladder's order, and the profiles' knobs that the vectors (profile rfc9568) do not turn. */
+/** The order of the checks, and the options that the vectors (profile rfc9568) do not set. */
 import { describe, expect, test } from 'vitest'
 import { ipv4Packet } from '../../../src/simulator/ipv4-packet.ts'
 import { type Advertisement, DISCARD_REASONS } from '../../../src/vrrp/advertisement.ts'
@@ -122,7 +122,7 @@ describe('checksum (VR-CK-05, VR-CK-06, VR-CK-10)', () => {
 test.each(['message-only', 'pseudo-header'] as const)(
   'a packet that verifies in both forms tells nothing about the peer, we send %s (VR-CK-07)',
   (ours) => {
-    // A source for which the pseudo-header adds up to nothing.
+    // A source with which the pseudo-header sums to zero.
     const received = hear({ source: address('1.0.30.113') }, parametersFor({ knobs: { checksum: ours } }))
     expect(received).toMatchObject({ kind: 'accepted', warnings: [] })
     expect(received.kind === 'accepted' ? received.checksumForms : received).toHaveLength(2)
@@ -176,7 +176,7 @@ describe('unicast', () => {
   })
 
   describe('oldUnicastChecksum (VR-UC-07)', () => {
-    // As keepalived up to 1.3.6 made it: for the group, then sent to us.
+    // Packet as keepalived up to 1.3.6 made it: the checksum names the group, the packet comes to us.
     const old = (): IncomingPacket => {
       const advertisement: Advertisement = {
         version: 3,
@@ -245,7 +245,7 @@ describe('multicast groups', () => {
   })
 })
 
-/** The checksum of a version 2 message that somebody changed on purpose: nothing keeps a liar from doing it right. */
+/** Corrects the checksum of a changed version 2 message, as an attacker can. */
 function resummed(change: (message: Uint8Array) => Uint8Array): (message: Uint8Array) => Uint8Array {
   return (message) => {
     const changed = Uint8Array.from(change(message))

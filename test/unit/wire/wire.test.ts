@@ -1,4 +1,4 @@
-/** The shared octets: checksum arithmetic at its edges and the IPv4 header as a raw socket delivers it. */
+/** Checksum arithmetic at its limits, and the IPv4 header as a raw socket delivers it. */
 import { describe, expect, test } from 'vitest'
 import { address } from '../../../src/wire/address.ts'
 import { checksumHolds, checksumOf, pseudoHeaderSum, wordSum } from '../../../src/wire/checksum.ts'
@@ -38,7 +38,7 @@ describe('readIpv4 (VR-RX-01, VR-RX-06)', () => {
   const header = '45c0002000010000ff701897c0000203e0000012'
   const message = '313364010064a802c0000264'
   const good = fromHex(header + message)
-  /** With the header checksum put right again, so that only the change is wrong. */
+  /** Corrects the header checksum, so that only the change is wrong. */
   const withOctets = (changes: Record<number, number>, bytes = good): Uint8Array => {
     const copy = Uint8Array.from(bytes)
     for (const [at, value] of Object.entries(changes)) copy[Number(at)] = value
@@ -82,7 +82,7 @@ describe('readIpv4 (VR-RX-01, VR-RX-06)', () => {
     ['IP version 6', withOctets({ 0: 0x65 }), 'ip-header'],
     ['IHL 4', withOctets({ 0: 0x44 }), 'ip-header'],
     ['Total Length below IHL', withOctets({ 3: 19 }), 'ip-header'],
-    // Half a header has no checksum that could be wrong.
+    // An incomplete header has no checksum to check.
     ['IHL past the octets received', Uint8Array.from(good).fill(0x4f, 0, 1).fill(60, 3, 4), 'truncated-ip'],
     ['Total Length past the octets received', withOctets({ 3: 33 }), 'truncated-ip'],
     ['header checksum', Uint8Array.from(good).fill(0, 10, 12), 'ip-header'],

@@ -1,4 +1,7 @@
-/** Rivals of an Active (docs/architecture.md, Protocol decisions): answered and announced, spaced, bounded. */
+/**
+ * Competing Actives (docs/architecture.md, Protocol decisions): they are answered and announced over, with a spacing
+ * and a limit.
+ */
 import { describe, expect, test } from 'vitest'
 import type { Effect } from '../../../../src/vrrp/effect.ts'
 import { extendedStep as step } from '../../../../src/vrrp/extensions/index.ts'
@@ -135,7 +138,8 @@ describe('an Active that receives a competing Active (docs/architecture.md, Prot
         }),
         [reply, announce],
       ])
-      // The copy is announced over as the first one is: who leaves answers for its addresses until it has heard us.
+      // The second priority 0 is announced over like the first, because the sender answers until it has received our
+      // announcement.
       const [second, more] = zero(first, ABOVE, 102)
       const over = { announcedOverAt: ms(102), announcementsPaidAt: ms(200) }
       expect([second, more]).toEqual([{ ...first, ...over, adverAt: ms(200) }, [announce]])
@@ -285,7 +289,7 @@ describe('an Active that receives a competing Active (docs/architecture.md, Prot
       parameters('rfc9568'),
     )
     expect(letter).toEqual({ state: active(), sent: [[answer], [answer]] })
-    // RFC 3768 is silent: a version 2 router is, too, by the letter; holdfast is not.
+    // RFC 3768 does not require an answer, so version 2 with profile rfc9568 sends none; holdfast does.
     expect(hearing(active(), [[ABOVE, 100]], parameters('rfc9568', { version: 2 })).sent).toEqual([[]])
     expect(hearing(active(), [[ABOVE, 100]], parameters('holdfast', { version: 2 })).sent).toEqual([[answer, announce]])
   })

@@ -1,6 +1,6 @@
 /**
- * How the extensions become one machine: which are on in which profile, which cells more than one of them wraps and in which
- * order, and that none is left of them where none is on. What each does is in the test beside it.
+ * How the extensions become one machine: which are on in which profile, and which cells several of them wrap, in which
+ * order. Without an extension nothing of it remains. The tests beside this one cover each extension.
  */
 import { describe, expect, test } from 'vitest'
 import { EVENT_KINDS } from '../../../../src/vrrp/event.ts'
@@ -10,7 +10,7 @@ import { step } from '../../../../src/vrrp/fsm.ts'
 import { STATE_NAMES } from '../../../../src/vrrp/state.ts'
 import { ABOVE, active, backup, heard, leaving, ms, parameters, shutdown, tick, VIP } from '../fsm-fixture.ts'
 
-/** They answer facts that the RFC does not know, so no profile turns them off. */
+/** These handle facts that the RFC does not have, so no profile turns them off. */
 const IN_EVERY_PROFILE = ['faults', 'lost-packets', 'yield', 'returning', 'priority-change', 'reload']
 
 const namesOf = (...told: Parameters<typeof parameters>) => extensionsOf(parameters(...told)).map(({ name }) => name)
@@ -74,7 +74,7 @@ describe('the composition of extensions', () => {
         .filter(([, wrappers]) => wrappers.length > 0),
     )
     expect(cells).toEqual([
-      // A fault stands.
+      // The router has a fault.
       ['Initialize startup', ['faults']],
       // Packets were lost.
       ['Backup deadlineReached', ['lost-packets']],
@@ -123,7 +123,7 @@ describe('the composition of extensions', () => {
 
 type Wrapped = NonNullable<NonNullable<(typeof EXTENSIONS)[number]['wraps']['Active']>['shutdown']>
 
-/** A reload gives a state other parameters, and may turn off what is in the middle of something. */
+/** A reload changes the parameters of a state, and may turn off an extension that is at work. */
 describe('an extension that a reload turns off finishes what it has begun', () => {
   const off = parameters('rfc9568')
 

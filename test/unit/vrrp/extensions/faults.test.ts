@@ -1,4 +1,4 @@
-/** Faults are reasons to stay in Initialize (VR-TRK-06), in every profile. */
+/** Faults keep a router in Initialize (VR-TRK-06), in every profile. */
 import { describe, expect, test } from 'vitest'
 import type { Effect } from '../../../../src/vrrp/effect.ts'
 import { extendedStep as step } from '../../../../src/vrrp/extensions/index.ts'

@@ -1,6 +1,6 @@
 /**
- * Lines (725) and (735) with `keepUntilClaimed` (docs/adr/0045): who has lost is a Backup in all that it says and decides, and
- * answers until the winner has announced itself.
+ * Lines (725) and (735) with `keepUntilClaimed` (docs/adr/0045): a router that has lost is a Backup in all that it
+ * sends and decides, and answers until the winner has announced itself.
  */
 import { describe, expect, test } from 'vitest'
 import { extendedStep as step } from '../../../../src/vrrp/extensions/index.ts'
@@ -28,7 +28,7 @@ import {
 const told = parameters('holdfast')
 const both = VIPS.map((address) => ({ address, offAt: ms(320) }))
 
-/** Lost at 300 to ABOVE, as it says itself. */
+/** The router lost to ABOVE at 300. */
 const lingering = (overrides: Partial<Backup> = {}) =>
   backup({
     enteredAt: ms(300),

@@ -1,4 +1,4 @@
-/** One advertisement more of a router that has lost (VR-FSM-28). */
+/** The last advertisement of a router that has lost (VR-FSM-28). */
 import { describe, expect, test } from 'vitest'
 import type { Effect } from '../../../../src/vrrp/effect.ts'
 import { extendedStep as step } from '../../../../src/vrrp/extensions/index.ts'

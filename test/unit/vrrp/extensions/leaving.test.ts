@@ -1,4 +1,7 @@
-/** Leaving (docs/architecture.md, Protocol decisions): silence, every address answered until the successor is there, and every way out. */
+/**
+ * Leaving (docs/architecture.md, Protocol decisions): the router sends nothing more, answers for every address until
+ * the successor is there, and ends in each possible way.
+ */
 import { describe, expect, test } from 'vitest'
 import type { Effect } from '../../../../src/vrrp/effect.ts'
 import { extendedStep as step } from '../../../../src/vrrp/extensions/index.ts'
@@ -50,7 +53,7 @@ const remove = (...addresses: Address[]): Effect => ({ kind: 'removeAddresses', 
 
 describe.each(REASONS)('Leaving for %s', (reason) => {
   const begun = leaving({ reason })
-  /** The second priority 0 is out. */
+  /** The second priority 0 was sent. */
   const quiet = leaving({ reason, repeatAt: undefined })
 
   test('a router in Leaving sends a second priority 0 after 2 ms, once', () => {
@@ -237,7 +240,7 @@ describe('the end of a yield', () => {
         holderChangedAt: ms(9000),
       }),
     )
-    // Without loss it has been silent for too long: the next tick decides.
+    // Without the loss the successor has been silent for too long, and the next tick decides.
     const [late] = step(spoken, tick, low, ms(9000))
     expect(nextDeadline(late)).toBe(4306.09375)
   })

@@ -14,7 +14,7 @@ describe.each(PROFILES)('lost packets, %s', (profile) => {
     const extended = backup({ ...following, activeDownAt: ms(8100), extended: true })
     expect(step(following, tickAfterLoss, told, ms(4600))).toEqual([extended, []])
     expect(step(extended, tickAfterLoss, told, ms(8100))[0]).toEqual(active({ since: ms(8100), adverAt: ms(9100) }))
-    // An accepted advertisement gives the benefit back.
+    // After an accepted advertisement, a loss extends the wait again.
     const [again] = step(extended, heard(ABOVE, 200, 5000), told, ms(5000))
     expect(again).toEqual(
       backup({ active: { source: ABOVE, priority: 200, heardAt: ms(5000) }, activeDownAt: ms(8500) }),

@@ -1,4 +1,4 @@
-/** The effective priority moves: in Backup the running timer does too, in Active the LAN hears of it. */
+/** A changed effective priority moves the running timer of a Backup, and makes an Active advertise. */
 import { describe, expect, test } from 'vitest'
 import type { Effect } from '../../../../src/vrrp/effect.ts'
 import { extendedStep as step } from '../../../../src/vrrp/extensions/index.ts'
@@ -15,7 +15,7 @@ describe.each(PROFILES)('a changed priority in Backup, %s', (profile) => {
     expect([raised, effects]).toEqual([backup({ ...following, activeDownAt: ms(4250) }), []])
     const [lowered] = step(following, priorityFrom(128), parameters(profile, { priority: 64 }), ms(1500))
     expect(lowered).toEqual(backup({ ...following, activeDownAt: ms(4750) }))
-    // Moved, not restarted: also a deadline that is not the Active's last advertisement + Active_Down_Interval.
+    // The timer moves and does not restart, even if it is not the last advertisement + Active_Down_Interval.
     const extended = backup({ ...following, activeDownAt: ms(8100), extended: true })
     const [moved] = step(extended, priorityFrom(128), parameters(profile, { priority: 64 }), ms(4700))
     expect(moved).toEqual({ ...extended, activeDownAt: ms(8350) })

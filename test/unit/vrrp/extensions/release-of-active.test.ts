@@ -1,4 +1,4 @@
-/** Whom a Backup follows and whose priority 0 it believes (docs/architecture.md, Priority 0). */
+/** Which router a Backup follows, and whose priority 0 counts (docs/architecture.md, Priority 0). */
 import { describe, expect, test } from 'vitest'
 import { extendedStep as step } from '../../../../src/vrrp/extensions/index.ts'
 import { ABOVE, backup, heard, ms, OTHER, parameters } from '../fsm-fixture.ts'
@@ -25,7 +25,7 @@ describe('priority 0 in Backup', () => {
     const again = heard(ABOVE, 0, 1800)
     expect(step(released, again, letter, ms(1800))[0]).toEqual(backup({ ...released, activeDownAt: ms(2300) }))
     expect(step(released, again, safe, ms(1800))[0]).toEqual(released)
-    // An earlier stamp, delivered later, may still shorten.
+    // A packet with an earlier time that is read later may still shorten the wait.
     expect(step(released, heard(ABOVE, 0, 1400), safe, ms(1800))[0]).toEqual(
       backup({ ...released, activeDownAt: ms(1900) }),
     )

@@ -1,4 +1,6 @@
-/** parametersChanged: what a reload makes a running router do (VR-CFG-08, VR-TM-06), exactly; and what it leaves alone. */
+/**
+ * parametersChanged: the exact effects of a reload on a running router (VR-CFG-08, VR-TM-06), and what stays unchanged.
+ */
 import { describe, expect, test } from 'vitest'
 import type { Effect } from '../../../../src/vrrp/effect.ts'
 import { extendedStep as step } from '../../../../src/vrrp/extensions/index.ts'

@@ -1,4 +1,4 @@
-/** Another holder of an address that sends no advertisement: which are announced over, and how often. */
+/** Another host that has an address and sends no advertisement: which of them are announced over, and how often. */
 import { describe, expect, test } from 'vitest'
 import type { Effect } from '../../../../src/vrrp/effect.ts'
 import type { Event } from '../../../../src/vrrp/event.ts'

@@ -1,4 +1,7 @@
-/** Stagger (docs/architecture.md, Protocol decisions): equal routers expire one after the other, in the order in which RFC 9568 §6.4.3 lets them win. */
+/**
+ * Stagger (docs/architecture.md, Protocol decisions): equal routers take over one after the other, in the order in
+ * which they would win by RFC 9568 §6.4.3.
+ */
 import { describe, expect, test } from 'vitest'
 import { extendedStep as step } from '../../../../src/vrrp/extensions/index.ts'
 import type { State } from '../../../../src/vrrp/state.ts'

@@ -1,4 +1,7 @@
-/** Several successors of a router that leaves (docs/adr/0045): who is taken for it, and when it is told to announce again. */
+/**
+ * Several successors of a router in Leaving (docs/adr/0045): which one is the winner, and when it is reminded to
+ * announce again.
+ */
 import { describe, expect, test } from 'vitest'
 import type { Event } from '../../../../src/vrrp/event.ts'
 import { extendedStep as step } from '../../../../src/vrrp/extensions/index.ts'
@@ -12,7 +15,7 @@ const told = parameters('keepalived')
 const BELOW_THAT = address('192.0.2.8')
 const quiet = leaving({ repeatAt: undefined })
 
-/** What it does, when, and how it ends; deadlines are kept to the moment. */
+/** Returns the effects with their times, and the end; deadlines are exact. */
 function play(events: readonly (readonly [number, Event])[], from: State = quiet, by = told): string[] {
   const lines: string[] = []
   let state = from
@@ -136,7 +139,7 @@ describe('a router in Leaving beside keepalived routers', () => {
     ] as const
     const rival = [506, heard(OTHER, 1, 506)] as const
     expect(play(events)).toEqual(['520 removes 2', '700 Initialize, successorHeard'])
-    // OTHER is above us: it yields to nobody of our address.
+    // OTHER has a higher address than ours, so it does not give way.
     expect(play([...events, rival]).filter((line) => line.includes('sends'))).toHaveLength(2)
     const lowest = [506, heard(BELOW, 1, 506)] as const
     const loser = [500, heard(BELOW_THAT, 1, 500)] as const

@@ -1,4 +1,4 @@
-/** An operator has an Active step aside: with Leaving, and without it. */
+/** An operator makes an Active yield, with Leaving and without it. */
 import { describe, expect, test } from 'vitest'
 import { extendedStep as step } from '../../../../src/vrrp/extensions/index.ts'
 import { active, backup, leaving, ms, PROFILES, parameters, VIPS, yielded } from '../fsm-fixture.ts'

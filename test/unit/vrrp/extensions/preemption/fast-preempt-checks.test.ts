@@ -1,6 +1,6 @@
 /**
- * What may keep a Backup from an Active that is below it: health checks that have to confirm the advantage first
- * (docs/adr/0025), the margin, and minHold, each told once. Priority 128, of which checks lift 50.
+ * What may keep a Backup from replacing a lower Active: health checks that have to confirm the advantage
+ * (docs/adr/0025), the margin, and minHold, each reported once. Priority 128, of which checks add 50.
  */
 import { describe, expect, test } from 'vitest'
 import type { Effect } from '../../../../../src/vrrp/effect.ts'
@@ -15,7 +15,7 @@ const following = backup({ active: { source: ABOVE, priority: 200, heardAt: ms(1
 const refusal: Effect = { kind: 'refused', reason: 'lower-priority', source: ABOVE }
 const answeredWith = (assured: number) => ({ kind: 'checksAnswered', assured }) as const
 
-/** Demoted to 100 at 11 000: above what we are without our checks. */
+/** The Active is demoted to 100 at 11 000, which is above our priority without checks. */
 const [asking, asked] = step(following, heard(ABOVE, 100, 11_000), lifted, ms(11_000))
 const regular = { activeDownAt: 13_500, regularDownAt: undefined, downReason: 'lowerPriorityActive' }
 

@@ -1,4 +1,4 @@
-/** fastPreempt and minHold (docs/architecture.md, Protocol decisions): a demotion of the Active that we follow, and nothing else. */
+/** fastPreempt and minHold (docs/architecture.md, Protocol decisions) act on a demotion of the followed Active only. */
 import { describe, expect, test } from 'vitest'
 import type { Effect } from '../../../../../src/vrrp/effect.ts'
 import { extendedStep as step } from '../../../../../src/vrrp/extensions/index.ts'
@@ -193,7 +193,7 @@ describe('fastPreempt', () => {
     expect(step(waits, priorityFrom(128), lowered, ms(11_200))[0]).toEqual(
       backup({ ...following, active: demotedActive, activeDownAt: ms(14_804.6875) }),
     )
-    // The letter moves the running timer and nothing else.
+    // With profile rfc9568 only the running timer moves.
     const letter = parameters('rfc9568', { priority: 50 })
     expect(step(waits, priorityFrom(128), letter, ms(11_200))[0]).toEqual({ ...waits, activeDownAt: ms(13_804.6875) })
   })

@@ -1,4 +1,4 @@
-/** An Active within the margin is followed, and reported once for as long as it lasts. */
+/** An Active within the margin is followed, and that is reported once while it lasts. */
 import { describe, expect, test } from 'vitest'
 import type { Effect } from '../../../../../src/vrrp/effect.ts'
 import { extendedStep as step } from '../../../../../src/vrrp/extensions/index.ts'

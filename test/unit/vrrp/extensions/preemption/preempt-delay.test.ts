@@ -1,4 +1,4 @@
-/** A lower Active is followed until the delay has run (VR-PRE-02, VR-PRE-03). */
+/** A lower Active is followed until the delay is over (VR-PRE-02, VR-PRE-03). */
 import { describe, expect, test } from 'vitest'
 import { extendedStep as step } from '../../../../../src/vrrp/extensions/index.ts'
 import { BELOW, backup, heard, ms, PROFILES, parameters, tick } from '../../fsm-fixture.ts'

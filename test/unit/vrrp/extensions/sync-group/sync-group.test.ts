@@ -1,4 +1,7 @@
-/** Sync groups (VR-SG-01…06): what one member's event does to the others, as exact states and effects in order. */
+/**
+ * Sync groups (VR-SG-01 to VR-SG-06): the effect of an event of one member on the others, as exact states and effects
+ * in order.
+ */
 import { describe, expect, test } from 'vitest'
 import type { Effect } from '../../../../../src/vrrp/effect.ts'
 import type { Event } from '../../../../../src/vrrp/event.ts'
@@ -35,7 +38,7 @@ import {
 
 const TOLD = parameters('holdfast')
 
-/** V1, V2, … in these states. */
+/** Members V1, V2, … in these states. */
 function group(states: readonly State[], told: readonly Parameters[] = []): Member[] {
   return states.map((state, i) => ({ name: `V${i + 1}`, state, parameters: told[i] ?? TOLD }))
 }
@@ -66,10 +69,10 @@ function inShort(effect: Effect): string {
   }
 }
 
-/** What each member does: order counts. */
+/** Effects of each member, in order. */
 const effects = (steps: readonly GroupStep[]): string[][] => steps.map((one) => one.effects.map(inShort))
 
-/** Several events, each for one member, from these states on. */
+/** Posts several events, each to one member, starting from these states. */
 function play(members: readonly Member[], events: readonly (readonly [index: number, event: Event, at: number])[]) {
   let now: readonly Member[] = members
   let last: readonly GroupStep[] = []
@@ -105,7 +108,7 @@ describe('becoming Active (VR-SG-03)', () => {
     const waiting = backup({ activeDownAt: ms(DOWN + 1) })
     const { last, members } = play(group([held, waiting]), [[0, tick, DOWN]])
     expect(states(last)).toEqual([backup({ heldSince: ms(100), activeDownAt: ms(2 * DOWN) }), waiting])
-    // Not a whole Active_Down_Interval later: the slowest member decides.
+    // The slowest member decides, which is less than a whole Active_Down_Interval later.
     expect(names(play(members, [[1, tick, DOWN + 1]]).last)).toEqual(['Active', 'Active'])
   })
 

@@ -1,4 +1,4 @@
-/** Two sync groups of equal priority (group-tie.ts): one member decides, and what happens where its network is cut. */
+/** Two sync groups of equal priority: one member decides, and the rules if its network is cut. */
 import { describe, expect, test } from 'vitest'
 import type { Effect } from '../../../../../src/vrrp/effect.ts'
 import type { Member } from '../../../../../src/vrrp/extensions/sync-group/member.ts'
