@@ -23,7 +23,7 @@ export type AddressHolder = Place & {
   readonly state: State
   readonly spec: { readonly lifetime: LifetimeOption }
   readonly places: AddressPlaces
-  /** True if it has addresses in the kernel. */
+  /** True if the router has addresses in the kernel. */
   readonly holds: boolean
   readonly held: readonly Address[]
   readonly group: {

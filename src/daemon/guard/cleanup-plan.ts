@@ -19,12 +19,12 @@ export type Claimant = {
   readonly name: string
   readonly parameters: Parameters
   readonly spec: { readonly lifetime: LifetimeOption }
-  /** Interface on which it runs; `undefined` if it has none. */
+  /** Interface on which the router runs; `undefined` if there is none. */
   readonly io: AddressIo | undefined
   readonly places: AddressPlaces
   readonly keeper: AddressKeeper
   readonly absence: AbsenceDeadline
-  /** True if it has addresses in the kernel. */
+  /** True if the router has addresses in the kernel. */
   readonly holds: boolean
   readonly held: readonly Address[]
   /** True if peers may still count on this router, so that its end has to be advertised. */

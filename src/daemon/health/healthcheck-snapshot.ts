@@ -49,7 +49,7 @@ export type HealthcheckSnapshot = {
     readonly router: string
     /** Present contribution to the priority. */
     readonly adds: number
-    /** True if it has no weight, so that the router is in fault while it is down. */
+    /** True if the check has no weight: the router is in fault while the check is down. */
     readonly required: boolean
     /** Fault that it causes; `null` if none. */
     readonly fault: string | null

@@ -18,7 +18,7 @@ const NONE: readonly OtherActive[] = []
 type Advertising = { priority: number; since: Millis; heardAt: Millis }
 
 export type OtherActive = { readonly address: Address; readonly priority: number; readonly heardAt: Millis } & {
-  /** Time since which it advertises beside another Active. */
+  /** Time since which this router advertises beside another Active. */
   readonly besideSince: Millis
 }
 

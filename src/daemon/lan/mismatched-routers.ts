@@ -54,7 +54,7 @@ export type MismatchedRouter = {
   readonly reason: Mismatch
   /** VRRP version of its last packet; `undefined` if it could not be read. */
   readonly version: number | undefined
-  /** True if its advertisements count in the election. */
+  /** True if the router's advertisements count in the election. */
   readonly listenedTo: boolean
   /** Number of packets since the first one, or since a long silence. */
   readonly count: number

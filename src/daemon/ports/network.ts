@@ -27,7 +27,7 @@ export type PresentAddress = {
   readonly tentative: boolean
   /** IPv6: true if the kernel never chooses it as a source, as for our VIPs. `undefined` if unknown. */
   readonly deprecated?: boolean
-  /** True if it has no lifetime in the kernel. `undefined` if unknown. */
+  /** True if the address has no lifetime in the kernel. `undefined` if unknown. */
   readonly permanent?: boolean
   /** Flags of the kernel (IFA_F_…), shown to people. */
   readonly flags?: number
@@ -44,7 +44,7 @@ export type PresentRoute = {
   readonly gateway: Address | undefined
   /** RTA_PRIORITY; 0 if the kernel does not report it. Lower is better. */
   readonly metric: number
-  /** True if it comes from a router advertisement (RTPROT_RA). */
+  /** True if the route comes from a router advertisement (RTPROT_RA). */
   readonly fromRouter: boolean
 }
 

@@ -8,7 +8,7 @@ import type { Millis } from '../../wire/units.ts'
 
 /** What an event needs of a virtual router. */
 export interface Member {
-  /** True if it has addresses in the kernel. */
+  /** True if the router has addresses in the kernel. */
   readonly holds: boolean
   apply(step: GroupStep, now: Millis): void
 }

@@ -127,12 +127,12 @@ export class Router {
     return this.#state
   }
 
-  /** Interface on which it runs; `undefined` if it has none. */
+  /** Interface on which the router runs; `undefined` if there is none. */
   get io(): RouterIo | undefined {
     return this.#io
   }
 
-  /** Address whose interface it follows (`interface: { holding: … }`), and the reason; `undefined` if none. */
+  /** Address whose interface the router follows (`interface: { holding: … }`), and the reason; `undefined` if none. */
   get following(): Held | undefined {
     return this.#following
   }
@@ -150,7 +150,7 @@ export class Router {
     return this.#group.name === undefined ? this.name : `${this.name} (${this.#group.name})`
   }
 
-  /** True if it answers for its addresses, or did until its guardian removed them. */
+  /** True if the router answers for its addresses, or did until the guardian removed them. */
   get answers(): boolean {
     return this.#state.name === 'Active' || this.#state.name === 'Leaving'
   }
@@ -163,12 +163,12 @@ export class Router {
     return this.holds && this.#state.name !== 'Backup'
   }
 
-  /** True if it needs the announcements of other hosts. */
+  /** True if the router needs the announcements of other hosts. */
   get awaitsAnnouncements(): boolean {
     return awaitsAnnouncementsIn(this.#state)
   }
 
-  /** True if it has addresses in the kernel, which a crash would leave behind. */
+  /** True if the router has addresses in the kernel, which a crash would leave behind. */
   get holds(): boolean {
     return holdsIn(this.#state)
   }
@@ -177,12 +177,12 @@ export class Router {
     return heldIn(this.#state, this.#parameters)
   }
 
-  /** True if it asks which other host has its addresses (docs/adr/0007). */
+  /** True if the router asks which other host has its addresses (docs/adr/0007). */
   get asks(): boolean {
     return this.#state.name === 'Active' && this.#parameters.extensions.silentActive === true
   }
 
-  /** True if it asks, and `peer` is a router that may have been Active in the meantime. */
+  /** Tells whether the router asks and `peer` may have been Active in the meantime. */
   asksBeside(peer: Address): boolean {
     return this.asks && this.#parameters.peers.some(({ address }) => address === peer)
   }

@@ -17,7 +17,7 @@ type Prioritized = {
   readonly title: string
   readonly parameters: Parameters
   readonly state: State
-  /** Interface on which it runs; `undefined` if it has none. */
+  /** Interface on which the router runs; `undefined` if there is none. */
   readonly io: object | undefined
 }
 

@@ -14,7 +14,7 @@ export type MismatchedRouterSnapshot = {
   readonly reason: Mismatch
   /** VRRP version of its last packet; `null` if it could not be read. */
   readonly version: number | null
-  /** True if its advertisements count in the election. */
+  /** True if the router's advertisements count in the election. */
   readonly listenedTo: boolean
   readonly count: number
   readonly lastHeardMsAgo: number
@@ -47,7 +47,7 @@ export type CompetingAnswerSnapshot = {
 export type OtherActiveSnapshot = {
   readonly address: string
   readonly priority: number
-  /** Milliseconds for which it has advertised beside another Active. */
+  /** Milliseconds for which the router has advertised beside another Active. */
   readonly forMs: number
   readonly heardMsAgo: number
 }
@@ -56,7 +56,7 @@ export type HeldBack = 'preempt' | 'preemptDelay' | 'margin'
 
 export type RouterSnapshot = {
   readonly name: string
-  /** True if a reload has removed it from the configuration, or replaces it by a router of the same name. */
+  /** True if a reload has removed the router, or replaces it by one of the same name. */
   readonly departing: boolean
   /** Name of the sync group; `null` if it is in none. */
   readonly group: string | null
@@ -69,7 +69,7 @@ export type RouterSnapshot = {
     /** File that names the address; `null` if the configuration itself does. */
     readonly file: string | null
     readonly address: string | null
-    /** Problem of the file; `null` if there is none. */
+    /** Problem of the address file; `null` if there is none. */
     readonly problem: string | null
   } | null
   readonly state: StateName
@@ -260,7 +260,7 @@ export type SurroundingsSnapshot = {
   readonly journal: JournalSnapshot | null
 }
 
-/** Default for a daemon without these facts. */
+/** Values for a daemon that has no such facts, for example in tests. */
 export const NO_SURROUNDINGS: SurroundingsSnapshot = {
   controlRefused: 0,
   keepalivedBeside: [],

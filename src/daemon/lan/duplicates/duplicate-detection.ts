@@ -218,7 +218,7 @@ export class DuplicateDetection {
     return { router, heardAt: router === undefined ? undefined : this.#routers.heardAt(router.source) }
   }
 
-  /** Tells whether it is unknown of a suspect whether an election could end the duplicate. */
+  /** Tells whether an unnamed suspect exists, which an election might end. */
   #isNameless(now: Millis): boolean {
     const suspects = this.#detection?.suspects ?? []
     return suspects.some(({ confirmed, mac }) => !confirmed && !this.#routers.isRouter(mac, now))

@@ -16,7 +16,7 @@ export type Member = {
   readonly name: string
   readonly state: State
   readonly parameters: Parameters
-  /** False if its link is down. It then cannot send priority 0 when another member fails. */
+  /** False if the member's link is down. The member then cannot send priority 0 when another one fails. */
   readonly canSend?: boolean | undefined
 }
 
