@@ -49,7 +49,7 @@ async function active({ lab: built, file }: ReturnType<typeof scene>): Promise<H
 }
 
 const warnings = (daemon: Holdfast) =>
-  daemon.records.filter(({ msg }) => msg.startsWith('Cannot keep the event journal'))
+  daemon.records.filter(({ msg }) => msg.startsWith('Cannot write the event journal'))
 const kinds = async (daemon: Holdfast) =>
   (await nodeEvents({ socket: daemon.socket, file: '/nowhere' })).events.map(({ kind }) => kind)
 

@@ -55,8 +55,8 @@ test('an address comes into force when an interface has it, and stays in force w
   expect(files.named.get(FILE)).toEqual({ reading: B, inForce: A.address })
   expect(files.take(FILE, MISSING)).toBe(true)
   expect(messages).toEqual([
-    `${FILE} says 10.0.0.12`,
-    `${FILE}: it does not exist, 10.0.0.11 stays in force as long as it is here`,
+    `${FILE} names 10.0.0.12`,
+    `${FILE}: it does not exist; 10.0.0.11 stays in force while this node has it`,
   ])
   expect(recorder.chronicle.read().events).toMatchObject([
     { kind: 'addressNamed', file: FILE, address: B.address },
