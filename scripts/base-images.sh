@@ -35,7 +35,7 @@ make_debian() {
   sources=$(grep -lE "/debian(-security)?/?( |$)" /etc/apt/sources.list /etc/apt/sources.list.d/*.list \
     /etc/apt/sources.list.d/*.sources 2>/dev/null | xargs -r grep -lw "$release" || true)
   [ -n "$sources" ] || fail "cannot make a stand-in for $debian: apt here has no sources of $release"
-  # What the official slim image leaves out as well; licences stay.
+  # Files that the official slim image leaves out as well; licences stay.
   # shellcheck disable=SC2086  # a list of files
   # Without the hook and the dependency Debian 12 takes usrmerge and, with it, all of perl.
   mmdebstrap --quiet --variant=minbase \

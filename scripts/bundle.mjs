@@ -1,6 +1,6 @@
 /**
- * Makes dist/bundle/ of few files: a daemon that must be in Backup within 150 ms cannot load eighty modules one by one,
- * which would double its start. dist/bundle/ is as deep as dist/app/, so paths to native/ and package.json are right in
+ * Makes dist/bundle/ of few files. A daemon that must be in Backup within 150 ms cannot load eighty modules one by one:
+ * that would double its start. dist/bundle/ is as deep as dist/app/, so paths to native/ and package.json are right in
  * both. Decided here: which modules share a file because they are always loaded together (docs/adr/0038).
  */
 import { spawnSync } from 'node:child_process'
@@ -93,8 +93,8 @@ const zod = [...configuration].filter((each) => /\/zod\//.test(chunks.get(each).
 for (const each of zod) for (const group of [engine, configuration]) group.delete(each)
 
 /**
- * A part that a thread loads later must not bring a large file of the other thread into memory for one function. What
- * such parts need is in both files, unless they also need the reader of configurations.
+ * A part that a thread loads later must not bring a large file of the other thread into memory for one function. Code
+ * that such parts need is in both files, unless they also need the reader of configurations.
  */
 const lacking = (own, parts) =>
   [...closures(parts)].filter((each) => (engine.has(each) || worker.has(each)) && !own.has(each) && !zod.includes(each))

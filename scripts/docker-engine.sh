@@ -1,5 +1,5 @@
 #!/bin/sh
-# Provides a Docker engine to build or test the image: `scripts/docker-engine.sh` uses the one that answers, or starts
+# Provides a Docker engine to build or test the image: `scripts/docker-engine.sh` uses an engine that answers, or starts
 # one and waits for it. `scripts/docker-engine.sh stop` stops only the engine that this script started. Decided here: a
 # network namespace never has a second engine, which would delete the bridge of the first. An engine outlives the shell
 # that asked for it. It leaves its images and networks on the disk, and nothing in the kernel. Exit status: 0 if it
@@ -64,9 +64,9 @@ sweep_rules() {
 start() {
   command -v docker >/dev/null 2>&1 || fail 'there is no docker command here: run scripts/setup.sh container'
   answers && return 0
-  # DOCKER_HOST names an engine elsewhere. One that is started here would not be used.
+  # DOCKER_HOST names an engine elsewhere. An engine that is started here would not be used.
   [ -z "${DOCKER_HOST:-}" ] || fail "no engine answers at DOCKER_HOST ($DOCKER_HOST)"
-  [ "$(id -u)" = 0 ] || fail 'no engine answers, and starting one takes root'
+  [ "$(id -u)" = 0 ] || fail 'no engine answers, and only root can start one'
   command -v dockerd >/dev/null 2>&1 || fail 'there is no dockerd here: run scripts/setup.sh container'
   mkdir -p "$state"
   # A second caller waits for the engine of the first.
@@ -88,7 +88,7 @@ start() {
     if ! alive "$pid"; then
       [ -z "$own" ] || rm -f "$state/pid"
       tail -n 5 "$log" 2>/dev/null | sed 's/^/docker-engine: /' >&2
-      fail 'dockerd has ended, its last words are above'
+      fail 'dockerd ended, its last lines are above'
     fi
     [ "$waited" -lt "$seconds" ] || fail "dockerd (pid $pid) does not answer after $seconds s"
     sleep 1
@@ -99,7 +99,7 @@ start() {
 stop() {
   pid=$(engine_of "$state/pid")
   if ! alive "$pid" || [ "$(cat "/proc/$pid/comm")" != dockerd ]; then
-    say 'none runs that was started here'
+    say 'this script has no running engine'
     rm -f "$state/pid"
     return 0
   fi

@@ -81,7 +81,8 @@ if [ -n "$missing" ]; then
   command -v apt-get >/dev/null 2>&1 || fail "Cannot install$missing: no apt-get here, install them by hand"
   [ "$(id -u)" = 0 ] || fail "Cannot install$missing: not root (run: apt-get install --no-install-recommends$missing)"
   say "installing$missing"
-  # The packages of keepalived, FRR and HAProxy would start their daemons in this namespace: exit status 101 forbids it (policy-rc.d).
+  # The packages of keepalived, FRR and HAProxy would start their daemons in this namespace: exit status 101 forbids it
+  # (policy-rc.d).
   trap restore_policy EXIT
   trap 'exit 130' INT
   trap 'exit 143' TERM
@@ -113,7 +114,7 @@ command -v npm >/dev/null 2>&1 || fail 'Cannot find npm: it comes with Node.js 2
 node -e 'const [a, b] = process.versions.node.split(".").map(Number); process.exit(a > 20 || (a === 20 && b >= 19) ? 0 : 1)' ||
   fail "Cannot use node $(node --version): 20.19 or newer is needed"
 
-# Dependencies: stale when the lock file is another than the one that was installed from. ---------------------------
+# Dependencies: stale when the lock file has changed since the installation. --------------------------------------
 
 lock=$(sha256sum package-lock.json package.json | sha256sum | cut -d' ' -f1)
 stamp=node_modules/.holdfast-lock

@@ -1,5 +1,5 @@
 /**
- * What the lab's client reports (deploy/compose/client.ts, as JSON): which node answers at each address, for how long
+ * Reports of the lab's client (deploy/compose/client.ts, as JSON): which node answers at each address, for how long
  * none did, and for how long two had it. Decided here: a fault is judged by the reports after it. Pure. Does not know
  * the faults.
  */

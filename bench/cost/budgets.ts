@@ -78,7 +78,7 @@ const BUDGETS: readonly Budget[] = [
   },
 ]
 
-function verdict(limit: number, figure: Figure | undefined): string {
+function judgement(limit: number, figure: Figure | undefined): string {
   if (figure === undefined) return 'not measured'
   const text = figure.value <= limit ? 'kept' : '**missed**'
   return (figure.pressure ?? 0) > NOISY_PRESSURE ? `${text}, on a noisy machine` : text
@@ -88,7 +88,7 @@ export function budgetLines(result: Result): readonly string[] {
   const lines = BUDGETS.map(({ of, limit, text, figure }) => {
     const [ours, theirs] = [figure(result, 'holdfast'), figure(result, 'keepalived')]
     const shown = (one: Figure | undefined) => (one === undefined ? '–' : text(one.value))
-    return [of, `${limit}`, shown(ours), shown(theirs), verdict(limit, ours)]
+    return [of, `${limit}`, shown(ours), shown(theirs), judgement(limit, ours)]
   })
   return ['', '## Budgets', '', ...rows(['of', 'at most', 'holdfast', 'keepalived', 'budget'], lines)]
 }

@@ -165,7 +165,7 @@ async function main() {
         served = await server()
         await line(daemon, /healthcheck \w+: down → up/, found)
       }
-      console.log(`notice ${kind}: SIGKILL of the server to the verdict in the engine, ms, ${runs} runs:`)
+      console.log(`notice ${kind}: SIGKILL of the server to the result in the engine, ms, ${runs} runs:`)
       console.log(`  min / median / p95 / p99 / max ${figures(took)}`)
       await end(daemon)
       await end(served)

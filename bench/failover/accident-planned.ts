@@ -1,5 +1,5 @@
 /**
- * What an operator does to the daemon of r1: ends it, makes it yield, restarts it, reloads it. Does not know accidents.
+ * Orders of an operator to the daemon of r1: ends it, makes it yield, restarts it, reloads it. Does not know accidents.
  */
 import { Frr } from '../../src/lab/daemons/frr.ts'
 import { monotonicMs, sleep } from '../../src/lab/wait.ts'

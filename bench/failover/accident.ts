@@ -41,7 +41,7 @@ export type Figures = Readonly<Record<string, number>>
 export type Run = Measurement & { readonly figures?: Figures }
 export type Outcome = Run | { readonly unsupported: string }
 
-/** What the protocol alone predicts for the figure `of`: milliseconds, or a number of takeovers. */
+/** Prediction of the protocol alone for the figure `of`: milliseconds, or a number of takeovers. */
 export type Theory = {
   readonly of: 'moved' | 'outage' | 'takeovers' | 'lastAnswer'
   readonly from: number

@@ -19,7 +19,7 @@ type Budget = {
   readonly event: string
   readonly limits: (cell: CellResult) => readonly Limit[]
 }
-export type Verdict = {
+export type BudgetJudgement = {
   readonly cell: CellResult
   readonly event: string
   readonly limit: Limit
@@ -92,7 +92,7 @@ const BUDGETS: readonly Budget[] = [
   },
 ]
 
-function judge(cell: CellResult, limit: Limit): Pick<Verdict, 'measured' | 'judgement'> | undefined {
+function judge(cell: CellResult, limit: Limit): Pick<BudgetJudgement, 'measured' | 'judgement'> | undefined {
   const of = (quietOnly: boolean) => {
     const values = cell.runs.flatMap((record) => {
       if (record.run === undefined || (quietOnly && noiseOf(cell, record) !== undefined)) return []
@@ -108,7 +108,7 @@ function judge(cell: CellResult, limit: Limit): Pick<Verdict, 'measured' | 'judg
   return { measured, judgement: 'missed' }
 }
 
-export function verdicts({ cells }: Result): readonly Verdict[] {
+export function budgetJudgements({ cells }: Result): readonly BudgetJudgement[] {
   return cells
     .filter(({ lineUp }) => lineUp === 'holdfast')
     .flatMap((cell) =>

@@ -1,7 +1,7 @@
 /**
- * What one client saw, from its probes and the replies: outage, loss, the answering node over time, and the punctuality
- * of the gauge itself. Decided here: what an outage is, and what the gauge's own lateness is. Pure. Does not know where
- * the entries come from, nor what happened to the routers.
+ * The observations of one client, from its probes and the replies: outage, loss, the answering node over time, and the
+ * punctuality of the gauge itself. Decided here: what an outage is, and what the gauge's own lateness is. Pure. Does
+ * not know where the entries come from, nor what happened to the routers.
  */
 import type { Entry } from './journal.ts'
 import { spreadOf } from './statistics.ts'
@@ -100,7 +100,8 @@ export class ClientRecord {
   }
 
   /**
-   * Returns the longest time between two replies that touches the window. One that lasts counts up to the window's end.
+   * Returns the longest time between two replies that touches the window. An outage that still lasts counts up to the
+   * window's end.
    */
   outage(from: number, to: number): number {
     return this.#longestSilence(from, to).ms

@@ -1,7 +1,7 @@
 /**
  * Runs several labs at a time, each with an accident of its own, because most of a run is waiting. Decided here: no
- * daemon starts or ends while an accident is observed in any lab, accidents are not in the same millisecond, and over
- * which part of a run the load of the machine counts. Does not know what a lab is.
+ * daemon starts or ends while an accident is observed in any lab, and accidents are not in the same millisecond. Also
+ * decided here: over which part of a run the load of the machine counts. Does not know what a lab is.
  */
 import { sleep } from '../../src/lab/wait.ts'
 import { type Pressure, pressureNow, pressureSince } from './pressure.ts'
@@ -28,7 +28,7 @@ class Meeting {
   }
 }
 
-/** What one run needs from the others. */
+/** Synchronises one run with the others. */
 export class Turn {
   readonly #meetings: Meeting[]
   readonly #waitMs: number

@@ -1,7 +1,7 @@
 /**
- * What one client of many addresses saw: the answering node of each, and for how long none answered. Decided here: only
- * a probe can be unanswered. While the client itself did not ask, no node was silent. Pure. Does not know how the
- * client asks.
+ * The observations of one client of many addresses: the answering node of each, and for how long none answered. Decided
+ * here: only a probe can be unanswered. While the client itself did not ask, no node was silent. Pure. Does not know
+ * how the client asks.
  */
 
 type Watched = { name: string; asked: number; answered: number; silentSince: number | undefined; silence: number }

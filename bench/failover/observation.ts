@@ -1,7 +1,7 @@
 /**
- * What the LAN saw of an accident: a client that probes the virtual address every millisecond, an observer that asks
- * all hosts for it, a service that answers on every router (bench/native). Decided here: how both families are
- * observed, and which figures describe an accident. Does not know the daemons, the accidents, nor the expected results.
+ * Observes an accident on the LAN. A client probes the virtual address every millisecond, an observer asks all hosts
+ * for it, and a service answers on every router (bench/native). Decided here: how both families are observed, and which
+ * figures describe an accident. Does not know the daemons, the accidents, nor the expected results.
  *
  *   const observation = await startObservation(lab, { family: 4, cachedNeighbour: true })
  *   …                                                       // daemons start, one becomes Active
@@ -54,7 +54,9 @@ export type Measurement = {
 
 export type ObservationOptions = {
   readonly family: Family
-  /** True for a client with the address in its neighbour cache, false for one that resolves it before each probe. */
+  /**
+   * True for a client with the address in its neighbour cache, false for a client that resolves it before each probe.
+   */
   readonly cachedNeighbour: boolean
 }
 

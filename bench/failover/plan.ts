@@ -24,8 +24,8 @@ const ALL: readonly LineUp[] = ['holdfast', 'keepalived', 'frr']
 const TWO: readonly LineUp[] = ['holdfast', 'keepalived']
 
 /**
- * The table of docs/performance.md. 100 ms has all scenarios. 10 ms and 1 s are used if the interval decides, IPv6 if
- * it takes another path of the code, and FRR if something fails, because it is no daemon that holdfast replaces.
+ * The table of docs/performance.md. 100 ms has all scenarios. 10 ms and 1 s are used if the interval decides, and IPv6
+ * if it takes another path of the code. FRR is used if something fails, because holdfast does not replace it.
  */
 export function wholeTable(known: readonly string[], runs = 20, slowRuns = 10): readonly Request[] {
   const starting = (...words: readonly string[]) => known.filter((name) => words.some((word) => name.startsWith(word)))

@@ -2,7 +2,7 @@
  * The benchmark's result as Markdown. Decided here: what is shown of a cell: each figure beside the other daemon's, and
  * beside what the protocol alone predicts. A pure function of the result.
  */
-import { type Verdict, verdicts } from './budgets.ts'
+import { type BudgetJudgement, budgetJudgements } from './budgets.ts'
 import { besideKeepalived, FIGURE_TEXT, type FigureName, figureOf, pointsOf, ratio } from './figures.ts'
 import { overview } from './overview.ts'
 import { qualityText } from './quality.ts'
@@ -109,7 +109,7 @@ function legend(result: Result): readonly string[] {
   ]
 }
 
-function budgetRow({ cell, event, limit, measured, judgement }: Verdict): string {
+function budgetRow({ cell, event, limit, measured, judgement }: BudgetJudgement): string {
   const amount = (value: number) => `${limit.unit === 'ms' ? `${ms(value)} ms` : value}`
   const of = { max: 'every run', p95: '95 of 100', median: 'the half' }[limit.of]
   const columns = [
@@ -121,7 +121,7 @@ function budgetRow({ cell, event, limit, measured, judgement }: Verdict): string
 }
 
 function budgets(result: Result): readonly string[] {
-  const rows = verdicts(result).map(budgetRow)
+  const rows = budgetJudgements(result).map(budgetRow)
   if (rows.length === 0) return []
   return [
     ...['', '## Budgets', '', 'Of holdfast alone; noisy runs count, and are named where only they are above it.', ''],

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The service behind the virtual address: answers each datagram, from the address that it was sent to, with its
- * sequence and this node's number. Does not know which node should have the address. If the kernel does not have it any
- * more, silence is the right answer.
+ * sequence and this node's number. Does not know which node should have the address. If the kernel has lost it, silence
+ * is the right answer.
  */
 #include "gauge.h"
 

@@ -22,7 +22,7 @@ static void put_u32(unsigned char *record, size_t offset, uint32_t value) {
   put(record, offset, &value, sizeof value);
 }
 
-/* Each of the functions below ignores a control message of another kind, and one that is too short. */
+/* Each of the functions below ignores a control message of another kind, and a message that is too short. */
 
 static void read_ipv4(int type, const unsigned char *value, size_t length, unsigned char *record) {
   if (type == IP_TTL && length >= sizeof(int)) {

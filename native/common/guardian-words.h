@@ -12,7 +12,7 @@
  *     ARMED     The engine sets it before it sends the plan, and clears it before it removes an address.
  *     BUSY      The guardian sets and clears it around each change that it makes to the unit's addresses.
  *     EXECUTED  The guardian sets it before it executes the plan, together with BUSY and in place of ARMED. Only the
- *               engine clears it, once the engine knows that it holds no address of the unit any more.
+ *               engine clears it, once the engine knows that it holds no address of the unit.
  *   deadline  Only the engine writes it.
  *
  * `executions` counts the plans that the guardian has begun to execute, each before its first address is removed. If

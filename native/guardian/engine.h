@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the guardian knows of its engine. */
+/* The guardian's knowledge of its engine. */
 #ifndef GUARDIAN_ENGINE_H
 #define GUARDIAN_ENGINE_H
 

@@ -22,7 +22,7 @@ struct line {
   size_t fields;  /* where the fields begin, each with a comma in front */
 };
 
-/* Log formats, numbered as in message.h. LOG_AS_FOUND: the one that fits standard error. */
+/* Log formats, numbered as in message.h. LOG_AS_FOUND: the format that fits standard error. */
 enum log_format { LOG_AS_FOUND, LOG_JSON, LOG_TEXT, LOG_JOURNALD, LOG_FORMATS };
 
 /* Call once, before the first line. Without the call, lines are JSON and go to the inherited standard error. */

@@ -14,7 +14,7 @@
  *                     5 = notify: text for the service manager (sd_notify(3)) follows the header, at most 4 KiB. The
  *                     guardian passes it on unchanged; it sends READY=1 of the start and WATCHDOG=1 itself
  *                     6 = ready: the engine has its signal handlers
- *                     7 = log: format of the guardian's log lines from now on. `unit` is 0 = the one that fits standard
+ *                     7 = log: format of the guardian's log lines from now on. `unit` is 0 = the format that fits standard
  *                     error, 1 = JSON, 2 = text, 3 = journald
  *                     Nothing follows the header of 2, 4, 6 and 7
  *   @2  u16 unit

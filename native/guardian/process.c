@@ -126,7 +126,7 @@ static bool log_not_started(const struct options *options, const char *syscall_n
   return false;
 }
 
-/* What the child writes if it cannot become the engine. */
+/* Report of a child that cannot become the engine. */
 struct failure {
   int number;
   bool executing;

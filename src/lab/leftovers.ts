@@ -1,6 +1,6 @@
 /**
- * What labs leave on a machine: network namespaces and folders, all named PREFIX PID x…. Removes those whose process is
- * dead, and everything of a process that ends in the middle of its work.
+ * Leftovers of labs on a machine: network namespaces and folders, all named PREFIX PID x…. Removes those whose process
+ * is dead, and everything of a process that ends in the middle of its work.
  */
 
 import { readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs'
@@ -37,7 +37,9 @@ function processesIn(names: readonly string[]): number[] {
   })
 }
 
-/** Ends the processes in these namespaces, then removes the namespaces. A namespace that is gone already is no error. */
+/**
+ * Ends the processes in these namespaces, then removes the namespaces. A namespace that is gone already is no error.
+ */
 export function removeNamespaces(names: readonly string[]): void {
   if (names.length === 0) return
   for (const pid of processesIn(names)) {

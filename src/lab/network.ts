@@ -92,7 +92,7 @@ export class Network extends Namespaces {
     return addressesOf(host)
   }
 
-  /** Ends everything on the host at once, as without power, and takes the carrier of its cable down. */
+  /** Ends everything on the host together, as without power, and takes the carrier of its cable down. */
   powerOff(host: Host): void {
     ip(this.bridge, `link set ${host.port} down`)
     removeNamespaces([host.namespace])

@@ -8,7 +8,7 @@ import { ERRNO, failureOf } from './failure.ts'
 import { removeAddressRequest, stepRequest } from './netlink/message.ts'
 import type { RequestSocket } from './netlink/socket.ts'
 
-const NOBODY = address('::')
+const UNSPECIFIED = address('::')
 
 /**
  * Errors that mean success: the address that is to be added exists, or the address that is to be removed is gone,
@@ -44,5 +44,7 @@ export function applySteps(
  * the lock of its work queue. So the queue has then completed earlier IPv6 addresses (route and solicited-node group).
  */
 export function waitForKernel(requests: RequestSocket, interfaceIndex: number): void {
-  requests.ask([(sequence) => removeAddressRequest({ interfaceIndex, address: NOBODY, prefixLength: 128 }, sequence)])
+  requests.ask([
+    (sequence) => removeAddressRequest({ interfaceIndex, address: UNSPECIFIED, prefixLength: 128 }, sequence),
+  ])
 }

@@ -1,7 +1,7 @@
 /**
- * What an errno means to holdfast: a Failure with a stable code, a sentence for people, and whether a retry may help.
- * Decided here and nowhere else: retry or fatal, and which capability is missing. Not decided here: which part retries,
- * and when.
+ * The meaning of an errno for holdfast: a Failure with a stable code, a sentence for people, and whether a retry may
+ * help. Decided here and nowhere else: retry or fatal, and which capability is missing. Not decided here: which part
+ * retries, and when.
  */
 import { constants } from 'node:os'
 import { getSystemErrorMap } from 'node:util'

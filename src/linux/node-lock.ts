@@ -23,7 +23,7 @@ export type NodeLock =
   | { readonly taken: false; readonly by: Peer | undefined }
 
 /**
- * Takes the exact name, and the padded one that holdfast 0.1 took under Node 20. So daemons of both kinds exclude each
+ * Takes the exact name, and the padded name that holdfast 0.1 took under Node 20. So daemons of both kinds exclude each
  * other. Throws as socket(2) and bind(2) fail.
  */
 export function takeNodeLock(native: Pick<NativeAddon, 'NativeSocket'>, name = NAME): NodeLock {

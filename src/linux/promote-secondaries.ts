@@ -72,7 +72,7 @@ export class PromoteSecondaries {
   restore(): void {
     const changed = [...this.#seen].filter(([, was]) => was)
     this.#seen.clear()
-    // A deleted interface has no setting any more.
+    // A deleted interface has lost its setting.
     if (changed.length > 0)
       this.#ports.ask(
         changed.map(

@@ -138,7 +138,7 @@ export type InputOf<K extends Input['in']> = Extract<Input, { readonly in: K }>
 /** An input without the fields that the tape adds. */
 export type NewInput = Input extends infer E ? (E extends Input ? Omit<E, keyof typeof common> : never) : never
 
-/** What the engine did. `answer`: the result, if it is not the usual one. */
+/** An action of the engine. `answer`: the result, if it is not the usual one. */
 const outputSchema = z.looseObject({ ...common, out: z.string(), answer: z.unknown().optional() })
 export type Output = z.output<typeof outputSchema>
 export type NewOutput = { readonly out: string; readonly [key: string]: unknown }

@@ -1,6 +1,6 @@
 /**
- * What an engine does, as lines of a recording. The tape writes these lines, and the replay compares them. `answer` has
- * the result, if it is not the usual one. Does not know which part acts, nor when.
+ * The actions of an engine, as lines of a recording. The tape writes these lines, and the replay compares them.
+ * `answer` has the result, if it is not the usual one. Does not know which part acts, nor when.
  */
 import * as z from 'zod'
 import type { NamedAddress } from '../config/named-address.ts'

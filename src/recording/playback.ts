@@ -1,5 +1,5 @@
 /**
- * What the ports of a replayed engine need from the replay: answers from the recording, and a comparison of what the
+ * The needs of a replayed engine's ports: answers from the recording, and a comparison of what the
  * engine does.
  */
 import type { Recorder } from '../daemon/telemetry/recorder.ts'

@@ -57,7 +57,7 @@ export class Replay {
   readonly #recorder: Recorder
   readonly #ports: ReplayedPorts
   #daemon: Daemon | undefined
-  /** True when nothing is compared any more: at the end, at a gap, at a difference. */
+  /** True when the comparison is over: at the end, at a gap, at a difference. */
   #isOver = false
   #difference: Difference | undefined
   #gap: Gap | undefined

@@ -1,6 +1,6 @@
 /**
  * Writes down what an engine receives and does, line by line, in order. Decided here: which calls are the engine's and
- * which are another part's, so that an event that the engine recorded differs from one that it was given. A tape that
+ * which are another part's, so that an event of the engine differs from an event that it was given. A tape that
  * has ended costs nothing. Does not know ports (taped-ports.ts), nor where the lines go (recording-file.ts).
  */
 import type { Config } from '../config/config.ts'

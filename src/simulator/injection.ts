@@ -1,4 +1,4 @@
-/** What each kind of fault does to a simulated LAN or node, and how it ends. */
+/** The effects of each kind of fault on a simulated LAN or node, and its end. */
 import { type Machine, STARTS } from './node/machine.ts'
 import type { Fault, FaultKind } from './scenario.ts'
 import type { VirtualTime } from './virtual-time.ts'

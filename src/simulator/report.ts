@@ -181,14 +181,14 @@ export function reportText(
     ...report.defects.map((text) => `an engine threw: ${text}`),
     '',
     ...(tried === 0 ? [] : [`Weights: each check of each possible holder failed once, ${tried} simulations`]),
-    verdict(report),
+    resultLine(report),
   ]
   return `${all.join('\n')}\n`
 }
 
-function verdict({ failures, warnings }: Report): string {
-  if (failures.length > 0) return `verdict: FAILED: ${failures.join('; ')}`
-  return `verdict: ok${warnings.length === 0 ? '' : `, ${plural(warnings.length, 'warning', 'warnings')}`}`
+function resultLine({ failures, warnings }: Report): string {
+  if (failures.length > 0) return `result: FAILED: ${failures.join('; ')}`
+  return `result: ok${warnings.length === 0 ? '' : `, ${plural(warnings.length, 'warning', 'warnings')}`}`
 }
 
 function keepalivedText(nodes: Play['nodes']): string {

@@ -45,7 +45,7 @@ export type Fault = {
   readonly checks?: readonly string[]
 }
 
-/** keepalived: a model of it (keepalived-node.ts), whose document is one that a keepalived file could become. */
+/** keepalived: a model of it (keepalived-node.ts), whose document could come from a keepalived file. */
 export type DaemonKind = 'holdfast' | 'keepalived'
 
 export type NodeSpec = {

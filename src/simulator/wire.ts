@@ -30,7 +30,7 @@ export type Station = {
   take(carried: Carried): void
 }
 
-/** What the LAN does to all that crosses it; 0 = nothing. `delay`: up to so many ms more, each packet for itself. */
+/** Effects of the LAN on all that crosses it; 0 = nothing. `delay`: up to so many ms more, each packet for itself. */
 export type Weather = { readonly loss: number; readonly delay: number; readonly twice: number }
 export const FAIR: Weather = { loss: 0, delay: 0, twice: 0 }
 

@@ -139,7 +139,7 @@ export class ModelReplay {
     const advertisement = { version, vrid, priority, interval: centis(interval), addresses }
     const bytes = encodeAdvertisement(advertisement, { source, destination, checksum: 'pseudo-header' })
     if (!valid) bytes[6] = (bytes[6] ?? 0) ^ 0x55
-    this.#at(at, (now) => this.#daemon.hear({ kind: 'vrrp', family, source, destination, ttl: 255, bytes }, now))
+    this.#at(at, (now) => this.#daemon.receive({ kind: 'vrrp', family, source, destination, ttl: 255, bytes }, now))
   }
 
   #at(at: number, act: (now: number) => void): void {

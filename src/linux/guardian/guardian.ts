@@ -34,8 +34,8 @@ export type Guardian = GuardianPort & {
    */
   ready(): void
   /**
-   * Sets the format of the guardian's log lines. With `undefined`, the guardian chooses the one that fits its standard
-   * error.
+   * Sets the format of the guardian's log lines. With `undefined`, the guardian chooses the format that fits its
+   * standard error.
    */
   setLogFormat(format: GuardianLogFormat | undefined): void
   /** Closes the engine's end. The guardian then executes every armed plan immediately. Idempotent. */
@@ -138,10 +138,10 @@ class GuardianEnd implements Guardian {
   }
 
   beat(now: Millis): ReturnType<GuardianPort['beat']> {
-    const heard = this.#words?.beat(now)
+    const lastBeat = this.#words?.beat(now)
     this.#look()
-    if (heard === undefined || this.#channel.descriptor === undefined) return undefined
-    const silent = millis(Math.max(0, now - heard))
+    if (lastBeat === undefined || this.#channel.descriptor === undefined) return undefined
+    const silent = millis(Math.max(0, now - lastBeat))
     return { silent, isChanging: silent > SILENCE_MS && this.#isChanging() }
   }
 

@@ -41,7 +41,7 @@ function header(bytes: Uint8Array, kind: number, unit: number, requests: number,
 
 export const withdrawMessage = (unit: number): Uint8Array => header(new Uint8Array(HEADER), WITHDRAW, unit, 0, 0)
 
-/** Returns the message that a deadline has come nearer than the one that the guardian may wait for. */
+/** Returns the message that a deadline has come nearer than the deadline for which the guardian may wait. */
 export const lookMessage = (unit: number): Uint8Array => header(new Uint8Array(HEADER), LOOK, unit, 0, 0)
 
 /**
@@ -51,7 +51,7 @@ export const lookMessage = (unit: number): Uint8Array => header(new Uint8Array(H
 export const readyMessage = (): Uint8Array => header(new Uint8Array(HEADER), READY, 0, 0, 0)
 
 /**
- * Returns the message that sets the format of the guardian's log lines. `undefined`: the one that fits its standard
+ * Returns the message that sets the format of the guardian's log lines. `undefined`: the format that fits its standard
  * error.
  */
 export const logMessage = (format: GuardianLogFormat | undefined): Uint8Array =>

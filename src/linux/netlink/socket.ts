@@ -41,7 +41,7 @@ export type RequestSocket = {
   close(): void
 }
 
-/** What one receive brought. The messages are `undefined` if they are not from the kernel or were cut. */
+/** The result of one receive. The messages are `undefined` if they are not from the kernel or were cut. */
 type Received = { readonly count: number; envelopes(packet: number): readonly Envelope[] | undefined }
 
 export function openSocket(native: NativeAddon, batch: number, size: number) {

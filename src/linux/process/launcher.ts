@@ -30,7 +30,7 @@ export type Launcher = {
 
 const BINARY = join(NATIVE, 'prebuilds', `linux-${process.arch}`, 'holdfast-launcher')
 
-/** Closes one end of a channel: an unused one, or the one that the launcher has inherited. */
+/** Closes one end of a channel: an unused one, or the end that the launcher has inherited. */
 export function closeChannel(channel: number): void {
   closeSync(channel)
 }

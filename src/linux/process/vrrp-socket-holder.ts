@@ -19,7 +19,7 @@ export type VrrpSocketHolders = {
   readonly unseen: number
 }
 
-const NOBODY: VrrpSocketHolders = { holders: [], closed: [], unseen: 0 }
+const NO_HOLDERS: VrrpSocketHolders = { holders: [], closed: [], unseen: 0 }
 /** Field of the list that has the protocol for raw sockets, and the port for TCP. */
 const VRRP_PORT = '0070'
 const INODE = 9
@@ -36,7 +36,7 @@ export function vrrpSocketHolders(own: readonly number[], proc = '/proc'): VrrpS
   const inodes = vrrpInodes(`${proc}/self/net`)
   for (const pid of own) for (const inode of socketsOf(`${proc}/${pid}/fd`) ?? []) inodes.delete(inode)
   // The usual case. A start then costs no time on a node with thousands of processes.
-  if (inodes.size === 0) return NOBODY
+  if (inodes.size === 0) return NO_HOLDERS
   const holders: VrrpSocketHolder[] = []
   const closed: VrrpSocketHolder[] = []
   const seen = new Set<string>()

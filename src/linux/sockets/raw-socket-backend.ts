@@ -31,13 +31,14 @@ import {
 } from './socket-option.ts'
 
 /**
- * What the daemon lacks with this socket. It is logged at every start, because the operator chose it and can undo it.
+ * Functions that the daemon lacks with this socket. It is logged at every start, because the operator chose it and can
+ * undo it.
  */
 export const LIMITS: readonly string[] = [
   'no kernel receive time: after a stall a deadline starts when the packet is read, so a takeover may come later by the stall',
   'IPv6: the hop limit is unknown; where 255 is asked for, only packets from link-local addresses count',
   'IPv6: the destination is unknown; it is taken to be the one for which the checksum holds',
-  'the source address is written into the packet: the kernel does not refuse one that this node has lost',
+  'the source address is written into the packet: the kernel does not refuse an address that this node has lost',
   'one system call for each packet, in and out: in a flood on a busy machine it falls behind sooner, and a Backup may take over',
   'child processes inherit the sockets (no close-on-exec)',
 ]

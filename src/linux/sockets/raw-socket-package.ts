@@ -167,7 +167,7 @@ class BindingSocket implements PackageSocket {
   /** The kernel reports the number of dropped packets. */
   #counts = true
   #source = ''
-  #isTold = false
+  #isScheduled = false
   #isClosed = false
   readonly #received = (_: Uint8Array, octets: number, from: string): void => {
     this.#length = octets
@@ -188,10 +188,10 @@ class BindingSocket implements PackageSocket {
    */
   start(onReadable: () => void, onError: (errno: number) => void): void {
     this.#binding.on('recvReady', () => {
-      if (this.#isTold) return
-      this.#isTold = true
+      if (this.#isScheduled) return
+      this.#isScheduled = true
       setImmediate(() => {
-        this.#isTold = false
+        this.#isScheduled = false
         if (!this.#isClosed) onReadable()
       })
     })

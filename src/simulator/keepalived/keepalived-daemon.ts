@@ -31,7 +31,9 @@ export type KeepalivedContext = {
 /** garp_master_repeat, garp_master_delay, and the same of garp_lower_prio. */
 const COPIES = 5
 const AGAIN = 5_000
-/** Number of priority 0 packets of an instance that gets a fault itself, and of one that its group takes along. */
+/**
+ * Number of priority 0 packets of an instance that gets a fault itself, and of an instance that its group takes along.
+ */
 const [RELEASES, RELEASES_ALONG] = [2, 1]
 
 type Member = {
@@ -123,12 +125,12 @@ export class KeepalivedDaemon {
     return Math.min(Number.POSITIVE_INFINITY, ...this.#members.map(({ instance }) => instance.deadline))
   }
 
-  hear(packet: Vrrp, now: number): void {
+  receive(packet: Vrrp, now: number): void {
     for (const member of this.#members) {
       const judged = judge(member.speaker, packet)
       if (judged === 'discarded') member.instance.disturb(now)
       if (typeof judged === 'string') continue
-      const outcome = member.instance.hear(now, judged)
+      const outcome = member.instance.receive(now, judged)
       const others = this.#othersOf(member)
       if (outcome === 'lost') for (const { instance } of others) instance.follow(now)
       if (outcome === 'asserted') for (const { instance } of others) instance.announceOverRival(now)
@@ -219,7 +221,7 @@ function settingsOf(router: VirtualRouter, { parameters }: ResolvedRouter): Inst
   const { announce, assertOnLower = true, lastAdvertisement = false, startAs } = router
   const { advertisementInterval, preempt, preemptDelay, primaryAddress, priority, version } = parameters
   const { at = [0, AGAIN], copies = COPIES, refresh, refreshCopies = 1, onRival } = announce
-  const { copies: rivalCopies = COPIES, delay = onRival === undefined ? AGAIN : 0 } = onRival ?? {}
+  const { copies: competingCopies = COPIES, delay = onRival === undefined ? AGAIN : 0 } = onRival ?? {}
   const blocks = (moments: readonly number[], each: number): readonly Block[] =>
     moments.map((after) => ({ after, copies: each }))
   return {
@@ -228,8 +230,8 @@ function settingsOf(router: VirtualRouter, { parameters }: ResolvedRouter): Inst
     startsActive: startAs === 'active' && priority === 255,
     announcements: blocks(at, copies),
     refresh: refresh === undefined || refresh === false ? undefined : { every: refresh, copies: refreshCopies },
-    onRival: blocks(delay > 0 ? [0, delay] : [0], rivalCopies),
-    answersRivals: assertOnLower,
+    onCompetingActive: blocks(delay > 0 ? [0, delay] : [0], competingCopies),
+    answersLowerPriority: assertOnLower,
     lastAdvertisement,
   }
 }

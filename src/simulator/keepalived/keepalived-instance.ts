@@ -25,9 +25,9 @@ export type InstanceSettings = {
   readonly announcements: readonly Block[]
   readonly refresh: { readonly every: number; readonly copies: number } | undefined
   /** garp_lower_prio_repeat and _delay. */
-  readonly onRival: readonly Block[]
+  readonly onCompetingActive: readonly Block[]
   /** False for lower_prio_no_advert. */
-  readonly answersRivals: boolean
+  readonly answersLowerPriority: boolean
   /** higher_prio_send_advert. */
   readonly lastAdvertisement: boolean
 }
@@ -43,7 +43,7 @@ export type InstancePort = {
 }
 
 /** An advertisement that the instance did not discard. */
-export type Heard = { readonly priority: number; readonly interval: Centis; readonly source: Address }
+export type AcceptedAdvertisement = { readonly priority: number; readonly interval: Centis; readonly source: Address }
 
 const OWNER = 255
 const NEVER = Number.POSITIVE_INFINITY
@@ -162,9 +162,9 @@ export class KeepalivedInstance {
   // ------------------------------------------------------------------------------------------------------
 
   /** Handles an advertisement. Returns `lost` if it lost to the sender. */
-  hear(now: number, heard: Heard): 'lost' | 'asserted' | undefined {
-    if (this.#state === 'Backup') this.#hearAsBackup(now, heard)
-    if (this.#state === 'Active') return this.#hearAsActive(now, heard)
+  receive(now: number, advertisement: AcceptedAdvertisement): 'lost' | 'asserted' | undefined {
+    if (this.#state === 'Backup') this.#receiveAsBackup(now, advertisement)
+    if (this.#state === 'Active') return this.#receiveAsActive(now, advertisement)
     return undefined
   }
 
@@ -173,7 +173,7 @@ export class KeepalivedInstance {
     if (this.#state === 'Active') this.#timerAt = now + this.#period
   }
 
-  #hearAsBackup(now: number, { interval, priority }: Heard): void {
+  #receiveAsBackup(now: number, { interval, priority }: AcceptedAdvertisement): void {
     const { preempt, preemptDelay, version } = this.#settings
     if (priority === 0) {
       this.#timerAt = now + skewTime(this.priority, this.#learned, version)
@@ -189,8 +189,11 @@ export class KeepalivedInstance {
     else this.#preemptsFrom = undefined
   }
 
-  #hearAsActive(now: number, { interval, priority, source }: Heard): 'lost' | 'asserted' | undefined {
-    const { answersRivals, lastAdvertisement, version } = this.#settings
+  #receiveAsActive(
+    now: number,
+    { interval, priority, source }: AcceptedAdvertisement,
+  ): 'lost' | 'asserted' | undefined {
+    const { answersLowerPriority, lastAdvertisement, version } = this.#settings
     const order = priority - this.priority || compareAddresses(source, this.#settings.source)
     if (order === 0) return undefined
     const twoOwners = priority === OWNER && this.priority === OWNER
@@ -201,7 +204,7 @@ export class KeepalivedInstance {
       this.#becomeBackup(now, version === 3 ? interval : this.#learned)
       return 'lost'
     }
-    if (answersRivals || priority === 0) this.#advertise(now)
+    if (answersLowerPriority || priority === 0) this.#advertise(now)
     // It does not announce over a router that resigns, although clients may have learned that router's MAC.
     if (priority === 0) return undefined
     this.announceOverRival(now)
@@ -209,7 +212,7 @@ export class KeepalivedInstance {
   }
 
   announceOverRival(now: number): void {
-    if (this.#state === 'Active') this.#announce(now, this.#settings.onRival)
+    if (this.#state === 'Active') this.#announce(now, this.#settings.onCompetingActive)
   }
 
   // Timers

@@ -50,7 +50,7 @@ export class KeepalivedNode extends Machine {
   #frozen = false
   #polling = false
   /** True if a stopped process has a pending signal to end. */
-  #isTold = false
+  #isEnding = false
   #startsAgain = false
 
   constructor(name: string, position: number, context: MachineContext) {
@@ -78,7 +78,7 @@ export class KeepalivedNode extends Machine {
 
   /** Starts keepalived. If a former one is still leaving, starts after its end. */
   start(): void {
-    this.#startsAgain = this.#isTold
+    this.#startsAgain = this.#isEnding
     if (this.#life !== undefined || this.#parent !== undefined || !this.powered) return
     this.#parent = 'runs'
     this.#startChild()
@@ -132,15 +132,15 @@ export class KeepalivedNode extends Machine {
   /** SIGTERM: sends priority 0 and removes the addresses immediately. */
   terminate(): void {
     if (this.#parent === undefined) return
-    this.#isTold = true
+    this.#isEnding = true
     if (this.#parent === 'runs') this.#leave()
   }
 
   /** Ends a process that was ordered to end and that runs. */
   #leave(): void {
     const life = this.#life
-    if (!this.#isTold || this.#frozen) return
-    this.#isTold = false
+    if (!this.#isEnding || this.#frozen) return
+    this.#isEnding = false
     life?.daemon.stop()
     this.#endLife()
     this.#parent = undefined
@@ -164,7 +164,7 @@ export class KeepalivedNode extends Machine {
     if (this.#parent === undefined) return
     this.#context.note(this.name, 'its parent process is killed')
     this.#parent = undefined
-    this.#isTold = true
+    this.#isEnding = true
     this.#leave()
   }
 
@@ -175,7 +175,7 @@ export class KeepalivedNode extends Machine {
 
   protected vanish(): void {
     this.#parent = undefined
-    this.#isTold = false
+    this.#isEnding = false
     this.#endLife()
   }
 
@@ -199,7 +199,7 @@ export class KeepalivedNode extends Machine {
   thawEngine(): void {
     if (!this.#frozen) return
     this.#frozen = false
-    if (this.#isTold && this.#parent !== 'frozen') return this.#leave()
+    if (this.#isEnding && this.#parent !== 'frozen') return this.#leave()
     this.#life?.timers.release()
     this.wake()
   }
@@ -211,7 +211,7 @@ export class KeepalivedNode extends Machine {
   thawGuardian(): void {
     if (this.#parent !== 'frozen') return
     this.#parent = 'runs'
-    if (this.#isTold) return this.#leave()
+    if (this.#isEnding) return this.#leave()
     this.#respawn()
   }
 
@@ -256,7 +256,7 @@ export class KeepalivedNode extends Machine {
     if (life === undefined || this.#frozen) return
     const { daemon, inbox, queue } = life
     this.kernel.readNews()
-    for (const packet of queue.splice(0)) daemon.hear(packet, this.clock.now())
+    for (const packet of queue.splice(0)) daemon.receive(packet, this.clock.now())
     for (const act of inbox.splice(0)) act()
     daemon.expire(this.clock.now())
     this.#arm(life)

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { ANY, type LineUp, type Theory } from '../../../bench/failover/accident.ts'
-import { verdicts } from '../../../bench/failover/budgets.ts'
+import { budgetJudgements } from '../../../bench/failover/budgets.ts'
 import { figureOf, pointsOf, ratio } from '../../../bench/failover/figures.ts'
 import { isWrong, readOptions } from '../../../bench/failover/options.ts'
 import { inPage } from '../../../bench/failover/overview.ts'
@@ -156,7 +156,11 @@ describe('the file', () => {
 
 describe('the budgets', () => {
   const judged = (...runs: readonly RunRecord[]) =>
-    verdicts(result(cell('holdfast', runs))).map(({ limit, measured, judgement }) => [limit.what, measured, judgement])
+    budgetJudgements(result(cell('holdfast', runs))).map(({ limit, measured, judgement }) => [
+      limit.what,
+      measured,
+      judgement,
+    ])
 
   test('are met, missed, or missed only where the machine was noisy', () => {
     // Active_Down_Interval of priority 150 at 100 ms is 341.4 ms, and 5 are left.
@@ -168,7 +172,7 @@ describe('the budgets', () => {
   })
 
   test('are holdfast’s alone, and have rows in the table', () => {
-    expect(verdicts(result(cell('keepalived', [record(900)])))).toEqual([])
+    expect(budgetJudgements(result(cell('keepalived', [record(900)])))).toEqual([])
     expect(markdown(PAIR)).toContain(
       '| node or link gone | `cut` | 100 ms | IPv4 | moved ≤ 346 ms in 95 of 100 | 341 ms | 3 | met |',
     )
@@ -189,9 +193,9 @@ describe('the budgets', () => {
       'reload-changed',
     ]
     for (const scenario of titles)
-      expect(verdicts(result(cell('holdfast', [record(1)], { scenario }))).length, scenario).toBeGreaterThan(0)
+      expect(budgetJudgements(result(cell('holdfast', [record(1)], { scenario }))).length, scenario).toBeGreaterThan(0)
     const takeovers = { scenario: 'load4-realtime', theory: { of: 'takeovers', from: 0, to: 0 } } as const
-    const [one] = verdicts(result(cell('holdfast', [record(1, { takeovers: 1 })], takeovers)))
+    const [one] = budgetJudgements(result(cell('holdfast', [record(1, { takeovers: 1 })], takeovers)))
     expect(one?.judgement).toBe('missed')
   })
 })

@@ -106,14 +106,11 @@ describe('a gate of CI', () => {
   test('a weight that moves nothing is a warning, and fails with --expect', () => {
     const path = scenario(small)
     const plain = simulateCommand(path)
-    expect([plain.exitCode, lastLine(plain)]).toEqual([0, 'verdict: ok, 1 warning'])
+    expect([plain.exitCode, lastLine(plain)]).toEqual([0, 'result: ok, 1 warning'])
     const strict = simulateCommand(path, { expect: true })
-    expect([strict.exitCode, lastLine(strict)]).toEqual([
-      1,
-      'verdict: FAILED: 1 failed check would not move an address',
-    ])
+    expect([strict.exitCode, lastLine(strict)]).toEqual([1, 'result: FAILED: 1 failed check would not move an address'])
     const good = simulateCommand(scenario(enough), { expect: true })
-    expect([good.exitCode, lastLine(good)]).toEqual([0, 'verdict: ok'])
+    expect([good.exitCode, lastLine(good)]).toEqual([0, 'result: ok'])
   })
 
   test('an outage over the bound of the scenario fails, one within it does not', () => {
@@ -121,13 +118,13 @@ describe('a gate of CI', () => {
     const path = scenario([{ priority: 150 }, { priority: 100 }], faults)
     expecting(path, '5s')
     const within = simulateCommand(path)
-    expect([within.exitCode, lastLine(within)]).toEqual([0, 'verdict: ok'])
+    expect([within.exitCode, lastLine(within)]).toEqual([0, 'result: ok'])
     scenario([{ priority: 150 }, { priority: 100 }], faults)
     expecting(path, '1s')
     const over = simulateCommand(path)
     expect(over.exitCode).toBe(1)
     expect(lastLine(over)).toMatch(
-      /^verdict: FAILED: service at 10.0.0.100 not reachable for \d{4} ms at 20.000 s, at most 1s expected$/,
+      /^result: FAILED: service at 10.0.0.100 not reachable for \d{4} ms at 20.000 s, at most 1s expected$/,
     )
   })
 
