@@ -1,6 +1,6 @@
 /**
  * Deadlines, kernel lifetime and the shared word, watched from outside: ip(8) in the namespace, a raw socket in the
- * neighbour's. The engine is guarded-engine.ts; it is stopped, not asked.
+ * neighbour's. The engine is guarded-engine.ts, which is stopped without notice.
  */
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
@@ -16,14 +16,18 @@ import { agent, GUARDIAN } from './native-fixture.ts'
 
 const VIPS = ['198.51.100.200', '198.51.100.201', '2001:db8::200']
 const ENGINE = runSource(join(import.meta.dirname, 'guarded-engine.ts'))
-/** `ip addr` itself, and the moment between two looks. */
+/** Milliseconds of `ip addr` itself, and between two looks. */
 const LOOKING = 15
 /**
- * docs/performance.md, Budgets says 50 ms, which is for the bench: the kernel of a busy machine alone took 178 ms to tell of a death. Far from
- * what else would take the address off: the next interval, the deadline of 3 s, the lifetime.
+ * Milliseconds. docs/performance.md, Budgets says 50 ms, which is for the bench: the kernel of a busy machine alone
+ * took 178 ms to report a death. Other causes that remove the address are far away: the next interval, the deadline of
+ * 3 s, the lifetime.
  */
 const NOTICED = 500
-/** The kernel looks for expired addresses at a whole second, by a coarse timer, and not again within a second. */
+/**
+ * Milliseconds. The kernel looks for expired addresses at a whole second, by a coarse timer, and not again within a
+ * second.
+ */
 const KERNEL = 1250
 
 describeNetns('a guardian with deadlines', () => {
@@ -54,14 +58,14 @@ describeNetns('a guardian with deadlines', () => {
     try {
       process.kill(pid, name)
     } catch {
-      // Ended by the test.
+      // The test ended the process.
     }
     if (name === 'SIGSTOP') stopped.add(pid)
   }
 
   const present = () => shownAddresses(here).filter(({ local }) => VIPS.includes(local))
 
-  /** The engine, with all VIPs on. */
+  /** Starts the engine with all VIPs installed. */
   async function owner(interval: number, more: Partial<NonNullable<Order['take']>> = {}) {
     const talker = new Talker(here, [GUARDIAN, '--', ...ENGINE])
     running = talker
@@ -100,7 +104,7 @@ describeNetns('a guardian with deadlines', () => {
   }
 
   test.each([10, 100, 1000])(
-    'frozen at %i ms: off at its deadline, told once, and it learns of it',
+    'an engine frozen at %i ms loses its addresses at its deadline, with one log line, and notices it',
     async (interval) => {
       const { talker, pid, order } = await owner(interval, { lifetime: 6 })
       const listener = await listen()
@@ -109,7 +113,7 @@ describeNetns('a guardian with deadlines', () => {
       const at = monotonicMs()
       const took = (await gone(3 * interval + 2000)) - at
       console.log(`${interval} ms: gone ${took.toFixed(1)} ms after SIGSTOP, deadline at most ${3 * interval}`)
-      // The last advertisement may be an interval old; before its deadline nothing may happen.
+      // The last advertisement may be an interval old, and nothing may happen before its deadline.
       expect(took, 'ms, not before the deadline').toBeGreaterThan(2 * interval - LOOKING)
       judgeTime('ms, at the deadline, not at the lifetime', took, 3 * interval + NOTICED, 'docs/failures.md')
       expect(await releases(listener)).toBe(1)
@@ -127,14 +131,14 @@ describeNetns('a guardian with deadlines', () => {
       const before = talker.said.length
       order({ take: { index, vips: VIPS, interval } })
       await talker.line('ownership', (line) => line.taken === true && talker.said.indexOf(line) >= before)
-      // A deadline of its former life must not be held against it.
+      // A deadline from before the stop must not count.
       await sleep(3 * interval + 200)
       expect(present()).toHaveLength(VIPS.length)
       expect(executions(talker)).toHaveLength(1)
     },
   )
 
-  test('killed: at once', async () => {
+  test('the addresses of a killed engine are removed immediately', async () => {
     const { talker, pid } = await owner(1000, { lifetime: 4 })
     const listener = await listen()
     signal(pid, 'SIGKILL')
@@ -146,14 +150,14 @@ describeNetns('a guardian with deadlines', () => {
     expect(await releases(listener)).toBe(1)
   })
 
-  test('killed between stepping down and taking the addresses off: they go, and nobody is told', async () => {
+  test('if the engine is killed between stepping down and removing its addresses, they are removed without priority 0', async () => {
     const { talker, pid, order } = await owner(100)
     const listener = await listen()
     order({ stepDown: true })
     expect(await talker.line('its answer', ({ steppedDown }) => steppedDown !== undefined)).toEqual({
       steppedDown: { executed: false, late: false },
     })
-    // Nor is a deadline kept any more.
+    // A deadline no longer counts either.
     await sleep(400)
     expect(present()).toHaveLength(VIPS.length)
     signal(pid, 'SIGKILL')
@@ -163,7 +167,7 @@ describeNetns('a guardian with deadlines', () => {
     expect(executions(talker)).toMatchObject([{ plans: 1, silent: 1, removed: 3, packets: 0 }])
   })
 
-  test('a deadline that comes nearer is kept, though the guardian sleeps towards a later one', async () => {
+  test('a nearer deadline is kept, although the guardian sleeps until a later one', async () => {
     const { talker, order } = await owner(1000)
     await sleep(50)
     order({ nearer: 30 })
@@ -174,7 +178,7 @@ describeNetns('a guardian with deadlines', () => {
   })
 
   test.each([10, 100])(
-    'on time at %i ms, the guardian stopped for half a second of it: nothing is executed',
+    'an engine on time at %i ms keeps its addresses although the guardian is stopped for half a second',
     async (interval) => {
       const { talker } = await owner(interval, { lifetime: 2 })
       await sleep(1000)
@@ -182,19 +186,20 @@ describeNetns('a guardian with deadlines', () => {
       await sleep(500)
       talker.signal('SIGCONT')
       await sleep(1500)
-      // On a busy machine an engine is late for 30 ms now and then: its own clock must say so, else the guardian was wrong.
+      // On a busy machine an engine is sometimes late by 30 ms. Its own clock must show that, otherwise the guardian
+      // was wrong.
       const missed = talker.said.find(({ state }) => state === 'executed')
       if (missed !== undefined)
         expect(Number(missed.late), 'ms since its last advertisement').toBeGreaterThanOrEqual(3 * interval)
       expect(executions(talker)).toHaveLength(missed === undefined ? 0 : 1)
       expect(present()).toHaveLength(missed === undefined ? VIPS.length : 0)
-      // At 10 ms an engine without real-time priority may be late: then only what the guardian did is asked.
+      // At 10 ms an engine without real-time priority may be late. Then only the guardian's actions are checked.
       const late = missed === undefined || interval === 10 ? [] : [`expected it on time, saw it ${missed.late} ms late`]
       judge('the engine', { late })
     },
   )
 
-  test('renewed in place: never gone, never tentative, never near its end', async () => {
+  test('a renewed address is never missing, never tentative and never near its end', async () => {
     const { talker } = await owner(100, { lifetime: 3 })
     const until = monotonicMs() + 6000
     let lowest = Number.POSITIVE_INFINITY
@@ -212,14 +217,14 @@ describeNetns('a guardian with deadlines', () => {
     expect(log(talker)).toEqual([])
   })
 
-  test('withdrawn: taken off, and no renewal brings it back', async () => {
+  test('no renewal brings a withdrawn address back', async () => {
     const { talker, order } = await owner(100, { lifetime: 2 })
     for (let round = 0; round < 10; round++) {
       const before = talker.said.length
       order({ withdraw: true })
       const said = await talker.line('off', (line) => line.removed !== undefined && talker.said.indexOf(line) >= before)
       expect(said).toEqual({ withdrawn: { executed: false, late: false }, removed: true })
-      // Longer than a period of renewals in the first round.
+      // The first round is longer than a period of renewals.
       const until = monotonicMs() + (round === 0 ? 1500 : 70)
       while (monotonicMs() < until) expect(present()).toEqual([])
       const next = talker.said.length
@@ -230,12 +235,12 @@ describeNetns('a guardian with deadlines', () => {
     }
   })
 
-  test('withdrawn while the channel is full and a renewal is due: the word counts, not what waits to be read', async () => {
+  test('if an address is withdrawn while the channel is full and a renewal is due, the word decides', async () => {
     const { talker, order } = await owner(100, { lifetime: 3 })
     talker.signal('SIGSTOP')
     order({ fill: true })
     await talker.line('a full channel', ({ filled }) => filled === true)
-    // Past the renewal's time, so that it is the first thing that the guardian finds due.
+    // After the renewal's time, so that the renewal is the first due duty of the guardian.
     await sleep(1100)
     order({ withdraw: true })
     await talker.line('off', ({ removed }) => removed === true)
@@ -245,7 +250,7 @@ describeNetns('a guardian with deadlines', () => {
     expect(executions(talker)).toEqual([])
   })
 
-  test('engine and guardian frozen: the kernel drops the VIPs; back again, nobody is told what is long over', async () => {
+  test('if engine and guardian are frozen the kernel removes the VIPs, and the resumed guardian sends no late priority 0', async () => {
     const { talker, pid } = await owner(100, { lifetime: 2 })
     const listener = await listen()
     await sleep(1000)
@@ -255,7 +260,7 @@ describeNetns('a guardian with deadlines', () => {
     try {
       const took = (await gone(6000)) - at
       console.log(`both frozen: gone after ${took.toFixed(0)} ms, lifetime 2000`)
-      // Renewed every third, so 1.33 to 2 s are left, less where the guardian was late.
+      // The address is renewed every third of its lifetime, so 1.33 to 2 s are left, less if the guardian was late.
       expect(took, 'ms').toBeGreaterThan(1000)
       judgeTime('ms', took, 2000 + KERNEL, 'docs/failures.md')
     } finally {
@@ -275,7 +280,7 @@ describeNetns('a guardian with deadlines', () => {
     expect(executions(talker)).toMatchObject([{ silent: 1, packets: 0 }])
   })
 
-  test('the guardian is killed, or silent: its engine notices', async () => {
+  test('an engine notices a killed or silent guardian', async () => {
     const one = await owner(100)
     one.talker.signal('SIGSTOP')
     const stoppedAt = monotonicMs()
@@ -288,7 +293,7 @@ describeNetns('a guardian with deadlines', () => {
     signal(one.pid, 'SIGKILL')
   })
 
-  test('what a deadline costs', async () => {
+  test('storing a deadline costs less than 0.1 ms', async () => {
     const { talker, order } = await owner(1000)
     order({ cost: 10_000 })
     const { cost } = await talker.line('the cost', (line) => line.cost !== undefined)

@@ -1,6 +1,6 @@
 /**
- * The guardian's binary, watched from outside: exit status, ip(8), a raw socket in the neighbour's namespace. The bytes
- * of the wills are written here from the description in native/guardian/message.h, not by the engine's encoder.
+ * The guardian's binary, watched from outside: exit status, ip(8), a raw socket in the neighbour's namespace. The test
+ * writes the bytes of the plans from the description in native/guardian/message.h, not with the engine's encoder.
  */
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import {
@@ -70,7 +70,7 @@ function will(unit: number, requests: readonly Buffer[], packets: readonly Packe
   return Buffer.concat(parts)
 }
 
-/** Of every process that is there now. */
+/** Returns the command lines of all present processes. */
 function commandLines(): readonly string[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -121,7 +121,7 @@ describe('the guardian as a parent', () => {
     },
   )
 
-  test('writes for the journal where JOURNAL_STREAM names its standard error, and JSON where it names another file', () => {
+  test('writes for the journal if JOURNAL_STREAM names its standard error, and JSON if it names another file', () => {
     const folder = mkdtempSync(join(tmpdir(), 'hf-guardian-'))
     const told = (streamOf: (file: { readonly dev: number; readonly ino: number }) => string) => {
       const file = join(folder, 'log')
@@ -142,8 +142,8 @@ describe('the guardian as a parent', () => {
     }
   })
 
-  test('a stderr that nobody reads does not stop it', () => {
-    // A full pipe: the shell's cat never reads, the guardian has a line to say and ends all the same.
+  test('a standard error without a reader does not stop it', () => {
+    // A full pipe: the shell's cat never reads, and the guardian, which has a line to write, ends nevertheless.
     const script = `exec 3>&1; { "$0" -- sh -c 'head -c 70000 /dev/zero >&2 & sleep 0.3; kill -9 $$'; echo $? >&3; } 2>&1 >/dev/null | sleep 1.5`
     const started = monotonicMs()
     const { stdout } = spawnSync('sh', ['-c', script, GUARDIAN], { encoding: 'utf8' })
@@ -151,8 +151,8 @@ describe('the guardian as a parent', () => {
     expect(monotonicMs() - started).toBeLessThan(5000)
   })
 
-  // A race: the guardian of before stood still in three of three runs.
-  test('another writer that fills its stderr between look and write does not stop it', async () => {
+  // A race: an earlier guardian was blocked in three of three runs.
+  test('another writer that fills its standard error between poll and write does not stop it', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'hf-stderr-'))
     const fifo = join(directory, 'fifo')
     execFileSync('mkfifo', [fifo])
@@ -171,7 +171,7 @@ describe('the guardian as a parent', () => {
           try {
             readSync(reader, page)
           } catch {
-            // Empty for a moment.
+            // The pipe is empty for a moment.
           }
           // It forwards no such signal, and writes a line.
           process.kill(guardian.pid ?? 0, 36)
@@ -189,7 +189,7 @@ describe('the guardian as a parent', () => {
     }
   })
 
-  test('started without standard descriptors: its sockets stay clear of them', () => {
+  test('without standard descriptors its sockets do not take their numbers', () => {
     const script = `ls -l /proc/$PPID/fd >&3; exit 0`
     const { status, stdout } = spawnSync('sh', ['-c', `exec "$0" -- sh -c '${script}' 3>&1 <&- >&- 2>&-`, GUARDIAN], {
       encoding: 'utf8',
@@ -199,7 +199,7 @@ describe('the guardian as a parent', () => {
     for (const line of standard) expect(line).toMatch(/ -> \/dev\/null$/)
   })
 
-  test('its netlink socket has its port before anything has to be removed', () => {
+  test('its netlink socket has its port before a removal is needed', () => {
     const { stdout } = run('--', 'sh', '-c', 'readlink /proc/$PPID/fd/*; cat /proc/net/netlink')
     const sockets = [...stdout.matchAll(/^socket:\[(\d+)\]$/gm)].map(([, inode]) => inode)
     // "sk Eth Pid Groups Rmem Wmem Dump Locks Drops Inode", one line of each socket that has a port.
@@ -207,7 +207,7 @@ describe('the guardian as a parent', () => {
     expect(listed, `netlink sockets among the guardian's:\n${stdout}`).toHaveLength(1)
   })
 
-  test('a signal that comes at once ends it, with or without the engine', async () => {
+  test('a signal right after the start ends it, with or without the engine', async () => {
     for (let i = 0; i < 20; i++) {
       const script = `"$0" -- sleep 7.${process.pid} & sleep 0.00${i % 10}; kill -TERM $!; wait $!`
       const { status } = spawnSync('sh', ['-c', script, GUARDIAN], { timeout: 5000 })
@@ -292,7 +292,7 @@ describeNetns('the guardian in network namespaces', () => {
     await Promise.all([usual.ended, core.ended])
   })
 
-  test('--realtime: the main thread only, and the guardian above it', async () => {
+  test('--realtime applies to the main thread only, with the guardian one above', async () => {
     const talker = await start('--realtime=7')
     const pid = await enginePid(talker)
     // From field 3 on; the name in field 2 may have spaces.
@@ -314,7 +314,7 @@ describeNetns('the guardian in network namespaces', () => {
     await talker.ended
   })
 
-  test('the engine is killed: the address goes, then priority 0 arrives', async () => {
+  test('if the engine is killed the address is removed, then priority 0 arrives', async () => {
     const times: number[] = []
     for (const [signal, code] of [
       ['SIGKILL', 137],
@@ -345,11 +345,11 @@ describeNetns('the guardian in network namespaces', () => {
       expect(listener.said.filter(({ family }) => family === 'ipv4')).toHaveLength(1)
     }
     console.log(`from the signal to "ip addr" without the VIP: ${times.map((ms) => ms.toFixed(1)).join(', ')} ms`)
-    // The budget is 50 ms (docs/performance.md, Budgets) on an idle machine; looking takes a few ms by itself.
+    // The budget is 50 ms (docs/performance.md, Budgets) on an idle machine. Looking takes a few ms by itself.
     judgeTime('ms, best of five', Math.min(...times), 50, 'docs/performance.md')
   })
 
-  test('an exit with a will left executes it, a withdrawn will not, the newest of a unit counts', async () => {
+  test('an exit executes an armed plan, not a withdrawn one, and the newest of a unit counts', async () => {
     addAll(['198.51.100.201', '198.51.100.202', '198.51.100.203'])
     const talker = await start()
     await write(talker, will(1, [removal(index, '198.51.100.201')], []))
@@ -376,7 +376,7 @@ describeNetns('the guardian in network namespaces', () => {
     expect(logOf(talker)).toHaveLength(1)
   })
 
-  test('256 addresses in one will', async () => {
+  test('one plan removes 256 addresses', async () => {
     const addresses = Array.from({ length: 256 }, (_, i) => `198.51.101.${i}`)
     addAll(addresses)
     expect(present()).toHaveLength(256)
@@ -391,7 +391,7 @@ describeNetns('the guardian in network namespaces', () => {
     console.log(`256 addresses: ${ms.toFixed(1)} ms from SIGKILL, ${executed(talker)?.ms} ms of them executing`)
   })
 
-  test('the largest will of one router: 255 addresses, packets of 255 IPv6 addresses to 254 peers', async () => {
+  test('the largest plan of one router is executed: 255 addresses, packets with 255 IPv6 addresses to 254 peers', async () => {
     const addresses = Array.from({ length: 255 }, (_, i) => `198.51.101.${i}`)
     const packet = { index, payload: Buffer.alloc(8 + 16 * 255, 0x31) }
     addAll(addresses)
@@ -399,7 +399,7 @@ describeNetns('the guardian in network namespaces', () => {
     const requests = addresses.map((address) => removal(index, address))
     const order = will(4, requests, Array(254).fill(packet))
     expect(order.length).toBeGreaterThan(1_000_000)
-    // Twice: the channel takes it again once it was read.
+    // Written twice: the channel accepts it again once it was read.
     await write(talker, order)
     await write(talker, order)
     const killedAt = monotonicMs()
@@ -410,7 +410,7 @@ describeNetns('the guardian in network namespaces', () => {
     console.log(`${order.length} bytes of will: ${ms.toFixed(1)} ms from SIGKILL`)
   })
 
-  test('what cannot be done is told and stops nothing', async () => {
+  test('a failed removal or packet is logged and stops nothing', async () => {
     addAll(['198.51.100.205'])
     ip(here, 'link add brief type bridge')
     const lost = linkOf(here, 'brief').ifindex
@@ -450,17 +450,18 @@ describeNetns('the guardian in network namespaces', () => {
     await listener.ended
   })
 
-  test('garbage is ignored and told; the will that was armed before it stays', async () => {
+  test('a malformed message is ignored and logged, and the plan before it stays armed', async () => {
     addAll(['198.51.100.208'])
     const talker = await start()
     const good = will(1, [removal(index, '198.51.100.208')], [{ index, payload: Buffer.from('31', 'hex') }])
     await write(talker, good)
-    // Cut at every length, and each byte of its structure turned over.
+    // The message is cut at every length, and each byte of its structure is inverted.
     for (let length = 0; length < good.length; length++) await write(talker, good.subarray(0, length))
     for (let at = 0; at < good.length; at++) {
       const turned = Buffer.from(good)
       turned[at] = (turned[at] ?? 0) ^ 0xff
-      // Unit, sequence, flags and contents are the engine's business: only what describes the structure is turned.
+      // Unit, sequence, flags and contents belong to the engine, so only the bytes that describe the structure are
+      // inverted.
       const structure = at < 2 || (at >= 4 && at < 20) || (at >= 48 && at < 49) || (at >= 88 && at < 92)
       if (structure) await write(talker, turned)
     }
@@ -510,7 +511,7 @@ describeNetns('the guardian in network namespaces', () => {
     ])
   })
 
-  test('a guardian that was stopped first reads what it missed', async () => {
+  test('a guardian that was stopped first reads the messages that it missed', async () => {
     addAll(['198.51.100.209'])
     const talker = await start()
     talker.signal('SIGSTOP')
@@ -541,12 +542,12 @@ describeNetns('the guardian in network namespaces', () => {
     await talker.ended
   })
 
-  test('as PID 1 it buries orphans', async () => {
+  test('as PID 1 it reaps orphans', async () => {
     const engine = `for i in 1 2 3; do (sleep 0.1 & ) ; done; sleep 0.4; cat /proc/[0-9]*/stat | cut -d' ' -f2,3; exit 9`
     const argv = ['unshare', '--pid', '--fork', '--mount-proc', GUARDIAN, '--', 'sh', '-c', engine]
     const { stdout, status, stderr } = spawnSync('ip', ['netns', 'exec', here, ...argv], { encoding: 'utf8' })
     expect(status, stderr).toBe(9)
-    // Asleep, or in one of its beats.
+    // The guardian sleeps, or is in one of its beats.
     expect(stdout).toMatch(/\(holdfast-guardi\) [SR]/)
     expect(stdout, 'zombies').not.toMatch(/\) Z/)
     expect(stdout, 'sleepers').not.toContain('(sleep)')

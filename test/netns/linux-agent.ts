@@ -1,6 +1,6 @@
 /**
- * The linux adapters at work inside a network namespace, told what to do line by line on stdin (linux-fixture.ts is the
- * other end). It runs the sources themselves, not a build. Events and packets go out as lines when they happen.
+ * The adapters of src/linux inside a network namespace, ordered line by line on stdin (linux-fixture.ts is the other
+ * end). It runs the sources, not a build. Events and packets are printed as lines when they happen.
  */
 import { createInterface } from 'node:readline'
 import type { AdvertisementSocket, AdvertisementSocketOptions, Failure, FrameSocket } from '../../src/daemon/ports.ts'
@@ -55,7 +55,7 @@ const calls: AgentCalls = {
   watch: () => network.watch((event) => say({ event })),
   openAdvert: (options) => {
     const events = { onReadable: () => {}, onFailure: (failure: object) => say({ failure }) }
-    // Left alone, a socket with a queue wakes the loop at once, for ever: tell once, then look away.
+    // A socket with a queue would wake the loop for ever, so the agent reports once and stops reading.
     const told = { once: false }
     const onReadable = (): void => {
       if (!told.once) say({ readable: true })
@@ -119,7 +119,7 @@ const calls: AgentCalls = {
   withdraw: (unit) => guardian.withdraw(unit),
   armed: () => guardian.armed,
   die: () => process.kill(process.pid, 'SIGKILL'),
-  /** The loop does nothing else meanwhile. */
+  /** The event loop does nothing else meanwhile. */
   block: (ms) => {
     const until = clock.now() + ms
     while (clock.now() < until);

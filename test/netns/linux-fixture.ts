@@ -1,4 +1,4 @@
-/** An agent in a namespace that runs the linux adapters (linux-agent.ts), and what it can be asked for. */
+/** An agent in a namespace that runs the adapters of src/linux (linux-agent.ts), and its orders. */
 import { join } from 'node:path'
 import type {
   AddressOutcome,
@@ -24,7 +24,7 @@ export type Opened = { readonly socket?: number; readonly failure?: Failure }
 type AdvertOptions = Omit<AdvertisementSocketOptions, 'onReadable' | 'onFailure' | 'group'> & {
   readonly group?: Address
 }
-/** A last will whose datagrams are hexadecimal text. */
+/** A cleanup plan whose datagrams are hexadecimal text. */
 export type AgentWill = Omit<CleanupPlan, 'packets'> & {
   readonly packets: readonly (Omit<CleanupPlan['packets'][number], 'datagrams'> & {
     readonly datagrams: readonly AgentDatagram[]
@@ -34,7 +34,7 @@ export type HeardNeighbor = { readonly address: Address; readonly resolution: Ne
 type FrameOptions = {
   readonly interfaceIndex: number
   readonly interfaceName: string
-  /** Once: closed by its first frame. */
+  /** `once`: the socket is closed by its first frame. */
   readonly hears: 'nothing' | 'answers' | 'claims' | 'once'
   readonly family?: 'ipv4' | 'ipv6'
 }
@@ -108,7 +108,7 @@ export class Agent {
       this.#take(line),
     )
     this.#ready = this.#process.line('ready', ({ ready }) => ready === true, 30_000)
-    // Whoever calls it first is told.
+    // The first caller gets the error.
     this.#ready.catch(() => {})
     void this.#process.ended.then(({ code, signal }) => {
       for (const answer of this.#answers.values()) answer({ error: `agent ended: ${code ?? signal}` })
@@ -140,7 +140,7 @@ export class Agent {
     return answer.result as ReturnType<AgentCalls[M]>
   }
 
-  /** The index of a socket that must open. */
+  /** Returns the index of a socket that must open. */
   async open(options: AdvertOptions): Promise<number> {
     const { socket, failure } = await this.call('openAdvert', options)
     if (socket === undefined) throw new Error(failure?.message ?? 'neither socket nor failure')
@@ -152,7 +152,7 @@ export class Agent {
   }
 }
 
-/** Polls until it holds; the last value is part of the failure. */
+/** Polls until the condition holds. The last value is part of the error. */
 export async function until<T>(what: string, look: () => T | Promise<T>, holds: (value: T) => boolean): Promise<T> {
   const limit = Date.now() + 3000
   for (;;) {

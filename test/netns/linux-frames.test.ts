@@ -1,4 +1,4 @@
-/** Ethernet frames between two namespaces: announcements that arrive, and what may wake the engine. */
+/** Ethernet frames between two namespaces: announcements that arrive, and frames that may wake the engine. */
 import { expect, test } from 'vitest'
 import { ip } from '../../src/lab/ip.ts'
 import { describeNetns } from '../support/require.ts'
@@ -10,7 +10,7 @@ describeNetns('frames', () => {
 
   test('a gratuitous ARP arrives in the neighbour table, and as a frame', async () => {
     const { there, left, right } = ends
-    // An entry to be corrected: the VIP at somebody who is gone.
+    // An entry to be corrected: the VIP at a MAC that is gone.
     ip(there, 'neigh replace 198.51.100.200 lladdr 02:00:00:00:de:ad dev eth0 nud stale')
     const mac = (await left.call('links')).find(({ index }) => index === 7)?.mac ?? ''
     const plain = mac.replaceAll(':', '')
@@ -36,7 +36,7 @@ describeNetns('frames', () => {
     ).toEqual([])
   })
 
-  test('an unsolicited Neighbor Advertisement arrives; other IPv6 wakes nobody', async () => {
+  test('an unsolicited Neighbor Advertisement arrives, and other IPv6 frames wake no process', async () => {
     const { left, right } = ends
     const sender = (await left.call('openFrames', { ...ETH, hears: 'nothing' })).socket ?? -1
     await right.call('openFrames', { ...ETH, hears: 'claims', family: 'ipv6' })
@@ -56,7 +56,7 @@ describeNetns('frames', () => {
     expect(frames.filter((frame) => frame.slice(24, 28) === '86dd' && frame.slice(108, 110) !== '88')).toEqual([])
   })
 
-  test('who waits for answers is woken by ARP replies alone', async () => {
+  test('a socket that waits for answers is woken by ARP replies alone', async () => {
     const { there, left } = ends
     const sender = (await left.call('openFrames', { ...ETH, hears: 'nothing' })).socket ?? -1
     const asking = new Agent(there)
@@ -97,7 +97,7 @@ describeNetns('frames', () => {
     third.stop()
   })
 
-  test('frames: link down is reported and sending fails; up again it works', async () => {
+  test('link down is reported and sending fails, and after link up it works', async () => {
     const { here, left } = ends
     const socket = (await left.call('openFrames', { ...ETH, hears: 'claims' })).socket ?? -1
     left.failures.length = 0
@@ -119,7 +119,7 @@ describeNetns('frames', () => {
     )
   })
 
-  test('without CAP_NET_RAW the failure names it', async () => {
+  test('without CAP_NET_RAW the error names it', async () => {
     const { here } = ends
     const weak = new Agent(here, ['setpriv', '--bounding-set', '-net_raw', '--inh-caps', '-net_raw'])
     const missing = { code: 'EPERM', retryable: false }

@@ -1,4 +1,6 @@
-/** Our wills in the real guardian's hands: what it does once the engine is gone, seen by ip(8) and by the neighbour. */
+/**
+ * Plans of the engine in the real guardian: its actions after the engine is gone, seen by ip(8) and by the neighbour.
+ */
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { AddressStep } from '../../src/daemon/ports.ts'
@@ -52,7 +54,7 @@ describeNetns('the last will', () => {
     return VIPS.filter((vip) => text.includes(` ${vip.address}/${vip.prefixLength} `)).map((vip) => vip.address)
   }
 
-  /** An engine below its guardian, with both VIPs on. */
+  /** Starts an engine below its guardian, with both VIPs installed. */
   async function engineWithVips(): Promise<Agent> {
     const engine = new Agent(here, [GUARDIAN, '--'])
     const add = VIPS.map((vip): AddressStep => ({ action: 'add', ...vip }))
@@ -61,7 +63,7 @@ describeNetns('the last will', () => {
     return engine
   }
 
-  test('armed: addresses of both families go, every packet arrives as we would have sent it', async () => {
+  test('for an armed plan addresses of both families are removed, and every packet arrives as the engine would have sent it', async () => {
     const common = { ...ETH, group: GROUP }
     const four = await neighbour.open({ ...common, family: 'ipv4', source: PEER })
     const six = await neighbour.open({ ...ETH, family: 'ipv6', source: address('fe80::2'), group: GROUP6 })
@@ -97,7 +99,7 @@ describeNetns('the last will', () => {
     await neighbour.call('closeAdvert', six)
   })
 
-  test('withdrawn: nothing is touched and nothing is sent', async () => {
+  test('for a withdrawn plan no address is removed and no packet is sent', async () => {
     const socket = await neighbour.open({ ...ETH, family: 'ipv4', source: PEER, group: GROUP })
     const engine = await engineWithVips()
     await engine.call('arm', WILL)

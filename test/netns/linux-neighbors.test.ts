@@ -1,4 +1,7 @@
-/** The kernel's neighbor table for real: what is told of a peer that is lost and found, and what never wakes us. */
+/**
+ * The kernel's real neighbour table: reports about a peer that is lost and found, and changes that never wake the
+ * engine.
+ */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { cable, makeNamespace, removeAll } from '../../src/lab/cable.ts'
 import { ip } from '../../src/lab/ip.ts'
@@ -41,7 +44,7 @@ describeNetns('the neighbor table', () => {
     )
   const use = (address: string) => ip(here, `neigh replace ${address} dev eth0 use`)
 
-  test('an entry that the kernel resolves itself is told when it is, and when it is gone', async () => {
+  test('an entry that the kernel resolves itself is reported, and its removal as well', async () => {
     for (const [agent, peer] of [
       [four, PEER],
       [six, PEER6],
@@ -54,7 +57,7 @@ describeNetns('the neighbor table', () => {
     }
   })
 
-  test('a peer that does not answer is told as unresolved, then as resolved when it does again', async () => {
+  test('a peer without an answer is reported as unresolved, and as resolved when it answers again', async () => {
     for (const table of ['ipv4', 'ipv6'])
       ip(here, `ntable change name ${table === 'ipv4' ? 'arp_cache' : 'ndisc_cache'} dev eth0 retrans 50`)
     ip(there, 'link set eth0 arp off')
@@ -66,7 +69,7 @@ describeNetns('the neighbor table', () => {
     await told(four, PEER, 'resolved')
   })
 
-  test('other interfaces, the other family and the table of a bridge are told to nobody', async () => {
+  test('entries of other interfaces, of the other family and of a bridge are not reported', async () => {
     const mac = '02:00:00:00:00:20'
     ip(here, `neigh replace 198.51.100.50 lladdr ${mac} dev other0 nud reachable`)
     ip(here, `-6 neigh replace 2001:db8::50 lladdr ${mac} dev other0 nud reachable`)

@@ -1,4 +1,6 @@
-/** rtnetlink for real, seen from outside with ip(8): VIPs on and off, and what is told of everybody else's changes. */
+/**
+ * Real rtnetlink, seen from outside with ip(8): adding and removing VIPs, and reports about changes of other programs.
+ */
 import { execFileSync } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
@@ -48,7 +50,7 @@ describeNetns('addresses and links', () => {
       (events) => events.some(matches),
     )
 
-  test('an IPv4 VIP goes on as /32 without a prefix route, twice without complaint, and off twice', async () => {
+  test('an IPv4 VIP is added as /32 without a prefix route, and adding and removing can be repeated', async () => {
     const add = step('add', VIP, 32)
     expect(await agent.call('apply', [add])).toEqual([{ step: add, ok: true, changed: true }])
     expect(await agent.call('apply', [add])).toEqual([{ step: add, ok: true, changed: false }])
@@ -70,7 +72,7 @@ describeNetns('addresses and links', () => {
     expect(shown(here, VIP)).toBeUndefined()
   })
 
-  test('an IPv6 VIP goes on as /128: usable at once, never a source', async () => {
+  test('an IPv6 VIP is added as /128, is usable immediately and never a source', async () => {
     const add = step('add', VIP6, 128)
     expect(await agent.call('apply', [add, add])).toEqual([
       { step: add, ok: true, changed: true },
@@ -89,7 +91,7 @@ describeNetns('addresses and links', () => {
     expect(shown(here, VIP6)).toBeUndefined()
   })
 
-  test('a batch: each step has its own outcome, one that fails does not stop the others', async () => {
+  test('each step of a batch has its own outcome, and a failed step does not stop the others', async () => {
     const steps = [step('add', VIP, 32), step('add', '198.51.100.201', 32, 4711), step('add', '198.51.100.202', 32)]
     const outcomes = await agent.call('apply', steps)
     expect(outcomes).toMatchObject([
@@ -110,7 +112,7 @@ describeNetns('addresses and links', () => {
     expect((await agent.call('apply', off)).map(({ ok }) => ok)).toEqual([true, true, true])
   })
 
-  test('300 VIPs in one call, and off again', async () => {
+  test('300 VIPs are added in one call and removed in one call', async () => {
     const many = Array.from({ length: 300 }, (_, i) => `10.9.${i >> 8}.${i & 255}`)
     const count = () => ip(here, '-o addr').match(/ 10\.9\.\d+\.\d+\/32 /g)?.length ?? 0
     const on = await agent.call(
@@ -127,7 +129,7 @@ describeNetns('addresses and links', () => {
     expect(count()).toBe(0)
   })
 
-  test('links() tells name, MAC, MTU and state as ip does', async () => {
+  test('links() returns name, MAC, MTU and state as ip does', async () => {
     type Row = { ifindex: number; ifname: string; address: string; mtu: number; flags: readonly string[] }
     const rows: readonly Row[] = JSON.parse(ip(here, '-json link'))
     expect(await agent.call('links')).toEqual(
@@ -142,7 +144,7 @@ describeNetns('addresses and links', () => {
     )
   })
 
-  test('an address that somebody else removes or adds is told', async () => {
+  test('an address that another program removes or adds is reported', async () => {
     await agent.call('apply', [step('add', VIP, 32)])
     await told('our own addition', ({ kind }) => kind === 'addressAdded')
     ip(here, `addr del ${VIP}/32 dev eth0`)
@@ -165,7 +167,7 @@ describeNetns('addresses and links', () => {
     expect(await agent.call('apply', [step('remove', VIP, 24)])).toMatchObject([{ ok: true }])
   })
 
-  test('link down and up are told', async () => {
+  test('link down and up are reported', async () => {
     ip(here, 'link set eth0 down')
     await told('down', (event) => event.kind === 'link' && event.link.index === 7 && !event.link.up)
     agent.events.length = 0
@@ -187,7 +189,7 @@ describeNetns('addresses and links', () => {
     ip(here, 'link del probe0')
   })
 
-  test('a port that leaves its bridge is not gone', async () => {
+  test('a port that leaves its bridge is not reported as deleted', async () => {
     ip(here, 'link add br0 type bridge')
     ip(here, 'link add port0 type veth peer name port1')
     ip(here, 'link set port0 master br0')
@@ -198,8 +200,8 @@ describeNetns('addresses and links', () => {
     ip(here, 'link del port0')
   })
 
-  test('after an overrun: resync, the lists are right and the watch goes on', async () => {
-    // The loop stands still while another process makes more changes than the queue (4 MiB, doubled) holds.
+  test('after an overrun the lists are read again and the watch continues', async () => {
+    // The event loop is blocked while another process makes more changes than the queue (4 MiB, doubled) holds.
     const blocked = agent.call('block', 3000)
     await sleep(200)
     const lines = Array.from({ length: 12_000 }, (_, i) => `addr ${i % 2 ? 'del' : 'add'} 10.8.0.1/32 dev eth0`)
@@ -217,7 +219,7 @@ describeNetns('addresses and links', () => {
     ip(here, `addr del ${VIP}/32 dev eth0`)
   })
 
-  test('without CAP_NET_ADMIN the failure names it', async () => {
+  test('without CAP_NET_ADMIN the error names it', async () => {
     const weak = new Agent(here, ['setpriv', '--bounding-set', '-net_admin', '--inh-caps', '-net_admin'])
     expect(await weak.call('apply', [step('add', VIP, 32)])).toMatchObject([
       {

@@ -1,4 +1,4 @@
-/** Protocol 112 and frames between two namespaces: what leaves, what arrives, and what trouble looks like. */
+/** Protocol 112 and frames between two namespaces: packets that leave and arrive, and errors. */
 import { expect, test } from 'vitest'
 import { ip } from '../../src/lab/ip.ts'
 import { address } from '../../src/wire/address.ts'
@@ -43,23 +43,26 @@ describeNetns('sockets', () => {
     },
   )
 
-  test.each(['ipv4', 'ipv6'] as const)('%s: unicast with TTL 255, and a receiver without group', async (family) => {
-    const { left, right } = ends
-    const sender = await open(left, family, LEFT[family])
-    const receiver = await open(right, family, RIGHT[family])
-    const outcomes = await left.call('send', sender, [
-      { destination: GROUP[family], bytes: 'ff' },
-      { destination: RIGHT[family], bytes: BYTES },
-    ])
-    expect(outcomes).toEqual([{ ok: true }, { ok: true }])
-    const { kept } = await received(right, receiver)
-    expect(kept).toMatchObject([{ source: LEFT[family], destination: RIGHT[family], ttl: 255 }])
-    expect(kept.map(messageOf)).toEqual([BYTES])
-    await left.call('closeAdvert', sender)
-    await right.call('closeAdvert', receiver)
-  })
+  test.each(['ipv4', 'ipv6'] as const)(
+    '%s unicast leaves with TTL 255 and reaches a receiver without a group',
+    async (family) => {
+      const { left, right } = ends
+      const sender = await open(left, family, LEFT[family])
+      const receiver = await open(right, family, RIGHT[family])
+      const outcomes = await left.call('send', sender, [
+        { destination: GROUP[family], bytes: 'ff' },
+        { destination: RIGHT[family], bytes: BYTES },
+      ])
+      expect(outcomes).toEqual([{ ok: true }, { ok: true }])
+      const { kept } = await received(right, receiver)
+      expect(kept).toMatchObject([{ source: LEFT[family], destination: RIGHT[family], ttl: 255 }])
+      expect(kept.map(messageOf)).toEqual([BYTES])
+      await left.call('closeAdvert', sender)
+      await right.call('closeAdvert', receiver)
+    },
+  )
 
-  test('only its own interface: what arrives on another one stays outside', async () => {
+  test('a socket does not receive packets of another interface', async () => {
     const { here, there, left, right } = ends
     ip(here, `link add eth1 type veth peer name eth1 netns ${there}`)
     for (const name of [here, there]) ip(name, 'link set eth1 up')
@@ -86,7 +89,7 @@ describeNetns('sockets', () => {
     ip(here, 'link del eth1')
   })
 
-  test('a packet that waited keeps the time when it came', async () => {
+  test('a packet that waited keeps its receive time', async () => {
     const { left, right } = ends
     const sender = await open(left, 'ipv4', LEFT.ipv4, GROUP.ipv4)
     const receiver = await open(right, 'ipv4', RIGHT.ipv4, GROUP.ipv4)
@@ -102,7 +105,7 @@ describeNetns('sockets', () => {
     await right.call('closeAdvert', receiver)
   })
 
-  test('an interface that is deleted: failures, no noise; opening on its successor works', async () => {
+  test('a deleted interface causes errors and no further events, and a socket on its successor works', async () => {
     const { here, there, left } = ends
     ip(here, `link add eth2 index 21 type veth peer name eth2 netns ${there}`)
     ip(here, 'link set eth2 up')
@@ -138,7 +141,7 @@ describeNetns('sockets', () => {
     ip(here, 'link del eth2')
   })
 
-  test('a flood of 100 000 packets: all are delivered or counted as lost, memory stays flat', async () => {
+  test('of a flood of 100 000 packets each is delivered or counted as lost, and memory does not grow', async () => {
     const { left, right } = ends
     const sender = await open(left, 'ipv4', LEFT.ipv4, GROUP.ipv4)
     const receiver = await open(right, 'ipv4', RIGHT.ipv4, GROUP.ipv4)
@@ -151,12 +154,12 @@ describeNetns('sockets', () => {
         if (empty) return sum
       }
     }
-    /** All at once: more than the queue holds, so that some must be lost. */
+    /** Sends more than the queue holds, so that some packets must be lost. */
     const burst = async (): Promise<{ packets: number; lost: number }> => {
       const sent = await left.call('flood', sender, GROUP.ipv4, 20_000, BYTES)
       expect(sent).toBe(20_000)
       const first = await drainAll()
-      // The kernel tells of its losses with the next packet that it could queue.
+      // The kernel reports its losses with the next packet that it could queue.
       await left.call('send', sender, [{ destination: GROUP.ipv4, bytes: BYTES }])
       const { packets, lost } = await drainAll()
       return { packets: first.packets + packets, lost: first.lost + lost }

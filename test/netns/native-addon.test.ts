@@ -1,4 +1,7 @@
-/** The addon's binary: what it tells of a packet, and that nothing the kernel does to a socket ends the process. */
+/**
+ * The addon's binary: the metadata of a packet, and a process that survives everything that the kernel does to a
+ * socket.
+ */
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -18,7 +21,7 @@ describe('the native binaries', () => {
   test('the addon loads, its clocks agree with those of Node', () => {
     const native = loadNative()
     const clocks = new Float64Array(3)
-    // Read before and after, so that the time between them, whatever others do with the CPU, is not a difference.
+    // Read before and after, so that a delay between them is not a difference.
     const before = { monotonic: monotonicMs(), realtime: Date.now() }
     native.clocks(clocks)
     const after = { monotonic: monotonicMs(), realtime: Date.now() }
@@ -51,7 +54,7 @@ describeNetns('the addon in network namespaces', () => {
   })
   afterAll(removeAll)
 
-  test('a packet comes with TTL or hop limit, both addresses, interface and kernel time', async () => {
+  test('a packet has TTL or hop limit, both addresses, interface and kernel time', async () => {
     const listener = agent(right, 'listen')
     await listener.line('ready', (line) => line.ready === true)
     expect(await outcome(left, 'speak')).toEqual([{ sent: ['whole', 'whole'] }])
@@ -77,7 +80,7 @@ describeNetns('the addon in network namespaces', () => {
     for (const { now, realtime } of [four, six]) {
       const age = Number(now) - Number(realtime)
       expect(age, 'ms from the kernel to JavaScript').toBeGreaterThan(-2)
-      // Of another clock it would be off by years, or by the time since the start of the machine.
+      // The time of another clock would differ by years, or by the uptime of the machine.
       expect(age, 'ms from the kernel to JavaScript').toBeLessThan(5_000)
     }
     listener.tell('end')
@@ -93,7 +96,7 @@ describeNetns('the addon in network namespaces', () => {
     ])
   })
 
-  test('what a full queue dropped is counted', async () => {
+  test('packets that a full queue dropped are counted', async () => {
     const listener = agent(right, 'overflow')
     await listener.line('ready', (line) => line.ready === true)
     await outcome(left, 'flood')
@@ -108,7 +111,7 @@ describeNetns('the addon in network namespaces', () => {
     await listener.ended
   })
 
-  test('link down, up, deleted and made again: reported, no spinning, usable', async () => {
+  test('a link that goes down, up, away and comes back is reported without spinning, and is usable', async () => {
     const here = makeNamespace()
     const there = makeNamespace()
     cable(here, there)
@@ -136,7 +139,7 @@ describeNetns('the addon in network namespaces', () => {
     expect(await watcher.ended).toEqual({ code: 0, signal: null })
   })
 
-  test('a netlink overrun is reported, and the socket goes on', async () => {
+  test('a netlink overrun is reported, and the socket continues', async () => {
     const [account] = await outcome(right, 'overrun')
     expect(account).toMatchObject({ status: 0, errors: ['ENOBUFS'], after: 1 })
     expect(Number(account?.messages)).toBeGreaterThan(0)
@@ -149,7 +152,7 @@ describeNetns('the addon in network namespaces', () => {
     expect(Math.abs(Number(account?.grown)), 'file descriptors from the 5th to the 30th cycle').toBeLessThanOrEqual(2)
   })
 
-  test('a timer ticks once, at its moment and not before, and keeps the process alive only while it is set', async () => {
+  test('a timer ticks once, at its time and not before, and keeps the process alive only while it is set', async () => {
     expect(await outcome(left, 'timer')).toEqual([
       { ticks: 21, early: 0 },
       { putOff: 0, once: 1 },
@@ -158,7 +161,7 @@ describeNetns('the addon in network namespaces', () => {
     ])
   })
 
-  test('what a callback throws is an uncaught exception of JavaScript; close() is final and idempotent', async () => {
+  test('an error of a callback is an uncaught exception of JavaScript, and close() is final and idempotent', async () => {
     const said = await outcome(right, 'exceptions')
     expect(said).toEqual([
       { caught: 'from onReadable' },
@@ -167,7 +170,7 @@ describeNetns('the addon in network namespaces', () => {
     ])
   })
 
-  test('closed in its own callback, forgotten, or with its memory given away: no crash', async () => {
+  test('a socket that is closed in its own callback, collected, or without its memory causes no crash', async () => {
     const said = await outcome(right, 'lifetime', '--expose-gc')
     expect(said).toEqual([{ closed: true }, { leaked: 0 }, { detached: 'ERR_INVALID_ARG_TYPE' }])
   })
@@ -191,7 +194,7 @@ describeNetns('the addon in network namespaces', () => {
     ])
   })
 
-  test('without the privilege the failure is EPERM', async () => {
+  test('without the privilege the error is EPERM', async () => {
     expect(await outcome(right, 'privilege')).toEqual([
       { code: 'EPERM', errno: -1, syscall: 'socket', message: 'socket: EPERM, operation not permitted' },
     ])

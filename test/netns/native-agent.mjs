@@ -1,6 +1,6 @@
 /**
- * The addon at work inside a network namespace. One script a scenario, asked for by name; it says JSON lines on stdout
- * and takes a line on stdin as "go on". Plain JavaScript: what is tested here is the binary, without our TypeScript.
+ * The addon inside a network namespace. Each scenario is called by name, writes JSON lines to stdout, and takes a line
+ * on stdin as "continue". Plain JavaScript: it tests the binary without the TypeScript sources.
  */
 import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
@@ -24,7 +24,7 @@ const say = (line) => process.stdout.write(`${JSON.stringify(line)}\n`)
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
 const goOn = () => lines.next()
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
-/** send() says nothing when all were sent whole. */
+/** send() returns undefined if all were sent whole. */
 const resultsOf = (socket, messages, to) => [...(socket.send(messages, to) ?? messages.map(({ length }) => length))]
 const code = (number) => (number < 0 ? getSystemErrorName(number) : number)
 
@@ -85,7 +85,7 @@ function record(socket, i, size) {
   }
 }
 
-/** Everything queued; a negative receive() ends it and is told. */
+/** Reads everything queued. A negative receive() ends it and is reported. */
 function drain(socket, size, keep = Number.POSITIVE_INFINITY) {
   const packets = []
   let count = 0
@@ -126,7 +126,7 @@ function open6() {
 }
 
 const scenarios = {
-  /** Receives on both families until told to end. */
+  /** Receives on both families until it is ended. */
   async listen() {
     for (const [family, socket] of [
       ['ipv4', open4()],
@@ -164,7 +164,7 @@ const scenarios = {
     const messages = [short, new Uint8Array(70_000), short, short, short]
     const to = [group, group, group, sockaddr4(203, 0, 113, 9), group]
     say({ sent: resultsOf(socket, messages, to).map(code) })
-    // Few enough to need no memory of their own.
+    // These are few enough to need no memory of their own.
     say({ sent: resultsOf(socket, messages.slice(0, 2), to.slice(0, 2)).map(code) })
     const many = Array.from({ length: 3000 }, () => short)
     const to3000 = many.map(() => group)
@@ -280,7 +280,7 @@ const scenarios = {
     say({ cycles: 30, grown: count() - early })
   },
 
-  /** When it ticks, how often, and that one that is set keeps the process alive while one that is not lets it go. */
+  /** Times and number of ticks. A set timer keeps the process alive, and an unset one does not. */
   async timer() {
     const read = new Float64Array(3)
     const now = () => {
@@ -304,7 +304,7 @@ const scenarios = {
     for (let i = 0; i < 20; i++) late.push(await ticked(now() + 5.3))
     late.push(await ticked(now() - 1_000))
     say({ ticks, early: late.filter((ms) => ms < 0).length })
-    // Put off, before and after its moment has come: the one before does not count.
+    // The time is changed before and after it has come: the former time does not count.
     onTick = () => {}
     timer.set(now() + 1)
     const busyUntil = now() + 5
@@ -318,7 +318,7 @@ const scenarios = {
     timer.set(0)
     await sleep(20)
     say({ taken: ticks - 22, wrong: [Number.NaN, -1, 'x'].map((at) => codeOf(() => timer.set(at))) })
-    // What was waited for by sleep() is over; nobody reads stdin any more.
+    // The waits of sleep() are over, and stdin has no reader.
     process.stdin.destroy()
     onTick = () => say({ alive: true })
     timer.set(now() + 20)
@@ -345,9 +345,9 @@ const scenarios = {
     socket.send([new Uint8Array(1)], [sockaddr4(127, 0, 0, 1)])
   },
 
-  /** A socket that was closed in its own callback, and one that nobody holds any more. */
+  /** A socket that was closed in its own callback, and one without references. */
   async lifetime() {
-    // Not after a fixed time: a process that gets no CPU may find that time over before its socket is readable.
+    // Does not wait for a fixed time: a process without a CPU may find it over before its socket is readable.
     await new Promise((closed) => {
       const socket = open4()
       socket.start(

@@ -1,6 +1,6 @@
 /**
- * bin/holdfast: which process it becomes, from anywhere and through links, and what it says when a part is missing. A
- * stand-in for Node prints what it was given.
+ * bin/holdfast: which process it becomes, from any folder and through links, and its messages if a part is missing. A
+ * stand-in for Node prints its arguments.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import {
@@ -22,7 +22,7 @@ import { GUARDIAN } from './native-fixture.ts'
 
 const BIN = join(import.meta.dirname, '..', '..', 'bin', 'holdfast')
 
-/** For an engine of one line. */
+/** Handles the signals in an engine of one line. */
 const HANDLES_SIGNALS = "for (const s of ['SIGHUP', 'SIGUSR1', 'SIGUSR2']) process.on(s, () => console.log(s))"
 /** Kind 6 of native/guardian/message.h. */
 const SAYS_READY =
@@ -35,7 +35,7 @@ describe('bin/holdfast', () => {
   let link = ''
   let main = ''
 
-  /** A package of its own, reached by a link to a link, with a blank in its path. */
+  /** A separate package, reached by a link to a link, with a blank in its path. */
   beforeAll(() => {
     home = mkdtempSync(join(tmpdir(), 'holdfast bin-'))
     const prebuilds = join(home, 'package', 'native', 'prebuilds', `linux-${process.arch}`)
@@ -71,7 +71,7 @@ describe('bin/holdfast', () => {
   const run = (args: readonly string[], node: string = standIn()) =>
     spawnSync(link, args, { encoding: 'utf8', cwd: '/', env: { ...process.env, HOLDFAST_NODE: node } })
 
-  test('a command is Node itself', () => {
+  test('a command becomes Node itself', () => {
     const { stdout, status } = run(['status', '--json', 'a b'])
     const [process, ...args] = stdout.trim().split('\n')
     expect(process).not.toMatch(/holdfast-guardi|set/)
@@ -79,7 +79,7 @@ describe('bin/holdfast', () => {
     expect(status).toBe(33)
   })
 
-  test('run is the guardian with Node below it', () => {
+  test('run becomes the guardian with Node below it', () => {
     const { stdout, status } = run(['run', '-c', 'a b.yaml'])
     const [process, ...args] = stdout.trim().split('\n')
     expect(process).toBe('holdfast-guardi|set|0|1')
@@ -106,10 +106,10 @@ describe('bin/holdfast', () => {
       [['-nm'], 'unlimited'],
       [['-f', '-t', '-n'], '1'],
       [['-n', '--pid', '--version'], '1'],
-      // In the background: the first process ends as the engine does, which ends before it listens.
+      // In the background, the first process ends with the engine, which ends before it is ready.
       [['-f', 'x'], '1'],
       [['-D', '--use-file=-n'], '1'],
-    ])('%j: the guardian takes the name, and passes on the status', (args, core) => {
+    ])('%j makes the guardian take the name and pass on the status', (args, core) => {
       const { parent, given, status } = start(args)
       expect(parent).toMatch(new RegExp(`^keepalived\\|set\\|0\\|${core === '1' ? '1$' : ''}`))
       expect([given, status]).toEqual([['--max-semi-space-size=1', main, 'keepalived', ...args], 33])
@@ -189,8 +189,8 @@ describe('bin/holdfast', () => {
       expect(await ended).toBe(128 + 15)
     })
 
-    test('--background: the process that was started ends with 0 when the engine says that it is ready', async () => {
-      // SIGTERM, which is never held, makes it say so.
+    test('with --background the started process ends with 0 when the engine is ready', async () => {
+      // SIGTERM, which is never held, makes the engine report that it is ready.
       const engine = `${HANDLES_SIGNALS}; process.on('SIGTERM', () => { ${SAYS_READY} })
       console.log(process.pid); setTimeout(() => {}, 60_000)`
       const starter = spawn(GUARDIAN, ['--background', '--', process.execPath, '-e', engine])
@@ -214,7 +214,7 @@ describe('bin/holdfast', () => {
     [['run', '--realtime', '30', '-c', 'x'], '2'],
     [['run', '-c', '--realtime'], '0'],
     [['run'], '0'],
-  ])('%j: scheduling policy %s', (args, policy) => {
+  ])('%j sets the scheduling policy %s', (args, policy) => {
     const { stdout, stderr } = run(args)
     const [process, , , ...rest] = stdout.trim().split('\n')
     expect(stderr).toBe('')
@@ -222,18 +222,18 @@ describe('bin/holdfast', () => {
     expect(rest).toEqual(args)
   })
 
-  test('--core is the guardian’s too', () => {
+  test('--core reaches the guardian too', () => {
     expect(run(['run', '--core']).stdout.split('\n')[0]).not.toMatch(/\|1$/)
   })
 
-  test('no Node is one clear line', () => {
+  test('a missing Node causes one clear line', () => {
     const { status, stderr, stdout } = run(['status'], '/no/such/node')
     expect(status).toBe(1)
     expect(stderr).toMatch(/^holdfast: Node\.js 20\.19 or newer is needed.*\n$/)
     expect(stdout).toBe('')
   })
 
-  test('no build, and no guardian for this machine, are one clear line', () => {
+  test('a missing build, and a missing guardian for this machine, cause one clear line each', () => {
     const copy = join(home, 'bare')
     mkdirSync(join(copy, 'bin'), { recursive: true })
     copyFileSync(BIN, join(copy, 'bin', 'holdfast'))

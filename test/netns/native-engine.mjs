@@ -1,6 +1,6 @@
 /**
- * Stands in for the engine below the guardian: reports that it is ready, writes the bytes that an order contains, prints
- * which signals came, and dies as an order says. Knows no other message than READY.
+ * A stand-in for the engine below the guardian: reports that it is ready, writes the bytes of an order, prints received
+ * signals, and dies as an order says. Knows no other message than READY.
  */
 import { closeSync, readFileSync, writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'

@@ -1,4 +1,4 @@
-/** The native programs under test, and native-agent.mjs, which plays one scenario with the addon. */
+/** The native programs under test, and native-agent.mjs, which runs one scenario with the addon. */
 import { join } from 'node:path'
 import { Talker } from '../../src/lab/cable.ts'
 import type { Said } from '../../src/lab/json-process.ts'
@@ -12,7 +12,7 @@ export function agent(name: string, scenario: string, ...flags: readonly string[
   return new Talker(name, [process.execPath, ...flags, AGENT, scenario])
 }
 
-/** The first line of a scenario that has only one thing to say, after it ended well. */
+/** Returns the first line of a scenario with a single result, after it ended successfully. */
 export async function outcome(name: string, scenario: string, ...flags: readonly string[]): Promise<readonly Said[]> {
   const talker = agent(name, scenario, ...flags)
   const { code, signal } = await talker.ended

@@ -1,4 +1,4 @@
-/** The prober as a measuring instrument: an outage of known length, an owner that changes, two owners at once. */
+/** The prober as a measuring instrument: an outage of known length, a holder that changes, and two holders together. */
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -11,7 +11,7 @@ import { NATIVE } from './native-fixture.ts'
 
 const PROBE = join(NATIVE, 'prebuilds', `linux-${process.arch}`, 'holdfast-probe')
 const VIP = '198.51.100.200'
-/** A command beside a probe that is late by as much on a busy machine: of what lasts a second, no more than a third. */
+/** A command beside the probe is late on a busy machine. For an outage of a second that may be a third at most. */
 const OUTAGE = 1_000
 const LATE = 300
 
@@ -36,7 +36,9 @@ describeNetns('the probe on a LAN', () => {
   let second = ''
   let client = ''
 
-  /** The client's cached neighbour goes with an addition: a stand-in for the announcement of a real owner. */
+  /**
+   * Adding the address also removes the client's cached neighbour: a stand-in for the announcement of a real holder.
+   */
   const move = (action: 'add' | 'del', host: string) => {
     ip(host, `addr ${action} ${VIP}/32 dev eth0`)
     if (action === 'add') ip(client, `neigh flush to ${VIP}`)
@@ -73,7 +75,7 @@ describeNetns('the probe on a LAN', () => {
   })
   afterAll(removeAll)
 
-  test('an outage of a second is one gap of a second, and the new owner is named', async () => {
+  test('an outage of a second is one gap of a second, and the new holder is named', async () => {
     move('add', first)
     const prober = await started(client, 'probe', VIP, '9000')
     await prober.line('r1', ({ name }) => name === 'r1')
@@ -103,7 +105,7 @@ describeNetns('the probe on a LAN', () => {
     expect(event(prober, 'owner').map(({ name }) => name)).toEqual(['r1', 'r2'])
   })
 
-  test('nothing lost is nothing reported; the answer comes from the address that was asked', async () => {
+  test('without a loss nothing is reported, and the answer comes from the address that was asked', async () => {
     move('add', first)
     const prober = await started(client, 'probe', VIP, '9000', '--fifo')
     await sleep(500)
@@ -111,7 +113,7 @@ describeNetns('the probe on a LAN', () => {
     move('del', first)
     expect(summary).toMatchObject({ lost: 0, duplicates: 0, strangers: 0, sendErrors: 0 })
     expect(Number(summary.received)).toBeGreaterThan(100)
-    // Answers that came, but late.
+    // These answers came late.
     expect(Number(summary.longestGapMs), JSON.stringify(event(prober, 'gap'))).toBeLessThan(LATE)
     expect(event(prober, 'gap')).toHaveLength(Number(summary.gaps))
   })
@@ -127,7 +129,7 @@ describeNetns('the probe on a LAN', () => {
     expect(Number(summary.longestGapMs)).toBeGreaterThan(100)
   })
 
-  test('two owners: both MACs are named, and for how long', async () => {
+  test('both MACs of two holders are named, and for how long they answer', async () => {
     move('add', first)
     const observer = await started(client, 'arp', 'eth0', VIP)
     await observer.line('one claim', ({ macs }) => Array.isArray(macs) && macs.length === 1)

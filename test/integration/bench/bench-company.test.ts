@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { together } from '../../../bench/failover/company.ts'
 
-test('nobody is hurt before all are ready, and nobody ends before all have been looked at', async () => {
+test('no accident happens before all runs are ready, and no run ends before all were observed', async () => {
   const seen: string[] = []
   await together(['a', 'b', 'c'], async (name, turn) => {
     seen.push(`${name} starts`)
@@ -18,7 +18,7 @@ test('nobody is hurt before all are ready, and nobody ends before all have been 
   expect(of('ends')).toEqual([6, 7, 8])
 })
 
-test('who fails is not waited for, and its error comes when the others have ended', async () => {
+test('a failed run is not waited for, and its error comes when the others have ended', async () => {
   const seen: string[] = []
   const all = together(['well', 'ill'], async (name, turn) => {
     if (name === 'ill') throw new Error('no cable')

@@ -52,7 +52,7 @@ const PAIR = result(
 )
 
 describe('the table', () => {
-  test('has a row for each cell, with the ratio of the medians, noise and what cannot be', () => {
+  test('has a row for each cell, with the ratio of the medians, noise and impossible cells', () => {
     const rows = markdown(PAIR).split('\n')
     const ours = rows.find((row) => row.includes('IPv4 | holdfast |'))
     expect(ours).toContain('| 100 ms | IPv4 | holdfast | 3, **1 noisy** | 250 / 300 / 340 / 340 |')
@@ -70,7 +70,7 @@ describe('the table', () => {
     expect(text).toContain('| 3.0 / 3.0 / 3.0 / 3.0 |')
   })
 
-  test('says how good the gauge was', () => {
+  test('has the quality of the gauge', () => {
     expect(markdown(PAIR)).toContain('an overlap of 80.00 to 86.00 ms was seen as 82.00')
   })
 })
@@ -88,7 +88,7 @@ describe('a run', () => {
     expect(noiseOf({ theory: THEORY }, missed)).toBe('100 probes never left')
   })
 
-  test('of a scenario whose accident is load is not', () => {
+  test('of a scenario whose accident is load is not noisy', () => {
     const theory = { of: 'takeovers', from: 0, to: 0 } as const
     expect(noiseOf({ theory }, record(1, { pressure: 0.9 }))).toBeUndefined()
     const loss = { of: 'takeovers', from: 0.5, to: 0.5 } as const
@@ -97,7 +97,7 @@ describe('a run', () => {
     )
   })
 
-  test('tells most by its outage, but where the old node goes on answering', () => {
+  test('is shown by its outage, unless the old node goes on answering', () => {
     expect(figureOf({ scenario: 'sigterm', theory: THEORY })).toBe('outage')
     expect(figureOf({ scenario: 'group', theory: THEORY })).toBe('moved')
     expect(figureOf({ scenario: 'check-hung', theory: THEORY })).toBe('moved')
@@ -125,12 +125,12 @@ describe('the picture', () => {
     expect(svg).toContain('prefers-color-scheme: dark')
   })
 
-  test('says what cannot be, in text that is no markup', () => {
+  test('names impossible cells in text without markup', () => {
     expect(svg).toContain('cannot: it has &lt;no&gt; such thing')
     expect(escaped('a & "b"')).toBe('a &amp; &quot;b&quot;')
   })
 
-  test('puts ten times as long as far to the right each time', () => {
+  test('has a logarithmic axis', () => {
     const at = (outageMs: number) => {
       const one = picture(result(cell('holdfast', [record(outageMs)])), { intervalMs: 100, family: 4 }) ?? ''
       return Number(/<circle cx="([\d.]+)"/.exec(one)?.[1])
@@ -214,7 +214,7 @@ describe('the short table', () => {
     expect(() => inPage('a page', PAIR)).toThrow('Cannot find')
   })
 
-  test('of docs/performance.md is that of bench/results', () => {
+  test('of docs/performance.md equals that of bench/results', () => {
     const text = readFileSync('docs/performance.md', 'utf8')
     const measured: Result = JSON.parse(readFileSync('bench/results/failover.json', 'utf8'))
     const again = 'run `npm run bench:failover -- --render --page docs/performance.md`'
@@ -285,7 +285,7 @@ describe('the plan', () => {
     ])
   })
 
-  test('learns how long a run takes', () => {
+  test('estimates the length of a run from earlier runs', () => {
     const one = { scenario: 'cut', intervalMs: 100, family: 4, lineUp: 'holdfast' } as const
     expect(expectedMs(one, 2_600, [])).toBe(7_500)
     expect(expectedMs(one, 2_600, [record(1)])).toBe(9_000)

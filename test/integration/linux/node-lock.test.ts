@@ -1,4 +1,4 @@
-/** The name that keeps a second daemon from a node, as any process of this network namespace meets it. */
+/** The name that keeps a second daemon from a node, as a process of this network namespace sees it. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
@@ -9,7 +9,7 @@ import { AF, unixSockaddr } from '../../../src/linux/sockets/sockaddr.ts'
 
 const native = loadNative()
 let names = 0
-/** Of this process and test: other daemons of this machine keep theirs. */
+/** Returns a name of this process and test, because other daemons of this machine hold the real one. */
 const unique = () => `holdfast-test-${process.pid}-${names++}`
 
 /** The lock, released at the end of the test. */
@@ -19,7 +19,7 @@ function taken(name: string) {
   return lock
 }
 
-/** As a daemon of holdfast 0.1 held it: `padded` under Node 20, exact under Node 22 and newer. */
+/** Holds the name like a daemon of holdfast 0.1: `padded` under Node 20, exact under Node 22 and newer. */
 function heldBefore(name: string, padded: boolean): void {
   const socket = new native.NativeSocket(AF.unix, 1, 0, 1, 1)
   socket.bind(unixSockaddr(padded ? `\0${name}`.padEnd(108, '\0') : `\0${name}`))

@@ -1,7 +1,7 @@
 /**
- * What many addresses cost in calls of the addon, each of which is one sendmmsg: one for all netlink requests of a
- * takeover and one for all that take them off again, one for the announcements, one for the advertisements. The addon
- * is one on paper; a kernel that takes the same is test/netns/linux-network.test.ts's.
+ * The number of calls of the addon for many addresses; each call is one sendmmsg. It is one for all netlink requests of
+ * a takeover, one for their removal, one for the announcements, and one for the advertisements. The addon is a
+ * stand-in; test/netns/linux-network.test.ts uses the kernel.
  */
 import { describe, expect, test } from 'vitest'
 import { gratuitousArp } from '../../../src/arp/gratuitous-arp.ts'
@@ -24,7 +24,10 @@ const clock: KernelClock = (() => {
   return { now, asleep: () => millis(0), pair: () => ({ monotonic: millis(1_000), realtime: millis(2_000) }) }
 })()
 
-/** Answers each netlink request with `errno` when it is next asked to receive; `sends`: messages of each call. */
+/**
+ * Returns an addon that answers each netlink request with `errno` at its next receive. `sends`: number of messages of
+ * each call.
+ */
 function addonOnPaper(errno = 0) {
   const sends: number[] = []
   const received: number[] = []
@@ -65,7 +68,7 @@ function addonOnPaper(errno = 0) {
       for (const [i, sequence] of taken.entries()) this.#acknowledge(i, sequence)
       return taken.length
     }
-    /** NLMSG_ERROR from port 0, which is the kernel. */
+    /** Adds an NLMSG_ERROR from port 0, which is the kernel. */
     #acknowledge(i: number, sequence: number): void {
       const meta = new DataView(this.meta.buffer, i * META_SIZE)
       meta.setUint32(META.length, 36, true)

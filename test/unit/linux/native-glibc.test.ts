@@ -1,9 +1,9 @@
-/** The glibc that the prebuilt addon asks for, by the versions of the symbols that it names. */
+/** The glibc that the prebuilt addon requires, by the versions of the symbols that it names. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 
-/** Of Debian 10 and RHEL 8; docs/install.md promises it. */
+/** Minor version of glibc in Debian 10 and RHEL 8; docs/install.md promises it. */
 const OLDEST = 28
 
 test('the prebuilt addon requires no newer glibc than the documents promise', () => {

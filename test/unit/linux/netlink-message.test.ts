@@ -78,7 +78,7 @@ describe('requests equal those of iproute2', () => {
       expect([flags(added), flags(renewed), rest(renewed)]).toEqual(['0506', '0505', rest(added)])
     }
     expect(hex(renewAddressRequest(VIP6, SEQUENCE, 4)).endsWith('1400060000000000040000000000000000000000')).toBe(true)
-    // A lifetime is ended by saying so: without the attribute IPv4 would keep what it has.
+    // The end of a lifetime has to be explicit: without the attribute IPv4 would keep its lifetime.
     expect(hex(renewAddressRequest(VIP4, SEQUENCE)).endsWith('14000600ffffffffffffffff0000000000000000')).toBe(true)
   })
 

@@ -1,6 +1,6 @@
 /**
- * Routes in the kernel's own bytes. Provenance: RTM_GETROUTE asked in a fresh network namespace (kernel 6.18) with eth0
- * (index 3) and eth1 (index 5), after the `ip route add` that stands over each.
+ * Routes in the kernel's own bytes. Provenance: RTM_GETROUTE in a fresh network namespace (kernel 6.18) with eth0
+ * (index 3) and eth1 (index 5), after the `ip route add` above each.
  */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -74,7 +74,7 @@ describe('routes of the main table', () => {
     expect(parseRoute(bytes('0200'))).toBeUndefined()
     expect(parseRoute(bytes('02180000fe02fd0100000000 0f000100'))).toBeUndefined()
     expect(parseRoute(bytes('02180000fe02fd0100000000 06000100 0a00'))).toBeUndefined()
-    // A next hop shorter than itself would be read for ever.
+    // A next hop that is shorter than its header would be read for ever.
     expect(parseRoute(bytes('02000000fe03000100000000 08000f00fe000000 0c000900 0000000003000000'))).toBeUndefined()
     fc.assert(fc.property(fc.uint8Array({ maxLength: 120 }), (any) => void parseRoute(any)))
     fc.assert(

@@ -1,6 +1,6 @@
 /**
- * The will's bytes, written by hand from the layout in native/guardian/message.h. That the guardian reads them so
- * is shown in test/netns.
+ * The bytes of cleanup plans, written by hand from the layout in native/guardian/message.h. test/netns shows that the
+ * guardian reads them so.
  */
 import { expect, test } from 'vitest'
 import {

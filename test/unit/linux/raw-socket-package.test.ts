@@ -1,6 +1,6 @@
 /**
- * The package raw-socket replaced by an object: what its texts mean as errno, that a socket survives an error event,
- * and that a closed one is not opened again behind our back. On a real kernel: test/netns/raw-socket.test.ts.
+ * The package raw-socket replaced by an object: the errno of its texts, a socket that survives an error event, and a
+ * closed one that is not opened again. test/netns/raw-socket.test.ts uses a real kernel.
  */
 import { constants } from 'node:os'
 import { describe, expect, test } from 'vitest'
@@ -15,7 +15,7 @@ const { errno } = constants
 
 type Binding = ReturnType<RawSocketPackage['createSocket']>['wrap']
 
-/** A binding that does what `behaviour` says and remembers what it was asked. */
+/** Returns a binding with this behaviour that records its calls. */
 function fake(behaviour: Partial<Binding> = {}) {
   const asked: string[] = []
   const listeners = new Map<string, () => void>()

@@ -1,4 +1,4 @@
-/** Who has sockets for VRRP here, on a /proc of files and links; and the sentences that follow from it. */
+/** The processes with sockets for VRRP, on a /proc of files and links, and the messages that follow. */
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ const HEAD =
 const row = (protocol: string, inode: number) =>
   `  112: 00000000:${protocol} 00000000:0000 07 00000000:00000000 00:00000000 00000000     0        0 ${inode} 2 0000000000000000 0`
 
-/** `raw`: the list that its network namespace shows. `fds`: undefined = we may not look. */
+/** `raw`: the list that its network namespace shows. `fds`: `undefined` if they may not be read. */
 type Process = { comm: string; raw: readonly string[]; fds?: readonly string[]; exe?: string }
 
 function place(pid: number | 'self', { comm, raw, fds, exe }: Process): void {
@@ -54,7 +54,7 @@ test('a process with another name is recognised by its binary', () => {
   place('self', { comm: 'node', raw: HERE })
   place(7, { comm: 'vip', raw: HERE, fds: ['socket:[100]'], exe: '/usr/sbin/keepalived' })
   place(8, { comm: 'vrrpd', raw: HERE, fds: ['socket:[101]'], exe: '/usr/lib/frr/vrrpd' })
-  // In keepalived's place (docs/adr/0030).
+  // A guardian in the place of keepalived (docs/adr/0030).
   place(9, { comm: 'keepalived', raw: HERE, fds: ['socket:[101]'], exe: '/opt/native/holdfast-guardian' })
   expect(look().holders).toEqual([
     { pid: 7, name: 'keepalived' },

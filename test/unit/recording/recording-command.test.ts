@@ -1,4 +1,4 @@
-/** `holdfast explain --recording`: what it tells, in which form, and what it says of a file that is none. */
+/** `holdfast explain --recording`: its output, its formats, and its messages for a file that is no recording. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,6 @@
-/** A recording that is not as it should be: cut off, with lines missing, of another format, or of an engine that did something else. */
+/**
+ * Replays of a recording that is cut off, lacks lines, has another format, or is of an engine that acted differently.
+ */
 import { beforeAll, describe, expect, test } from 'vitest'
 import { simulate } from '../../../src/simulator/simulation.ts'
 import { HEADER, keptTape, replayOf, wrongIn } from '../../support/recordings.ts'
@@ -11,7 +13,7 @@ const router = (priority: number) => ({
   ],
 })
 
-/** Of a node that takes over from another one, which is told to stop, and follows it again. */
+/** Lines of a node that takes over from another one, is ordered to stop, and follows the other one again. */
 let lines: readonly string[] = []
 
 beforeAll(() => {
@@ -67,7 +69,7 @@ test('a changed action is reported with its line, its content and the expected c
     recorded: expect.stringContaining('224.0.0.19'),
     replayed: expect.stringContaining('224.0.0.18'),
   })
-  // The story is told all the same.
+  // The story is complete nevertheless.
   expect(events).toEqual((await replayOf(lines)).events)
 })
 
@@ -176,7 +178,7 @@ test('packets that waited in two sockets for one turn come through each of them'
         { name: 'a', addresses: ['192.0.2.1/24', 'fe80::1/64'], drift: 0, startsAt: 0, config: both(200) },
         { name: 'b', addresses: ['192.0.2.2/24', 'fe80::2/64'], drift: 0, startsAt: 10, config: both(100) },
       ],
-      // When it goes on, its deadline has passed, and both say that the Active lets go.
+      // When it continues, its deadline has passed, and both nodes record that the Active resigned.
       faults: [
         { kind: 'freeze engine', node: 'b', at: 2_000, ms: 450 },
         { kind: 'stop', node: 'a', at: 2_100, ms: 1_500 },

@@ -1,6 +1,6 @@
 /**
- * What two real daemons of three were told on a LAN, and did (test/samples/recordings): the engine of today, told the same, does the
- * same. Where it is to do something else from now on, they are recorded again (README.md there).
+ * Recordings of two real daemons of a group of three (test/samples/recordings). With the same inputs, today's engine
+ * must act in the same way. After an intended change of behaviour they are recorded again (README.md there).
  */
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'

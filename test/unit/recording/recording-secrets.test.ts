@@ -1,4 +1,4 @@
-/** What must not be in a recording, and that whoever replays it notices nothing of that. */
+/** Secrets that a recording must not contain, and a replay that does not notice their removal. */
 import { describe, expect, test } from 'vitest'
 import { parseConfig } from '../../../src/config/text/yaml.ts'
 import { messageStart, Secrets } from '../../../src/recording/secrets.ts'
@@ -99,7 +99,7 @@ describe('a packet of version 2', () => {
     const hidden = secrets.packet(message('s3cr3tpw'))
     expect(passwordIn(hidden)).toBe('pass-1')
     expect(checksumHolds(wordSum(hidden))).toBe(true)
-    // What an engine with that word as its password sends, octet by octet.
+    // The packet of an engine with the replacement as its password, octet by octet.
     expect(Buffer.from(hidden).toString('hex')).toBe(Buffer.from(message('pass-1')).toString('hex'))
   })
 
