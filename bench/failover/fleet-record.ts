@@ -10,8 +10,8 @@ export class FleetRecord {
   readonly #watched: readonly Watched[]
 
   constructor(count: number) {
-    const nobody = () => ({ name: '', asked: 0, answered: 0, silentSince: undefined, silence: 0 })
-    this.#watched = Array.from({ length: count }, nobody)
+    const unanswered = () => ({ name: '', asked: 0, answered: 0, silentSince: undefined, silence: 0 })
+    this.#watched = Array.from({ length: count }, unanswered)
   }
 
   /** Returns the number of the probe, for answered(). */

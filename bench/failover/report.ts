@@ -90,7 +90,7 @@ function legend(result: Result): readonly string[] {
     '# Failover as a client sees it',
     '',
     `Linux ${machine.kernel}, ${machine.cpus} CPUs (${machine.processor}), ${machine.memoryMiB} MiB.`,
-    'Three routers (200, 150, 100, preempting, multicast, VRRP version 3), one UDP probe and one question to everybody (ARP, ND) a millisecond, `ip_forward` 0 unless a title says otherwise; the daemons take turns, run by run, or run at the same time in labs of their own ("labs"). `a+b`: a on the first router, b on the others.',
+    'Three routers (200, 150, 100, preempting, multicast, VRRP version 3), one UDP probe and one question to all hosts (ARP, ND) a millisecond, `ip_forward` 0 unless a title says otherwise; the daemons take turns, run by run, or run at the same time in labs of their own ("labs"). `a+b`: a on the first router, b on the others.',
     '',
     '- **outage**: longest time between two replies around the accident; 1.0 is one probe. **moved**: accident until the first reply of another router. min / median / p95 / max, ms.',
     '- **lost**: probes without a reply, median / p95 / max. **overlap**: ms in which two routers answered ARP or ND for the address, median / max. **stale**: runs in which two still did at the end.',

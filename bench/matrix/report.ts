@@ -42,7 +42,7 @@ export function violations(played: readonly Played[]): string[] {
       const several = cell.lineUp === 'holdfast' && !handsOver ? 0 : SEVERAL
       return [
         ...(cell.lineUp !== 'keepalived' && limit !== undefined && one.nobody > limit + TOLERANCE + phase(one, cell)
-          ? [`${where}: nobody for ${ms(one.nobody)} ms, keepalived ${ms(limit)} ms`]
+          ? [`${where}: no holder for ${ms(one.nobody)} ms, keepalived ${ms(limit)} ms`]
           : []),
         ...(hasHoldfast(one) && one.several > several
           ? [`${where}: ${one.rivals.join(' and ')} for ${ms(one.several)} ms`]
@@ -75,7 +75,7 @@ export function markdown(played: readonly Played[], { node, kernel, cpus, load }
   })
   return [
     `Node ${node}, Linux ${kernel}, ${cpus} CPUs, load ${load.toFixed(1)}. In ms: where the address moves, until another node alone`,
-    'answers; then the longest time in which nobody answers; then, where there were any, the longest with two.',
+    'answers; then the longest time without an answer; then, if there was one, the longest time with two holders.',
     '',
     ...tables,
   ].join('\n')

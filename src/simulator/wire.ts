@@ -30,19 +30,19 @@ export type Station = {
   take(carried: Carried): void
 }
 
-/** Effects of the LAN on all that crosses it; 0 = nothing. `delay`: up to so many ms more, each packet for itself. */
+/** Effects of the LAN on each message; 0 = none. `delay`: largest additional time in ms, drawn for each message. */
 export type Weather = { readonly loss: number; readonly delay: number; readonly twice: number }
 export const FAIR: Weather = { loss: 0, delay: 0, twice: 0 }
 
 const LATENCY = 0.15
 const JITTER = 0.1
 
-/** Of what is cut: everything, or VRRP alone. */
+/** One direction that is cut, for all messages or for VRRP alone. */
 export type Cut = { readonly from: string; readonly to: string; readonly vrrpOnly: boolean }
 
 export class Wire {
   readonly stations = new Map<string, Station>()
-  /** Every fault its own entry: two may cut the same. */
+  /** Active cuts. Each fault has entries of its own, so two faults may cut the same direction. */
   readonly #cuts = new Set<Cut>()
   readonly #weathers = new Set<Weather>()
   readonly #time: VirtualTime
@@ -55,7 +55,7 @@ export class Wire {
     this.#onChange = onChange
   }
 
-  /** Until what is returned is called. */
+  /** Cuts directions until the returned function is called. */
   cut(cuts: readonly Cut[]): () => void {
     for (const cut of cuts) this.#cuts.add(cut)
     this.#onChange()
@@ -70,7 +70,7 @@ export class Wire {
     return () => void this.#weathers.delete(weather)
   }
 
-  /** Whether what one says reaches the other, but for bad luck. */
+  /** Returns whether a message from one station reaches another, except for random loss. */
   reaches(from: string, to: string, vrrp = false): boolean {
     if (this.stations.get(from)?.connected !== true || this.stations.get(to)?.connected !== true) return false
     for (const cut of this.#cuts) if (cut.from === from && cut.to === to && (vrrp || !cut.vrrpOnly)) return false

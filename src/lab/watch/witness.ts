@@ -52,8 +52,8 @@ class Watch {
   constructor(lab: Lab, { observer, client }: WitnessOptions, address: string, names: ReadonlyMap<string, string>) {
     this.address = address
     // UDP to this neighbour is broadcast, and no gratuitous ARP replaces the entry.
-    const everybody = `neighbour replace ${address} lladdr ff:ff:ff:ff:ff:ff dev eth0 nud permanent`
-    ip(observer, everybody.split(' ').join(' '))
+    const entry = `neighbour replace ${address} lladdr ff:ff:ff:ff:ff:ff dev eth0 nud permanent`
+    ip(observer, entry)
     const asks = ['arp', 'eth0', address, '--interval-ms', '1', '--fifo']
     const probes = ['probe', address, String(PROBE_PORT), '--interval-us', '1000', '--fifo']
     this.#processes = [
@@ -121,7 +121,7 @@ export async function settlesOn(witness: Witness, name: string, steady: number, 
   await eventually(
     `${name} alone to answer for ${steady} ms`,
     () => last().every((one) => one.owners?.join() === name && monotonicMs() - (one.from ?? 0) >= steady),
-    () => last().map(({ address, owners }) => `${address}: ${owners?.join() ?? 'never anybody'}`),
+    () => last().map(({ address, owners }) => `${address}: ${owners?.join() ?? 'no answer'}`),
     { within, every: 50 },
   )
 }
