@@ -98,23 +98,21 @@ function checked(written: Written, { locate }: ReadDocument): ReadPlan {
   const keepalived = new Set(written.nodes.filter(({ daemon }) => daemon === 'keepalived').map(({ name }) => name))
   for (const [i, { address, addresses, configuration, daemon, name }] of written.nodes.entries()) {
     const refuse = (key: string, message: string) =>
-      problems.push(problemAt(locate, ['nodes', i, key], 'error', message))
-    if (names.has(name)) refuse('name', `Cannot have two nodes with the name "${name}"`)
+      problems.push(problemAt(locate, ['nodes', i, key], 'error', `nodes[${i}].${key}: ${message}`))
+    if (names.has(name)) refuse('name', `"${name}" is used twice, expected another name`)
     names.add(name)
     if ((address === undefined) === (addresses === undefined))
-      refuse('address', 'Cannot tell where the node is: either "address" or "addresses" wanted')
+      refuse('address', 'expected either "address" or "addresses"')
     if (daemon === 'keepalived' && typeof configuration !== 'string')
-      refuse(
-        'configuration',
-        `Cannot run keepalived on ${name} with a document of holdfast: the name of a file of its own wanted`,
-      )
+      refuse('configuration', `keepalived on ${name} cannot run a holdfast document, expected the name of its file`)
     for (const each of [...(addresses ?? []), ...(address === undefined ? [] : [address])])
-      if (each.prefixLength === undefined) refuse('address', `Cannot use ${each.address}: with its prefix, like /24`)
+      if (each.prefixLength === undefined)
+        refuse('address', `${each.address} has no prefix length, expected an address like 10.0.0.1/24`)
   }
   const faults = (written.faults ?? []).map((fault, i): Fault => {
     const reading = faultFrom(fault, names, keepalived)
     for (const [key, message] of reading.problems)
-      problems.push(problemAt(locate, ['faults', i, key], 'error', message))
+      problems.push(problemAt(locate, ['faults', i, key], 'error', `faults[${i}].${key}: ${message}`))
     return reading.fault
   })
   if (problems.length > 0) return { problems }
@@ -138,16 +136,18 @@ function faultFrom(
 ): FaultReading {
   const problems: [string, string][] = []
   if (OF_THE_LAN.has(kind) && node !== undefined)
-    problems.push(['node', `Cannot do "${kind}" to one node: it is of the whole LAN`])
-  if (!OF_THE_LAN.has(kind) && (node === undefined || !names.has(node)))
-    problems.push(['node', `Cannot find the node of "${kind}": ${[...names].join(', ')} wanted`])
+    problems.push(['node', `"${kind}" concerns the whole LAN, expected no node`])
+  if (!OF_THE_LAN.has(kind) && (node === undefined || !names.has(node))) {
+    const wrong = node === undefined ? 'required' : `there is no node "${node}"`
+    problems.push(['node', `${wrong}, expected one of ${[...names].join(', ')}`])
+  }
   if (kind === 'yield' && node !== undefined && keepalived.has(node))
-    problems.push(['kind', `Cannot have ${node} yield: keepalived has no such order`])
+    problems.push(['kind', `keepalived on ${node} cannot yield, expected another fault`])
   if (checks !== undefined && kind !== 'service down')
-    problems.push(['checks', `Cannot use checks with "${kind}": they belong to "service down"`])
+    problems.push(['checks', `"${kind}" has no checks, expected "service down"`])
   if (MOMENTARY.has(kind) && lasts !== undefined)
-    problems.push(['for', `Cannot do "${kind}" for a while: it is a moment`])
-  if (!MOMENTARY.has(kind) && lasts === undefined) problems.push(['for', `"${kind}" needs "for:"`])
+    problems.push(['for', `"${kind}" has no duration, because it is over immediately`])
+  if (!MOMENTARY.has(kind) && lasts === undefined) problems.push(['for', `required for "${kind}", a duration like 10s`])
   const value = amountFrom(kind, amount)
   if (typeof value === 'string') problems.push(['amount', value])
   const fault = {
@@ -165,7 +165,8 @@ function faultFrom(
  */
 function amountFrom(kind: FaultKind, amount: string | number | undefined): number | string | undefined {
   const text = String(amount ?? '')
-  const refuse = (wanted: string) => `Cannot use "${text}" as amount of "${kind}": ${wanted} wanted`
+  const refuse = (accepted: string) =>
+    amount === undefined ? `required for "${kind}", ${accepted}` : `cannot use "${text}", expected ${accepted}`
   switch (kind) {
     case 'loss':
     case 'duplicates': {
@@ -186,6 +187,6 @@ function amountFrom(kind: FaultKind, amount: string | number | undefined): numbe
         : refuse('a priority from 1 to 254')
     }
     default:
-      return amount === undefined ? undefined : `Cannot use an amount with "${kind}": it has none`
+      return amount === undefined ? undefined : `"${kind}" has no amount`
   }
 }

@@ -260,7 +260,7 @@ describe('keepalived beside holdfast', () => {
     const { exitCode, stderr } = simulateCommand(mixed('', ['{ at: 20s, kind: yield, node: n2, for: 10s }']))
     expect({ exitCode, stderr }).toMatchObject({
       exitCode: 78,
-      stderr: expect.stringContaining('Cannot have n2 yield: keepalived has no such order'),
+      stderr: expect.stringContaining('faults[0].kind: keepalived on n2 cannot yield'),
     })
   })
   test('its scripts weigh, and are tried', () => {
@@ -284,7 +284,7 @@ describe('keepalived beside holdfast', () => {
     expect(simulateCommand(mixed('down_timer_adverts 5')).stderr).toContain('down_timer_adverts')
     const text = readFileSync(mixed(), 'utf8').replace('n2.conf', '{ version: 1 }')
     expect(simulateCommand(file('mixed.yaml', text)).stderr).toContain(
-      'Cannot run keepalived on n2 with a document of holdfast: the name of a file of its own wanted',
+      'nodes[1].configuration: keepalived on n2 cannot run a holdfast document, expected the name of its file',
     )
     const yaml = readFileSync(mixed(), 'utf8').replace('n2.conf', 'n1.yaml')
     expect(simulateCommand(file('mixed.yaml', yaml))).toMatchObject({ exitCode: 78 })
@@ -299,16 +299,31 @@ describe('what is wrong with a scenario', () => {
   }
   test.each([
     ['{ at: 1s, kind: crash, node: n1, for: 1s }', /^scenario\.yaml:5:21: Cannot use "crash" as "kind": crash engine,/],
-    ['{ at: 1s, kind: stop, node: n9, for: 1s }', /Cannot find the node of "stop": n1 wanted/],
-    ['{ at: 1s, kind: stop, node: n1 }', /"stop" needs "for:"/],
-    ['{ at: 1s, kind: loss, for: 1s }', /Cannot use "" as amount of "loss": a share like 20% wanted/],
-    ['{ at: 1s, kind: loss, amount: 120%, for: 1s }', /Cannot use "120%" as amount/],
-    ['{ at: 1s, kind: loss, amount: 5%, node: n1, for: 1s }', /it is of the whole LAN/],
-    ['{ at: 1s, kind: clock step, amount: soon, node: n1 }', /a duration like 1h or -90s wanted/],
-    ['{ at: 1s, kind: VIP deleted, node: n1, for: 1s }', /it is a moment/],
-    ['{ at: 1s, kind: demoted, amount: 255, node: n1, for: 1s }', /a priority from 1 to 254 wanted/],
+    ['{ at: 1s, kind: stop, node: n9, for: 1s }', /faults\[0\]\.node: there is no node "n9", expected one of n1$/m],
+    ['{ at: 1s, kind: stop, node: n1 }', /faults\[0\]\.for: required for "stop", a duration like 10s/],
+    ['{ at: 1s, kind: loss, for: 1s }', /faults\[0\]\.amount: required for "loss", a share like 20%/],
+    [
+      '{ at: 1s, kind: loss, amount: 120%, for: 1s }',
+      /faults\[0\]\.amount: cannot use "120%", expected a share like 20%/,
+    ],
+    [
+      '{ at: 1s, kind: loss, amount: 5%, node: n1, for: 1s }',
+      /faults\[0\]\.node: "loss" concerns the whole LAN, expected no node/,
+    ],
+    [
+      '{ at: 1s, kind: clock step, amount: soon, node: n1 }',
+      /faults\[0\]\.amount: cannot use "soon", expected a duration like 1h or -90s/,
+    ],
+    ['{ at: 1s, kind: VIP deleted, node: n1, for: 1s }', /faults\[0\]\.for: "VIP deleted" has no duration/],
+    [
+      '{ at: 1s, kind: demoted, amount: 255, node: n1, for: 1s }',
+      /faults\[0\]\.amount: cannot use "255", expected a priority from 1 to 254/,
+    ],
     ['{ at: 1s, kind: service down, checks: [none], node: n1, for: 1s }', /Cannot find the check "none" of n1/],
-    ['{ at: 1s, kind: stop, checks: [api], node: n1, for: 1s }', /they belong to "service down"/],
+    [
+      '{ at: 1s, kind: stop, checks: [api], node: n1, for: 1s }',
+      /faults\[0\]\.checks: "stop" has no checks, expected "service down"/,
+    ],
     ['{ at: 1, kind: stop, node: n1, for: 1s }', /with its unit: 1s or 1ms/],
   ])('%s', (fault, problem) => {
     expect(problemsOf(scenario([{ priority: 100 }], [fault]))).toMatch(problem)
