@@ -133,7 +133,7 @@ export class KeepalivedDaemon {
       const outcome = member.instance.receive(now, judged)
       const others = this.#othersOf(member)
       if (outcome === 'lost') for (const { instance } of others) instance.follow(now)
-      if (outcome === 'asserted') for (const { instance } of others) instance.announceOverRival(now)
+      if (outcome === 'asserted') for (const { instance } of others) instance.announceOverCompeting(now)
     }
   }
 

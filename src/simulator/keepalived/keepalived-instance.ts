@@ -43,7 +43,7 @@ export type InstancePort = {
 }
 
 /** An advertisement that the instance did not discard. */
-export type AcceptedAdvertisement = { readonly priority: number; readonly interval: Centis; readonly source: Address }
+export type Advertisement = { readonly priority: number; readonly interval: Centis; readonly source: Address }
 
 const OWNER = 255
 const NEVER = Number.POSITIVE_INFINITY
@@ -119,8 +119,7 @@ export class KeepalivedInstance {
     if (this.#state === 'Backup') this.#timerAt = now + this.#down()
   }
 
-  // Tracking
-  // -----------------------------------------------------------------------------------------------------------
+  // Tracking ----------------------------------------------------------------------------------------------------------
 
   /**
    * Sets the effective priority. A Backup's timer moves by the difference. An Active advertises it with its next
@@ -158,11 +157,10 @@ export class KeepalivedInstance {
     this.#timerAt = now + skewTime(this.priority, this.#learned, this.#settings.version)
   }
 
-  // Advertisements
-  // ------------------------------------------------------------------------------------------------------
+  // Advertisements ----------------------------------------------------------------------------------------------------
 
   /** Handles an advertisement. Returns `lost` if it lost to the sender. */
-  receive(now: number, advertisement: AcceptedAdvertisement): 'lost' | 'asserted' | undefined {
+  receive(now: number, advertisement: Advertisement): 'lost' | 'asserted' | undefined {
     if (this.#state === 'Backup') this.#receiveAsBackup(now, advertisement)
     if (this.#state === 'Active') return this.#receiveAsActive(now, advertisement)
     return undefined
@@ -173,7 +171,7 @@ export class KeepalivedInstance {
     if (this.#state === 'Active') this.#timerAt = now + this.#period
   }
 
-  #receiveAsBackup(now: number, { interval, priority }: AcceptedAdvertisement): void {
+  #receiveAsBackup(now: number, { interval, priority }: Advertisement): void {
     const { preempt, preemptDelay, version } = this.#settings
     if (priority === 0) {
       this.#timerAt = now + skewTime(this.priority, this.#learned, version)
@@ -189,10 +187,7 @@ export class KeepalivedInstance {
     else this.#preemptsFrom = undefined
   }
 
-  #receiveAsActive(
-    now: number,
-    { interval, priority, source }: AcceptedAdvertisement,
-  ): 'lost' | 'asserted' | undefined {
+  #receiveAsActive(now: number, { interval, priority, source }: Advertisement): 'lost' | 'asserted' | undefined {
     const { answersLowerPriority, lastAdvertisement, version } = this.#settings
     const order = priority - this.priority || compareAddresses(source, this.#settings.source)
     if (order === 0) return undefined
@@ -207,16 +202,15 @@ export class KeepalivedInstance {
     if (answersLowerPriority || priority === 0) this.#advertise(now)
     // It does not announce over a router that resigns, although clients may have learned that router's MAC.
     if (priority === 0) return undefined
-    this.announceOverRival(now)
+    this.announceOverCompeting(now)
     return 'asserted'
   }
 
-  announceOverRival(now: number): void {
+  announceOverCompeting(now: number): void {
     if (this.#state === 'Active') this.#announce(now, this.#settings.onCompetingActive)
   }
 
-  // Timers
-  // -------------------------------------------------------------------------------------------------------------
+  // Timers ------------------------------------------------------------------------------------------------------------
 
   /** Handles an expired timer. Returns true if it would be Active now. */
   expire(now: number): boolean {

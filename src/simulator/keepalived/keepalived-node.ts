@@ -187,8 +187,7 @@ export class KeepalivedNode extends Machine {
     this.kernel.forgetWatch()
   }
 
-  // Stalls
-  // -------------------------------------------------------------------------------------------------------------
+  // Stalls ------------------------------------------------------------------------------------------------------------
 
   freezeEngine(): void {
     if (this.#life === undefined) return
@@ -238,8 +237,7 @@ export class KeepalivedNode extends Machine {
     }
   }
 
-  // The process's loop
-  // -------------------------------------------------------------------------------------------------
+  // The process's loop ------------------------------------------------------------------------------------------------
 
   protected wake(): void {
     if (this.#polling || this.#frozen || this.#life === undefined) return

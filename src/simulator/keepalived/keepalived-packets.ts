@@ -14,11 +14,11 @@ import {
 import { advertisedBy, type Parameters } from '../../vrrp/parameters.ts'
 import { type Address, isMulticast } from '../../wire/address.ts'
 import type { Carried } from '../wire.ts'
-import type { AcceptedAdvertisement } from './keepalived-instance.ts'
+import type { Advertisement } from './keepalived-instance.ts'
 
 export type Vrrp = Extract<Carried, { readonly kind: 'vrrp' }>
 /** Result for a received packet. `elsewhere`: it is for another instance. */
-export type Judged = AcceptedAdvertisement | 'discarded' | 'elsewhere'
+export type Judged = Advertisement | 'discarded' | 'elsewhere'
 
 /** It leaves IPv6 unicast at the kernel's own hop limit. */
 const UNICAST_HOPS = 64
