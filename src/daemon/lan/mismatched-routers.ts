@@ -9,7 +9,7 @@ import type { Address } from '../../wire/address.ts'
 import type { Millis } from '../../wire/units.ts'
 
 /** Number of sources that are remembered for one router, the newest ones. An invented source does not appear again. */
-const MOST_SOURCES = 8
+export const MOST_SOURCES = 8
 /**
  * Milliseconds between two sources that replace another one, so that a flood of invented sources costs neither memory
  * nor time.

@@ -11,7 +11,7 @@ import { newNames } from '../former-names.ts'
  * Limit of an answer in octets, enough for 255 routers. A worker thread of 64 MiB can hold any JSON of this size as
  * objects, which take about 40 octets for each octet.
  */
-const LARGEST_ANSWER = 1 << 20
+export const LARGEST_ANSWER = 1 << 20
 
 const WORDS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused (the API does not run there)',

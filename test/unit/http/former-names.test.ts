@@ -1,7 +1,9 @@
 /** Former names of fields of /v1/status: nodes of one group are upgraded one after the other, so old and new read each other. */
 import { expect, test } from 'vitest'
+import { MOST_SOURCES } from '../../../src/daemon/lan/mismatched-routers.ts'
 import { readEvent } from '../../../src/events/event.ts'
 import { newNames, withFormerNames } from '../../../src/http/former-names.ts'
+import { LARGEST_ANSWER } from '../../../src/http/peers/peer-request.ts'
 import { readPeerStatus } from '../../../src/http/peers/peer-status.ts'
 import { FakeWorld } from '../daemon/fake-world.ts'
 
@@ -47,4 +49,19 @@ test('an event of a journal before 0.2.0 is read by its new kind', () => {
   ).toMatchObject({
     fault: 'duplicateHolder',
   })
+})
+
+test('an answer of 255 routers, each with all the mismatched routers that it remembers, is one that a peer reads', () => {
+  const address = 'fe80::aaaa:bbbb:cccc:dddd'
+  const mismatch = { address, reason: 'address-list-mismatch', version: 3, listenedTo: true }
+  const seen = { ...mismatch, count: 1_000_000, lastHeardMsAgo: 600_000.1 }
+  const snapshot = world().daemon.snapshot()
+  const [router] = snapshot.routers
+  if (router === undefined) throw new Error('No router')
+  const routers = Array.from({ length: 255 }, (_, i) => ({
+    ...router,
+    name: `ingress-production-${i}`,
+    mismatchedRouters: Array.from({ length: MOST_SOURCES }, () => seen),
+  }))
+  expect(JSON.stringify(withFormerNames({ ...snapshot, routers })).length).toBeLessThan(LARGEST_ANSWER)
 })
