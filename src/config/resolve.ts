@@ -72,6 +72,9 @@ export type Resolution = {
 /** RFC 9568 §5.1.1.2, §5.1.2.2. */
 const GROUP: Readonly<Record<Family, Address>> = { ipv4: address('224.0.0.18'), ipv6: address('ff02::12') }
 const NO_ADDRESS: Readonly<Record<Family, Address>> = { ipv4: address('0.0.0.0'), ipv6: address('::') }
+/** The addresses of this node, and what its address files name. */
+type OwnNode = { readonly views: OwnViews; readonly files: ReadonlyMap<string, NamedAddress> }
+
 /** `locate` comes with the parsed text; without it the problems have no position. */
 export function resolveRouters(config: Config, node: NodeView, locate: Locate = nowhere): Resolution {
   const problems: Problem[] = []
@@ -128,64 +131,27 @@ export function environmentProblems(config: Config, node: NodeView, locate: Loca
   return resolveRouters(config, node, locate).problems
 }
 
+type Place = Pick<ResolvedRouter, 'interfaceName' | 'held' | 'source' | 'fault'> & {
+  readonly chosen: OwnInterface | undefined
+  /** Without those that are this node. */
+  readonly peers: readonly Peer[]
+}
+
 function resolveRouter(
   router: VirtualRouter,
   group: SyncGroup | undefined,
-  { views, files }: { readonly views: OwnViews; readonly files: ReadonlyMap<string, NamedAddress> },
+  node: OwnNode,
   report: Report,
   leaveAlone: LeaveAlone,
 ): ResolvedRouter {
   const family = familyOfAll(router.addresses)
-  const view = views[family]
-  const holding = holdingOf(router)
-  const { chosen, held }: { chosen: OwnInterface | undefined; held?: Held } =
-    holding === undefined
-      ? { chosen: chooseInterface(router, view.interfaces, report) }
-      : chooseHolder(router, holding, view, files, report)
-  const interfaceName = nameOfInterface(router) ?? chosen?.name
-  const source = chosen === undefined ? undefined : chooseSource(router, chosen, held?.address, report)
-  const owned = checkOwnAddresses(router, views, chosen, report, leaveAlone)
-  const configured: readonly ConfiguredPeer[] = unicastOf(router)?.peers ?? router.peers ?? []
-  // So that one file with one peer list serves every node.
-  const isHere = (peer: Address) =>
-    isLinkLocal(peer) ? chosen?.own.some(({ address }) => address === peer) === true : view.own.has(peer)
-  const peers = configured.filter((peer) => !isHere(peer.address)).map(asPeer)
-  const fault =
-    chosen === undefined ? 'interfaceMissing' : source === undefined || !owned ? 'sourceAddressMissing' : undefined
-  const parameters: Parameters = {
-    vrid: router.vrid,
-    family,
-    version: router.version,
-    priority: router.priority,
-    ownAddresses: ownAddressesOf(router),
-    advertisementInterval: centis(router.advertisementInterval / 10),
-    ...addressesOf(router),
-    ...preemptionOf(router),
-    minHold: router.minHold,
-    margin: router.margin,
-    primaryAddress: source ?? NO_ADDRESS[family],
-    transport: transportOf(router, family, peers),
-    peers,
-    ...optionsOf(routerKnobs(router), router.version),
-    authentication: authenticationOf(router),
-    phase: phaseOf(router),
-  }
-  const mtu = chosen?.mtu ?? 0
-  // 0 is not known. An MTU that shrinks later is a fault (daemon/circumstances.ts).
-  if (mtu > 0 && datagramLength(parameters) > mtu)
-    report(
-      'error',
-      ['addresses'],
-      `Cannot advertise ${router.addresses.length} addresses of "${router.name}" on "${chosen?.name}": ` +
-        `the packet has ${datagramLength(parameters)} octets and the MTU is ${mtu}, make two routers of it`,
-    )
+  const { chosen, peers, ...place } = placeOf(router, family, node, report, leaveAlone)
+  const parameters = parametersOf(router, family, place.source, peers)
+  checkLength(router, parameters, chosen, report)
   return {
+    ...place,
     name: router.name,
     group: group?.name,
-    interfaceName,
-    held,
-    source,
-    fault,
     configuredFault: router.fault,
     parameters,
     forms: addressForms(router),
@@ -197,6 +163,74 @@ function resolveRouter(
     track: trackOf(router, group),
     notify: router.notify,
   }
+}
+
+/** Returns where the router runs on this node, and with whom. */
+function placeOf(
+  router: VirtualRouter,
+  family: Family,
+  { views, files }: OwnNode,
+  report: Report,
+  leaveAlone: LeaveAlone,
+): Place {
+  const view = views[family]
+  const holding = holdingOf(router)
+  const { chosen, held }: { chosen: OwnInterface | undefined; held?: Held } =
+    holding === undefined
+      ? { chosen: chooseInterface(router, view.interfaces, report) }
+      : chooseHolder(router, holding, view, files, report)
+  const source = chosen === undefined ? undefined : chooseSource(router, chosen, held?.address, report)
+  const owned = checkOwnAddresses(router, views, chosen, report, leaveAlone)
+  const configured: readonly ConfiguredPeer[] = unicastOf(router)?.peers ?? router.peers ?? []
+  // So that one file with one peer list serves every node.
+  const isHere = (peer: Address) =>
+    isLinkLocal(peer) ? chosen?.own.some(({ address }) => address === peer) === true : view.own.has(peer)
+  const peers = configured.filter((peer) => !isHere(peer.address)).map(asPeer)
+  const fault =
+    chosen === undefined ? 'interfaceMissing' : source === undefined || !owned ? 'sourceAddressMissing' : undefined
+  return { chosen, interfaceName: nameOfInterface(router) ?? chosen?.name, held, source, fault, peers }
+}
+
+const parametersOf = (
+  router: VirtualRouter,
+  family: Family,
+  source: Address | undefined,
+  peers: readonly Peer[],
+): Parameters => ({
+  vrid: router.vrid,
+  family,
+  version: router.version,
+  priority: router.priority,
+  ownAddresses: ownAddressesOf(router),
+  advertisementInterval: centis(router.advertisementInterval / 10),
+  ...addressesOf(router),
+  ...preemptionOf(router),
+  minHold: router.minHold,
+  margin: router.margin,
+  primaryAddress: source ?? NO_ADDRESS[family],
+  transport: transportOf(router, family, peers),
+  peers,
+  ...optionsOf(routerKnobs(router), router.version),
+  authentication: authenticationOf(router),
+  phase: phaseOf(router),
+})
+
+/** An advertisement is one packet. An MTU of 0 is not known; one that shrinks later is a fault (daemon/circumstances.ts). */
+function checkLength(
+  { addresses, name }: VirtualRouter,
+  parameters: Parameters,
+  chosen: OwnInterface | undefined,
+  report: Report,
+): void {
+  const mtu = chosen?.mtu ?? 0
+  const length = datagramLength(parameters)
+  if (mtu === 0 || length <= mtu) return
+  report(
+    'error',
+    ['addresses'],
+    `Cannot advertise ${addresses.length} addresses of "${name}" on "${chosen?.name}": ` +
+      `the packet has ${length} octets and the MTU is ${mtu}, make two routers of it`,
+  )
 }
 
 const asPeer = ({ address, priority, minTtl, maxTtl }: ConfiguredPeer): Peer => ({

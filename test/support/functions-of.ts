@@ -26,3 +26,29 @@ function nameOf(node: object): string | undefined {
   const named: unknown = Reflect.get(node, 'id') ?? Reflect.get(node, 'key')
   return typeof named === 'object' && named !== null && 'name' in named ? String(named.name) : undefined
 }
+
+/** A declaration of a type or of data, not of a function. */
+const NO_FUNCTION = /^(?:typedef|struct|union|enum|extern "C")\b[^()]*\{$|=\s*\{$/
+
+/**
+ * Returns each function of a C source: from the line in the first column that declares it to the brace that closes it there.
+ * The names are those before the first parenthesis.
+ */
+export function functionsInC(text: string): readonly SourceFunction[] {
+  const found: SourceFunction[] = []
+  const lines = text.split('\n')
+  let first = 0
+  let body: number | undefined
+  for (const [i, line] of lines.entries()) {
+    if (line.startsWith('}')) {
+      const name = /(\w+)\(/.exec(lines.slice(first, body).join(' '))?.[1]
+      if (body !== undefined && name !== undefined) found.push({ name, lines: i - first + 1 })
+      body = undefined
+    } else if (body === undefined) {
+      if (/^\w/.test(line)) first = i
+      const declaration = lines.slice(first, i + 1).join(' ')
+      if (line.endsWith('{') && declaration.includes('(') && !NO_FUNCTION.test(declaration)) body = i + 1
+    }
+  }
+  return found
+}
