@@ -12,6 +12,7 @@ import type { Host, Lab } from '../lab.ts'
 import { LoggedProcess } from '../logged-process.ts'
 import { eventually, monotonicMs } from '../wait.ts'
 import type { Daemon, RouterPlan } from './daemon.ts'
+import { DaemonProcess } from './daemon-process.ts'
 
 const FOLDER = '/usr/lib/frr'
 const SCRATCH = '/var/tmp/frr'
@@ -45,50 +46,38 @@ const fieldsOf = (value: unknown): Json => (typeof value === 'object' && value !
 
 export type FrrCounters = { readonly sent: number; readonly received: number; readonly announced: number }
 
-export class Frr implements Daemon {
+export class Frr extends DaemonProcess implements Daemon {
   readonly kind = 'frr'
   readonly plan: RouterPlan
-  readonly #process: LoggedProcess
   readonly #directory: string
   readonly #family: 'v4' | 'v6'
   /** The zebra of a vrrpd that has ended alone. */
   #left: number[] = []
 
   constructor(lab: Lab, plan: RouterPlan) {
-    this.plan = plan
-    this.#family = plan.address.includes(':') ? 'v6' : 'v4'
     prepareMacvlan(lab, plan)
-    this.#directory = join(lab.directory, `frr-${plan.host.name}`)
-    rmSync(this.#directory, { recursive: true, force: true })
-    mkdirSync(this.#directory)
+    const directory = join(lab.directory, `frr-${plan.host.name}`)
+    rmSync(directory, { recursive: true, force: true })
+    mkdirSync(directory)
     // Both run as user frr and open their sockets here.
     chmodSync(lab.directory, 0o711)
-    chmodSync(this.#directory, 0o777)
+    chmodSync(directory, 0o777)
     sweepFolders()
-    const at = (name: string) => join(this.#directory, name)
+    const at = (name: string) => join(directory, name)
     writeFileSync(at('zebra.conf'), '')
     writeFileSync(at('vrrpd.conf'), frrConfig(plan))
     const argv = (name: string) =>
-      `${FOLDER}/${name} -f ${at(`${name}.conf`)} -i ${at(`${name}.pid`)} -z ${at('zserv')} --vty_socket ${this.#directory} -P 0 --log stdout --log-level debugging`
+      `${FOLDER}/${name} -f ${at(`${name}.conf`)} -i ${at(`${name}.pid`)} -z ${at('zserv')} --vty_socket ${directory} -P 0 --log stdout --log-level debugging`
     // vrrpd asks for zebra's socket once in 10 s.
     const script = `${argv('zebra')} & until [ -S ${at('zserv')} ]; do sleep 0.02; done; exec ${argv('vrrpd')}`
-    this.#process = new LoggedProcess(lab, plan.host, ['sh', '-c', script])
-  }
-
-  get lines() {
-    return this.#process.lines
-  }
-
-  get exited() {
-    return this.#process.exited
-  }
-
-  get running(): boolean {
-    return this.#process.exit === undefined
+    super(new LoggedProcess(lab, plan.host, ['sh', '-c', script]))
+    this.plan = plan
+    this.#family = plan.address.includes(':') ? 'v6' : 'v4'
+    this.#directory = directory
   }
 
   async ready(within = 10_000): Promise<void> {
-    await this.#process.line(/Initialize -> (Backup|Master)/, within)
+    await this.process.line(/Initialize -> (Backup|Master)/, within)
     await eventually(
       `vrrpd on ${this.plan.host.name} to open its terminal`,
       () => existsSync(join(this.#directory, 'vrrpd.vty')),
@@ -110,7 +99,7 @@ export class Frr implements Daemon {
   }
 
   /** Runs `vrrp VRID shutdown`. With SIGTERM, no priority 0 was seen when zebra ends at the same time. */
-  terminate(): number {
+  override terminate(): number {
     const at = monotonicMs()
     this.#terminal('configure terminal', 'interface eth0', `vrrp ${this.plan.vrid ?? 51} shutdown`)
     return at
@@ -118,21 +107,21 @@ export class Frr implements Daemon {
 
   /** Sends SIGTERM to vrrpd, while its zebra lives and can turn the macvlan off. */
   endAlone(): number {
-    this.#left = this.#process.children
-    return this.#process.signal('SIGTERM')
+    this.#left = this.process.children
+    return this.process.signal('SIGTERM')
   }
 
   reload(plan: RouterPlan): number {
     writeFileSync(join(this.#directory, 'vrrpd.conf'), frrConfig(plan))
-    return this.#process.signal('SIGHUP')
+    return this.process.signal('SIGHUP')
   }
 
-  killEngine(): number {
-    return this.#process.signal('SIGKILL')
+  override killEngine(): number {
+    return this.process.signal('SIGKILL')
   }
 
-  killAll(): number {
-    const at = this.#process.killFamily()
+  override killAll(): number {
+    const at = this.process.killFamily()
     for (const pid of this.#left.splice(0)) {
       try {
         process.kill(pid, 'SIGKILL')
@@ -143,12 +132,12 @@ export class Frr implements Daemon {
     return at
   }
 
-  freeze(): number {
-    return this.#process.signal('SIGSTOP')
+  override freeze(): number {
+    return this.process.signal('SIGSTOP')
   }
 
-  thaw(): number {
-    return this.#process.signal('SIGCONT')
+  override thaw(): number {
+    return this.process.signal('SIGCONT')
   }
 
   /** Returns log lines that a healthy instance does not write, without date and id. */

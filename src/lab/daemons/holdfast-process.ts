@@ -11,6 +11,7 @@ import type { Site } from '../namespaces.ts'
 import type { Host } from '../network.ts'
 import { snapshotOf } from '../status.ts'
 import { eventually } from '../wait.ts'
+import { DaemonProcess } from './daemon-process.ts'
 
 export type Start = {
   /** The daemon's runDirectory, which also holds its file. */
@@ -33,37 +34,32 @@ export type LogRecord = Readonly<Record<string, unknown>> & {
 /** Keys of every configuration in a lab: no listener, and the folder of the files. */
 export const minimal = (runDirectory: string) => ({ version: 1, runDirectory, api: { listen: false } })
 
-export class HoldfastProcess {
+const textOf = (configuration: object | string): string =>
+  typeof configuration === 'string' ? configuration : JSON.stringify(configuration, null, 2)
+
+export class HoldfastProcess extends DaemonProcess {
   readonly host: Host
   readonly directory: string
   readonly file: string
   readonly socket: string
-  readonly process: LoggedProcess
 
   constructor(site: Site, host: Host, start: Start) {
     const { configuration, directory, environment, flags = [], launcher = [] } = start
-    this.host = host
-    this.directory = directory
-    this.file = join(directory, 'holdfast.yaml')
-    this.socket = join(directory, 'holdfast.sock')
+    const file = join(directory, 'holdfast.yaml')
     // The event journal of an earlier run stays, as on a node.
     mkdirSync(directory, { recursive: true })
-    if (configuration !== undefined) this.write(configuration)
-    const argv = [...launcher, site.program ?? holdfastProgram(), 'run', '-c', this.file, ...flags]
-    this.process = new LoggedProcess(site, host, argv, environment)
+    if (configuration !== undefined) writeFileSync(file, textOf(configuration))
+    const argv = [...launcher, site.program ?? holdfastProgram(), 'run', '-c', file, ...flags]
+    super(new LoggedProcess(site, host, argv, environment))
+    this.host = host
+    this.directory = directory
+    this.file = file
+    this.socket = join(directory, 'holdfast.sock')
   }
 
   /** Writes the file. The daemon does not read it before a reload. */
   write(configuration: object | string): void {
-    writeFileSync(this.file, typeof configuration === 'string' ? configuration : JSON.stringify(configuration, null, 2))
-  }
-
-  get lines() {
-    return this.process.lines
-  }
-
-  get exited() {
-    return this.process.exited
+    writeFileSync(this.file, textOf(configuration))
   }
 
   /** Returns `undefined` while the daemon does not answer. */
@@ -123,26 +119,5 @@ export class HoldfastProcess {
         return []
       }
     })
-  }
-
-  terminate(): number {
-    return this.process.signal('SIGTERM')
-  }
-
-  /** Sends SIGKILL to the process that speaks VRRP, like a crash. Its guardian lives. */
-  killEngine(): number {
-    return this.process.signalChild('SIGKILL')
-  }
-
-  killAll(): number {
-    return this.process.killFamily()
-  }
-
-  freeze(): number {
-    return this.process.signalChild('SIGSTOP')
-  }
-
-  thaw(): number {
-    return this.process.signalChild('SIGCONT')
   }
 }

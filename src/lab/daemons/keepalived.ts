@@ -9,6 +9,7 @@ import type { Lab } from '../lab.ts'
 import { LoggedProcess } from '../logged-process.ts'
 import { eventually } from '../wait.ts'
 import type { Daemon, RouterPlan } from './daemon.ts'
+import { DaemonProcess } from './daemon-process.ts'
 
 const STATES: Readonly<Record<string, string>> = {
   MASTER: 'Active',
@@ -113,21 +114,18 @@ export function keepalivedConfig(plan: RouterPlan, scripts: readonly TrackedScri
   ].join('\n')
 }
 
-export class Keepalived implements Daemon {
+export class Keepalived extends DaemonProcess implements Daemon {
   readonly kind = 'keepalived'
   readonly plan: RouterPlan
-  readonly #process: LoggedProcess
   readonly #directory: string
   readonly #scripts: readonly TrackedScript[]
 
   /** `file`: path of an existing file. */
   constructor(lab: Lab, plan: RouterPlan, scripts: readonly TrackedScript[] = [], file?: string) {
-    this.plan = plan
-    this.#scripts = scripts
-    this.#directory = join(lab.directory, `keepalived-${plan.host.name}`)
-    rmSync(this.#directory, { recursive: true, force: true })
-    mkdirSync(this.#directory)
-    const at = (name: string) => join(this.#directory, name)
+    const directory = join(lab.directory, `keepalived-${plan.host.name}`)
+    rmSync(directory, { recursive: true, force: true })
+    mkdirSync(directory)
+    const at = (name: string) => join(directory, name)
     if (file === undefined) writeFileSync(at('keepalived.conf'), keepalivedConfig(plan, scripts))
     const argv = [
       'keepalived',
@@ -139,29 +137,22 @@ export class Keepalived implements Daemon {
       file ?? at('keepalived.conf'),
     ]
     // TMPDIR is the folder of its statistics. Both processes write their pid files where no other instance does.
-    this.#process = new LoggedProcess(lab, plan.host, [...argv, '--pid', at('pid'), '--vrrp_pid', at('vrrp.pid')], {
-      TMPDIR: this.#directory,
-    })
+    super(
+      new LoggedProcess(lab, plan.host, [...argv, '--pid', at('pid'), '--vrrp_pid', at('vrrp.pid')], {
+        TMPDIR: directory,
+      }),
+    )
+    this.plan = plan
+    this.#scripts = scripts
+    this.#directory = directory
   }
 
   get pid(): number {
-    return this.#process.pid
-  }
-
-  get lines() {
-    return this.#process.lines
-  }
-
-  get exited() {
-    return this.#process.exited
-  }
-
-  get running(): boolean {
-    return this.#process.exit === undefined
+    return this.process.pid
   }
 
   async ready(within = 15_000): Promise<void> {
-    await this.#process.line(/Entering \w+ STATE/, within)
+    await this.process.line(/Entering \w+ STATE/, within)
   }
 
   state(): Promise<string> {
@@ -171,31 +162,11 @@ export class Keepalived implements Daemon {
     return Promise.resolve(STATES[entered.at(-1) ?? 'INIT'] ?? 'Initialize')
   }
 
-  terminate(): number {
-    return this.#process.signal('SIGTERM')
-  }
-
   /** Reads the file again. Without a plan, the file stays as it is. */
   reload(plan?: RouterPlan): number {
     if (plan !== undefined)
       writeFileSync(join(this.#directory, 'keepalived.conf'), keepalivedConfig(plan, this.#scripts))
-    return this.#process.signal('SIGHUP')
-  }
-
-  killEngine(): number {
-    return this.#process.signalChild('SIGKILL')
-  }
-
-  killAll(): number {
-    return this.#process.killFamily()
-  }
-
-  freeze(): number {
-    return this.#process.signalChild('SIGSTOP')
-  }
-
-  thaw(): number {
-    return this.#process.signalChild('SIGCONT')
+    return this.process.signal('SIGHUP')
   }
 
   /** Returns log lines that a healthy instance does not write, without their date. */
@@ -208,7 +179,7 @@ export class Keepalived implements Daemon {
   async counters(): Promise<KeepalivedCounters> {
     const path = join(this.#directory, 'keepalived.stats')
     rmSync(path, { force: true })
-    this.#process.signal('SIGUSR2')
+    this.process.signal('SIGUSR2')
     const read = () => {
       try {
         return readFileSync(path, 'utf8')
