@@ -18,7 +18,15 @@ import { checksumHolds, pseudoHeaderSum, wordSum } from '../../wire/checksum.ts'
 import { millis } from '../../wire/units.ts'
 import { ERRNO, failureFrom, failureOf } from '../failure.ts'
 import { ipPacket } from './ip-packet.ts'
-import { BATCH, IPPROTO_VRRP, type Progress, RECEIVE_BUFFER, SIZE, VRRP_SOCKET_PRIORITY } from './raw-socket.ts'
+import {
+  BATCH,
+  IPPROTO_VRRP,
+  joinLate,
+  type Progress,
+  RECEIVE_BUFFER,
+  SIZE,
+  VRRP_SOCKET_PRIORITY,
+} from './raw-socket.ts'
 import { openPackageSocket, type PackageSocket, type RawSocketPackage } from './raw-socket-package.ts'
 import {
   bindToDevice,
@@ -164,14 +172,9 @@ class PackageAdvertisementSocket implements AdvertisementSocket {
   }
 
   join(wanted: Address): Failure | undefined {
-    const { interfaceIndex, interfaceName } = this.#options
-    try {
-      joinGroup(this.#socket, wanted, interfaceIndex)
-      this.#group = wanted
-      return undefined
-    } catch (error) {
-      return failureFrom(error, `join ${wanted} on "${interfaceName}"`)
-    }
+    const failure = joinLate(this.#socket, wanted, this.#options)
+    if (failure === undefined) this.#group = wanted
+    return failure
   }
 
   close(): void {

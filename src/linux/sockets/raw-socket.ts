@@ -3,7 +3,9 @@
  * TTL or hop limit 255, source, group), and which metadata the kernel reports for each received packet. Does not know
  * VRRP, nor the use of the sockets.
  */
-import type { AdvertisementSocketOptions } from '../../daemon/ports.ts'
+import type { AdvertisementSocketOptions, Failure } from '../../daemon/ports.ts'
+import type { Address } from '../../wire/address.ts'
+import { failureFrom } from '../failure.ts'
 import type { NativeAddon, NativeSocket } from '../native.ts'
 import { AF, ipSockaddr } from './sockaddr.ts'
 import {
@@ -40,6 +42,20 @@ const DROP_ALL = Uint8Array.of(0x06, 0, 0, 0, 0, 0, 0, 0)
 
 /** Called before each step that can fail, so that an error names the failed action. */
 export type Progress = (action: string) => void
+
+/** Makes the socket a member of the group. Returns why it is none. */
+export function joinLate(
+  socket: Parameters<typeof joinGroup>[0],
+  group: Address,
+  { interfaceIndex, interfaceName }: AdvertisementSocketOptions,
+): Failure | undefined {
+  try {
+    joinGroup(socket, group, interfaceIndex)
+    return undefined
+  } catch (error) {
+    return failureFrom(error, `join ${group} on "${interfaceName}"`)
+  }
+}
 
 export function openReceiver(
   native: NativeAddon,

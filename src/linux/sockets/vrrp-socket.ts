@@ -17,10 +17,9 @@ import type { KernelClock } from '../clock.ts'
 import { failureFrom, failureOf } from '../failure.ts'
 import type { NativeAddon, NativeSocket } from '../native.ts'
 import { readMeta } from './meta-record.ts'
-import { BATCH, openReceiver, openSender, type Progress, SIZE } from './raw-socket.ts'
+import { BATCH, joinLate, openReceiver, openSender, type Progress, SIZE } from './raw-socket.ts'
 import { clockOffset, type DrainMark, receiveTime } from './receive-time.ts'
 import { addressOfSockaddr, ipSockaddr } from './sockaddr.ts'
-import { joinGroup } from './socket-option.ts'
 
 /** Messages as the kernel takes them. */
 type Message = { readonly bytes: readonly Uint8Array[]; readonly addresses: readonly Uint8Array[] }
@@ -192,13 +191,7 @@ class KernelAdvertisementSocket implements AdvertisementSocket {
   }
 
   join(group: Address): Failure | undefined {
-    const { interfaceIndex, interfaceName } = this.#options
-    try {
-      joinGroup(this.#receiver, group, interfaceIndex)
-      return undefined
-    } catch (error) {
-      return failureFrom(error, `join ${group} on "${interfaceName}"`)
-    }
+    return joinLate(this.#receiver, group, this.#options)
   }
 
   close(): void {
