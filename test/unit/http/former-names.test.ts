@@ -53,7 +53,7 @@ test('an event of a journal before 0.2.0 is read by its new kind', () => {
 
 test('an answer of 255 routers, each with all the mismatched routers that it remembers, is one that a peer reads', () => {
   const address = 'fe80::aaaa:bbbb:cccc:dddd'
-  const mismatch = { address, reason: 'address-list-mismatch', version: 3, listenedTo: true }
+  const mismatch = { address, reason: 'address-list-mismatch', version: 3, listenedTo: true } as const
   const seen = { ...mismatch, count: 1_000_000, lastHeardMsAgo: 600_000.1 }
   const snapshot = world().daemon.snapshot()
   const [router] = snapshot.routers
