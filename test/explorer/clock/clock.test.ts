@@ -1,0 +1,52 @@
+/** The design of the guardian's clock before it is written (docs/adr): every order of its steps, and each rule left out once. */
+import { describe, expect, it } from 'vitest'
+import { search } from './search.ts'
+import { PRIORITY, RULES, type Rules, type Setting } from './state.ts'
+
+const say = (setting: Setting) => JSON.stringify(setting)
+
+describe('with all rules', () => {
+  const settings: Setting[] = [
+    { orders: 2, news: 1 },
+    { news: 2, orders: 1 },
+    { faults: 1, kinds: ['engine'], says: PRIORITY.low },
+    { faults: 1, kinds: ['engine'], news: 1 },
+    { faults: 1, kinds: ['kill'], orders: 1, news: 1 },
+    { faults: 1, kinds: ['clock'], orders: 1 },
+    { faults: 1, kinds: ['clock'], news: 1 },
+    { faults: 1, kinds: ['executor'], news: 1 },
+    { faults: 1, kinds: ['sleep'], orders: 1 },
+  ]
+  it.each(settings.map((setting) => [say(setting), setting] as const))(
+    '%s: no order of steps breaks a property',
+    (_, setting) => {
+      const { problem, story, states } = search(setting, RULES)
+      expect(problem, story.join('\n')).toBeUndefined()
+      expect(states).toBeGreaterThan(300)
+    },
+  )
+})
+
+describe('each rule is needed', () => {
+  const mutants: [keyof Rules, Setting, RegExp][] = [
+    ['withdraws', { orders: 1 }, /has heard priority 3 last/],
+    ['repeats', { faults: 1, kinds: ['clock'], orders: 1 }, /has heard priority 3 last/],
+    ['checksAtSending', { faults: 1, kinds: ['node'] }, /does not have/],
+    ['checksPlan', { faults: 1, kinds: ['kill'] }, /does not have/],
+    ['noticesSleep', { faults: 1, kinds: ['sleep'] }, /after a sleep/],
+    ['newsStop', { faults: 1, kinds: ['engine'], says: PRIORITY.low }, /two holders|has read news/],
+    ['asksForNews', { news: 1 }, /no frame for/],
+    ['marksBefore', { news: 2 }, /has read news/],
+    ['margin', { news: 2 }, /has read news/],
+    ['executorWaits', { faults: 1, kinds: ['kill'] }, /does not have/],
+    ['sharedTimer', { faults: 1, kinds: ['guardian'] }, /whose guardian stands still/],
+    ['lease', { faults: 1, kinds: ['engine'] }, /after its lease/],
+  ]
+  it.each(mutants)('without "%s" a story of %j breaks a property', (rule, setting, expected) => {
+    const { problem, story } = search(setting, { ...RULES, [rule]: false }, 200_000)
+    expect(problem, story.join('\n')).toMatch(expected)
+  })
+  it('the table has every rule', () => {
+    expect(mutants.map(([rule]) => rule).sort()).toEqual(Object.keys(RULES).sort())
+  })
+})

@@ -1,0 +1,95 @@
+/** The guardian: a thread that keeps time, and a thread that executes the cleanup plan. */
+import { send } from './lan.ts'
+import { PRIORITY, type Rules, type State, type Step, TICKS } from './state.ts'
+
+const clock = (text: string, next: State): Step[] => [{ text: `clock ${text}`, next }]
+const executor = (text: string, next: State): Step[] => [{ text: `executor ${text}`, next }]
+
+const hasSlept = (state: State, rules: Rules) => state.slept && rules.noticesSleep
+/** Later than one interval: whether the peer still waits is not certain. The engine's timer covers. */
+const isLate = (state: State, rules: Rules) =>
+  state.sent >= 2 * TICKS.interval || hasSlept(state, rules) || isLeaseOver(state, rules)
+/** The lease counts from the question: a guardian that stood still must ask before it judges. */
+const isLeaseOver = (state: State, rules: Rules) => rules.lease && state.askedFor >= TICKS.lease / 2
+
+export function clockSteps(state: State, rules: Rules): Step[] {
+  if (state.stopped.clock) return []
+  switch (state.clockAt) {
+    case 'idle':
+      if (state.guardianQueue > 0) return clock('reads news', readNews(state, rules))
+      if (!state.asked && state.clock !== undefined && state.proof >= TICKS.lease / 2)
+        return clock('asks for a proof', { ...state, asked: true })
+      return isDue(state, rules) ? clock('is due', { ...state, clockAt: 'claim' }) : []
+    case 'claim':
+      return state.clock === undefined
+        ? clock('finds its word withdrawn', { ...state, clockAt: 'idle' })
+        : clock('claims its word', {
+            ...{ ...state, clockBusy: true, held: state.clock },
+            clockAt: rules.checksAtSending ? 'check' : 'send',
+          })
+    case 'check':
+      return state.clock === undefined || isLate(state, rules) || (rules.checksPlan && state.plan !== 'armed')
+        ? clock('keeps silent: it is late, or a word was withdrawn', { ...state, clockAt: 'free' })
+        : clock('may send', { ...state, clockAt: 'send' })
+    case 'send':
+      return clock(`sends ${state.held}`, { ...send(state, state.held ?? PRIORITY.release), clockAt: 'free' })
+    case 'free':
+      return clock('frees its word', { ...state, clockBusy: false, held: undefined, clockAt: 'idle' })
+  }
+}
+
+const isDue = (state: State, rules: Rules): boolean =>
+  state.clock !== undefined &&
+  state.sent >= TICKS.interval &&
+  !isLate(state, rules) &&
+  !(rules.newsStop && state.unread)
+
+const readNews = (state: State, rules: Rules): State => ({
+  ...state,
+  guardianQueue: 0,
+  unread: true,
+  asked: state.asked || rules.asksForNews,
+  mark: state.mark === 'fresh' ? 'stale' : state.mark,
+})
+
+export function executorSteps(state: State, rules: Rules): Step[] {
+  if (state.stopped.executor) return []
+  switch (state.executorAt) {
+    case 'idle':
+      return wait(state, rules)
+    case 'awaitClock':
+      return awaitClock(state, rules)
+    case 'remove':
+      return executor('removes the address', { ...state, address: false, executorAt: 'release' })
+    case 'release':
+      return executor('has executed the plan', release(state))
+  }
+}
+
+function wait(state: State, rules: Rules): Step[] {
+  if (state.overtaken && !state.clockBusy) {
+    const seen = { ...state, overtaken: false }
+    return executor('announces again', rules.repeats && state.plan === 'executed' ? send(seen, PRIORITY.release) : seen)
+  }
+  if (state.plan === 'armed' && isOver(state, rules))
+    return executor('begins', { ...state, plan: 'executed', executorAt: rules.executorWaits ? 'awaitClock' : 'remove' })
+  return []
+}
+
+const isOver = (state: State, rules: Rules): boolean =>
+  state.engine === 'dead' ||
+  state.sent >= TICKS.deadline ||
+  hasSlept(state, rules) ||
+  (state.clock !== undefined && isLeaseOver(state, rules))
+
+function awaitClock(state: State, rules: Rules): Step[] {
+  const stopped = { ...state, executorAt: 'remove' as const }
+  if (!state.clockBusy) return executor('finds the clock idle', stopped)
+  return state.stopped.clock ? executor('no longer waits for the clock', { ...stopped, overtaken: rules.repeats }) : []
+}
+
+/** Long after the deadline another node has taken over: priority 0 would mislead the LAN. */
+function release(state: State): State {
+  const done = { ...state, executorAt: 'idle' as const, slept: false }
+  return state.slept || state.sent > TICKS.deadline + TICKS.grace ? done : send(done, PRIORITY.release)
+}

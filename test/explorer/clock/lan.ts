@@ -1,0 +1,137 @@
+/** The LAN, the kernel, the peer, and what may go wrong. The peer follows RFC 9568 §6.4 with preemption, and is never late. */
+import { type Fault, LONGEST, PRIORITY, type Priority, type State, type Step, TICKS } from './state.ts'
+
+/** The node's frame reaches the peer. RFC 9568 §6.4.2 and §6.4.3, with fastPreempt for a lowered priority. */
+export function send(state: State, priority: Priority): State {
+  const now: State = { ...state, sent: 0, lastWord: priority }
+  if (state.peerActive)
+    return priority > PRIORITY.peer
+      ? { ...now, peerActive: false, peerTimer: 0, peerWait: TICKS.activeDown }
+      : priority === PRIORITY.release
+        ? now
+        : advertise(now)
+  if (priority > PRIORITY.peer) return { ...now, peerTimer: 0, peerWait: TICKS.activeDown }
+  return state.peerWait === TICKS.skew ? now : { ...now, peerTimer: 0, peerWait: TICKS.skew }
+}
+
+/** The peer's advertisement reaches the node: first the guardian's socket, then the engine's. */
+const advertise = (state: State): State => arrive({ ...state, peerActive: true, peerTimer: 0 }, PRIORITY.peer)
+
+/** Of more than two waiting frames only the last two are kept: they say the same. */
+const arrive = (state: State, priority: Priority): State => ({
+  ...state,
+  engineQueue: state.between === undefined ? state.engineQueue : [...state.engineQueue, state.between].slice(-2),
+  between: priority,
+  guardianQueue: 1,
+})
+
+export function lanSteps(state: State): Step[] {
+  const steps: Step[] = []
+  if (state.between !== undefined)
+    steps.push({
+      text: "the frame is in the engine's socket",
+      next: { ...state, between: undefined, engineQueue: [...state.engineQueue, state.between].slice(-2) },
+    })
+  if (!state.peerActive && state.peerTimer >= state.peerWait)
+    steps.push({ text: 'the peer takes over', next: advertise(state) })
+  if (state.peerActive && state.peerTimer >= TICKS.interval)
+    steps.push({ text: 'the peer advertises', next: advertise(state) })
+  if (state.address && state.renewed >= TICKS.lifetime)
+    steps.push({ text: 'the kernel removes the expired address', next: { ...state, address: false } })
+  return steps
+}
+
+/** What may happen at any time. */
+export function surprises(state: State, kinds: readonly Fault[]): Step[] {
+  const steps: Step[] = []
+  const { stopped } = state
+  const alive = state.engine !== 'dead'
+  if (state.news > 0)
+    steps.push({
+      text: 'a third router of lower priority advertises',
+      next: arrive({ ...state, news: state.news - 1 }, PRIORITY.low),
+    })
+  if (state.orders > 0 && state.order === undefined && alive && state.engine === 'Active') {
+    const less = { ...state, orders: state.orders - 1 }
+    if (state.says === PRIORITY.high) steps.push({ text: 'a check fails', next: { ...less, order: 'demote' } })
+    steps.push({ text: 'SIGTERM', next: { ...less, order: 'stop' } })
+  }
+  for (const each of ['engine', 'clock', 'executor'] as const)
+    if (stopped[each] && !(each === 'engine' && !alive))
+      steps.push({ text: `${each} goes on`, next: { ...state, stopped: { ...stopped, [each]: false } } })
+  if (state.faults === 0) return steps
+  for (const kind of kinds) {
+    const change = faultOf(kind, state)
+    if (change !== undefined)
+      steps.push({ text: `fault: ${kind}`, next: noted({ ...state, faults: state.faults - 1, ...change }) })
+  }
+  return steps
+}
+
+/** What a fault changes. `undefined` if it has happened already. All but `kill` and `sleep` mean: stands still. */
+function faultOf(kind: Fault, state: State): Partial<State> | undefined {
+  const { engine, clock, executor } = state.stopped
+  const alive = state.engine !== 'dead'
+  switch (kind) {
+    case 'engine':
+      return alive && !engine ? { stopped: { ...state.stopped, engine: true } } : undefined
+    case 'clock':
+      return clock ? undefined : { stopped: { ...state.stopped, clock: true } }
+    case 'executor':
+      return executor ? undefined : { stopped: { ...state.stopped, executor: true } }
+    case 'guardian':
+      return clock || executor ? undefined : { stopped: { engine, clock: true, executor: true } }
+    case 'node':
+      return engine || clock || executor ? undefined : { stopped: { engine: true, clock: true, executor: true } }
+    case 'kill':
+      return alive ? { engine: 'dead', at: 'idle', mark: 'none', engineQueue: [], order: undefined } : undefined
+    case 'sleep':
+      return state.two === 0 && !state.slept ? sleep(state) : undefined
+  }
+}
+
+/** The peer's time passes, the node's does not. */
+function sleep(state: State): Partial<State> {
+  const { peerActive } = state
+  if (peerActive) return { slept: true }
+  const { peerTimer, guardianQueue, between, engineQueue } = advertise(state)
+  return { slept: true, peerActive: true, peerTimer, guardianQueue, between, engineQueue }
+}
+
+function noted(state: State): State {
+  const { engine, clock, executor } = state.stopped
+  const guardian = clock || executor
+  const away = engine || state.engine === 'dead'
+  return {
+    ...state,
+    seen: {
+      engine: state.seen.engine || away,
+      guardian: state.seen.guardian || guardian,
+      both: state.seen.both || (away && guardian) || state.slept,
+      slept: state.seen.slept || state.slept,
+      torn: state.seen.torn || ((clock || state.slept) && state.clockAt === 'send'),
+    },
+  }
+}
+
+const more = (ticks: number, longest: number) => Math.min(ticks + 1, longest)
+
+/** Half an interval passes. Renewals of the address happen here: the executor renews while the plan is armed. */
+export function tick(state: State): State {
+  const renews = state.plan === 'armed' && !state.stopped.executor && state.executorAt === 'idle'
+  const holders = Number(state.address) + Number(state.peerActive)
+  return {
+    ...state,
+    renewed: state.address && !renews ? more(state.renewed, LONGEST.renewed) : 0,
+    sent: more(state.sent, LONGEST.sent),
+    proof: more(state.proof, LONGEST.proof),
+    askedFor: state.asked ? more(state.askedFor, LONGEST.asked) : 0,
+    silent: state.stopped.executor ? more(state.silent, LONGEST.silent) : 0,
+    peerTimer: more(state.peerTimer, LONGEST.peer),
+    returning: state.engine === 'Returning' ? more(state.returning, LONGEST.returning) : 0,
+    away: state.stopped.engine ? more(state.away, LONGEST.away) : 0,
+    sinceWord: more(state.sinceWord, LONGEST.word),
+    two: holders === 2 ? more(state.two, LONGEST.measured) : 0,
+    none: holders === 0 ? more(state.none, LONGEST.measured) : 0,
+  }
+}

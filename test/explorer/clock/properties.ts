@@ -1,0 +1,38 @@
+/** What must hold in each state. */
+import { LONGEST, PRIORITY, type State, type Step, TICKS } from './state.ts'
+
+export function problemOf(before: State, { text, next }: Step): string | undefined {
+  if (text.startsWith('clock sends') && !before.address && before.held !== PRIORITY.release && !before.seen.torn)
+    return 'the clock advertises an address that the node does not have'
+  if (text.startsWith('clock sends') && before.slept && !before.seen.torn) return 'the clock advertises after a sleep'
+  const unread = before.engineQueue.length > 0 || before.between !== undefined
+  if (text.startsWith('clock sends') && before.guardianQueue === 0 && unread)
+    return 'the clock advertises although it has read news that the engine has not'
+  if (!text.startsWith('---')) return undefined
+  const undisturbed = !next.seen.engine && !next.seen.guardian && !next.seen.both && !next.seen.slept
+  const ordered = next.says !== PRIORITY.high
+  if (next.engine === 'Active' && !next.stopped.engine && next.lastWord !== next.says)
+    return `the LAN has heard priority ${next.lastWord} last, the engine means ${next.says}`
+  if (undisturbed && !ordered && next.sent > TICKS.interval) return `no frame for ${next.sent} ticks`
+  if (next.away > TICKS.lease + 1 && next.address && !next.seen.guardian)
+    return 'an absent engine has an address after its lease'
+  if (undisturbed && !ordered && next.engine !== 'Active') return 'a healthy node has lost its address'
+  if (!ordered && next.peerActive && !next.seen.engine && !next.seen.slept)
+    return 'a node whose guardian stands still has lost its address'
+  if (
+    ordered &&
+    !next.seen.slept &&
+    !next.seen.engine &&
+    !next.peerActive &&
+    next.sinceWord > 2 * TICKS.skew &&
+    next.sinceWord < LONGEST.word &&
+    !next.seen.torn
+  )
+    return `no successor ${next.sinceWord} ticks after the node's word`
+  if (!next.seen.both && !next.seen.slept && next.two > bound(next)) return `two holders for ${next.two} ticks`
+  if (next.none > 2 && !next.seen.torn) return `no holder for ${next.none} ticks`
+  return undefined
+}
+
+/** An engine that stands still between the withdrawal of its plan and the removal leaves the address to the kernel's lifetime. */
+const bound = (state: State) => (state.plan === 'none' ? TICKS.lifetime + 1 : TICKS.deadline + 1)
