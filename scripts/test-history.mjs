@@ -37,13 +37,15 @@ function print() {
   for (const { file, run, state } of again) console.log(`second attempt: ${file}, ${state} (run of ${run})`)
 }
 
+/** Leaves second attempts out: they ran alone, and their files have a row already. */
 function writeTable() {
+  const once = last.filter(({ attempt }) => attempt === 1)
   const row = ({ file, own, programs, project, tests, wait, wall }) =>
     `| ${file.replace(/^test\//, '')} | ${project} | ${tests} | ${seconds(wall)} | ${seconds(own)} | ${seconds(programs)} | ${seconds(wait)} |`
-  const projects = [...new Set(last.map(({ project }) => project))]
+  const projects = [...new Set(once.map(({ project }) => project))]
   const sum = (files, name) => files.reduce((total, one) => total + one[name], 0)
   const total = (project) => {
-    const files = last.filter((one) => one.project === project)
+    const files = once.filter((one) => one.project === project)
     const figures = ['wall', 'own', 'programs', 'wait'].map((name) => seconds(sum(files, name)))
     return `| ${project} | ${files.length} | ${sum(files, 'tests')} | ${figures.join(' | ')} |`
   }
@@ -59,7 +61,7 @@ function writeTable() {
     '',
     '| file | project | tests | wall | CPU of the tests | CPU of programs | waiting |',
     '|---|---|---|---|---|---|---|',
-    ...last.filter(({ wall }) => wall >= 2_000).map(row),
+    ...once.filter(({ wall }) => wall >= 2_000).map(row),
     END,
   ].join('\n')
   const page = readFileSync(PAGE, 'utf8')
