@@ -56,6 +56,10 @@ describe('comments and quotes', () => {
     expect(tree('a b # c\n! d\ne "f # g ! h" i\nj \\#k\n')).toEqual(['a b', 'e f # g ! h i', 'j #k'])
   })
 
+  test('a definition goes on behind a comment that ends with a backslash', () => {
+    expect(tree('$A=b # c\\\nd\nx $A\n')).toEqual(['x b', 'd'])
+  })
+
   test.each([
     ['/bin/sh -c \'exit 0\' "x y"', ['/bin/sh', '-c', 'exit 0', 'x y']],
     ['a\\ b "c\\"d" \'e"f\'', ['a b', 'c"d', 'e"f']],
