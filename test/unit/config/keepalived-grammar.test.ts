@@ -211,3 +211,19 @@ describe('bad input: a problem with its place, and nothing is read', () => {
     expect(problemsOf('include 0.conf', deep)).toHaveLength(1)
   })
 })
+
+test('a line that begins with ~ is repeated only with SEQ or LST, and needs its arguments then', () => {
+  expect(tree('~word x\n')).toEqual(['~word x'])
+  expect(problemsOf('~SEQ x\n')).toEqual([
+    expect.stringContaining('Cannot repeat the line: ~SEQ(NAME, start, step, end)'),
+  ])
+})
+
+test('include_check with a sign makes a pattern without files an error, and a warning again', () => {
+  const pattern = 'include nowhere*\n'
+  const [error = ''] = problemsOf(`include_check +wildcard_match\n${pattern}`)
+  expect(error).toContain('nowhere*')
+  expect(error).not.toContain('warning')
+  const turned = problemsOf(`include_check +wildcard_match\ninclude_check -wildcard_match\n${pattern}`)
+  expect(turned).toEqual([expect.stringContaining('warning: include "nowhere*" matches no file')])
+})
