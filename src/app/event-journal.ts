@@ -4,6 +4,7 @@
  * event has crashed or was killed.
  */
 
+import { defined } from '../base/defined.ts'
 import type { Config } from '../config/config.ts'
 import type { Recorder } from '../daemon/telemetry/recorder.ts'
 import type { JournalEvent } from '../events/event.ts'
@@ -49,7 +50,7 @@ export class EventJournal {
         chronicle.record({
           ...{ kind: 'earlierLife', ended: last.kind === 'stopped' ? 'cleanly' : 'abruptly' },
           ...{ lastSeq: last.seq, lastAt: last.at },
-          ...(started === undefined ? {} : { pid: started.pid }),
+          ...defined({ pid: started?.pid }),
         })
       })
   }

@@ -3,9 +3,11 @@
  * changes, or the problems of the configuration. The engine decides; if it refuses, it keeps the configuration in
  * force. This file only sends the text and prints the answer.
  */
+
 import { readFileSync } from 'node:fs'
 import type { HandOverAnswer } from '../app/configuration/reload-answer.ts'
 import { EXIT } from '../app/exit-code.ts'
+import { defined } from '../base/defined.ts'
 import { type Answer, ask } from '../files/control-client.ts'
 import type { CommandResult } from './command.ts'
 import { refused, unreachable } from './control-client.ts'
@@ -48,7 +50,7 @@ export function handOver(
   text: string,
   { by, revision }: { readonly by: string; readonly revision?: string | undefined },
 ): Promise<Answer> {
-  const query = new URLSearchParams({ by, ...(revision === undefined ? {} : { revision }) })
+  const query = new URLSearchParams({ by, ...defined({ revision }) })
   return ask(socket, { path: `/v1/configuration?${query}`, text, within: TIMEOUT })
 }
 

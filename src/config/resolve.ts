@@ -4,6 +4,7 @@
  * makes, an address that DHCP brings) is a warning and a fault of the router; what only an edit can mend is an error.
  * This file does not know sockets, states, or whether a VIP that it sees was installed by us.
  */
+import { defined } from '../base/defined.ts'
 import type { NotifyPrograms } from '../notify/notification.ts'
 import { type Authentication, simplePassword } from '../vrrp/authentication.ts'
 import type { OnDuplicate } from '../vrrp/extensions/duplicate.ts'
@@ -235,7 +236,7 @@ function checkLength(
 
 const asPeer = ({ address, priority, minTtl, maxTtl }: ConfiguredPeer): Peer => ({
   address,
-  ...(priority === undefined ? {} : { priority }),
+  ...defined({ priority }),
   ...(minTtl === undefined && maxTtl === undefined ? {} : { ttl: { least: minTtl ?? 0, most: maxTtl ?? 255 } }),
 })
 

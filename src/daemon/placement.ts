@@ -3,6 +3,7 @@
  * again whenever links or addresses change, and is idempotent. This file decides the order in which faults are raised
  * and cleared. It does not know packets or deadlines.
  */
+import { defined } from '../base/defined.ts'
 import type { ResolvedRouter } from '../config/resolve.ts'
 import type { Address } from '../wire/address.ts'
 import type { Millis } from '../wire/units.ts'
@@ -192,7 +193,7 @@ export class Placement {
     })
     recorder.chronicle.record({
       ...{ kind: 'interfaceMoved', router: spec.name, from, to, self },
-      ...(holding === undefined ? {} : { holding }),
+      ...defined({ holding }),
     })
   }
 }

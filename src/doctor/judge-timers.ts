@@ -2,6 +2,7 @@
  * Judges how late the timers are, which interval that allows, and whether the clocks are reliable. PURE. This file does
  * not know how time was measured.
  */
+import { defined } from '../base/defined.ts'
 import type { Finding } from './finding.ts'
 import { asMillis, SAFETY, type Spread, smallestInterval, spreadOf } from './interval.ts'
 import {
@@ -106,7 +107,7 @@ function smallest(
       level: usual ? 'ok' : 'warning',
       about: how,
       found,
-      ...(lower === undefined ? {} : { advice: lower }),
+      ...defined({ advice: lower }),
     }
   }
   return [

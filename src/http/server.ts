@@ -14,6 +14,7 @@ import {
   type ServerResponse,
 } from 'node:http'
 import type { Socket } from 'node:net'
+import { defined } from '../base/defined.ts'
 import { messageOf } from '../base/message-of.ts'
 import { EVENTS, type EventStream, EventStreams } from './event-stream.ts'
 import { endLateRequests } from './late-request.ts'
@@ -125,7 +126,7 @@ function give(answer: Answer, request: IncomingMessage, response: ServerResponse
     'x-content-type-options': 'nosniff',
     ...reply.headers,
     ...(isDone ? {} : { connection: 'close' }),
-    ...(allow === undefined ? {} : { allow }),
+    ...defined({ allow }),
   })
   response.end(request.method === 'HEAD' ? undefined : reply.body)
 }

@@ -1,5 +1,6 @@
 /** Runs commands of the system to their end. */
 import { execFileSync } from 'node:child_process'
+import { defined } from '../base/defined.ts'
 
 function messageOf(error: unknown): string {
   if (error instanceof Error && 'stderr' in error && String(error.stderr).trim() !== '')
@@ -15,7 +16,7 @@ export function run(argv: readonly string[], input?: string): string {
       encoding: 'utf8',
       stdio: ['pipe', 'pipe', 'pipe'],
       maxBuffer: 1 << 26,
-      ...(input === undefined ? {} : { input }),
+      ...defined({ input }),
     })
   } catch (error) {
     throw new Error(`Cannot run "${argv.join(' ')}": ${messageOf(error)}`, { cause: error })

@@ -3,9 +3,11 @@
  * here: the first difference ends the comparison, an exception that also ended the recorded engine is no difference,
  * and a recording may end anywhere. Does not know ports (replayed-ports.ts), nor stories.
  */
+
 import { setImmediate as afterMicrotasks } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
+import { defined } from '../base/defined.ts'
 import { Daemon } from '../daemon/daemon.ts'
 import { Recorder } from '../daemon/telemetry/recorder.ts'
 import { type JournalEvent, readEvent } from '../events/event.ts'
@@ -173,7 +175,7 @@ export class Replay {
     switch (input.in) {
       case 'create': {
         const { config, drainBeforeExpire, has, noticeAbsence } = input
-        const options = { drainBeforeExpire, ...(noticeAbsence === undefined ? {} : { noticeAbsence }) }
+        const options = { drainBeforeExpire, ...defined({ noticeAbsence }) }
         this.#daemon = new Daemon(config, this.#ports.ports(has), options)
         return
       }

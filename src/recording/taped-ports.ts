@@ -2,7 +2,9 @@
  * The ports of an engine with a tape. Each call goes to the port itself, and the tape gets the call and its answer.
  * Sockets and guardian have files of their own.
  */
+
 import { setImmediate as afterMicrotasks } from 'node:timers/promises'
+import { defined } from '../base/defined.ts'
 import { type AddressMemory, NO_MEMORY } from '../daemon/addresses/ledger.ts'
 import { onTheEventLoop, type Schedule, wakeUpBy } from '../daemon/alarm.ts'
 import type { DaemonPorts } from '../daemon/daemon.ts'
@@ -35,10 +37,12 @@ export function tapedPorts(tape: Tape, ports: DaemonPorts): DaemonPorts {
     schedule: tapedSchedule(tape, schedule),
     wakeUp: tapedWakeUp(tape, ports.wakeUp ?? wakeUpBy(schedule)),
     addressMemory: tapedMemory(tape, addressMemory),
-    ...(checks === undefined ? {} : { checks: tapedChecks(tape, checks) }),
-    ...(notify === undefined ? {} : { notify: tapedNotify(tape, notify) }),
-    ...(addressFiles === undefined ? {} : { addressFiles: tapedFiles(tape, addressFiles) }),
-    ...(onBeat === undefined ? {} : { onBeat: () => tape.outside(onBeat) }),
+    ...defined({
+      checks: checks && tapedChecks(tape, checks),
+      notify: notify && tapedNotify(tape, notify),
+      addressFiles: addressFiles && tapedFiles(tape, addressFiles),
+      onBeat: onBeat && (() => tape.outside(onBeat)),
+    }),
     onGuardianLost: () => {
       tape.output({ out: 'forsaken' })
       if (onGuardianLost !== undefined) tape.outside(onGuardianLost)

@@ -3,7 +3,9 @@
  * Turns the text into a value, or into every problem with its place. Decided here: the keys and names, and what each
  * fault needs. Pure: the caller reads the files of the configurations. Does not know the simulation.
  */
+
 import * as z from 'zod'
+import { defined } from '../base/defined.ts'
 import { type Locate, type Problem, problemAt } from '../config/problem.ts'
 import { parseDuration } from '../config/schema/duration.ts'
 import { duration, itemName, list, networkAddress, oneOf, section, whole } from '../config/schema/field.ts'
@@ -152,8 +154,7 @@ function faultFrom(
   if (typeof value === 'string') problems.push(['amount', value])
   const fault = {
     ...{ at, kind, ms: lasts ?? 0 },
-    ...(node === undefined ? {} : { node }),
-    ...(checks === undefined ? {} : { checks }),
+    ...defined({ node, checks }),
     ...(typeof value === 'number' ? { amount: value } : {}),
   }
   return { fault, problems }

@@ -3,6 +3,7 @@
  * (docs/profiles.md). The settings are flat here, one for each configuration key. `optionsOf` sorts them into the parts
  * of the parameters that read them. This file does not know what an option does.
  */
+import { defined } from '../base/defined.ts'
 import { type Millis, millis } from '../wire/units.ts'
 import type { ChecksumForm, CompetingOptions, ExtensionOptions, Parameters, Reception } from './parameters.ts'
 
@@ -117,7 +118,7 @@ export function optionsOf(knobs: Knobs, version: 2 | 3): Pick<Parameters, 'check
     },
     extensions: {
       ...Object.fromEntries(Object.entries(on).filter(([, isOn]) => isOn)),
-      ...(competingActive === undefined ? {} : { competingActive }),
+      ...defined({ competingActive }),
     },
   }
 }

@@ -4,6 +4,7 @@
  * the difference, configuration-account.ts reports the result.
  */
 
+import { defined } from '../../base/defined.ts'
 import { messageOf } from '../../base/message-of.ts'
 import type { Config } from '../../config/config.ts'
 import { type ConfigDiff, diffConfig } from '../../config/diff.ts'
@@ -107,7 +108,7 @@ export class LiveConfiguration {
     const { answer, keeping } = await turn
     this.#handedOver--
     const notKept = await keeping
-    return { ...answer, kept: answer.ok && notKept === undefined, ...(notKept === undefined ? {} : { notKept }) }
+    return { ...answer, kept: answer.ok && notKept === undefined, ...defined({ notKept }) }
   }
 
   /** Stops every router; nothing of the file is in force until the next reload. Never rejects. */

@@ -2,7 +2,9 @@
  * Reads the values of the agent's flags and environment one by one, and collects what is wrong with them. Decided here:
  * the accepted values of each. Rules about two flags together are in agent-flags.ts.
  */
+
 import { isAbsolute } from 'node:path'
+import { defined } from '../../base/defined.ts'
 import type { AgentSettings, PrintForm } from '../../cluster/decisions/agent-settings.ts'
 import { parseAddress } from '../../wire/address.ts'
 import type { Given } from './agent-words.ts'
@@ -108,7 +110,7 @@ export class AgentValues {
     const api = this.whole('api-vrid', 1, 255)
     const ingress = this.whole('ingress-vrid', 1, 255)
     if (api !== undefined && api === ingress) this.problem(`API and ingress cannot both have VRID ${api}`)
-    return { ...(api === undefined ? {} : { api }), ...(ingress === undefined ? {} : { ingress }) }
+    return defined({ api, ingress })
   }
 
   yesOrNo(environment: AgentEnvironment, name: string, unsaid = false): boolean {

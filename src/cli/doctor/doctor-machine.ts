@@ -2,10 +2,12 @@
  * Reads the state of the machine from /proc, /sys and the kernel, for `holdfast doctor`. Decided here: where each value
  * is read. A value that cannot be read is undefined, never guessed. Nothing is judged here.
  */
+
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { cpus, release } from 'node:os'
 import { basename } from 'node:path'
 import { missingCapabilities } from '../../app/machine/capability.ts'
+import { defined } from '../../base/defined.ts'
 import { networkdState, networkManagerState } from '../../doctor/manager-state.ts'
 import type { LanManager, LanSettings, MachineState, NeighbourProcess } from '../../doctor/measurement.ts'
 import type { NativeAddon } from '../../linux/native.ts'
@@ -65,7 +67,7 @@ export function readMeter(): Meter {
     stolen: fields[7] ?? 0,
     total,
     ...(waited === undefined ? {} : { waited: Number(waited) / 1000 }),
-    ...(throttled === undefined ? {} : { throttled }),
+    ...defined({ throttled }),
   }
 }
 
@@ -135,7 +137,7 @@ function neighbours(): { readonly processes: readonly NeighbourProcess[]; readon
     const parent = Number(/^PPid:\s*(\d+)$/m.exec(textOf(`/proc/${pid}/status`) ?? '')?.[1])
     const engine = guardians.has(parent) || (locked && basename(linkOf(`/proc/${pid}/exe`) ?? '') === 'node')
     const { policy } = schedulingOf(pid) ?? {}
-    return { pid, name: engine ? 'holdfast' : name, vrrp: true, ...(policy === undefined ? {} : { policy }) }
+    return { pid, name: engine ? 'holdfast' : name, vrrp: true, ...defined({ policy }) }
   })
   const known = new Set(speaking.map(({ pid }) => pid))
   const others = here(OTHERS).filter(({ pid }) => !known.has(pid))

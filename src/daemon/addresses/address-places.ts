@@ -3,6 +3,7 @@
  * reload removed from the configuration, because they still have to be uninstalled. It does not know which of them are
  * wanted now.
  */
+import { defined } from '../../base/defined.ts'
 import type { AddressForm } from '../../config/schema/virtual-address.ts'
 import type { Address } from '../../wire/address.ts'
 import type { WantedAddress } from '../ports.ts'
@@ -32,7 +33,7 @@ export class AddressPlaces {
     const { interfaceName, label, prefixLength } = form
     const interfaceIndex = interfaceName === undefined ? base.interfaceIndex : base.indexOf(interfaceName)
     if (interfaceIndex === undefined) return undefined
-    return { interfaceIndex, address, prefixLength, ...(label === undefined ? {} : { label }) }
+    return { interfaceIndex, address, prefixLength, ...defined({ label }) }
   }
 
   /** Returns the places of those addresses that have one. */

@@ -3,6 +3,7 @@
  * what may be removed: a managed VIP on the wrong interface, with the wrong prefix, or not wanted. It never touches an
  * address of the node itself. It does not know how a step is executed.
  */
+import { defined } from '../../base/defined.ts'
 import { OTHERS_INSTALL } from '../../config/network.ts'
 import { type Address, isLinkLocal } from '../../wire/address.ts'
 import type { AddressStep, PresentAddress, WantedAddress } from '../ports.ts'
@@ -23,7 +24,7 @@ const stepOf = (action: AddressStep['action'], { interfaceIndex, address, label,
   interfaceIndex,
   address,
   prefixLength,
-  ...(label === undefined ? {} : { label }),
+  ...defined({ label }),
 })
 
 function unique<T extends WantedAddress>(list: readonly T[]): readonly T[] {

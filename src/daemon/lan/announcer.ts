@@ -3,6 +3,7 @@
  * (arp/), applies one rate limit to all, and sends the frames that are due. A router that is no longer Active loses its
  * plans and its waiting frames (VR-GARP-05).
  */
+
 import {
   type AnnouncementPlan,
   announcementOffsets,
@@ -22,6 +23,7 @@ import {
   type WantedAnnouncement,
   withdrawAnnouncements,
 } from '../../arp/pacer.ts'
+import { defined } from '../../base/defined.ts'
 import { type Address, type Family, familyOf } from '../../wire/address.ts'
 import type { Mac } from '../../wire/mac.ts'
 import { type Millis, plus, sooner } from '../../wire/units.ts'
@@ -113,9 +115,11 @@ export class Announcer {
     const isOurs = (address: Address) => addresses.includes(address)
     const reduced = (plan: AnnouncementPlan) => ({ ...plan, addresses: plan.addresses.filter(isOurs) })
     this.#plans.set(name, {
-      ...(takeover === undefined ? {} : { takeover: withPeriod(reduced(takeover), refresh, now, refreshCopies) }),
-      ...(over.rival === undefined ? {} : { rival: reduced(over.rival) }),
-      ...(over.duplicate === undefined ? {} : { duplicate: reduced(over.duplicate) }),
+      ...defined({
+        takeover: takeover && withPeriod(reduced(takeover), refresh, now, refreshCopies),
+        rival: over.rival && reduced(over.rival),
+        duplicate: over.duplicate && reduced(over.duplicate),
+      }),
     })
     this.#pacer = withdrawAnnouncements(this.#pacer, name, (address) => !isOurs(address))
     this.#known = undefined

@@ -4,6 +4,7 @@
  * vrrp/receive.ts decides whether a packet is valid. This file does not know how a socket is opened, or what a router
  * does with a packet.
  */
+import { defined } from '../../base/defined.ts'
 import type { Advertisement, ReceiveWarning } from '../../vrrp/advertisement.ts'
 import { type Discarded, receive } from '../../vrrp/receive.ts'
 import { type Address, isMulticast } from '../../wire/address.ts'
@@ -158,7 +159,7 @@ export class Reception {
       `Discarded a packet of ${address} on ${interfaceName}: ${reason}${why}`,
       {
         ...{ interface: interfaceName, reason, peer: address, destination, vrid, vrrpVersion: version },
-        ...(router === undefined ? {} : { router: router.name }),
+        ...defined({ router: router?.name }),
       },
     )
   }

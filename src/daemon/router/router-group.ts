@@ -4,6 +4,7 @@
  * our clock has shown. vrrp/extensions/sync-group/sync-group.ts decides, router.ts applies a step, and guard/cleanup.ts
  * informs the guardian.
  */
+import { defined } from '../../base/defined.ts'
 import type { Absence, Event } from '../../vrrp/event.ts'
 import { wasSilentTooLong } from '../../vrrp/extensions/returning.ts'
 import type { StartReason } from '../../vrrp/extensions/sync-group/agreement.ts'
@@ -167,7 +168,7 @@ export class RouterGroup implements Membership<Router> {
     this.#recorder.log(
       'warn',
       `${title}: the guardian removed the addresses ${ago} ms ago, because this engine had not advertised for ${silent} ms`,
-      { router: first.name, ...(this.name === undefined ? {} : { group: this.name }), unit, ago, silent },
+      { router: first.name, ...defined({ group: this.name }), unit, ago, silent },
     )
   }
 }

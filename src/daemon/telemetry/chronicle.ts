@@ -4,7 +4,9 @@
  * and the next packet. This file decides how many events are stored. Numbers continue where the previous run ended. It
  * does not know files, or the meaning of an event.
  */
+
 import { hostname } from 'node:os'
+import { defined } from '../../base/defined.ts'
 import { causeOf } from '../../events/cause.ts'
 import type { Fact, JournalEvent } from '../../events/event.ts'
 import type { EventPage } from '../../events/event-page.ts'
@@ -48,7 +50,7 @@ export class Chronicle {
     const at = new Date(this.#clock.wall()).toISOString()
     const monotonicMs = this.#now()
     const because = causeOf(fact, this.#events, monotonicMs)
-    const event: JournalEvent = { seq, at, monotonicMs, ...(because === undefined ? {} : { because }), ...fact }
+    const event: JournalEvent = { seq, at, monotonicMs, ...defined({ because }), ...fact }
     this.#events.push(event)
     // Removed in steps, because each removal copies the list.
     if (this.#events.length >= 2 * MOST_KEPT) this.#events = this.#events.slice(-MOST_KEPT)

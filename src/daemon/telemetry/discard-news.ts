@@ -3,6 +3,7 @@
  * event with their number from time to time. It counts by reason, because there are few reasons, while a sender can
  * invent sources. It does not know why a packet is wrong.
  */
+import { defined } from '../../base/defined.ts'
 import type { DiscardReason } from '../../vrrp/advertisement.ts'
 import type { Address } from '../../wire/address.ts'
 import type { Chronicle } from './chronicle.ts'
@@ -26,6 +27,6 @@ export class DiscardNews {
     const refused = bucket.take(this.#elapsed())
     if (refused === undefined) return
     const which = { interface: this.#interfaceName(), reason, source, count: refused + 1 }
-    this.#chronicle.record({ kind: 'packetsDiscarded', ...which, ...(router === undefined ? {} : { router }) })
+    this.#chronicle.record({ kind: 'packetsDiscarded', ...which, ...defined({ router }) })
   }
 }

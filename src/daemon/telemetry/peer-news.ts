@@ -4,6 +4,7 @@
  * competing Active. This file decides which of thousands of advertisements are recorded, and limits the events. Other
  * advertisements cost one comparison. It does not know the consequences.
  */
+import { defined } from '../../base/defined.ts'
 import type { EventOf } from '../../events/event.ts'
 import type { Event } from '../../vrrp/event.ts'
 import type { Parameters } from '../../vrrp/parameters.ts'
@@ -41,7 +42,7 @@ export class PeerNews {
     const held = news.news === 'lowered' ? heldBy(after.state, after.parameters, now) : undefined
     this.#chronicle.record({
       ...{ kind: 'peerHeard', ...said, ...news },
-      ...(held === undefined ? {} : { heldBy: held }),
+      ...defined({ heldBy: held }),
       ...suppressedField(refused),
     })
   }
@@ -67,7 +68,7 @@ function newsOf(before: State, after: State, { advertisement, source }: Received
   if (then?.source !== source) {
     return {
       news: 'active',
-      ...(then === undefined ? {} : { previous: { peer: then.source, priority: then.priority } }),
+      ...defined({ previous: then && { peer: then.source, priority: then.priority } }),
     }
   }
   if (then.priority === priority) return undefined

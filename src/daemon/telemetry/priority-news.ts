@@ -2,6 +2,7 @@
  * Reports changes of the effective priority of one router: a log line and an event for each. This file limits the lines
  * for an unstable check, and makes the last line show the present priority. It does not know why a priority changes.
  */
+import { defined } from '../../base/defined.ts'
 import type { EventOf } from '../../events/event.ts'
 import type { Parameters } from '../../vrrp/parameters.ts'
 import type { State } from '../../vrrp/state.ts'
@@ -61,7 +62,7 @@ export class PriorityNews {
   record({ io, name, parameters, state }: Prioritized, why: Why, from: number, to: number): void {
     this.#recorder.chronicle.record({
       ...{ kind: 'priorityChanged', router: name, from, to, why },
-      ...(io === undefined ? {} : { self: parameters.primaryAddress }),
+      ...defined({ self: io && parameters.primaryAddress }),
       active: state.name === 'Active',
     })
   }

@@ -3,6 +3,7 @@
  * mismatched routers whose advertisements were discarded. This file decides which transitions are warnings, and limits
  * the lines of an unstable router. It does not know why a state changes, or the effects on the network.
  */
+import { defined } from '../../base/defined.ts'
 import type { Effect } from '../../vrrp/effect.ts'
 import type { Parameters } from '../../vrrp/parameters.ts'
 import type { HeardActive } from '../../vrrp/state.ts'
@@ -91,14 +92,14 @@ export class TransitionHistory {
     const level = asPlanned && beside.length === 0 ? 'info' : 'warn'
     this.#recorder.log(level, `${title}: ${from} → ${to}: ${reason}${told}`, {
       router: name,
-      ...(group.name === undefined ? {} : { group: group.name }),
+      ...defined({ group: group.name }),
       vrid: parameters.vrid,
       interface: interfaceName,
       from,
       to,
       reason,
       priority: parameters.priority,
-      ...(peer === undefined ? {} : { peer }),
+      ...defined({ peer }),
       ...(beside.length === 0 ? {} : { unheeded: beside }),
       ...(silent === 0 ? {} : { suppressed: silent }),
     })
@@ -110,11 +111,11 @@ export class TransitionHistory {
     this.#recorder.chronicle.record({
       kind: 'transition',
       router: name,
-      ...(group.name === undefined ? {} : { group: group.name }),
+      ...defined({ group: group.name }),
       vrid,
       ...(interfaceName === undefined ? {} : { interface: interfaceName, self: primaryAddress }),
       ...{ from, to, reason, priority, interval: advertisementInterval * 10, addresses: [...addresses] },
-      ...(peer === undefined ? {} : { peer }),
+      ...defined({ peer }),
       ...(followed === undefined
         ? {}
         : { heard: { peer: followed.source, priority: followed.priority, agoMs: rounded(at - followed.heardAt) } }),

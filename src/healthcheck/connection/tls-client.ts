@@ -3,6 +3,7 @@
  * handshake makes a TLS check expensive. They are not resumed after a certificate of the chain ends, nor for long,
  * because a resumed handshake shows no certificate. This file does not know addresses and data.
  */
+
 import { readFile } from 'node:fs/promises'
 import { isIP, type NetConnectOpts } from 'node:net'
 import {
@@ -12,6 +13,7 @@ import {
   type SecureContext,
   type TLSSocket,
 } from 'node:tls'
+import { defined } from '../../base/defined.ts'
 import { type Millis, plus } from '../../wire/units.ts'
 import type { TlsSpec } from '../check.ts'
 import { disks } from '../disk-queue.ts'
@@ -49,7 +51,7 @@ export class TlsClient {
       host: serverName ?? this.#host,
       ...target,
       secureContext: this.#context,
-      ...(this.#session === undefined ? {} : { session: this.#session }),
+      ...defined({ session: this.#session }),
       // An address is no name for SNI (RFC 6066 §3). The certificate is still compared with it.
       servername: serverName ?? (isIP(this.#host) === 0 ? this.#host : ''),
       rejectUnauthorized: this.#spec.verify,

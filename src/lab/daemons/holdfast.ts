@@ -2,8 +2,10 @@
  * A holdfast router with the plan of a scenario: turns a plan into a configuration, with options for every test. Does
  * not know scenarios.
  */
+
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { defined } from '../../base/defined.ts'
 import { ask } from '../../files/control-client.ts'
 import type { Lab } from '../lab.ts'
 import { monotonicMs } from '../wait.ts'
@@ -37,8 +39,7 @@ export function holdfastConfig(plan: RouterPlan, runDirectory: string, extra: Ex
   const transport = unicastPeers ? { unicast: { source, peers: unicastPeers } } : 'multicast'
   const router = {
     ...{ name: 'vip', vrid, interface: 'eth0', addresses, priority, preempt, transport },
-    ...(plan.peers === undefined ? {} : { peers: plan.peers }),
-    ...(plan.version === undefined ? {} : { version: plan.version }),
+    ...defined({ peers: plan.peers, version: plan.version }),
     ...(plan.password === undefined ? {} : { authentication: { type: 'simple', password: plan.password } }),
   }
   const virtualRouters = [{ ...router, advertisementInterval: `${intervalMs}ms`, ...extra }]

@@ -2,6 +2,7 @@
  * Conditions as Kubernetes has them (meta/v1 Condition). Decided here: since when one has its status, and what they say where
  * the nodes hold no VIP.
  */
+import { defined } from '../../../base/defined.ts'
 import type { Elsewhere } from '../engine/platform.ts'
 
 export const CONDITION_TYPES = ['Available', 'Degraded', 'Progressing', 'Disabled'] as const
@@ -34,7 +35,7 @@ export function datedConditions(
   return findings.map((finding) => {
     const before = known.find(({ type }) => type === finding.type)
     const lastTransitionTime = before?.status === finding.status ? before.lastTransitionTime : now
-    return { ...finding, lastTransitionTime, ...(generation === undefined ? {} : { observedGeneration: generation }) }
+    return { ...finding, lastTransitionTime, ...defined({ observedGeneration: generation }) }
   })
 }
 

@@ -3,7 +3,9 @@
  * tells it, so there is one teller; its name follows from what happened, so a second telling is refused by the API as being
  * there. Decided here: what is a failover, and its words.
  */
+
 import * as z from 'zod'
+import { defined } from '../../../base/defined.ts'
 import { type Address, parseAddress } from '../../../wire/address.ts'
 import type { ClusterNode } from '../cluster-node.ts'
 import { SERVICE_NAMES } from './finding.ts'
@@ -71,7 +73,7 @@ export function failoverEvent({ at, from, reason, to, vip }: Failover, uid: stri
   const moment = at.replace(/\.\d+Z$/, 'Z')
   const involvedObject = {
     ...{ apiVersion: `${GROUP}/${VERSION}`, kind: KIND, name: SINGLETON },
-    ...(uid === undefined ? {} : { uid }),
+    ...defined({ uid }),
   }
   return {
     ...{ apiVersion: 'v1', kind: 'Event', metadata: { name: nameFor(to, vip.address, at), namespace: 'default' } },

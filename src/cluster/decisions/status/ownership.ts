@@ -4,6 +4,7 @@
  * first address of the API; where nobody does, or its agent is silent, a Backup by its rank. So N agents do not write one
  * field in turns. Pure: time comes in, and nothing is remembered but what goes out as memory.
  */
+import { defined } from '../../../base/defined.ts'
 import type { Address } from '../../../wire/address.ts'
 import { parseAddress } from '../../../wire/address.ts'
 import type { ClusterNode } from '../cluster-node.ts'
@@ -207,8 +208,7 @@ function claimsOf(input: OwnershipInput, stepped: readonly Stepped[]): Claims {
   }
   const [api, ingress] = [ownerOf('api'), ownerOf('ingress')]
   return {
-    ...(api === undefined ? {} : { apiServerInternalIpOwner: api }),
-    ...(ingress === undefined ? {} : { ingressIpOwner: ingress }),
+    ...defined({ apiServerInternalIpOwner: api, ingressIpOwner: ingress }),
     holders: stepped.map((each) => holderOf(input, each)).filter((holder) => holder !== undefined),
   }
 }

@@ -3,7 +3,9 @@
  * address, not one for each node: whoever takes an address over takes its entry with it, so that no dead node is left in
  * it. Decided here: what is read of an object that anybody may have written. Refuses to know who writes what.
  */
+
 import * as z from 'zod'
+import { defined } from '../../../base/defined.ts'
 import { type Address, parseAddress } from '../../../wire/address.ts'
 import type { Service } from '../engine/vrid.ts'
 import { CONDITION_TYPES, type Condition } from './condition.ts'
@@ -88,8 +90,7 @@ export function readPublished(value: unknown): Published | undefined {
     resourceVersion: metadata.resourceVersion,
     generation: metadata.generation,
     observedGeneration: status.observedGeneration,
-    ...(apiServerInternalIpOwner === undefined ? {} : { apiServerInternalIpOwner }),
-    ...(ingressIpOwner === undefined ? {} : { ingressIpOwner }),
+    ...defined({ apiServerInternalIpOwner, ingressIpOwner }),
     holders: status.holders.flatMap(holderOf),
     conditions: status.conditions.flatMap(conditionOf),
   }
@@ -106,5 +107,5 @@ function conditionOf(value: unknown): Condition[] {
   const { success, data } = conditionSchema.safeParse(value)
   if (!success) return []
   const { observedGeneration, ...rest } = data
-  return [{ ...rest, ...(observedGeneration === undefined ? {} : { observedGeneration }) }]
+  return [{ ...rest, ...defined({ observedGeneration }) }]
 }

@@ -4,6 +4,7 @@
  * what somebody else has overwritten is written again. Refuses to know what is said.
  */
 
+import { defined } from '../../../base/defined.ts'
 import type { Statement } from '../../decisions/status/ownership.ts'
 import type { Claims, Published } from '../../decisions/status/published-status.ts'
 import { readPublished } from '../../decisions/status/published-status.ts'
@@ -50,7 +51,7 @@ export class Publisher {
     if (published !== undefined) for (const part of [this.#claims, this.#conditions]) part.found()
     this.#tell(this.#claims, JSON.stringify(claims), hasClaims)
     if (conditions === undefined) return this.#conditions.forget()
-    const body = { conditions, ...(observedGeneration === undefined ? {} : { observedGeneration }) }
+    const body = { conditions, ...defined({ observedGeneration }) }
     const hasConditions =
       published === undefined ||
       conditions.every(({ type, status, reason, message }) =>

@@ -2,6 +2,7 @@
  * What is known of the cluster's wishes: remembered at the start, corrected by each answer of the API, written down for the
  * next start. Decided here: what the engine is to leave out for it. An API that is silent changes nothing.
  */
+import { defined } from '../../../base/defined.ts'
 import { messageOf } from '../../../base/message-of.ts'
 import type { Intent } from '../../decisions/agent-state.ts'
 import type { Elsewhere } from '../../decisions/engine/platform.ts'
@@ -61,7 +62,7 @@ export class Wishes {
   /** By an answer of the API: why the nodes hold no VIP; `undefined`: they do. */
   elsewhereIs(elsewhere: Elsewhere | undefined): void {
     const { elsewhere: _before, ...rest } = this.#known
-    this.#news({ ...rest, ...(elsewhere === undefined ? {} : { elsewhere }) })
+    this.#news({ ...rest, ...defined({ elsewhere }) })
   }
 
   /** By the guard of a bootstrap node. */

@@ -2,7 +2,9 @@
  * Reports duplicate holders of the addresses of one router: a log line and an event when one is found, named or gone.
  * This file decides the text, and limits the events. It does not know how a duplicate is detected.
  */
+
 import type { DuplicateHolder } from '../../../arp/duplicate-detection.ts'
+import { defined } from '../../../base/defined.ts'
 import type { OnDuplicate } from '../../../vrrp/extensions/duplicate.ts'
 import type { Parameters } from '../../../vrrp/parameters.ts'
 import type { Address } from '../../../wire/address.ts'
@@ -30,7 +32,7 @@ export class DuplicateReport {
     const { address, mac } = owner
     const { name } = this.#router
     const { router } = behind
-    this.#record(owner, true, now, { ...(router === undefined ? {} : { peer: router.source }), reaction })
+    this.#record(owner, true, now, { ...defined({ peer: router?.source }), reaction })
     this.#recorder.logLimited(
       `${name} duplicate ${mac} ${address}`,
       'warn',
