@@ -3,9 +3,11 @@
  * outages, and removes the lab in every exit path. Decided here: texts and order, and which images are built if no
  * registry answers.
  */
+
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { messageOf } from '../../src/base/message-of.ts'
 import { packageRoot } from '../../src/lab/installation.ts'
 import { monotonicMs } from '../../src/lab/wait.ts'
 import { command, works } from './command.ts'
@@ -146,7 +148,7 @@ try {
   await project.down()
   say('everything that the lab made is removed')
 } catch (error) {
-  process.stderr.write(`lab: ${error instanceof Error ? error.message : error}\n`)
+  process.stderr.write(`lab: ${messageOf(error)}\n`)
   process.exit(1)
 }
 process.exit(0)

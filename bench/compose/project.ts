@@ -3,9 +3,11 @@
  * exists), and that there is one lab at a time, because its subnet is fixed. Nothing of it outlives this process, or at
  * the latest the start of the next one. Does not know the faults.
  */
+
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { messageOf } from '../../src/base/message-of.ts'
 import { packageRoot } from '../../src/lab/installation.ts'
 import { command, works } from './command.ts'
 
@@ -64,7 +66,7 @@ export function removeProjects(): void {
       try {
         execFileSync('sh', ['-c', line], { stdio: ['ignore', 'ignore', 'inherit'], timeout: 60_000 })
       } catch (error) {
-        process.stderr.write(`lab: Cannot remove ${project}: ${error instanceof Error ? error.message : error}\n`)
+        process.stderr.write(`lab: Cannot remove ${project}: ${messageOf(error)}\n`)
       }
     }
   }

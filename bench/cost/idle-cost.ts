@@ -3,7 +3,9 @@
  * when a cell cannot be measured: the group never reached its state, or did not keep it. Does not throw for an error
  * that a cell can record.
  */
+
 import { setTimeout as wait } from 'node:timers/promises'
+import { messageOf } from '../../src/base/message-of.ts'
 import { createLab } from '../../src/lab/lab.ts'
 import { eventually, monotonicMs } from '../../src/lab/wait.ts'
 import { loadAverage, pressureNow, pressureSince } from '../failover/pressure.ts'
@@ -82,7 +84,7 @@ export async function idleCost(cell: Cell, span: Span): Promise<CellResult> {
     const nodes = lab.routers.map((_, i) => new FleetNode(lab, cell, i + 1))
     return { ...cell, at, ...(await count(nodes, cell, span)) }
   } catch (error) {
-    return { ...cell, at, nodesCost: [], trouble: error instanceof Error ? error.message : String(error) }
+    return { ...cell, at, nodesCost: [], trouble: messageOf(error) }
   } finally {
     lab.destroy()
   }

@@ -3,7 +3,9 @@
  * ratios count more than absolute figures. Decided here: each run is on disk when the next begins, and an interrupt
  * loses no figure and leaves no namespace behind.
  */
+
 import { join } from 'node:path'
+import { messageOf } from '../../src/base/message-of.ts'
 import type { DaemonKind } from '../../src/lab/daemons/daemon.ts'
 import { packageRoot } from '../../src/lab/installation.ts'
 import { LINE_UPS, type Outcome } from './accident.ts'
@@ -139,7 +141,7 @@ async function runOnce(one: Planned, turn: Turn): Promise<{ readonly record: Run
     const noise = noiseOf({ theory: theory(one.cell) }, record)
     return { record, text: noise === undefined ? text : `${text} (noisy: ${noise})` }
   } catch (error) {
-    const text = error instanceof Error ? error.message : String(error)
+    const text = messageOf(error)
     return { record: { ...account(), failure: text }, text }
   }
 }

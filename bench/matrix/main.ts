@@ -4,10 +4,12 @@
  * each other, and the comparison: keepalived's figure for the same event, in the same run. Exit status 1 if that was
  * exceeded.
  */
+
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, release } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { messageOf } from '../../src/base/message-of.ts'
 import { packageRoot } from '../../src/lab/installation.ts'
 import { type Cell, LINE_UPS, playEvents } from '../../test/support/group-events.ts'
 import { markdown, type Played, violations } from './report.ts'
@@ -57,7 +59,7 @@ async function playOn(): Promise<void> {
       played.push({ cell, measured })
       process.stderr.write(`${name}: done\n`)
     } catch (error) {
-      played.push({ cell, measured: [], failure: error instanceof Error ? error.message : String(error) })
+      played.push({ cell, measured: [], failure: messageOf(error) })
       process.stderr.write(`${name}: ${error instanceof Error ? error.stack : error}\n`)
     } finally {
       close()

@@ -5,6 +5,7 @@
  */
 
 import { defined } from '../base/defined.ts'
+import { messageOf } from '../base/message-of.ts'
 import type { Config } from '../config/config.ts'
 import type { Recorder } from '../daemon/telemetry/recorder.ts'
 import type { JournalEvent } from '../events/event.ts'
@@ -36,7 +37,7 @@ export class EventJournal {
     this.#file = file
     void readEarlierLife(path)
       .catch((error: unknown): readonly JournalEvent[] => {
-        onProblem(`Cannot read the event journal of an earlier run: ${error instanceof Error ? error.message : error}`)
+        onProblem(`Cannot read the event journal of an earlier run: ${messageOf(error)}`)
         return []
       })
       .then((earlier) => {

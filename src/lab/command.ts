@@ -1,11 +1,13 @@
 /** Runs commands of the system to their end. */
 import { execFileSync } from 'node:child_process'
 import { defined } from '../base/defined.ts'
+import { messageOf } from '../base/message-of.ts'
 
-function messageOf(error: unknown): string {
+/** Returns what the command wrote to its standard error, or why it could not run. */
+function reasonOf(error: unknown): string {
   if (error instanceof Error && 'stderr' in error && String(error.stderr).trim() !== '')
     return String(error.stderr).trim()
-  return error instanceof Error ? error.message : String(error)
+  return messageOf(error)
 }
 
 /** Returns the standard output of a command; throws with its standard error when the command fails. */
@@ -19,6 +21,6 @@ export function run(argv: readonly string[], input?: string): string {
       ...defined({ input }),
     })
   } catch (error) {
-    throw new Error(`Cannot run "${argv.join(' ')}": ${messageOf(error)}`, { cause: error })
+    throw new Error(`Cannot run "${argv.join(' ')}": ${reasonOf(error)}`, { cause: error })
   }
 }

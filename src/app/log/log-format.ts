@@ -3,6 +3,7 @@
  * here: the order of a line's parts, and that no value can end a line, begin another one or control a terminal
  * (docs/adr/0080). Pure: a record in, a line out. JSON lines (pino) are made elsewhere.
  */
+import { messageOf } from '../../base/message-of.ts'
 import type { LogLevel } from '../../daemon/telemetry/recorder.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -114,7 +115,7 @@ function valueWord(value: unknown): string {
   try {
     return escaped(JSON.stringify(value))
   } catch (error) {
-    return quoted(`no JSON: ${error instanceof Error ? error.message : error}`)
+    return quoted(`no JSON: ${messageOf(error)}`)
   }
 }
 

@@ -4,9 +4,11 @@
  * Decided here: an empty or missing file of weights is 0 (VR-TRK-09), and a file without an integer gives no result. A
  * file that may be half written is read twice. This file does not know the effect of a value.
  */
+
 import { constants, type FSWatcher, watch } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
+import { messageOf } from '../../base/message-of.ts'
 import { millis } from '../../wire/units.ts'
 import type { FileSpec } from '../check.ts'
 import type { Cutoff } from '../cutoff.ts'
@@ -51,7 +53,7 @@ export function fileProbe({ path, content }: FileSpec, queue: Pick<DiskQueue, 'a
         (error: unknown): ProbeResult => ({
           outcome: 'fail',
           reason: 'timeout',
-          detail: `No result within the timeout: ${error instanceof Error ? error.message : error}`,
+          detail: `No result within the timeout: ${messageOf(error)}`,
           latency: millis(0),
         }),
       )

@@ -5,9 +5,11 @@
  * them, and can run nothing else. This file does not know when and why programs run, and which files are safe
  * (script-safety.ts).
  */
+
 import { constants } from 'node:os'
 import type { Duplex } from 'node:stream'
 import { getSystemErrorName } from 'node:util'
+import { messageOf } from '../../base/message-of.ts'
 import { type Millis, millis } from '../../wire/units.ts'
 import type { Cutoff } from '../cutoff.ts'
 import { disks } from '../disk-queue.ts'
@@ -60,7 +62,7 @@ export class LaunchedPrograms {
     })
     const say: Say = (outcome, reason, detail) => tell({ outcome, reason, detail, latency: since(startedAt) })
     const ended = this.#run(wanted, signal, say).catch((error: unknown) =>
-      say('fail', 'notRunnable', `Cannot run ${this.#path(wanted)}: ${error instanceof Error ? error.message : error}`),
+      say('fail', 'notRunnable', `Cannot run ${this.#path(wanted)}: ${messageOf(error)}`),
     )
     return { result, ended, abandon: () => this.#channel?.kill() }
   }
