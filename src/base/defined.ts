@@ -1,6 +1,6 @@
 /** Optional fields of a value: present, or not there at all. */
 
-/** The fields of T without `undefined`: one that may be undefined is optional. */
+/** The fields of T without `undefined`: a field that may be undefined is optional. */
 export type Defined<T> = { [K in keyof T as undefined extends T[K] ? never : K]: T[K] } & {
   [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>
 }
