@@ -192,6 +192,14 @@ describe('plain English', () => {
     expect(grown('long', found, baseline), 'make two sentences of each').toEqual([])
   })
 
+  test('no page has more than 250 lines, and README.md not more than 150', () => {
+    const linesOf = (path: string) => readFileSync(join(ROOT, path), 'utf8').split('\n').length - 1
+    const pages = paths.filter((path) => path.startsWith('docs/') && path.endsWith('.md'))
+    expect(pages.length).toBeGreaterThan(40)
+    expect(pages.filter((path) => linesOf(path) > 250)).toEqual([])
+    expect(linesOf('README.md')).toBeLessThanOrEqual(150)
+  })
+
   test('UPDATE_STYLE=1 writes the baseline', () => {
     if (process.env.UPDATE_STYLE !== '1') return
     expect([...grown('words', found, baseline), ...grown('long', found, baseline)]).toEqual([])
