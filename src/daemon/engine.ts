@@ -89,7 +89,7 @@ export type DaemonPorts = {
  */
 export type DaemonOptions = { readonly drainBeforeExpire: boolean; readonly noticeAbsence?: boolean }
 
-/** What the engine needs from the daemon. */
+/** Part of the daemon that the engine uses. */
 export type EngineOwner = {
   /** Configuration in force. */
   readonly config: Config

@@ -21,7 +21,7 @@ export type Transport =
   /** `ttl` is that of the packets that we send; absent = 255 (VR-UC-03). */
   | { readonly mode: 'unicast'; readonly peers: readonly Peer[]; readonly ttl?: number }
 
-/** What is accepted from other routers where the RFC, other implementations and safety disagree (receive.ts). */
+/** Packets that are accepted from other routers where the RFC, other implementations and safety disagree (receive.ts). */
 export type Reception = {
   readonly checksumAccepted: 'either' | ChecksumForm
   /** True if a unicast advertisement must come from a listed peer. */
@@ -102,7 +102,7 @@ export type Parameters = {
   /** Effective priority, 1 to 254, or 255 for the address owner. */
   readonly priority: number
   /**
-   * Who installs the addresses of an owner. `node`, or absent: they belong to the node, as in RFC 9568 §6.1.
+   * Handling of the addresses of an owner. `node`, or absent: they belong to the node, as in RFC 9568 §6.1.
    * `installed`: holdfast installs and removes them like those of any other router, as keepalived does. Has no effect
    * without priority 255.
    */

@@ -18,7 +18,7 @@ import { hasAnEnd, type LifetimeOption, lifetimeOf } from './lifetime.ts'
 /** Interface and parameters at the time of a decision. */
 type Place = { readonly io: AddressIo | undefined; readonly parameters: Parameters }
 
-/** What address handling needs of a virtual router. */
+/** Part of a virtual router that address handling uses. */
 export type AddressHolder = Place & {
   readonly state: State
   readonly spec: { readonly lifetime: LifetimeOption }

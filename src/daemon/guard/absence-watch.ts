@@ -7,7 +7,7 @@ import { LEAST_SILENCE } from '../../vrrp/extensions/returning.ts'
 import type { Millis } from '../../wire/units.ts'
 import type { Clock, GuardianPort } from '../ports.ts'
 
-/** What an absence needs of a group. */
+/** Part of a group that an absence uses. */
 type AbsentGroup = {
   noticeExecution(now: Millis): boolean
   noticeStall(now: Millis, slept: number): void

@@ -14,7 +14,7 @@ import { hasAnEnd, type LifetimeOption, lifetimeOf } from '../addresses/lifetime
 import type { CleanupPlan, Renewal, WantedAddress } from '../ports.ts'
 import type { AbsenceDeadline } from './absence-deadline.ts'
 
-/** What a cleanup plan needs of a virtual router. */
+/** Part of a virtual router that a cleanup plan uses. */
 export type Claimant = {
   readonly name: string
   readonly parameters: Parameters

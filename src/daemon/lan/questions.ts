@@ -17,7 +17,7 @@ import { type Asking, PeerCheck } from './peer-check.ts'
 import { probesFor } from './secondary-interface.ts'
 import type { SecondaryInterfaces } from './secondary-interfaces.ts'
 
-/** What the questions need of the segment. */
+/** Part of the segment that the questions use. */
 type Home = {
   readonly family: Family
   readonly source: Address

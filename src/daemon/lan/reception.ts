@@ -35,7 +35,7 @@ const DRAIN_TIME = 25
  */
 export const READ_BATCHES = 2
 
-/** What the packets need of the segment. */
+/** Part of the segment that received packets use. */
 export type Lan = {
   readonly interfaceName: string
   readonly source: Address

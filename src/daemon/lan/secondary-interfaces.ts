@@ -10,7 +10,7 @@ import type { HostedRouter } from '../router/router-io.ts'
 import type { Announcer } from './announcer.ts'
 import { type SecondaryContext, SecondaryInterface } from './secondary-interface.ts'
 
-/** What secondary interfaces need of the segment. */
+/** Part of the segment that secondary interfaces use. */
 type Home = Base & {
   readonly family: Family
   readonly isOpen: boolean

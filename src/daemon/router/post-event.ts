@@ -6,7 +6,7 @@ import type { Event } from '../../vrrp/event.ts'
 import type { GroupStep } from '../../vrrp/extensions/sync-group/sync-group.ts'
 import type { Millis } from '../../wire/units.ts'
 
-/** What an event needs of a virtual router. */
+/** Part of a virtual router that an event uses. */
 export interface Member {
   /** True if the router has addresses in the kernel. */
   readonly holds: boolean

@@ -40,7 +40,7 @@ export type Executors = {
   readonly [K in Effect['kind']]: (effect: EffectOf[K], place: Place) => readonly Order[]
 }
 
-/** What the effects need of a virtual router. */
+/** Part of a virtual router that the effects use. */
 export type ActingRouter = Claimant &
   HostedRouter &
   MovedRouter & {

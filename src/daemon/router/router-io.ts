@@ -1,5 +1,5 @@
 /**
- * What a router needs of its interface: the boundary between router.ts and lan/segment.ts. This file does not know that
+ * Part of an interface that a router uses: the boundary between router.ts and lan/segment.ts. This file does not know that
  * routers share an interface, or which sockets there are.
  */
 import type { Parameters } from '../../vrrp/parameters.ts'
@@ -10,7 +10,7 @@ import type { AddressPlaces } from '../addresses/address-places.ts'
 import type { Asker, Sender } from '../effect-runner.ts'
 import type { RouterSpec } from './router-spec.ts'
 
-/** What an interface needs of a router. */
+/** Part of a router that its interface uses. */
 export type HostedRouter = {
   readonly name: string
   readonly spec: Pick<RouterSpec, 'announce' | 'announceOther' | 'name'>

@@ -1,8 +1,8 @@
 /**
  * A virtual router at run time, with its state, parameters and place. This file decides what a new state, place or
- * configuration means for addresses, cleanup plan and announcements. vrrp/ decides transitions, router-group.ts the
- * members that an event moves, router-effects.ts what an effect does, and effect-runner.ts when it runs. Longer than
- * other files because no other file writes a field of a router.
+ * configuration means for addresses, cleanup plan and announcements. The transitions are in vrrp/, the members that an
+ * event moves in router-group.ts. The effects are in router-effects.ts, and their time is in effect-runner.ts. Longer
+ * than other files because no other file writes a field of a router.
  */
 import type { Held } from '../../config/holding.ts'
 import type { Event, Fault } from '../../vrrp/event.ts'
@@ -113,7 +113,7 @@ export class Router {
     group.join(this)
   }
 
-  // What it is ---------------------------------------------------------------------------------------------------------
+  // Properties ---------------------------------------------------------------------------------------------------------
 
   get spec(): RouterSpec {
     return this.#spec

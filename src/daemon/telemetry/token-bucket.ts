@@ -1,7 +1,8 @@
 /**
- * Limits how often something may happen that a neighbour, a program or the network can cause at will: a log line, an
- * event of the journal, a question to the LAN. A bucket has `atOnce` tokens and gets one back every `every`
- * milliseconds. RATES has all rates of the engine. This file does not know the use of a token, or which clock is used.
+ * Limits how often something may happen that a neighbour, a program or the network can cause at will. Examples are a
+ * log line, an event of the journal, and a question to the LAN. A bucket has `atOnce` tokens and gets one back every
+ * `every` milliseconds. RATES has all rates of the engine. This file does not know the use of a token, or which clock
+ * is used.
  */
 
 /** Rate of a bucket. `atOnce` is the number of tokens, `every` the milliseconds for one token. */

@@ -19,11 +19,11 @@ export type DuplicateRouter = { readonly source: Address; readonly priority: num
 export function answerToDuplicate(
   wanted: OnDuplicate,
   parameters: Parameters,
-  rival: DuplicateRouter | undefined,
+  router: DuplicateRouter | undefined,
 ): OnDuplicate {
   if (wanted !== 'yield') return wanted
-  if (rival === undefined || ownsAddresses(parameters)) return 'announce'
-  return outranks(rival, parameters) ? 'yield' : 'announce'
+  if (router === undefined || ownsAddresses(parameters)) return 'announce'
+  return outranks(router, parameters) ? 'yield' : 'announce'
 }
 
 /** Tells whether the router wins by RFC 9568 §6.4.3: by priority, then by address. */

@@ -1,4 +1,4 @@
-/** What a file can configure about taking part: a router with a `fault`, a file without routers, `startAs`. */
+/** Settings of a file about taking part: a router with a `fault`, a file without routers, `startAs`. */
 import { describe, expect, test } from 'vitest'
 import { FakeWorld, PEER, ROUTER, SELF } from './fake-world.ts'
 

@@ -529,12 +529,12 @@ describe('the guardian', () => {
     const world = activeWorld()
     world.guardianIsGone = true
     world.advance(260)
-    expect([world.router().state, world.forsaken]).toEqual(['Leaving', 1])
+    expect([world.router().state, world.guardianLosses]).toEqual(['Leaving', 1])
     world.foreign('remove', present(2, `${VIP}/32`))
     world.advance(1_000)
     expect(world.installed, 'what the kernel has dropped').toEqual([])
     world.advance(2_000)
-    expect([world.router().state, world.forsaken]).toEqual(['Initialize', 1])
+    expect([world.router().state, world.guardianLosses]).toEqual(['Initialize', 1])
     expect(world.records.filter(({ message }) => message.startsWith('Guardian died'))).toHaveLength(1)
   })
 
@@ -543,7 +543,7 @@ describe('the guardian', () => {
     world.guarded = true
     world.guardianIsGone = true
     world.start()
-    expect([world.router().state, world.forsaken]).toEqual(['Initialize', 1])
+    expect([world.router().state, world.guardianLosses]).toEqual(['Initialize', 1])
     world.advance(1_000)
     expect([world.router().state, world.installed]).toEqual(['Initialize', []])
   })
@@ -578,9 +578,9 @@ describe('the guardian', () => {
     const world = activeWorld()
     world.guardianStoppedAt = world.now
     world.advance(1_900)
-    expect([world.router().state, world.forsaken]).toEqual(['Active', 0])
+    expect([world.router().state, world.guardianLosses]).toEqual(['Active', 0])
     world.advance(500)
-    expect([world.router().state, world.forsaken]).toEqual(['Leaving', 1])
+    expect([world.router().state, world.guardianLosses]).toEqual(['Leaving', 1])
   })
 
   describe('that is heard', () => {
@@ -634,7 +634,7 @@ describe('the guardian', () => {
       world.advance(DOWN + 1_000)
       world.guardianIsGone = true
       world.guardianCalls()
-      expect([world.router().state, world.forsaken]).toEqual(['Leaving', 1])
+      expect([world.router().state, world.guardianLosses]).toEqual(['Leaving', 1])
     })
 
     test.each(['100ms', '1s', '10s'])('a silent guardian at %s has half of the lifetime and one beat', (interval) => {
@@ -644,9 +644,9 @@ describe('the guardian', () => {
       const patience = { '100ms': 1_000, '1s': 2_000, '10s': 17_500 }[interval] ?? Number.NaN
       world.guardianStoppedAt = world.now
       world.advance(patience)
-      expect([world.router().state, world.forsaken], `after ${patience} ms`).toEqual(['Active', 0])
+      expect([world.router().state, world.guardianLosses], `after ${patience} ms`).toEqual(['Active', 0])
       world.advance(255)
-      expect([world.router().state, world.forsaken], `${patience + 255} ms`).toEqual(['Leaving', 1])
+      expect([world.router().state, world.guardianLosses], `${patience + 255} ms`).toEqual(['Leaving', 1])
     })
 
     test('a guardian that waits for the kernel has 10 s, and causes one log line', () => {
@@ -657,7 +657,7 @@ describe('the guardian', () => {
         world.guardianStoppedAt = world.now
         world.guardianIsChanging = true
         world.advance(ms)
-        expect([world.router().state, world.forsaken], `kept for ${ms} ms`).toEqual(['Active', 0])
+        expect([world.router().state, world.guardianLosses], `kept for ${ms} ms`).toEqual(['Active', 0])
         world.guardianStoppedAt = undefined
         world.guardianIsChanging = false
         world.advance(5_000)
@@ -666,7 +666,7 @@ describe('the guardian', () => {
       world.guardianStoppedAt = world.now
       world.guardianIsChanging = true
       world.advance(10_500)
-      expect(world.forsaken, 'kept for longer').toBe(1)
+      expect(world.guardianLosses, 'kept for longer').toBe(1)
     })
 
     test('a guardian that was frozen with the daemon and thawed before the look has time to send a beat', () => {
@@ -678,7 +678,7 @@ describe('the guardian', () => {
         world.advance(100)
         world.guardianStoppedAt = undefined
         world.advance(7_000)
-        expect(world.forsaken, `frozen for ${frozen} ms`).toBe(0)
+        expect(world.guardianLosses, `frozen for ${frozen} ms`).toBe(0)
       }
     })
 
@@ -703,13 +703,13 @@ describe('the guardian', () => {
     world.advance(1)
     world.guardianStoppedAt = undefined
     world.advance(5_000)
-    expect(world.forsaken).toBe(0)
+    expect(world.guardianLosses).toBe(0)
     expect(world.router().state).toBe('Active')
   })
 
   test('a daemon without a guardian runs', () => {
     const world = new FakeWorld().start()
     world.advance(DOWN + 10_000)
-    expect([world.router().state, world.forsaken]).toEqual(['Active', 0])
+    expect([world.router().state, world.guardianLosses]).toEqual(['Active', 0])
   })
 })

@@ -14,7 +14,7 @@ import { centis } from '../../../src/wire/units.ts'
 import { FakeWorld, GROUP, PEER, ROUTER, SELF, VIP } from './fake-world.ts'
 
 const DOWN = 3_500
-const STRANGER = '192.0.2.77'
+const MISMATCHED = '192.0.2.77'
 const ADVERTISEMENT: Advertisement = {
   version: 3,
   vrid: 51,
@@ -23,15 +23,15 @@ const ADVERTISEMENT: Advertisement = {
   addresses: [address(VIP)],
 }
 
-/** Receives a packet from STRANGER immediately. */
+/** Receives a packet from MISMATCHED immediately. */
 function hear(world: FakeWorld, change: Partial<Advertisement>, password?: string): void {
-  const ends = { source: address(STRANGER), destination: address(GROUP) }
+  const ends = { source: address(MISMATCHED), destination: address(GROUP) }
   const { authentication } = password === undefined ? { authentication: undefined } : simplePassword(password)
   const message = encodeAdvertisement(
     { ...ADVERTISEMENT, ...change },
     { ...ends, checksum: 'pseudo-header', authentication },
   )
-  world.queue(ipv4Packet(message, ends), STRANGER)
+  world.queue(ipv4Packet(message, ends), MISMATCHED)
   world.settle()
 }
 
@@ -50,14 +50,14 @@ test('a version 2 Active is named by a version 3 router while Backup, and at its
   world.advance(DOWN - 3_000 + 1)
   expect(world.router().state, 'its packets moved no timer').toBe('Active')
   expect(world.router().mismatchedRouters).toEqual([
-    { address: STRANGER, reason: 'version', version: 2, listenedTo: false, count: 3, lastHeardMsAgo: 501 },
+    { address: MISMATCHED, reason: 'version', version: 2, listenedTo: false, count: 3, lastHeardMsAgo: 501 },
   ])
   expect(status(world)).toContain(
-    `\n  MISMATCHED ROUTER: ${STRANGER} speaks VRRPv2, this router VRRPv3 (version): ignored, 3 packets, the last 501 ms ago\n`,
+    `\n  MISMATCHED ROUTER: ${MISMATCHED} speaks VRRPv2, this router VRRPv3 (version): ignored, 3 packets, the last 501 ms ago\n`,
   )
   expect(warnings(world)).toEqual([
-    `Discarded a packet of ${STRANGER} on eth0: version: for api (VRID 51) it speaks VRRPv2, this router VRRPv3`,
-    `api: Backup → Active: activeSilent, discarding advertisements of ${STRANGER} (version)`,
+    `Discarded a packet of ${MISMATCHED} on eth0: version: for api (VRID 51) it speaks VRRPv2, this router VRRPv3`,
+    `api: Backup → Active: activeSilent, discarding advertisements of ${MISMATCHED} (version)`,
   ])
 })
 
@@ -86,15 +86,15 @@ describe('another group with our VRID is named', () => {
   test('another address list counts (RFC 9568 §7.1), and is named', () => {
     const world = new FakeWorld().start()
     hear(world, { addresses: [address('192.0.2.9')] })
-    expect(world.router().holder.address).toBe(STRANGER)
+    expect(world.router().holder.address).toBe(MISMATCHED)
     expect(world.router().mismatchedRouters).toMatchObject([
       { reason: 'address-list-mismatch', listenedTo: true, count: 1 },
     ])
     expect(status(world)).toContain(
-      `  MISMATCHED ROUTER: ${STRANGER} advertises other addresses (address-list-mismatch): accepted, 1 packet,`,
+      `  MISMATCHED ROUTER: ${MISMATCHED} advertises other addresses (address-list-mismatch): accepted, 1 packet,`,
     )
     expect(warnings(world)).toEqual([
-      `api: address-list-mismatch in an advertisement of ${STRANGER}: it advertises other addresses`,
+      `api: address-list-mismatch in an advertisement of ${MISMATCHED}: it advertises other addresses`,
     ])
   })
 
@@ -127,10 +127,10 @@ describe('an address owner that receives advertisements (EID 8298)', () => {
       world.advance(100)
     }
     expect(counted(world)).toMatchObject({ 'advert-received-while-owner': 3, 'multiple-owners': 3 })
-    // STRANGER has the higher address: this owner becomes Backup, and a changed state lifts the limit.
+    // MISMATCHED has the higher address: this owner becomes Backup, and a changed state lifts the limit.
     expect(warnings(world).slice(0, 2)).toEqual([
-      `api: multiple-owners in an advertisement of ${STRANGER}: it has priority 255 as well: only one router can be the address owner`,
-      `api: advert-received-while-owner in an advertisement of ${STRANGER}: it has priority 255, and this router is the address owner (priority 255)`,
+      `api: multiple-owners in an advertisement of ${MISMATCHED}: it has priority 255 as well: only one router can be the address owner`,
+      `api: advert-received-while-owner in an advertisement of ${MISMATCHED}: it has priority 255, and this router is the address owner (priority 255)`,
     ])
     expect(warnings(world)).toHaveLength(4)
   })
@@ -140,7 +140,7 @@ describe('an address owner that receives advertisements (EID 8298)', () => {
     hear(world, { priority: 100, addresses: [address(SELF)] })
     expect(counted(world)).toEqual({ 'advert-received-while-owner': 1 })
     expect(warnings(world)).toEqual([
-      `api: advert-received-while-owner in an advertisement of ${STRANGER}: it has priority 100, and this router is the address owner (priority 255)`,
+      `api: advert-received-while-owner in an advertisement of ${MISMATCHED}: it has priority 100, and this router is the address owner (priority 255)`,
     ])
   })
 })
@@ -159,10 +159,10 @@ test('mismatched routers are a metric by reason', () => {
   const world = new FakeWorld().start()
   hear(world, { version: 2 })
   world.hear(90, { source: PEER, addresses: ['192.0.2.9'] })
-  const strangers = samplesOf(world.daemon.snapshot(), '1').filter(
+  const samples = samplesOf(world.daemon.snapshot(), '1').filter(
     ({ name }) => name === 'holdfast_vrrp_mismatched_routers',
   )
-  expect(strangers.map(({ labels, value }) => [labels.router, labels.reason, value]).sort()).toEqual([
+  expect(samples.map(({ labels, value }) => [labels.router, labels.reason, value]).sort()).toEqual([
     ['api', 'address-list-mismatch', 1],
     ['api', 'version', 1],
   ])

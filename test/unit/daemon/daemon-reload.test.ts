@@ -49,8 +49,8 @@ function succeed(world: FakeWorld, vip = VIP, vrid = 51): void {
   world.advance(25)
 }
 
-describe('multicast or unicast', () => {
-  test('an Active goes on over both changes: neither addresses nor socket are touched, and nobody hears priority 0', () => {
+describe('a change between multicast and unicast', () => {
+  test('an Active stays Active over both changes of transport: addresses and socket stay, and no priority 0 is sent', () => {
     const multicast = { ...ROUTER, transport: { multicast: { source: SELF } } }
     const world = activeWorld([multicast])
     const there = world.reload([{ ...ROUTER, ...unicast(PEER) }])
@@ -73,7 +73,7 @@ describe('multicast or unicast', () => {
     expect(world.takeCalls().filter((call) => /^(add|remove|open|close)/.test(call))).toEqual([])
   })
 
-  test('who was unicast from the start joins the group', () => {
+  test('a router that started with unicast joins the group', () => {
     const world = activeWorld([{ ...ROUTER, ...unicast(PEER) }])
     world.reload([{ ...ROUTER, transport: { multicast: { source: SELF } } }])
     expect(world.takeCalls()).toContain(`join eth0 ${GROUP}`)
@@ -81,7 +81,7 @@ describe('multicast or unicast', () => {
   })
 })
 
-test('what a reload would do is told without doing it', () => {
+test('plan() reports a reload without doing it', () => {
   const world = activeWorld([ROUTER, OTHER])
   const next = world.config({
     virtualRouters: [
@@ -95,7 +95,7 @@ test('what a reload would do is told without doing it', () => {
   expect(changes(world.daemon.reload(next))).toEqual({ api: 'changed', db: 'recreated' })
 })
 
-describe('a router that means the same', () => {
+describe('a router without a difference', () => {
   test.each<[string, readonly RouterConfig[], Readonly<Record<string, unknown>>]>([
     ['nothing', [ROUTER, OTHER], {}],
     ['the order', [OTHER, ROUTER], {}],
@@ -108,7 +108,7 @@ describe('a router that means the same', () => {
     ['the VRID of another', [ROUTER, { ...OTHER, vrid: 60 }], {}],
     ['another becomes unicast', [ROUTER, { ...OTHER, ...unicast(PEER) }], {}],
     ['what waits for the next start', [ROUTER, OTHER], { api: { listen: '127.0.0.1:1234' } }],
-  ])('is not touched: %s', (_, routers, keys) => {
+  ])('a router without a difference is not touched: %s', (_, routers, keys) => {
     const world = activeWorld([ROUTER, OTHER])
     const sockets = [...world.sockets]
     const before = world.router('api')
@@ -145,7 +145,7 @@ describe('a router that means the same', () => {
     expect(world.router('api').counters.transitions).toEqual(before.counters.transitions)
   })
 
-  test('of unicast ones: a multicast one beside them joins on the socket that is there', () => {
+  test('a multicast router beside unicast ones joins the group on the same socket', () => {
     const mine = { ...ROUTER, ...unicast(PEER) }
     const world = activeWorld([mine])
     world.reload([mine, OTHER])
@@ -156,7 +156,7 @@ describe('a router that means the same', () => {
 })
 
 describe('other parameters', () => {
-  test('peers of a unicast Active: the next advertisement goes to them, no address is touched', () => {
+  test('new peers of a unicast Active receive the next advertisement, and no address is touched', () => {
     const world = activeWorld([{ ...ROUTER, ...unicast(PEER) }])
     expect(changes(world.reload([{ ...ROUTER, ...unicast(PEER, '192.0.2.30') }]))).toEqual({ api: 'changed' })
     const touched = world.takeCalls().filter((call) => !call.startsWith('arm'))
@@ -167,7 +167,7 @@ describe('other parameters', () => {
     expect(world.sent.map(({ destination }) => destination)).toEqual([PEER, '192.0.2.30'])
   })
 
-  test('priority of an Active is advertised at once; of a Backup it moves its timer', () => {
+  test('a new priority is advertised immediately by an Active, and moves the timer of a Backup', () => {
     const world = activeWorld()
     world.reload([{ ...ROUTER, priority: 50 }])
     expect(world.sent.map(({ priority, at }) => [priority, at])).toEqual([[50, world.now]])
@@ -180,7 +180,7 @@ describe('other parameters', () => {
     expect(backup.router().state).toBe('Backup')
   })
 
-  test('a shorter interval holds from now on', () => {
+  test('a shorter interval applies from now on', () => {
     const world = activeWorld()
     world.reload([{ ...ROUTER, advertisementInterval: '100ms' }])
     world.advance(1_000)
@@ -188,7 +188,7 @@ describe('other parameters', () => {
     expect(world.router().advertisementIntervalMs).toBe(100)
   })
 
-  test('addresses: the dropped one goes, the new one comes and is announced, the kept one stays', () => {
+  test('a reload removes a dropped address, installs and announces a new one, and leaves the others', () => {
     const world = activeWorld([{ ...ROUTER, addresses: [VIP, VIP2] }])
     world.reload([{ ...ROUTER, addresses: [VIP, OTHER_VIP] }])
     expect(world.installed).toEqual([`${VIP}/32@2`, `${OTHER_VIP}/32@2`])
@@ -203,7 +203,7 @@ describe('other parameters', () => {
     ).not.toContain(VIP2)
   })
 
-  test('a dropped address that cannot be removed is tried until it is gone, and nobody resigns over it', () => {
+  test('a dropped address that cannot be removed is tried until it is gone, and no router resigns', () => {
     const world = activeWorld([{ ...ROUTER, addresses: [VIP, VIP2] }])
     world.addressFailures.set(`remove ${VIP2}`, failure('EBUSY'))
     world.reload([ROUTER])
@@ -224,7 +224,7 @@ describe('other parameters', () => {
     expect(world.takeCalls().filter((call) => call.startsWith('remove'))).toEqual([])
   })
 
-  test('a dropped address that was not removed and is wanted again stays', () => {
+  test('a dropped address that was not removed and is configured again stays', () => {
     const world = activeWorld([{ ...ROUTER, addresses: [VIP, VIP2] }])
     world.addressFailures.set(`remove ${VIP2}`, failure('EBUSY'))
     world.reload([ROUTER])
@@ -235,7 +235,7 @@ describe('other parameters', () => {
     expect(world.router().addresses.every((each) => each.present)).toBe(true)
   })
 
-  test('a dropped address that could not be removed is tried once more by a daemon that stops', async () => {
+  test('a dropped address that could not be removed is tried once more at the stop', async () => {
     const world = activeWorld([{ ...ROUTER, addresses: [VIP, VIP2] }])
     world.addressFailures.set(`remove ${VIP2}`, failure('EBUSY'))
     world.reload([ROUTER])
@@ -247,7 +247,7 @@ describe('other parameters', () => {
     expect([states(world), world.installed]).toEqual([{ api: 'Initialize' }, []])
   })
 
-  test('trackers: what is tracked no longer is no fault any more, and what is new counts at once', () => {
+  test('a tracker that is dropped ends its fault, and a new one counts immediately', () => {
     const tracking = { ...ROUTER, track: [{ interface: 'eth1' }] }
     const world = activeWorld([tracking])
     world.setLink(link(3, 'eth1', { running: false }))
@@ -260,7 +260,7 @@ describe('other parameters', () => {
     expect(world.router().priority.effective, 'a tracked interface that is new is looked at').toBe(128)
   })
 
-  test('announcements: the period of now', () => {
+  test('a new refresh period applies from now on', () => {
     const world = activeWorld([{ ...ROUTER, announce: { refresh: '1h' } }])
     world.reload([{ ...ROUTER, announce: { refresh: '10s' } }])
     world.advance(31_000)
@@ -270,7 +270,7 @@ describe('other parameters', () => {
     expect(world.announced.length, 'the one that was planned, and no other').toBeLessThanOrEqual(4)
   })
 
-  test('an address that could not be installed gets a new chance', () => {
+  test('an address that could not be installed is tried again after a reload', () => {
     const world = new FakeWorld()
     world.addressFailures.set(`add ${VIP}`, failure('ENOMEM'))
     world.start().advance(DOWN + 100)
@@ -280,7 +280,7 @@ describe('other parameters', () => {
     expect(world.router()).toMatchObject({ state: 'Backup', faults: [] })
   })
 
-  test('while it yields: it goes on to, and afterwards the new priority holds', () => {
+  test('a yielding router keeps yielding, and has the new priority afterwards', () => {
     const world = activeWorld()
     world.daemon.yield('api', 60_000)
     succeed(world)
@@ -294,8 +294,8 @@ describe('other parameters', () => {
   })
 })
 
-describe('routers that go and come', () => {
-  test('removed: priority 0, answered until the successor is heard, then nothing is left', () => {
+describe('removed, added and replaced routers', () => {
+  test('a removed Active sends priority 0, answers until the successor advertises, and leaves nothing', () => {
     const world = activeWorld([ROUTER, OTHER])
     world.reload([OTHER])
     expect([states(world), world.router().departing]).toEqual([{ db: 'Active', api: 'Leaving' }, true])
@@ -313,7 +313,7 @@ describe('routers that go and come', () => {
     ).toEqual([])
   })
 
-  test('the last one on an interface takes its socket along', () => {
+  test('the last router of an interface closes its socket', () => {
     const away = { ...OTHER, interface: 'eth1', addresses: ['198.51.100.100'] }
     const world = activeWorld([ROUTER, away])
     world.reload([ROUTER])
@@ -322,14 +322,14 @@ describe('routers that go and come', () => {
     expect(world.daemon.snapshot().interfaces.map(({ name }) => name)).toEqual(['eth0'])
   })
 
-  test('removed as Backup: gone at once, without a word', () => {
+  test('a removed Backup ends immediately and sends nothing', () => {
     const world = new FakeWorld([ROUTER, OTHER]).start()
     world.hear(200)
     world.reload([OTHER])
     expect([states(world), world.sent]).toEqual([{ db: 'Backup' }, []])
   })
 
-  test('removed, and its address cannot be: it stays until it is gone', () => {
+  test('a removed router whose address cannot be removed stays until it is gone', () => {
     const world = activeWorld([ROUTER, OTHER])
     world.addressFailures.set(`remove ${VIP}`, failure('EBUSY'))
     world.reload([OTHER])
@@ -341,7 +341,7 @@ describe('routers that go and come', () => {
     expect([states(world), world.installed, world.wills.size]).toEqual([{ db: 'Active' }, [`${VIP2}/32@2`], 1])
   })
 
-  test('added: a Backup that listens for an Active_Down_Interval', () => {
+  test('an added router is a Backup that waits for Active_Down_Interval', () => {
     const world = activeWorld()
     expect(changes(world.reload([ROUTER, OTHER]))).toEqual({ db: 'added' })
     expect(states(world)).toEqual({ api: 'Active', db: 'Backup' })
@@ -350,7 +350,7 @@ describe('routers that go and come', () => {
     expect([...world.wills.keys()].sort(), 'a will of its own').toEqual([0, 1])
   })
 
-  test('added with an address that is here already: it is taken off first', () => {
+  test('an added router whose address is installed already removes it first', () => {
     const world = activeWorld()
     world.foreign('add', present(3, `${VIP2}/24`))
     world.reload([ROUTER, OTHER])
@@ -358,7 +358,7 @@ describe('routers that go and come', () => {
     expect(world.records.map(({ message }) => message)).toContain(`Removed ${VIP2}/24 on eth1: a reload made it a VIP`)
   })
 
-  test('an address that was dropped is no source for those who come', () => {
+  test('a dropped address is not a source for other routers', () => {
     const world = activeWorld([{ ...ROUTER, addresses: [VIP, VIP2] }])
     world.addressFailures.set(`remove ${VIP2}`, failure('EBUSY'))
     world.addresses = [present(2, `${VIP2}/32`), ...world.addresses.filter((each) => each.address !== VIP2)]
@@ -370,7 +370,7 @@ describe('routers that go and come', () => {
     ['another VRID', { ...ROUTER, vrid: 60 }],
     ['another interface', { ...ROUTER, interface: 'eth1' }],
     ['unicast', { ...ROUTER, ...unicast(PEER) }],
-  ])('recreated (%s): the old one leaves, then the new one starts', (_, next) => {
+  ])('a replaced router (%s) leaves before the new one starts', (_, next) => {
     const world = activeWorld()
     expect(changes(world.reload([next]))).toEqual({ api: 'recreated' })
     expect(world.daemon.snapshot().routers.map(({ state, departing }) => [state, departing])).toEqual([
@@ -385,18 +385,18 @@ describe('routers that go and come', () => {
     expect([world.router().state, world.router().departing, world.wills.size]).toEqual(['Active', false, 1])
   })
 
-  test('a new one that gets the VRID of one that goes waits for it', () => {
+  test('a new router waits for a removed one with the same VRID', () => {
     const world = activeWorld()
-    const heir = { ...ROUTER, name: 'heir', addresses: [VIP2] }
-    expect(changes(world.reload([heir]))).toEqual({ api: 'removed', heir: 'added' })
+    const next = { ...ROUTER, name: 'next', addresses: [VIP2] }
+    expect(changes(world.reload([next]))).toEqual({ api: 'removed', next: 'added' })
     expect(states(world)).toEqual({ api: 'Leaving' })
     world.advance(2_100)
-    expect(states(world)).toEqual({ heir: 'Backup' })
+    expect(states(world)).toEqual({ next: 'Backup' })
     world.advance(DOWN)
-    expect([states(world), world.installed]).toEqual([{ heir: 'Active' }, [`${VIP2}/32@2`]])
+    expect([states(world), world.installed]).toEqual([{ next: 'Active' }, [`${VIP2}/32@2`]])
   })
 
-  test('two that exchange an address leave both, and nobody loses it for good', () => {
+  test('two routers that exchange an address both have their new one in the end', () => {
     const world = activeWorld([ROUTER, OTHER])
     const swapped = [
       { ...ROUTER, addresses: [VIP2] },
@@ -409,7 +409,7 @@ describe('routers that go and come', () => {
     expect(world.router('api').addresses).toEqual([{ address: VIP2, present: true }])
   })
 
-  test('an address of one that still leaves is not given to one that stays, who would lose it again', () => {
+  test('an address of a router in Leaving is not given to a running one, which would lose it', () => {
     const world = activeWorld([ROUTER, OTHER])
     world.reload([OTHER])
     expect(states(world)).toEqual({ api: 'Leaving', db: 'Active' })
@@ -418,7 +418,7 @@ describe('routers that go and come', () => {
     expect([states(world), world.installed]).toEqual([{ db: 'Active' }, [`${VIP}/32@2`, `${VIP2}/32@2`]])
   })
 
-  test('one on its way out that loses its link takes its addresses off at once', () => {
+  test('a removed router that loses its link removes its addresses immediately', () => {
     const away = { ...OTHER, interface: 'eth1', addresses: ['198.51.100.100'] }
     const down = activeWorld([ROUTER, away])
     down.reload([ROUTER])
@@ -431,7 +431,7 @@ describe('routers that go and come', () => {
     expect([states(gone), gone.installed, gone.wills.size]).toEqual([{ api: 'Active' }, [`${VIP}/32@2`], 1])
   })
 
-  test('an address that could not be taken off does not keep its router here when its interface goes', () => {
+  test('an address that could not be removed does not keep its router after its interface is gone', () => {
     const away = { ...OTHER, interface: 'eth1', addresses: ['198.51.100.100'] }
     const world = activeWorld([ROUTER, away])
     world.addressFailures.set('remove 198.51.100.100', failure('EBUSY'))
@@ -448,7 +448,7 @@ describe('routers that go and come', () => {
     expect(states(world)).toEqual({ api: 'Active', db: 'Active' })
   })
 
-  test('a dropped address that cannot be removed is tried on, although a Backup has it now', () => {
+  test('a dropped address that cannot be removed is tried again, although a Backup has it configured now', () => {
     const world = activeWorld([{ ...ROUTER, addresses: [VIP, OTHER_VIP] }, OTHER])
     world.addressFailures.set(`remove ${OTHER_VIP}`, failure('EBUSY'))
     world.hear(200, { vrid: 52, addresses: [VIP2] })
@@ -468,7 +468,7 @@ describe('routers that go and come', () => {
     expect([states(world), world.installed.length]).toEqual([{ api: 'Active', db: 'Active' }, 3])
   })
 
-  test('an owner that goes says nothing that it has not said before, whatever its group was waiting for', () => {
+  test('a removed owner advertises nothing new, whatever its group waited for', () => {
     const owner = { ...ROUTER, priority: 255, addresses: [SELF] }
     const away = { ...OTHER, interface: 'eth9' }
     const world = new FakeWorld([owner, away], { syncGroups: [{ name: 'both', members: ['api', 'db'] }] }).start()
@@ -478,7 +478,7 @@ describe('routers that go and come', () => {
     expect([states(world), world.sent, world.transitions]).toEqual([{ db: 'Initialize' }, [], []])
   })
 
-  test('recreated while it yields: the one that comes yields as long as it was told', () => {
+  test('a router that is replaced during a yield continues the yield', () => {
     const world = activeWorld()
     world.daemon.yield('api', 60_000)
     succeed(world)
@@ -495,7 +495,7 @@ describe('routers that go and come', () => {
     expect(world.router()).toMatchObject({ state: 'Active', priority: { base: 128, effective: 128 } })
   })
 
-  test('"auto" in another network: it listens there before it speaks', () => {
+  test('`auto` in another network listens there before it sends', () => {
     const auto = { ...ROUTER, interface: 'auto', addresses: [`${VIP}/24`] }
     const world = activeWorld([auto])
     expect(changes(world.reload([{ ...auto, addresses: ['198.51.100.100/24'] }]))).toEqual({ api: 'recreated' })
@@ -507,7 +507,7 @@ describe('routers that go and come', () => {
     expect(world.records.filter(({ message }) => message.includes('Cannot'))).toEqual([])
   })
 
-  test('reloads in quick succession: what counts in the end is the last one', () => {
+  test('after several quick reloads the last one counts', () => {
     const world = activeWorld()
     world.reload([{ ...ROUTER, vrid: 60 }])
     world.reload([{ ...ROUTER, vrid: 61, priority: 90 }])
@@ -520,7 +520,7 @@ describe('routers that go and come', () => {
     expect(states(world)).toEqual({ db: 'Backup' })
   })
 
-  test('back before it was gone: the old one leaves all the same', () => {
+  test('a router that is configured again before it is gone still leaves first', () => {
     const world = activeWorld()
     world.reload([OTHER])
     world.reload([ROUTER, OTHER])
@@ -534,7 +534,7 @@ describe('sync groups', () => {
   const together = { syncGroups: [{ name: 'both', members: ['api', 'db'] }] }
   const groups = (world: FakeWorld) => world.daemon.snapshot().groups
 
-  test('two Actives come together: nothing moves, one will for both', () => {
+  test('two Actives in a new group stay Active, with one cleanup plan', () => {
     const world = activeWorld([ROUTER, OTHER])
     const report = world.reload([ROUTER, OTHER], together)
     expect(report).toMatchObject({ ok: true, changes: [], unchanged: 2, groupsChanged: true })
@@ -551,7 +551,7 @@ describe('sync groups', () => {
     expect(world.wills.size).toBe(0)
   })
 
-  test('and apart again: each has its own will, and fails alone', () => {
+  test('two members without their group have a plan each, and fail alone', () => {
     const away = { ...OTHER, interface: 'eth1', addresses: ['198.51.100.100'] }
     const world = activeWorld([ROUTER, away])
     world.reload([ROUTER, away], together)
@@ -562,7 +562,7 @@ describe('sync groups', () => {
     expect(states(world)).toEqual({ api: 'Active', db: 'Initialize' })
   })
 
-  test('a member that goes goes alone', () => {
+  test('a removed member leaves alone', () => {
     const world = activeWorld([ROUTER, OTHER])
     world.reload([ROUTER, OTHER], together)
     world.reload([ROUTER])
@@ -571,7 +571,7 @@ describe('sync groups', () => {
     expect([states(world), world.installed]).toEqual([{ api: 'Active' }, [`${VIP}/32@2`]])
   })
 
-  test('a member that comes: the group hands over and meets again, never torn', () => {
+  test('an added member joins its group, which is never divided', () => {
     const world = activeWorld()
     world.reload([ROUTER, OTHER], together)
     expect(states(world)).toEqual({ api: 'Leaving', db: 'Backup' })
@@ -579,7 +579,7 @@ describe('sync groups', () => {
     expect([states(world), world.installed]).toEqual([{ api: 'Active', db: 'Active' }, [`${VIP}/32@2`, `${VIP2}/32@2`]])
   })
 
-  test('an owner that comes into a group with a member in fault says nothing', () => {
+  test('an owner that joins a group with a fault advertises nothing', () => {
     const owner = { ...ROUTER, priority: 255, addresses: [SELF] }
     const away = { ...OTHER, interface: 'eth9' }
     const world = new FakeWorld([away]).start()
@@ -593,7 +593,7 @@ describe('sync groups', () => {
     expect(states(world)).toEqual({ api: 'Active', db: 'Active' })
   })
 
-  test('a group beside them may change as it likes', () => {
+  test('a change of another group touches no router', () => {
     const third = { ...ROUTER, name: 'web', vrid: 53, addresses: [OTHER_VIP] }
     const world = activeWorld([ROUTER, OTHER, third])
     world.reload([ROUTER, OTHER, third], { syncGroups: [{ name: 'pair', members: ['db', 'web'] }] })
@@ -601,7 +601,7 @@ describe('sync groups', () => {
     expect(states(world)).toEqual({ api: 'Active', db: 'Active', web: 'Active' })
   })
 
-  test('units of wills are used again', () => {
+  test('numbers of cleanup plans are used again', () => {
     const world = activeWorld([ROUTER, OTHER])
     for (let round = 0; round < 50; round++) {
       world.reload([ROUTER, OTHER], together)
@@ -613,7 +613,7 @@ describe('sync groups', () => {
 })
 
 describe('what a reload cannot do', () => {
-  test('while the daemon leaves it is refused, and the daemon leaves', async () => {
+  test('a reload is refused while the daemon stops', async () => {
     const world = activeWorld()
     const stopped = world.daemon.stop()
     expect(world.reload([ROUTER, OTHER])).toEqual({ ok: false, reason: 'the daemon is leaving' })
@@ -622,7 +622,7 @@ describe('what a reload cannot do', () => {
     expect([states(world), world.installed]).toEqual([{ api: 'Initialize' }, []])
   })
 
-  test('the daemon that is stopped while one is on its way out leaves with it, and starts nobody', async () => {
+  test('a daemon that stops with a removed router in Leaving stops with it, and starts none', async () => {
     const world = activeWorld()
     world.reload([{ ...ROUTER, vrid: 60 }])
     const stopped = world.daemon.stop()
@@ -632,12 +632,12 @@ describe('what a reload cannot do', () => {
     expect(world.daemon.snapshot().routers.every(({ state }) => state === 'Initialize')).toBe(true)
   })
 
-  test('keys that wait for the next start are named', () => {
+  test('keys that take effect at the next start are named', () => {
     const world = activeWorld()
     expect(world.reload([ROUTER], { api: { listen: false } })).toMatchObject({ restartOnly: ['api.listen'] })
   })
 
-  test('the node is judged without what is here because of us', () => {
+  test('a configuration is checked against the node without our own addresses', () => {
     const world = activeWorld()
     const seen = world.daemon.nodeView().interfaces.flatMap(({ addresses }) => addresses.map((each) => each.address))
     expect(seen).toContain(SELF)

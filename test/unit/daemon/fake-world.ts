@@ -1,7 +1,7 @@
 /**
- * A fake node behind src/daemon/ports.ts: its kernel (links, addresses, delayed notifications), its LAN (packets of the
- * test, and a list of sent ones), its guardian and its timers, on one virtual clock. Every call of the daemon is a line
- * in `calls`, in order. It decides nothing about VRRP.
+ * A fake node behind src/daemon/ports.ts on one virtual clock. It has a kernel (links, addresses, delayed
+ * notifications), a LAN (packets of the test, and a list of sent ones), a guardian and timers. Every call of the daemon
+ * is a line in `calls`, in order. It decides nothing about VRRP.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -179,7 +179,7 @@ export class FakeWorld {
   onArm: ((will: CleanupPlan) => void) | undefined
   /** CLOCK_BOOTTIME minus CLOCK_MONOTONIC. */
   asleep = 1_000
-  forsaken = 0
+  guardianLosses = 0
   /** Lifetime in seconds with which an address was added last. */
   readonly lifetimes = new Map<string, number | undefined>()
   /** Called before a question is sent. */
@@ -283,7 +283,7 @@ export class FakeWorld {
       sockets: this.#socketPort(),
       guardian: this.#guardian(),
       onGuardianLost: () => {
-        this.forsaken++
+        this.guardianLosses++
       },
       cold: this.#cold,
       recorder: this.recorder,
@@ -781,7 +781,7 @@ export class FakeWorld {
     this.onSnapshot = () => this.calls.push('count')
   }
 
-  // What it says of itself -----------------------------------------------------------------------------------------
+  // Status and log -------------------------------------------------------------------------------------------------
 
   router(name = 'api'): RouterSnapshot {
     const found = this.daemon.snapshot().routers.find((router) => router.name === name)

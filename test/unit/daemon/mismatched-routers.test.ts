@@ -37,7 +37,7 @@ describe('MismatchedRouters', () => {
     for (let i = 1; i <= 8; i++) peers.note(sighting(i, { address: address(`10.0.0.${i}`) }))
     peers.note(sighting(9, { address: address('10.0.0.1') }))
     peers.note(sighting(10, { address: address('10.0.0.9') }))
-    const sources = peers.list(millis(10)).map((stranger) => stranger.address)
+    const sources = peers.list(millis(10)).map((router) => router.address)
     expect(sources).toEqual(['10.0.0.9', '10.0.0.1', ...[8, 7, 6, 5, 4, 3].map((i) => `10.0.0.${i}`)])
   })
 
@@ -47,9 +47,9 @@ describe('MismatchedRouters', () => {
       for (let at = from; at < to; at++) peers.note(sighting(at, { address: address(`10.1.0.${at % 200}`) }))
     }
     flood(0, 8)
-    const before = peers.list(millis(8)).map((stranger) => stranger.address)
+    const before = peers.list(millis(8)).map((router) => router.address)
     flood(8, 108)
-    const after = peers.list(millis(108)).map((stranger) => stranger.address)
+    const after = peers.list(millis(108)).map((router) => router.address)
     expect(after.filter((one) => !before.includes(one))).toEqual(['10.1.0.8'])
   })
 
@@ -91,7 +91,7 @@ describe('MismatchedRouters', () => {
     peers.note(sighting(0, { address: address('10.0.0.1') }))
     peers.note(sighting(5_000, { address: address('10.0.0.2'), reasons: ['unlisted-peer'], listenedTo: true }))
     peers.note(sighting(5_000))
-    expect(peers.unheeded(millis(2_000)).map((stranger) => stranger.address)).toEqual(['10.0.0.7'])
+    expect(peers.unheeded(millis(2_000)).map((router) => router.address)).toEqual(['10.0.0.7'])
   })
 })
 

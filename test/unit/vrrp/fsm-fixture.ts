@@ -121,9 +121,9 @@ export const announcementIn = (claimed: Address, at: number): Event => ({
   address: claimed,
   heardAt: ms(at),
 })
-export const answered = (rival: Address, at: number): Event => ({
+export const answered = (other: Address, at: number): Event => ({
   kind: 'addressAnswered',
-  address: rival,
+  address: other,
   heardAt: ms(at),
 })
 export const reached: Event = { kind: 'peerReached', peer: OTHER }

@@ -130,11 +130,11 @@ test.each(['message-only', 'pseudo-header'] as const)(
 )
 
 describe('unicast', () => {
-  const stranger = address('192.0.2.77')
+  const unlisted = address('192.0.2.77')
   test.each([
-    ['holdfast', stranger, { kind: 'accepted', warnings: ['unlisted-peer'] }],
-    ['keepalived', stranger, { kind: 'accepted', warnings: ['unlisted-peer'] }],
-    ['rfc9568', stranger, { kind: 'discarded', reason: 'unknown-peer' }],
+    ['holdfast', unlisted, { kind: 'accepted', warnings: ['unlisted-peer'] }],
+    ['keepalived', unlisted, { kind: 'accepted', warnings: ['unlisted-peer'] }],
+    ['rfc9568', unlisted, { kind: 'discarded', reason: 'unknown-peer' }],
     ['holdfast', PEER, { kind: 'accepted', warnings: [] }],
   ] as const)('profile %s, source %s', (profile, source, expected) => {
     const parameters = parametersFor({ profile, transport: UNICAST, knobs: { checksum: 'pseudo-header' } })
@@ -169,7 +169,7 @@ describe('unicast', () => {
     expect(received.kind === 'accepted' ? 'accepted' : received.reason).toBe(expected)
   })
   test('a TTL range applies to its own peer only', () => {
-    expect(hear({ destination: OWN, ttl: 9, source: stranger }, ranged(250, 252))).toMatchObject({
+    expect(hear({ destination: OWN, ttl: 9, source: unlisted }, ranged(250, 252))).toMatchObject({
       kind: 'accepted',
       warnings: ['unlisted-peer'],
     })

@@ -18,7 +18,7 @@ const SLACK = 100
 
 const stepOf = (at: Millis): number => Math.floor(at / DETECTION_STEP)
 
-/** What the schedule needs of a router. */
+/** Part of a router that the schedule uses. */
 type DetectingRouter = {
   readonly parameters: Parameters
   readonly duplicates: {

@@ -195,7 +195,7 @@ export class DuplicateDetection {
     })
   }
 
-  // What follows -------------------------------------------------------------------------------------------------------
+  // Reactions ----------------------------------------------------------------------------------------------------------
 
   /** Frames with MACs of this node do not reach this file (arp-listener.ts). */
   #rules(now: Millis): DetectionRules {

@@ -17,7 +17,7 @@ const FORGOTTEN_AFTER = 4
 type Tied = { readonly state: State; readonly parameters: Parameters }
 
 /**
- * What to do about a tie. `ask`: the tie is new, so advertise on all networks, to reach the deciding member of the
+ * Handling of a tie. `ask`: the tie is new, so advertise on all networks, to reach the deciding member of the
  * other group.
  */
 export type Tie = 'ask' | 'wait' | 'lost'

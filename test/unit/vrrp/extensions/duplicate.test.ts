@@ -16,8 +16,8 @@ describe('the reaction to a host that has one of our addresses (onDuplicate)', (
     ['yield', 'a host that sends no advertisements', undefined, 'announce'],
     ['announce', 'a higher priority', by(ABOVE, 200), 'announce'],
     ['alarm', 'a lower priority', by(OTHER, 100), 'alarm'],
-  ] satisfies [OnDuplicate, string, unknown, OnDuplicate][])('%s against %s', (wanted, _word, rival, expected) => {
-    expect(answerToDuplicate(wanted, us, rival)).toBe(expected)
+  ] satisfies [OnDuplicate, string, unknown, OnDuplicate][])('%s against %s', (wanted, _word, router, expected) => {
+    expect(answerToDuplicate(wanted, us, router)).toBe(expected)
   })
 
   test('an owner does not give up its own addresses to a duplicate holder', () => {

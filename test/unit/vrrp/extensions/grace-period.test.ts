@@ -29,7 +29,7 @@ const told = parameters('holdfast')
 const both = VIPS.map((address) => ({ address, offAt: ms(320) }))
 
 /** The router lost to ABOVE at 300. */
-const lingering = (overrides: Partial<Backup> = {}) =>
+const inGracePeriod = (overrides: Partial<Backup> = {}) =>
   backup({
     enteredAt: ms(300),
     activeDownAt: ms(3800),
@@ -38,13 +38,13 @@ const lingering = (overrides: Partial<Backup> = {}) =>
     stillAnswered: both,
     ...overrides,
   })
-const { stillAnswered: _, ...bare } = lingering()
+const { stillAnswered: _, ...bare } = inGracePeriod()
 const removal = (...addresses: readonly (typeof VIP)[]) => ({ kind: 'removeAddresses' as const, addresses })
 
 describe('an Active that loses the election', () => {
   test('an Active that loses sends its last advertisement immediately and keeps its addresses for 20 ms', () => {
     expect(step(active(), heard(ABOVE, 200, 300), told, ms(300))).toEqual([
-      lingering(),
+      inGracePeriod(),
       [
         { kind: 'sendAdvertisement', priority: 128, reason: 'lost' },
         { kind: 'transition', from: 'Active', to: 'Backup', reason: 'higherPriorityHeard', peer: ABOVE },
@@ -84,39 +84,39 @@ describe('an Active that loses the election', () => {
 
 describe('a Backup in its grace period', () => {
   test('a Backup in its grace period removes each address 1 ms after its announcement, and the others at the end', () => {
-    const [claimed, none] = step(lingering(), announcementIn(VIP2, 303), told, ms(303.4))
+    const [claimed, none] = step(inGracePeriod(), announcementIn(VIP2, 303), told, ms(303.4))
     expect(none).toEqual([])
     const first = { address: VIP, offAt: ms(320) }
-    expect(claimed).toEqual(lingering({ stillAnswered: [first, { address: VIP2, offAt: ms(304) }] }))
+    expect(claimed).toEqual(inGracePeriod({ stillAnswered: [first, { address: VIP2, offAt: ms(304) }] }))
     expect(nextDeadline(claimed)).toBe(304)
     const [rest, removed] = step(claimed, tick, told, ms(304))
-    expect([rest, removed]).toEqual([lingering({ stillAnswered: [first] }), [removal(VIP2)]])
+    expect([rest, removed]).toEqual([inGracePeriod({ stillAnswered: [first] }), [removal(VIP2)]])
     expect(step(rest, tick, told, ms(319.9))).toEqual([rest, []])
     expect(step(rest, tick, told, ms(320))).toEqual([bare, [removal(VIP)]])
   })
 
   test('a later announcement does not lengthen the grace period', () => {
-    const [early] = step(lingering(), announcementIn(VIP, 303), told, ms(303))
+    const [early] = step(inGracePeriod(), announcementIn(VIP, 303), told, ms(303))
     expect(step(early, announcementIn(VIP, 303.5), told, ms(303.5))[0]).toEqual(early)
-    expect(step(lingering(), announcementIn(VIP, 319.5), told, ms(319.5))[0]).toEqual(lingering())
+    expect(step(inGracePeriod(), announcementIn(VIP, 319.5), told, ms(319.5))[0]).toEqual(inGracePeriod())
   })
 
   test('an advertisement of the winner restarts the timer, and does not count as an announcement', () => {
-    const [next, effects] = step(lingering(), heard(ABOVE, 200, 310), told, ms(310))
+    const [next, effects] = step(inGracePeriod(), heard(ABOVE, 200, 310), told, ms(310))
     expect([next, effects]).toEqual([
-      lingering({ activeDownAt: ms(3810), active: { source: ABOVE, priority: 200, heardAt: ms(310) } }),
+      inGracePeriod({ activeDownAt: ms(3810), active: { source: ABOVE, priority: 200, heardAt: ms(310) } }),
       [],
     ])
   })
 
   test('after a release of the winner a Backup in its grace period waits Skew_Time like any Backup', () => {
-    const [next, effects] = step(lingering(), heard(ABOVE, 0, 310), told, ms(310))
+    const [next, effects] = step(inGracePeriod(), heard(ABOVE, 0, 310), told, ms(310))
     expect(effects).toEqual([])
     expect(next).toMatchObject({ activeDownAt: ms(310 + SKEW), downReason: 'activeReleased', stillAnswered: both })
   })
 
   test('a Backup that takes over within its grace period removes no address', () => {
-    const [next, effects] = step(lingering({ activeDownAt: ms(319) }), tick, told, ms(321))
+    const [next, effects] = step(inGracePeriod({ activeDownAt: ms(319) }), tick, told, ms(321))
     expect(next.name).toBe('Active')
     expect(effects.map(({ kind }) => kind)).toEqual(['sendAdvertisement', 'installAddresses', 'announce', 'transition'])
   })
@@ -127,7 +127,7 @@ describe('a Backup in its grace period', () => {
   ] as const)(
     '%s removes all addresses of a grace period immediately, and sends nothing',
     (_what, event, next, reason) => {
-      expect(step(lingering(), event, told, ms(305))).toEqual([
+      expect(step(inGracePeriod(), event, told, ms(305))).toEqual([
         next,
         [removal(...VIPS), { kind: 'transition', from: 'Backup', to: 'Initialize', reason }],
       ])
@@ -136,20 +136,20 @@ describe('a Backup in its grace period', () => {
 
   test('a Backup whose guardian has removed the addresses removes them as well and keeps following', () => {
     const event = { kind: 'absenceNoticed', cause: 'willExecuted', linkWasUp: true } as const
-    expect(step(lingering(), event, told, ms(400))).toEqual([bare, [removal(...VIPS)]])
+    expect(step(inGracePeriod(), event, told, ms(400))).toEqual([bare, [removal(...VIPS)]])
   })
 
   test('a reload removes an address that is no longer configured, and adds none to a grace period', () => {
     const reloaded = { ...told, addresses: [VIP2, OTHER] }
-    expect(step(lingering(), { kind: 'parametersChanged', previous: told }, reloaded, ms(305))).toEqual([
-      lingering({ stillAnswered: [{ address: VIP2, offAt: ms(320) }] }),
+    expect(step(inGracePeriod(), { kind: 'parametersChanged', previous: told }, reloaded, ms(305))).toEqual([
+      inGracePeriod({ stillAnswered: [{ address: VIP2, offAt: ms(320) }] }),
       [removal(VIP)],
     ])
   })
 
   test('a raised priority in a grace period moves the timer and nothing else', () => {
     const raised = { ...told, priority: 192 }
-    const [next, effects] = step(lingering(), { kind: 'priorityChanged', previous: 128 }, raised, ms(305))
-    expect([next, effects]).toEqual([lingering({ activeDownAt: ms(3550) }), []])
+    const [next, effects] = step(inGracePeriod(), { kind: 'priorityChanged', previous: 128 }, raised, ms(305))
+    expect([next, effects]).toEqual([inGracePeriod({ activeDownAt: ms(3550) }), []])
   })
 })

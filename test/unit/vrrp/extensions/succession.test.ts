@@ -137,10 +137,10 @@ describe('a router in Leaving beside keepalived routers', () => {
       [500, heard(BELOW, 1, 500)],
       [504, heard(BELOW, 1, 504)],
     ] as const
-    const rival = [506, heard(OTHER, 1, 506)] as const
+    const late = [506, heard(OTHER, 1, 506)] as const
     expect(play(events)).toEqual(['520 removes 2', '700 Initialize, successorHeard'])
     // OTHER has a higher address than ours, so it does not give way.
-    expect(play([...events, rival]).filter((line) => line.includes('sends'))).toHaveLength(2)
+    expect(play([...events, late]).filter((line) => line.includes('sends'))).toHaveLength(2)
     const lowest = [506, heard(BELOW, 1, 506)] as const
     const loser = [500, heard(BELOW_THAT, 1, 500)] as const
     expect(play([loser, lowest]).filter((line) => line.includes('sends'))).toEqual([])

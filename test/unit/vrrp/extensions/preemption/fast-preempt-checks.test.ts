@@ -1,5 +1,5 @@
 /**
- * What may keep a Backup from replacing a lower Active: health checks that have to confirm the advantage
+ * Reasons for which a Backup does not replace a lower Active: health checks that have to confirm the advantage
  * (docs/adr/0025), the margin, and minHold, each reported once. Priority 128, of which checks add 50.
  */
 import { describe, expect, test } from 'vitest'
