@@ -1,13 +1,10 @@
 /** `holdfast check` and `holdfast schema` as functions: what they print and how they exit. */
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { checkCommand, checkFiles } from '../../../src/cli/check.ts'
 import { schemaCommand } from '../../../src/cli/schema.ts'
-import { isError } from '../../../src/config/problem.ts'
-import { loadAny } from '../../../src/files/configuration-language.ts'
-import { freshConfig } from '../../../src/files/fresh-configuration.ts'
 import { address } from '../../../src/wire/address.ts'
 
 let directory = ''
@@ -240,85 +237,6 @@ ${file}:5:104: note: cannot tell whether weight 50 of web and weight -20 of eth1
     )
     expect(stdout.split('\n').filter((line) => /^ {2}(up|down)/.test(line))).toHaveLength(11)
     expect(stdout).toContain('  9 results are independent, and at most 8 are shown in full')
-  })
-
-  test('a script that others can write is refused, one that is not there may come', async () => {
-    const script = write('check.sh', '#!/bin/sh\n')
-    const file = write('exec.yaml', router('track: [{ healthcheck: s }]', [`name: s, exec: [${script}, -x], ${QUICK}`]))
-    chmodSync(script, 0o755)
-    expect((await checkCommand(file)).exitCode).toBe(0)
-    chmodSync(script, 0o777)
-    expect(await checkCommand(file)).toEqual({
-      exitCode: 78,
-      stdout: '',
-      stderr: `${file}:2:23: Refused to run ${script}: ${script} is writable for all users, for "s"\n`,
-    })
-    chmodSync(script, 0o644)
-    expect((await checkCommand(file)).stdout).toContain(
-      `${file}:2:23: warning: Cannot run ${script}: EACCES, for "s"\n`,
-    )
-    rmSync(script)
-    const { exitCode, stdout } = await checkCommand(file)
-    expect(exitCode).toBe(0)
-    expect(stdout).toContain(`${file}:2:23: warning: Cannot run ${script}: ENOENT, for "s"\n`)
-    const user = router('track: [{ healthcheck: s }]', [`name: s, exec: [/bin/true], user: hf-nobody-here, ${QUICK}`])
-    expect((await checkCommand(write('user.yaml', user))).stdout).toContain(
-      ':2:41: warning: "s" is unknown: there is no user "hf-nobody-here" here\n',
-    )
-  })
-})
-
-test('a reload with a script that others can write is refused as well, with its place', async () => {
-  const script = write('reload.sh', '#!/bin/sh\n')
-  chmodSync(script, 0o755)
-  const checks = `healthchecks:\n  - { name: s, exec: [${script}] }\n`
-  const file = write(
-    'reload.yaml',
-    `${checks}${GOOD.replace('stagger: false', 'stagger: false, track: [{ healthcheck: s }]')}`,
-  )
-  const parsed = loadAny(file, undefined)
-  if ('problems' in parsed) throw new Error(JSON.stringify(parsed.problems))
-  const order = { file, node: { interfaces: [] }, inForce: parsed.config }
-  expect(await freshConfig(order)).toMatchObject({ ok: true, diff: { checksChanged: [], unchanged: ['a'] } })
-  chmodSync(script, 0o757)
-  const refused = await freshConfig(order)
-  expect(refused.ok).toBe(false)
-  expect('problems' in refused && refused.problems.filter(isError)).toEqual([
-    expect.objectContaining({
-      line: 2,
-      column: 23,
-      path: 'healthchecks[0].exec[0]',
-      message: expect.stringContaining('Refused to run'),
-    }),
-  ])
-})
-
-test('a reload of a keepalived file leaves such a script out, and takes it in again', async () => {
-  const script = write('open.sh', '#!/bin/sh\n')
-  const file = write(
-    'open.conf',
-    `global_defs {\nenable_script_security\n}\nvrrp_script s {\nscript ${script}\nweight 9\n}\nvrrp_instance A {\ninterface eth0\n` +
-      'virtual_router_id 1\nvirtual_ipaddress {\n10.0.0.6\n}\ntrack_script {\ns\n}\n}\n',
-  )
-  const keepalived = { configId: undefined, allFiles: false }
-  const parsed = loadAny(file, keepalived)
-  if ('problems' in parsed) throw new Error(JSON.stringify(parsed.problems))
-  const reload = async (mode: number, inForce = parsed.config) => {
-    chmodSync(script, mode)
-    const fresh = await freshConfig({ file, keepalived, node: { interfaces: [] }, inForce })
-    if ('config' in fresh) return fresh
-    throw new Error(JSON.stringify(fresh))
-  }
-  const without = await reload(0o777)
-  expect(without).toMatchObject({
-    config: { healthchecks: [], virtualRouters: [{ name: 'A', track: [] }] },
-    warnings: expect.arrayContaining([
-      expect.objectContaining({ line: 5, column: 8, message: expect.stringContaining(`Left out ${script}: `) }),
-    ]),
-  })
-  expect(await reload(0o755, without.config)).toMatchObject({
-    config: parsed.config,
-    diff: { checksChanged: ['s'] },
   })
 })
 

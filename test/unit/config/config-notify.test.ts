@@ -1,13 +1,9 @@
-/** The key `notify:` of routers and groups: what it means, what can be said wrong about it, and which programs are refused. */
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+/** The key `notify:` of routers and groups: what it means, and what can be said wrong about it. */
+import { expect, test } from 'vitest'
 import type { ParsedConfig } from '../../../src/config/configuration.ts'
 import { diffConfig } from '../../../src/config/diff.ts'
 import { formatProblem } from '../../../src/config/problem.ts'
 import { parseConfig } from '../../../src/config/text/yaml.ts'
-import { scriptProblems } from '../../../src/files/script-problem.ts'
 
 const HEAD = 'virtualRouters:\n  - { name: a, vrid: 1, interface: eth0, addresses: [10.0.0.1]'
 
@@ -80,46 +76,6 @@ test('another program changes the router, and nothing about what it is; one of a
     unchanged: ['a'],
     groupsChanged: true,
   })
-})
-
-test('capabilities of a user who has none are a warning, with its place; those of root are not', async () => {
-  const told = async (notify: string) => {
-    const parsed = parse(`{ active: [/bin/true], capabilities: keep${notify} }`, '{ active: [/bin/true] }')
-    if ('problems' in parsed) throw new Error(parsed.problems.map(formatProblem).join('\n'))
-    return (await scriptProblems(parsed.config, parsed.locate)).map(formatProblem)
-  }
-  expect(await told('')).toEqual([])
-  expect(await told(', user: 0')).toEqual([])
-  expect(await told(`, user: ${process.geteuid?.() ?? 0}`)).toEqual([])
-  expect(await told(', user: 64999')).toEqual([
-    '2:110: warning: /bin/true has no capability, to notify of "a", unless "64999" is the user of the daemon',
-  ])
-})
-
-test('a program that others can write is refused, one that is not there may come, each with its place', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'hf-notify-'))
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
-  chmodSync(folder, 0o755)
-  const script = join(folder, 'told')
-  writeFileSync(script, '#!/bin/sh\n')
-  const told = async () => {
-    const parsed = parse(
-      `{ active: [/bin/true], change: [${script}] }`,
-      '{ active: [/bin/true], user: hf-nobody-here }',
-    )
-    if ('problems' in parsed) throw new Error(parsed.problems.map(formatProblem).join('\n'))
-    return (await scriptProblems(parsed.config, parsed.locate)).map(formatProblem)
-  }
-  const missing = '4:67: warning: Cannot run /bin/true, to notify of "g": there is no user "hf-nobody-here" here'
-  chmodSync(script, 0o755)
-  expect(await told()).toEqual([missing])
-  chmodSync(script, 0o777)
-  expect(await told()).toEqual([
-    `2:105: Refused to run ${script}: ${script} is writable for all users, to notify of "a"`,
-    missing,
-  ])
-  rmSync(script)
-  expect(await told()).toEqual([`2:105: warning: Cannot run ${script}: ENOENT, to notify of "a"`, missing])
 })
 
 test('a webhook takes the name that an event had in 0.1', () => {
