@@ -192,7 +192,7 @@ describeNetns('a recording whose disk is no good', () => {
     mounted = disk
     const plan = { host: lab.router(1), priority: 200, intervalMs: INTERVAL, address: LAB_VIP }
     const daemon = new Holdfast(lab, plan, {}, ['--record', join(disk, 'recording.jsonl')])
-    const complaints = () => daemon.records.filter(({ msg }) => msg.startsWith('The recording in'))
+    const complaints = () => daemon.records.filter(({ msg }) => msg.startsWith('Recording to '))
     await eventually(
       'the daemon to say that its recording has ended',
       () => complaints().length > 0,
