@@ -1,5 +1,5 @@
 /**
- * The chaos suite as the judge sees it: which accident each of its faults is, and how exactly a lab on this machine observes. PURE.
+ * Gives the judge the accident of each fault of the chaos suite, and the precision with which a lab on this machine observes. Pure.
  */
 
 import { activeDownIntervalMs, skewTimeMs } from '../../src/lab/daemons/daemon.ts'
@@ -19,7 +19,7 @@ import type { Fault, FaultKind } from './plan.ts'
 export const PRIORITIES: Readonly<Record<string, number>> = { r1: 200, r2: 150, r3: 100 }
 const LAST = 100
 
-/** What every exchange may take on a machine with other work (docs/chaos.md). */
+/** Longest time of one exchange on a machine with other work, ms (docs/chaos.md). */
 export const HANDOVER = 25
 
 export function circumstancesOf(interval: number): Circumstances {
@@ -62,7 +62,7 @@ export function accidentOf({ kind, variant }: Pick<Fault, 'kind' | 'variant'>): 
   return accident
 }
 
-/** As a lab with a witness observes: it asks each millisecond. */
+/** Precision of a lab with a witness, which asks each millisecond. */
 export const WATCHED = { dating: 2, joins: NOISE, least: 0 }
 
 export function chaosRules(interval: number): Rules<Fault> {

@@ -1,7 +1,7 @@
 /**
- * A node as its service manager sees it: a daemon that is started again a while after it has ended, and the processes
- * that can be hurt (engine, guardian; with keepalived its child and its parent). Decides configuration and restart;
- * refuses to know what is done to the node's network, and who should be Active.
+ * A node with a service manager: the daemon starts again some time after it has ended. Names the processes that a fault can stop
+ * or kill: engine and guardian, or the child and the parent of keepalived. Decides configuration and restart. This file does not
+ * know the faults of the node's network, nor which node should be Active.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -25,16 +25,16 @@ export type NodeOptions = {
   readonly priority: number
   readonly without?: Net | undefined
   readonly realtime?: boolean
-  /** holdfast's, instead of that of the suite. */
+  /** Configuration of holdfast that replaces the configuration of the suite. */
   readonly configuration?: (priority: number, directory: string) => unknown
-  /** Of the daemon, instead of what the suite loads into it. */
+  /** Environment variables of the daemon, instead of those that the suite sets. */
   readonly environment?: Readonly<Record<string, string>>
 }
 
 export type NodeNote = { readonly at: number; readonly node: string; readonly text: string }
 type Victim = 'engine' | 'guardian'
 
-/** A service manager's pause after an end that nobody had planned. */
+/** Pause of the service manager before it restarts a daemon that ended unexpectedly. */
 const RESTART = 500
 const LOOK = 50
 const MOST_A_SECOND = 300
@@ -78,7 +78,7 @@ export class ChaosNode {
   readonly notes: NodeNote[] = []
   readonly #lab: Lab
   readonly #options: NodeOptions
-  /** Its configuration, and holdfast's runDirectory. */
+  /** Folder of the configuration file, and runDirectory of holdfast. */
   readonly directory: string
   #process: LoggedProcess | undefined
   #restartIn = RESTART
@@ -106,7 +106,7 @@ export class ChaosNode {
     return join(this.directory, 'clock')
   }
 
-  /** Nobody is told. */
+  /** Writes the configuration file, without a signal to the daemon. */
   configure(priority: number = this.#options.priority): void {
     const { daemon } = this.#options
     writeFileSync(
@@ -175,7 +175,7 @@ export class ChaosNode {
     this.notes.push({ at: monotonicMs(), node: this.host.name, text: `* ${text}` })
   }
 
-  /** Of the guardian; undefined while nothing runs. */
+  /** Process id of the daemon's first process, which is the guardian. `undefined` while no daemon runs. */
   get pid(): number | undefined {
     return this.#process?.exit === undefined ? this.#process?.pid : undefined
   }
@@ -184,7 +184,7 @@ export class ChaosNode {
     return this.#starts
   }
 
-  /** A guardian that was killed leaves an engine, which is nobody's child then: whoever was seen once is remembered. */
+  /** Remembers the processes of the daemon. The engine of a killed guardian is no longer its child, but must still be found. */
   #remember(process: LoggedProcess): void {
     if (this.#process !== process || process.exit !== undefined) return
     if (this.#options.without === 'guardian') {
@@ -203,7 +203,7 @@ export class ChaosNode {
     return pid === undefined || startTimeOf(pid) === undefined ? undefined : pid
   }
 
-  /** False: there was nobody to send it to. */
+  /** Sends a signal. Returns false if no process was there to receive it. */
   signal(victims: readonly Victim[], signal: NodeJS.Signals): boolean {
     const pids = victims.map((victim) => this.#pid(victim)).filter((pid) => pid !== undefined)
     for (const pid of pids) {
@@ -213,7 +213,7 @@ export class ChaosNode {
     return pids.length > 0
   }
 
-  /** Those that were stopped here and still are the same processes. */
+  /** Resumes the processes that were stopped here and still are the same processes. */
   thaw(): void {
     for (const [pid, started] of this.#frozen)
       if (started !== undefined && startTimeOf(pid) === started) this.#send(pid, 'SIGCONT')
@@ -228,12 +228,12 @@ export class ChaosNode {
     }
   }
 
-  /** The next start comes so long after the end. */
+  /** Sets the time between the end of the daemon and its next start, ms. */
   restartIn(ms: number): void {
     this.#restartIn = ms
   }
 
-  /** Stopped first, so that no survivor reacts to a death. */
+  /** Kills engine and guardian. Both are stopped first, so that neither reacts to the death of the other. */
   killGroup(): boolean {
     this.signal(['engine', 'guardian'], 'SIGSTOP')
     return this.signal(['engine', 'guardian'], 'SIGKILL')
@@ -255,7 +255,7 @@ export class ChaosNode {
     return pid !== undefined
   }
 
-  /** Not started again. */
+  /** Ends the restarts of the daemon, and resumes its stopped processes. */
   retire(): void {
     this.#over = true
     clearTimeout(this.#timer)

@@ -1,7 +1,7 @@
 /**
- * One run: a lab of three nodes, a client, an observer and a stranger; a plan is carried out at its times, the witness
- * looks on, the verdict is spoken. Decides when the lab is ready to be hurt and that all of it is gone afterwards, in
- * every exit path (lab.ts). Refuses to know kinds of faults and their bounds.
+ * Runs one plan of faults in a lab of three nodes, a client, an observer and a mismatched router. The witness records the answers,
+ * and the judge compares them with the bounds. Decides when the lab is ready for the first fault. Removes the lab on every exit
+ * path (lab.ts). This file does not know kinds of faults and their bounds.
  */
 import { readFileSync } from 'node:fs'
 import { loadavg } from 'node:os'
@@ -15,7 +15,7 @@ import { type ChaosDaemon, ChaosNode, type Net, type NodeNote, VIPS } from './ch
 import { type Arena, addressesOf, inflict, macOf } from './faults.ts'
 import type { Fault, Plan } from './plan.ts'
 
-/** `hit`: false if it met nothing, and cannot have done anything. */
+/** A fault that was carried out. `hit`: false if it found no process or address to act on, and had no effect. */
 export type Injected<F = Fault> = Happened<F> & { readonly hit: boolean }
 
 export type RunOptions = {
@@ -24,7 +24,7 @@ export type RunOptions = {
   readonly interval: number
   readonly without?: Net | undefined
   readonly realtime?: boolean
-  /** Told of every fault as it happens. */
+  /** Receives every fault as it happens. */
   readonly onFault?: (fault: Fault, sinceStart: number) => void
   readonly aborted?: AbortSignal
 }
@@ -40,9 +40,9 @@ export type ChaosResult = {
   readonly verdict: Verdict<Fault>
   readonly records: readonly WitnessRecord[]
   readonly notes: readonly NodeNote[]
-  /** The witness's time of the plan's 0. */
+  /** Time of the witness at which the plan began. */
   readonly zero: number
-  /** Share of the time in which something waited for a CPU, in percent; NaN where the kernel does not say. */
+  /** Share of the time in which a process waited for a CPU, in percent. NaN if the kernel does not report it. */
   readonly cpuPressure: number
   readonly load: number
 }

@@ -1,7 +1,6 @@
 /**
- * The chaos suite as part of all tests: every kind of fault without a violation, and, so that this says something, the
- * same suite with one safety net taken away, which it must see. Decides that each is done once here: `make chaos` runs
- * for as long as one likes, by hand.
+ * The chaos suite as part of all tests. Every kind of fault happens once, without a violation. The same suite also runs with one
+ * safety net switched off, and must find violations, which shows that it can fail. `make chaos` runs for a chosen time.
  */
 import { expect, test } from 'vitest'
 import { storyOf } from '../judge/report.ts'
@@ -15,14 +14,14 @@ import { markdown, violationsIn } from './report.ts'
 const INTERVAL = 100
 const SEED = Number(process.env.CHAOS_SEED ?? 1)
 /**
- * Without a net, until it is missed. Without the drain the wrong Active yields within two milliseconds, and what asks every
- * millisecond sees about one in eight of them: two in a run of sixteen chances, so that one run in eight sees none.
+ * Runs without one safety net, until a violation is seen. Without the drain, the wrong Active yields within two milliseconds. A
+ * witness that asks every millisecond sees about one in eight of them: two in a run of sixteen. One run in eight sees none.
  */
 const RUNS = 8
 
 const run = (plan: Plan, without?: Net) =>
   runChaos({ plan, daemon: 'holdfast', interval: INTERVAL, without, realtime: true })
-/** With every net, and what the machine lost meanwhile: a machine whose CPUs went to other machines hands over as late as that. */
+/** Runs with every safety net, and measures the lost CPU time: if the host gave the CPUs to other machines, a handover is late. */
 async function runWhole(plan: Plan): Promise<{ readonly result: ChaosResult; readonly loss: Loss }> {
   const lost = watchMachine()
   const result = await run(plan)
@@ -48,7 +47,7 @@ describeNetns('chaos', () => {
     const missed = result.injected
       .filter(({ hit }) => !hit)
       .map(({ fault }) => `#${fault.id} ${fault.node} ${fault.kind}`)
-    // An address cannot be deleted where it is not; which nodes have it is for the faults before to say.
+    // Only a holder's address can be deleted, and the earlier faults decide which node is the holder.
     expect(missed.length, `of ${plan.faults.length} faults these met nobody: ${missed}`).toBeLessThanOrEqual(3)
     judgeWhole('bounds of the faults', whole)
   })
@@ -72,15 +71,15 @@ describeNetns('chaos', () => {
     {
       net: 'drain',
       sees: 'a Backup that takes over from an Active that it could have heard',
-      // Longer than Active_Down_Interval by less than that: who slept longer waits once more before he decides.
+      // At most two Active_Down_Intervals: an engine that slept longer waits once more before it decides.
       plan: { kinds: ['freeze engine'], nodes: ['r2', 'r3'], ms: [400, 560], seconds: 12 },
     },
   ]
   test.each(cases)('sees $sees: without the $net', { timeout: 300_000 }, async ({ net, plan: options }) => {
     const planOf = (seed: number) => makePlan({ seed, seconds: 4, overlaps: false, ...options })
     judgeWhole('bounds with every net', await runWhole(planOf(1)))
-    // Whoever is frozen for longer than was asked, on a machine that others keep busy, is not in the case that needs this net.
-    // Nor does the same plan meet another phase of the advertisements: every run has its own.
+    // On a busy machine, a node can be frozen for longer than the plan says, and then does not need this net.
+    // Every run has its own phase of the advertisements, so a repetition of the plan can find what the first run did not.
     const seen: number[] = []
     while (seen.length < RUNS && Math.max(0, ...seen) === 0) {
       const torn = await run(planOf(1 + seen.length), net)

@@ -1,7 +1,7 @@
 /**
- * How each fault is done to the lab and undone, without blocking whoever conducts. Decides commands; every one dates
- * its beginning before the first and its end after the last of them. Refuses to know what it may cost and when it comes.
- * What is cut, is cut in the bridge: nobody on a node is told (an nftables rule on the node answers send() with EPERM).
+ * Inflicts each fault on the lab and undoes it, without blocking the caller. Decides commands. The time of a fault begins before the
+ * first command and ends after the last one. This file does not know the cost of a fault, nor its place in a plan. A cut is made in
+ * the bridge, so that no process on a node notices: an nftables rule on the node would answer send() with EPERM.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ import type { Fault, NodeName } from './plan.ts'
 export type Arena = {
   readonly lab: Lab
   readonly nodes: Readonly<Record<NodeName, ChaosNode>>
-  /** Every millisecond of a fault; ends early with it. */
+  /** Runs during every millisecond of a fault, and ends early with it. */
   readonly aborted: AbortSignal
   readonly complain: (text: string) => void
 }
@@ -24,7 +24,7 @@ const RELOADS = 50
 const CARRIER = 100
 const STATION = join(packageRoot(), 'test', 'support', 'chaos-station.mjs')
 
-/** Resolves when it has ended, with the complaint of what failed: a fault may meet a node that another one has changed. */
+/** Resolves when the command has ended, with the text of its failure: another fault may have changed the node. */
 function command(argv: readonly string[], input = ''): Promise<string> {
   const [file = '', ...rest] = argv
   return new Promise((resolve) => {
@@ -53,8 +53,8 @@ const added = (host: Host, device: string): string[] =>
 const VRRP = ['ether type ip ip protocol 112', 'ether type ip6 ip6 nexthdr 112']
 
 /**
- * Rules of one fault are one table; what is forwarded from port to port passes them, broadcasts once for each port. False:
- * the bridge did not take them.
+ * Loads the rules of one fault as one nftables table. Each frame from port to port passes the rules, a broadcast once for each port.
+ * Returns false if the bridge did not take the rules.
  */
 async function whileRules(arena: Arena, id: number, rules: readonly string[], during: () => Promise<void>) {
   const { bridge } = arena.lab
@@ -90,7 +90,7 @@ function partition(lab: Lab, node: Host, variant: string): string[] {
   )
 }
 
-/** False: one of them had failed by the end, and has done nothing or not all. */
+/** Returns false if a command had failed by the end, so that the fault had no effect or only a part of it. */
 async function whileRunning(children: readonly ChildProcess[], during: () => Promise<void>): Promise<boolean> {
   await during()
   const ran = children.every(({ exitCode }) => exitCode === null || exitCode === 0)
@@ -106,8 +106,8 @@ async function whileRunning(children: readonly ChildProcess[], during: () => Pro
 
 async function toBridge({ complain }: Arena, host: Host, during: () => Promise<void>): Promise<void> {
   const moved = addressesOf(host).map((one) => `address del ${one} dev eth0`)
-  // A bridge has no carrier until its first port has been looked at, some ms later; what the node's kernel asks for
-  // through it until then (who has the client's address?) is lost, and asked again after a second.
+  // A bridge has no carrier for some ms, until the kernel has looked at its first port. If the node's kernel asks for the
+  // client's address in that time, the question is lost, and the kernel repeats it after a second.
   const join = [
     `link add br-ex address ${macOf(host)} type bridge stp_state 0 forward_delay 0 mcast_snooping 0`,
     'link set br-ex up',
@@ -117,8 +117,8 @@ async function toBridge({ complain }: Arena, host: Host, during: () => Promise<v
   await sleep(CARRIER)
   complain(await batch(host.namespace, [...moved, ...added(host, 'br-ex')]))
   await during()
-  // Not its port first: the kernel tells of a bridge that has lost its carrier up to a second later (linkwatch), and
-  // until then everything looks well.
+  // The port does not go first: the kernel reports the lost carrier of a bridge up to a second late (linkwatch), and
+  // nothing looks wrong until then.
   const undo = ['link del br-ex', ...added(host, 'eth0')]
   complain(await batch(host.namespace, undo))
 }
@@ -137,7 +137,7 @@ async function reloads(
   pause: (ms: number) => Promise<void>,
 ): Promise<boolean> {
   const own: number = { r1: 200, r2: 150, r3: 100 }[node.host.name] ?? 100
-  // Below the next one and back, or only a little less: who is the best changes with every second reload, or never.
+  // Below the next priority and back, or only a little less: the best node changes with every second reload, or never.
   const other = variant === 'demoted' ? own - 60 : own - 10
   for (let i = 1; i < RELOADS; i++) {
     node.reload(i % 2 === 1 ? other : own)
@@ -149,11 +149,11 @@ async function reloads(
 export type Inflicted = {
   readonly at: number
   readonly end: number
-  /** False: the process or the address that it was meant for was not there, the bridge did not take the rules, or a station failed. */
+  /** False if the process or the address was not there, if the bridge did not take the rules, or if a station failed. */
   readonly hit: boolean
 }
 
-/** Does it and undoes it. */
+/** Inflicts the fault and undoes it. */
 export async function inflict(fault: Fault, arena: Arena): Promise<Inflicted> {
   const { lab, nodes, aborted } = arena
   const { id, kind, variant, ms } = fault

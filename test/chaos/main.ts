@@ -1,7 +1,7 @@
 /**
- * `make chaos SECONDS=60 SEED=1`: carries out a plan, tells the faults as they happen, prints the table and writes it,
- * with everything that was measured, where --out says. Exit status 1 after a violation, 64 for wrong usage, 77 without
- * root, 130 when it was interrupted. Decides nothing about faults and bounds.
+ * `make chaos SECONDS=60 SEED=1`: carries out a plan, prints the faults as they happen, and prints the table. Writes the table and
+ * all measurements to the file of --out. Exit status: 1 after a violation, 64 for wrong usage, 77 without root, 130 when interrupted.
+ * Decides nothing about faults and bounds.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -60,8 +60,8 @@ const without = NETS.find((net) => net === values.without)
 if (values.without !== '' && without === undefined) fail(`Cannot use --without "${values.without}"\n${USAGE}`, 64)
 
 const interrupted = new AbortController()
-// The first one ends the run with what was seen so far, the second at once. The lab would end this process on the first,
-// so its own listener goes as soon as there is a lab; it removes itself at the exit, too.
+// The first signal ends the run with a report of the time so far, the second one ends it immediately. The lab would end
+// this process on the first signal, so its listener is removed. The lab still removes itself at the exit.
 function listenToInterrupts(): void {
   process.removeAllListeners('SIGINT')
   process.on('SIGINT', () => (interrupted.signal.aborted ? process.exit(130) : interrupted.abort()))

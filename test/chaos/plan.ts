@@ -1,7 +1,7 @@
 /**
- * What goes wrong and when, out of a seed: the same seed is the same list of faults at the same times, whoever runs.
- * Decides the kinds, how they are dealt (every kind comes once before one comes again), which are laid over each other,
- * and the pause after each so that one owner can be seen. Refuses to know how a fault is done and what it may cost.
+ * Makes a list of faults with their times from a seed. The same seed makes the same list, for holdfast and for keepalived. Decides
+ * the kinds and their order: every kind comes once before one comes again. Decides which faults overlap, and the pause after each,
+ * in which one holder can be seen. This file does not know how a fault is inflicted, nor its cost.
  */
 
 export const NODES = ['r1', 'r2', 'r3'] as const
@@ -45,16 +45,16 @@ export type Fault<Kind extends string = FaultKind> = {
   readonly kind: Kind
   readonly variant: string
   readonly node: NodeName
-  /** How long it lasts; 0 = a moment. Of a killed process: until it is started again. */
+  /** Duration in ms; 0 for a single moment. For a killed process: time until it is started again. */
   readonly ms: number
-  /** Laid over another one. */
+  /** Whether the fault overlaps an earlier one. */
   readonly overlapping: boolean
 }
 
 export type Plan = {
   readonly seed: number
   readonly faults: readonly Fault[]
-  /** The end, with the pause after the last fault. */
+  /** End of the plan, ms, including the pause after the last fault. */
   readonly ms: number
 }
 
@@ -67,7 +67,7 @@ export type PlanOptions = {
   readonly nodes?: readonly NodeName[]
   readonly overlaps?: boolean
   readonly variants?: Partial<Record<FaultKind, readonly string[]>>
-  /** Every fault lasts so long, instead of what its kind says. */
+  /** Duration of every fault, ms, instead of the duration that its kind defines. */
   readonly ms?: readonly [number, number]
 }
 
@@ -82,11 +82,11 @@ export function randomOf(seed: number): () => number {
   }
 }
 
-/** From, to, in ms; logarithmic, so that what is shorter than an interval comes as often as what is longer. */
+/** Shortest and longest duration of each kind, ms. Durations are drawn on a logarithmic scale, so that short ones come as often. */
 const LASTS: Readonly<Record<FaultKind, readonly [number, number]>> = {
   'kill engine': [300, 1_000],
   'kill guardian': [300, 1_000],
-  // Longer than the kernel lifetime in about a third of them: only then is seen that the address goes by itself.
+  // About a third last longer than the kernel lifetime, which shows that the address then expires.
   'kill group': [500, 4_000],
   'freeze engine': [50, 5_000],
   'freeze guardian': [50, 5_000],
@@ -162,7 +162,7 @@ export function makePlan(options: PlanOptions): Plan {
     const node = weighted()
     const two = overlaps && nodes.length > 1 && random() < SECOND_FAULT
     let end = add(now, node, two)
-    // Never the third: somebody must be left who can answer.
+    // Never the third node: one node must be left that can answer.
     if (two) end = Math.max(end, add(now + between([0, 700]), weighted(node), true))
     now = end + between(PAUSE)
   }

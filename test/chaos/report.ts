@@ -30,7 +30,7 @@ export function markdown(results: readonly ChaosResult[]): string {
 }
 
 export function json(results: readonly ChaosResult[]): string {
-  // Without the witness's own record, which is long, and with what the nodes said where something was wrong.
+  // Leaves out the witness's own record, which is long. Adds the log lines of the nodes around each violation.
   const told = results.map(({ records, notes, ...rest }) => ({
     ...rest,
     duplicates: records.map(({ address, duplicates, blind }) => ({ address, duplicates, blind: blind.length })),

@@ -1,20 +1,20 @@
 /**
- * What `holdfast explain` says after each fault that the chaos suite can inflict (test/netns/explain-chaos.test.ts does it;
- * docs/explain.md has the table). A kind without a sentence does not compile, a variant without one fails a test. Decides how
- * long each fault lasts so that it is noticed; refuses to know how it is done.
+ * The sentence that `holdfast explain` prints after each fault of the chaos suite. test/netns/explain-chaos.test.ts inflicts the
+ * faults, and docs/explain.md has the table. A kind without a sentence does not compile, a variant without one fails a test. Decides
+ * how long each fault lasts so that it is noticed. This file does not know how a fault is inflicted.
  */
 import type { Cause } from '../../src/explain/cause.ts'
 import type { FaultKind, NodeName } from './plan.ts'
 
 export type Sentence = {
-  /** As plan.ts has them; '' where it has none. */
+  /** Variant of the kind, as in plan.ts. '' if the kind has no variants. */
   readonly variant: string
-  /** Where it is done; r1 is the owner. */
+  /** Node on which the fault happens. r1 is the holder. */
   readonly node: NodeName
   readonly ms: number
-  /** Undefined: nothing happens that could be told. */
+  /** Cause that the sentence names. `undefined` if the fault causes no event that a node can notice. */
   readonly cause: Cause | undefined
-  /** Part of the first sentence; `…` is what differs from one time to the next. Of no cause: of the notes above the story. */
+  /** Part of the first sentence. `…` stands for text that differs from run to run. Without a cause: part of the notes above the story. */
   readonly says: string
 }
 

@@ -1,17 +1,17 @@
 /**
- * How long two nodes may answer, no node, or how long a client may get no answer, for each accident that can happen to a node or to
- * the LAN. Each bound follows from RFC 9568 or from a page of docs/; none from a measurement. A suite names its circumstances and
- * which of these accidents its own faults are. Refuses to know runs and results. Pure.
+ * Bounds for each accident of a node or of the LAN: how long two nodes may answer, how long no node may answer, and how long a
+ * client may get no answer. Each bound follows from RFC 9568 or from a page of docs/, and none from a measurement. A suite supplies
+ * its circumstances, and names the accident of each of its faults. This file does not know runs and results. Pure.
  */
 import type { Question } from './outages.ts'
 
 /**
- * Milliseconds: `length` in one piece, `after` of it behind the end of the accident. `forced`: the protocol forces it as long as the
- * accident lasts, and `length` counts what lies outside.
+ * One bound in milliseconds: `length` for one piece, and `after` for the part of it after the end of the accident. With
+ * `forced`, the protocol requires the effect while the accident lasts, and `length` counts only the time outside of the accident.
  */
 export type Limit = { readonly length: number; readonly after: number; readonly forced?: boolean }
 export type Limits = Readonly<Record<Question, Limit>>
-/** `aftermath`: how long after its end the accident may still have an effect. */
+/** Bounds of one accident. `aftermath`: time after its end in which the accident may still have an effect, ms. */
 export type Bound = Limits & { readonly aftermath: number; readonly source: string }
 
 export type Circumstances = {
@@ -24,13 +24,13 @@ export type Circumstances = {
   readonly stagger: number
   /** Lifetime of an address in the kernel, ms. */
   readonly lifetime: number
-  /** What one exchange between two nodes may take on this machine, timers and two readings of a clock included. */
+  /** Longest time of one exchange between two nodes on this machine, with timers and two readings of a clock, ms. */
   readonly handover: number
-  /** A kernel that could not resolve a host asks for it again after so long. 0: this network has no such kernels. */
+  /** Time after which a kernel asks again for a host that it could not resolve, ms. 0: this network has no such kernels. */
   readonly resolves: number
-  /** Among equals that take over together the winner's announcement is the last one only after so long. 0: there are no equals. */
+  /** If equal Backups take over together: time until the winner's announcement is the last one, ms. 0: there are no equals. */
   readonly lastWord: number
-  /** A client that lost announcements misled. */
+  /** Bound for a client that still uses an older holder because announcements were lost. */
   readonly misled: Limit
   /** A loser that still answers may be hit: its cleanup plan has a deadline of its own (docs/adr/0045). */
   readonly losers: boolean
@@ -97,9 +97,9 @@ export function stepsIn(on: Circumstances) {
   }
 }
 
-/** What a bound is derived from. `lasted`: milliseconds from the beginning to the end of the accident. */
+/** Input of a bound. `lasted`: milliseconds from the beginning to the end of the accident. */
 type Given = Circumstances & ReturnType<typeof stepsIn> & { readonly lasted: number }
-/** `client`: as `none` if absent. `aftermath`: until all has settled if absent. */
+/** Bounds of an accident. If `client` is absent, `none` is the client's bound. If `aftermath` is absent, it ends when all has settled. */
 export type Derived = Omit<Bound, 'client' | 'aftermath'> & { readonly client?: Limit; readonly aftermath?: number }
 
 const CUT = 'RFC 9568 §6.1: Active_Down_Interval. Two until the next advertisement'
@@ -201,7 +201,7 @@ const BOUNDS = {
   }),
 } satisfies Readonly<Record<string, (given: Given) => Derived>>
 
-/** What can happen to a node or to the LAN, in the words of all suites. */
+/** Every accident that can happen to a node or to the LAN, with the names that all suites use. */
 export type Accident = keyof typeof BOUNDS
 
 /** `lasted`: milliseconds from the beginning to the end of the accident. */
@@ -209,7 +209,7 @@ export function boundOf(accident: Accident, on: Circumstances, lasted: number): 
   return complete(BOUNDS[accident]({ ...on, ...stepsIn(on), lasted }), on)
 }
 
-/** Adds what a client needs beyond an owner. */
+/** Adds the time that a client needs until it reaches a new holder. */
 export function complete({ aftermath, client, ...rest }: Derived, on: Circumstances): Bound {
   const more = on.lastWord + on.pacing + on.givenUp
   const { after, length, ...kind } = client ?? rest.none

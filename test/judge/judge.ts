@@ -1,6 +1,6 @@
 /**
- * Judges what was seen against what was done: each overlap and each outage is held against every fault whose effect may still last,
- * and their bounds add up. Refuses to know how either was observed, and what a fault may cost (bounds.ts). Pure.
+ * Compares each observed overlap and outage with the faults that were inflicted. All faults whose effect may still last count, and
+ * their bounds add up. This file does not know how either was observed, nor the cost of a fault (bounds.ts). Pure.
  */
 
 import { type History, lengthOf, longestOf, type Span, sumOf, within } from '../../src/lab/watch/history.ts'
@@ -12,11 +12,11 @@ export type Happened<F> = { readonly fault: F; readonly at: number; readonly end
 
 /** How exactly a suite observes. Milliseconds. */
 export type Tolerances = {
-  /** Two clocks are not read in the same instant: an effect may be seen so much before its cause is dated. */
+  /** Most that an effect may appear before its cause, because two clocks are not read in the same instant. */
   readonly dating: number
-  /** Two sights that are less than this apart are one. */
+  /** Observations less than this apart are one observation. */
   readonly joins: number
-  /** No shorter time is a violation. */
+  /** Shortest time that can be a violation. */
   readonly least: number
 }
 
@@ -26,14 +26,14 @@ export type Rules<F> = {
   readonly boundOf: (one: Happened<F>, together: readonly Happened<F>[]) => Bound
   /** The limits where no fault is near. */
   readonly quiet: Limits
-  /** The node whose engine did not run; `undefined`: there is none. */
+  /** Node whose engine did not run. `undefined` if every engine ran. */
   readonly stopped?: (fault: F) => string | undefined
   readonly questions?: readonly Question[]
 }
 
 export type Incident<F> = Outage & {
   readonly address: string
-  /** Who answered alone right before; `undefined`: no node, or several. */
+  /** Node that alone answered immediately before. `undefined` if no node or several nodes answered. */
   readonly before: string | undefined
   readonly faults: readonly Happened<F>[]
 }
@@ -49,7 +49,7 @@ export type Verdict<F> = { readonly violations: readonly Violation<F>[]; readonl
 export type Evidence<F> = {
   readonly histories: readonly History[]
   readonly happened: readonly Happened<F>[]
-  /** Judged from here to there. */
+  /** Time window that is judged. */
   readonly window: Span
 }
 
@@ -116,8 +116,8 @@ function exceeds<F>(rules: Rules<F>, incident: Incident<F>, history: History): V
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
 
 /**
- * An engine that did not run must not take over from an Active that it could have heard (docs/adr/0003): not for one question, and
- * no client may be misled by it. What others do meanwhile is not its doing.
+ * Returns the limit of one fault for an incident. An engine that did not run must not take over from an Active that it could have
+ * received (docs/adr/0003). It may not answer a single question, nor mislead a client. Actions of other nodes do not count.
  */
 function limitOf<F>(rules: Rules<F>, one: Happened<F>, incident: Incident<F>, { owners }: History): Limit {
   const { before, faults, owners: answering, question } = incident

@@ -1,7 +1,7 @@
 /**
- * What one accident of a node leads to where nothing else happens: the LAN is at rest, the node holds the address, and its successor is
- * known. These bounds are sharper than those of bounds.ts, and say what must be in the end. They follow from the protocol and from
- * what docs/ promises, none from a measurement. Refuses to know runs and results. Pure.
+ * Result of one accident alone: the LAN is otherwise at rest, the node holds the address, and its successor is known. These bounds
+ * are narrower than those of bounds.ts, and name the node that must answer in the end. They follow from the protocol and from
+ * promises in docs/, and none from a measurement. This file does not know runs and results. Pure.
  *
  * With I the interval:
  * - a dead engine's addresses are off within 50 ms, and priority 0 moves them after Skew_Time (docs/performance.md, budgets);
@@ -13,7 +13,7 @@
 import { BEAT, lifetimeOf, patienceOf, RELEASED } from './bounds.ts'
 
 type Fate = 'lives' | 'dies' | 'stops'
-/** `ms`: of what stops. */
+/** A fault of one node: what happens to engine and guardian. `ms`: time for which the stopped processes do not run. */
 export type NodeFault = { readonly name: string; readonly engine: Fate; readonly guardian: Fate; readonly ms: number }
 
 export type Setting = {
@@ -32,11 +32,11 @@ export type Outcome = {
   readonly absence: number
   /** ms after the fault at which the node no longer has the address; undefined: it need not go. */
   readonly gone: number | undefined
-  /** It may not: nothing is executed, sent or removed. */
+  /** The node may do nothing: no program runs, no packet is sent, no address is removed. */
   readonly stays: boolean
-  /** Who answers in the end. */
+  /** Node that answers in the end. */
   readonly owner: 'itself' | 'successor' | 'nobody'
-  /** ms after the end of the fault at which that is so. */
+  /** Time after the end of the fault until that node answers, ms. */
   readonly settled: number
 }
 
@@ -44,8 +44,9 @@ const CLEAN_OVERLAP = 10
 /** Probes that may be lost. */
 const CLEAN_LOSS = 2
 /**
- * The kernel looks for expired addresses at a whole second when that is less than HZ / 4 away (ADDRCONF_TIMER_FUZZ), by a
- * timer whose step is 64 to 80 ms at this distance, in a work queue. 2.00 to 2.39 s was seen of 2 s, without holdfast.
+ * Delay with which the kernel removes an expired address. The kernel rounds the check to a whole second that is less than HZ / 4
+ * away (ADDRCONF_TIMER_FUZZ). Its timer has steps of 64 to 80 ms at this distance, and the work runs in a queue. Without holdfast,
+ * a lifetime of 2 s lasted 2.00 to 2.39 s.
  */
 const EXPIRY = 400
 /** Of the router with the shortest lifetime, whichever address is looked at: all are of one engine. */

@@ -1,6 +1,6 @@
 /**
- * What a history shows: how long two answered, no node, or a client got no answer. Decides what one overlap and one outage are. Refuses
- * to know faults and bounds. Pure.
+ * Reads overlaps and outages out of a history. Decides what one overlap is (two nodes answer) and what one outage is (no node answers,
+ * or a client gets no answer). This file does not know faults and bounds. Pure.
  */
 import { type History, joined, type Sight, type Span, spans, within } from '../../src/lab/watch/history.ts'
 
@@ -8,7 +8,7 @@ import { type History, joined, type Sight, type Span, spans, within } from '../.
 export type Question = 'two' | 'none' | 'client'
 export const QUESTIONS = ['two', 'none', 'client'] as const
 
-/** What happened in one piece. `parts`: what each way of observing saw of it. */
+/** One overlap or outage. `parts`: the spans of it that each way of observing saw. */
 export type Outage = Sight & { readonly question: Question; readonly parts: readonly Sight[] }
 
 const unowned = (found: readonly Span[]): Sight[] => found.map((span) => ({ ...span, owners: [] }))
@@ -18,7 +18,7 @@ export function outagesIn(history: History, question: Question, window: Span, jo
   const owners = within(history.owners, window)
   const seen: Readonly<Record<Question, () => readonly Sight[][]>> = {
     two: () => [spans(owners, (count) => count > 1, joins)],
-    // Two ways to see the same time. What both saw is one outage.
+    // Two ways to observe the same time. A span that both ways saw is one outage.
     none: () => [
       spans(owners, (count) => count === 0, joins),
       joined(unowned(within(history.unanswered, window)), joins),

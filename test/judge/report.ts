@@ -1,5 +1,5 @@
 /**
- * What was judged, in words and tables. Decides what a reader is shown. Refuses to know how it was observed and judged. Pure.
+ * Writes the result of the judge as sentences and tables. This file does not know how it was observed and judged. Pure.
  */
 import type { Bound, Limit } from './bounds.ts'
 import { type Happened, type Incident, longest, type Verdict, type Violation } from './judge.ts'
@@ -17,7 +17,7 @@ export type Named = {
 export const nameOf = ({ kind, variant }: Pick<Named, 'kind' | 'variant'>): string =>
   `${kind}${variant === '' ? '' : ` (${variant})`}`
 
-/** Returns a sentence: what was expected, what happened, when, and which faults were near. `zero`: the time that is called 0. */
+/** Returns a sentence with the expectation, the event, its time and the faults near it. `zero`: the time that is shown as 0. */
 export function describe<F>(violation: Violation<F>, zero: number, words: (fault: F) => string): string {
   const { address, expected, faults, from, owners, question, seen } = violation
   const at = (ms: number) => (ms - zero).toFixed(0)
@@ -27,13 +27,13 @@ export function describe<F>(violation: Violation<F>, zero: number, words: (fault
 }
 export const inWords = (fault: Named): string => `#${fault.id} ${fault.node} ${nameOf(fault)}`
 
-/** Returns whether something that was said may have to do with one of them. */
+/** Returns whether a time is so near to one of the violations that a log line of that time may explain it. */
 export const isNear = (at: number, of: readonly { readonly from: number; readonly to: number }[]): boolean =>
   of.some(({ from, to }) => at > from - 700 && at < to + 300)
 
 export type Note = { readonly at: number; readonly node: string; readonly text: string }
 
-/** Returns what the nodes said around the first violation. */
+/** Returns the lines that the nodes logged around the first violation. */
 export function storyOf<F>({ violations }: Verdict<F>, notes: readonly Note[], zero: number): string {
   return notes
     .filter(({ at }) => isNear(at, violations.slice(0, 1)))
@@ -52,16 +52,16 @@ export function table(head: readonly string[], rows: readonly (readonly (string 
 
 export type KindAccount = {
   readonly injected: number
-  /** Of those the ones that met nothing, and cannot have done anything. */
+  /** Number of those faults that found no process or address to act on, and had no effect. */
   readonly missed: number
   readonly violations: number
-  /** Longest in ms, of incidents held against faults of this kind alone. */
+  /** Longest incident near faults of this kind alone, ms. */
   readonly longest: Readonly<Record<Question, number>>
 }
 
 type Done<F> = Happened<F> & { readonly hit: boolean }
 
-/** Returns an account of one kind; of `undefined`: of what happened without any fault near. */
+/** Returns the totals for one kind of fault. For `undefined`, returns the totals of incidents without a fault near them. */
 export function accountOf<F extends Named>(verdict: Verdict<F>, done: readonly Done<F>[], kind?: string): KindAccount {
   const isOfKind = ({ fault }: Happened<F>) => fault.kind === kind
   const free = ({ faults }: Incident<F>) => faults.length === 0
@@ -108,7 +108,7 @@ export function kindTable<F extends Named>(
   )
 }
 
-/** Returns the table of docs/chaos.md: what each fault may cost, and which promise says so. */
+/** Returns the table of docs/chaos.md: the bound of each fault and the promise behind it. */
 export function boundsTable(rows: readonly { readonly name: string; readonly bound: Bound }[]): string {
   return table(
     ['fault', 'two, ms', 'no node, ms', 'a client with an entry, if different', 'promise'],

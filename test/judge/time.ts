@@ -1,28 +1,28 @@
 /**
- * Judges bounds of time, given what the machine itself lost meanwhile and how late the gauge was: `held`, `missed`, or `cannot be
- * judged`. The one place that excuses anything, and never in silence: scripts/tests.sh runs a file that could not be judged again
- * alone, at most twice, and a file that never could be judged has failed (docs/testing.md).
+ * Judges bounds of time as `held`, `missed` or `cannot be judged`. Takes the CPU time that the machine lost and the lateness of the
+ * gauge into account. No other file excuses a failure, and every excuse is reported. scripts/tests.sh runs a file that could not be
+ * judged again alone, at most twice. A file that never could be judged has failed (docs/testing.md).
  */
 import { readFileSync } from 'node:fs'
 
-/** What the machine lost while something ran. Milliseconds. */
+/** CPU time that the machine lost during a measurement. Milliseconds. */
 export type Loss = {
   readonly wall: number
   /** CPU time that the host gave to other virtual machines (/proc/stat, "steal"): no process of this one ran then. */
   readonly stolen: number
-  /** Time in which a process waited for a CPU (/proc/pressure/cpu, "some"); 0 where the kernel does not say. */
+  /** Time in which a process waited for a CPU (/proc/pressure/cpu, "some"). 0 if the kernel has no such file. */
   readonly waited: number
 }
 
-/** Two advertisements of 10 ms: with less than that stolen, no bound was missed because of it. */
+/** Stolen time below which no bound can be missed because of it: two intervals of 10 ms. */
 export const STOLEN = 20
-/** Percent of the time in which a process waited for a CPU: above it, a test did not have the CPUs that it needs. */
+/** CPU pressure in percent above which a test did not have the CPUs that it needs. */
 export const PRESSURE = 20
 
 /** USER_HZ is 100 on every architecture that Linux has here. */
 const JIFFY = 10
 
-/** Of all CPUs, since the start of the machine; 0 where the kernel does not say. */
+/** Returns the stolen time of all CPUs since the start of the machine, in ms. 0 if the kernel does not report it. */
 export function stolenMs(): number {
   const [, , , , , , , , steal = '0'] = read('/proc/stat').split(/\s+/, 9)
   return JIFFY * Number(steal)
@@ -40,7 +40,7 @@ function read(path: string): string {
   }
 }
 
-/** Begins to measure; the answer tells what was lost since. */
+/** Begins to measure. Returns a function that returns the CPU time lost since then. */
 export function watchMachine(): () => Loss {
   const [began, stolen, waited] = [performance.now(), stolenMs(), waitedMs()]
   return () => ({
@@ -63,7 +63,7 @@ export function pressureOf({ waited, wall }: Loss): number {
   return wall > 0 ? (100 * waited) / wall : 0
 }
 
-/** Whether so much was lost that a bound may have been missed because of it. */
+/** Returns whether the loss is large enough to explain a missed bound. */
 export function excuses(loss: Loss): boolean {
   return loss.stolen >= STOLEN || pressureOf(loss) > PRESSURE
 }
@@ -72,29 +72,29 @@ export function inWords(loss: Loss): string {
   return `CPU pressure ${pressureOf(loss).toFixed(0)} %, ${loss.stolen.toFixed(0)} ms stolen`
 }
 
-/** A bound of time was missed on a machine that lost too much: neither held nor missed. */
+/** Error for a bound that failed on a machine that lost too much CPU time: it is neither held nor missed. */
 export class CannotBeJudged extends Error {
   override readonly name = 'CannotBeJudged'
 }
 
-/** Missed, whatever the machine lost. */
+/** Error for a bound that is missed, whatever the machine lost. */
 export class Missed extends Error {
   override readonly name = 'Missed'
 }
 
 export type Judgement = 'held' | 'missed' | 'cannot be judged'
 
-/** In words: what was expected, what happened, and when. */
+/** Failures of a test as sentences: the expectation, the event and its time. */
 export type Findings = {
-  /** Bounds of time that were not kept. */
+  /** Bounds of time that were exceeded. */
   readonly late: readonly string[]
-  /** Those that were not kept by less than the gauge itself was late: it saw too little to say so. */
+  /** Bounds that were exceeded by less than the lateness of the gauge, so that the gauge cannot decide. */
   readonly unseen?: readonly string[]
-  /** What no load of a machine explains. */
+  /** Failures that no load of the machine explains. */
   readonly wrong?: readonly string[]
-  /** What else a reader needs to find the reason. */
+  /** Further text that helps a reader to find the reason. */
   readonly story?: string
-  /** Of the time in which these were measured. Absent: since the test began. */
+  /** Loss during these measurements. If absent, the loss since the test began. */
   readonly loss?: Loss
 }
 
@@ -133,7 +133,7 @@ export function findingsOf(
 
 export type Failure = { readonly name: string; readonly loss?: Loss | undefined }
 
-/** Whether a file with these failures is run again: each of them could not be judged, or was not judged and is excused. */
+/** Returns whether a file with these failures runs again: each of them could not be judged, or was not judged and is excused. */
 export function isWorthAnotherAttempt(failures: readonly Failure[]): boolean {
   return failures.every(({ loss, name }) => {
     if (name === 'Missed') return false
