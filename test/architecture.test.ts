@@ -158,7 +158,7 @@ const NARROW: Record<string, Record<string, readonly string[]>> = {
       'held-health.ts',
       'probe-result.ts',
     ],
-    notify: ['keepalived-words.ts', 'notification.ts'],
+    notify: ['keepalived-arguments.ts', 'notification.ts'],
   },
 }
 
@@ -176,7 +176,7 @@ const SPEAKS_KEEPALIVED = [
   'keepalived/counts.ts',
   'keepalived/dump.ts',
   'cluster/decisions/engine/upstream-words.ts',
-  'notify/keepalived-words.ts',
+  'notify/keepalived-arguments.ts',
   // A peer in a lab: its configuration and its log.
   'lab/daemons/frr.ts',
   'lab/daemons/keepalived.ts',
@@ -201,7 +201,7 @@ const PURE_FILES = [
   'metrics/exporter-names.ts',
   'metrics/histogram.ts',
   'metrics/names.ts',
-  'notify/keepalived-words.ts',
+  'notify/keepalived-arguments.ts',
   'notify/notification.ts',
 ]
 

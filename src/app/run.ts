@@ -15,7 +15,7 @@ import { compose, type EngineProcess } from './compose.ts'
 import { untilCrashed } from './crash.ts'
 import { EventJournal } from './event-journal.ts'
 import { openFacilities } from './facilities.ts'
-import { schedulingHere, schedulingWords } from './machine/scheduling.ts'
+import { schedulingHere, schedulingText } from './machine/scheduling.ts'
 import { limitExit, shutDown } from './shut-down.ts'
 import { listenToSignals } from './signals.ts'
 import { type RunOptions, type Start, type StartOrder, start } from './start.ts'
@@ -115,7 +115,7 @@ function logStart(
     guardian: guardian.armed,
   })
   const scheduling = schedulingHere(guardianPid)
-  const line = schedulingWords(scheduling)
+  const line = schedulingText(scheduling)
   if (line !== undefined) recorder.log(line.level, line.message, { scheduling })
   if (isStopped) recorder.log('warn', `Stopped over keepalived's socket in an earlier run: idle until a reload`)
   for (const warning of keepalived?.warnings ?? []) recorder.log('warn', warning)

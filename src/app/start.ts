@@ -28,7 +28,7 @@ import type { EventJournal } from './event-journal.ts'
 import { EXIT } from './exit-code.ts'
 import { capabilityProblem } from './machine/capability.ts'
 import { lookOnce, nodeView } from './machine/node.ts'
-import { lockedWords, type VrrpBeside, vrrpBeside } from './machine/vrrp-beside.ts'
+import { lockedText, type VrrpBeside, vrrpBeside } from './machine/vrrp-beside.ts'
 import type { RecordOrder, Taping } from './taping.ts'
 import { type Workers, workersFor } from './worker-thread.ts'
 
@@ -175,7 +175,7 @@ type ClaimOptions = {
  */
 async function claimNode(config: Config, locate: Locate, options: ClaimOptions): Promise<Claim | Refusal> {
   const lock = takeNodeLock(options.native)
-  if (!lock.taken) return { exitCode: EXIT.failure, lines: [`holdfast: ${lockedWords(lock.by)}`] }
+  if (!lock.taken) return { exitCode: EXIT.failure, lines: [`holdfast: ${lockedText(lock.by)}`] }
   const beside = vrrpBeside(options.guarded)
   if (beside.refusal !== undefined && !options.force)
     return { exitCode: EXIT.failure, lines: [`holdfast: ${beside.refusal}`] }

@@ -42,9 +42,9 @@ export async function taping(order: RecordOrder | undefined): Promise<Taping> {
   let file: RecordingFile | undefined
   const tape = new Tape((line) => file?.write(line))
   const recorder = tape.recorder()
-  const onEnd = (words: string) => {
+  const onEnd = (text: string) => {
     tape.off()
-    recorder.log('warn', words, { recording: path })
+    recorder.log('warn', text, { recording: path })
   }
   return {
     recorder,

@@ -21,7 +21,7 @@ import { address } from '../wire/address.ts'
 import { macFromBytes } from '../wire/mac.ts'
 import { missingCapabilities } from './machine/capability.ts'
 import { nodeView } from './machine/node.ts'
-import { schedulingHere, schedulingWords } from './machine/scheduling.ts'
+import { schedulingHere, schedulingText } from './machine/scheduling.ts'
 import { vrrpBeside } from './machine/vrrp-beside.ts'
 import { silentRehearsal } from './rehearsal.ts'
 
@@ -81,7 +81,7 @@ async function startOnce(file: string): Promise<void> {
   const { config } = await judgeScripts(parsed.config, parsed.locate)
   missingCapabilities()
   vrrpBeside(false)
-  schedulingWords(schedulingHere(undefined))
+  schedulingText(schedulingHere(undefined))
   const { problems, config: settled, routers } = resolveRouters(config, nodeView(NETWORK, config), parsed.locate)
   for (const problem of [...parsed.warnings, ...problems]) formatProblem(problem)
   const clock = openClock(MUTE_NATIVE)

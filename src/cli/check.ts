@@ -69,8 +69,9 @@ async function checked(path: string, options: CheckOptions): Promise<Checked> {
     problems.push({ file, line: 0, column: 0, path: '', message, severity: 'warning' })
   // Sort by position: problems that the node check found may lie between the others.
   problems.sort(byPosition)
-  const told = 'config' in parsed ? [...parsed.notes, ...(advice?.notes ?? [])].sort(byPosition).map(formatProblem) : []
-  const notes = [...told, ...('config' in parsed ? presetReport(parsed.config) : [])]
+  const lines =
+    'config' in parsed ? [...parsed.notes, ...(advice?.notes ?? [])].sort(byPosition).map(formatProblem) : []
+  const notes = [...lines, ...('config' in parsed ? presetReport(parsed.config) : [])]
 
   const warnings = problems.filter((problem) => !isError(problem)).length
   const wrong = problems.some(isError)
@@ -78,12 +79,12 @@ async function checked(path: string, options: CheckOptions): Promise<Checked> {
   const tables = advice?.tables ?? []
   const effectivePriorities = tables.map(({ router, table }) => ({ router, ...table }))
   const answer = { file, ok: !failed, problems, effectivePriorities, notes }
-  const verdict = failed
+  const summary = failed
     ? wrong
       ? []
       : [`${file}: ${count(warnings)}; --strict allows none`]
     : [`${file}: ok${warnings === 0 ? '' : `, ${count(warnings)}`}`, ...priorityReport(tables), ...notes]
-  return { failed, lines: [...problems.map(formatProblem), ...verdict], answer }
+  return { failed, lines: [...problems.map(formatProblem), ...summary], answer }
 }
 
 const nameOf = (file: string): string => (file === STDIN ? 'standard input' : file)

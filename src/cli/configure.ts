@@ -34,8 +34,10 @@ export async function configureCommand(file: string, options: ConfigureOptions):
     const answer: HandOverAnswer = JSON.parse(body)
     const exitCode = answer.ok ? EXIT.ok : answer.fault === 'invalid' ? EXIT.configuration : EXIT.failure
     if (options.json) return { exitCode, stdout: body, stderr: '' }
-    const told = lines(answer, nameOf(file)).map((line) => `${line}\n`)
-    return answer.ok ? { exitCode, stdout: told.join(''), stderr: '' } : { exitCode, stdout: '', stderr: told.join('') }
+    const output = lines(answer, nameOf(file)).map((line) => `${line}\n`)
+    return answer.ok
+      ? { exitCode, stdout: output.join(''), stderr: '' }
+      : { exitCode, stdout: '', stderr: output.join('') }
   } catch (error) {
     return unreachable(options.socket, error)
   }
@@ -57,11 +59,11 @@ export function handOver(
 function lines(answer: HandOverAnswer, name: string): string[] {
   const known = (answer.ok ? answer.warnings : answer.problems).map((problem) => ({ ...problem, file: name }))
   if (!answer.ok) return reloadLines({ ...answer, file: name, problems: known }, 'hand over')
-  const told = reloadLines({ ...answer, file: name, warnings: known }, 'handed over')
+  const output = reloadLines({ ...answer, file: name, warnings: known }, 'handed over')
   return answer.kept
-    ? told
+    ? output
     : [
-        ...told,
+        ...output,
         `warning: the configuration is in force but not stored, so a restart would lose it: ${answer.notKept ?? ''}`,
       ]
 }

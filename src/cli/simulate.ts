@@ -54,16 +54,16 @@ export function simulateCommand(file: string, options: SimulateOptions = {}): Co
   if ('problems' in read) return refused(read.problems)
   const { notes, problems, what } = playOf(read, file)
   if (problems.some(isError)) return refused(problems)
-  const told = play(what, { lines: options.log === true })
+  const result = play(what, { lines: options.log === true })
   const weights = options.weights === false ? undefined : studyWeights(what)
   const expected = { outage: read.plan.outage, moves: options.expect === true }
-  const report = reportOf(told, differencesOf(what.nodes), weights, { serviceOf: servicesOf(what.nodes), expected })
+  const report = reportOf(result, differencesOf(what.nodes), weights, { serviceOf: servicesOf(what.nodes), expected })
   const exitCode = report.failures.length > 0 ? EXIT.failure : EXIT.ok
   if (options.json === true)
-    return { exitCode, stdout: `${JSON.stringify(asJson(what, told, report), null, 2)}\n`, stderr: '' }
-  const log = options.log === true ? [...told.lines.map((line) => `${line}\n`), '\n'].join('') : ''
+    return { exitCode, stdout: `${JSON.stringify(asJson(what, result, report), null, 2)}\n`, stderr: '' }
+  const log = options.log === true ? [...result.lines.map((line) => `${line}\n`), '\n'].join('') : ''
   const shown = notes.map((note) => `${note}\n`).join('')
-  return { exitCode, stdout: `${log}${reportText(report, what, told.injected, weights?.tried ?? 0)}`, stderr: shown }
+  return { exitCode, stdout: `${log}${reportText(report, what, result.injected, weights?.tried ?? 0)}`, stderr: shown }
 }
 
 const refused = (problems: readonly Problem[]): CommandResult => ({

@@ -47,7 +47,7 @@ export async function yieldCommand(socket: string, options: YieldOptions): Promi
     for (const [index, target] of targets.entries()) {
       const { body = '', status = 0 } = answers[index] ?? {}
       if (status !== 200) results.push(refused(body.trim()))
-      else results.push(cancel ? told(`${target}: yield period ended`) : await outcome(socket, target, forMs))
+      else results.push(cancel ? success(`${target}: yield period ended`) : await outcome(socket, target, forMs))
     }
     return {
       exitCode: results.find(({ exitCode }) => exitCode !== EXIT.ok)?.exitCode ?? EXIT.ok,
@@ -59,8 +59,8 @@ export async function yieldCommand(socket: string, options: YieldOptions): Promi
   }
 }
 
-const usage = (words: string): CommandResult => ({ exitCode: EXIT.usage, stdout: '', stderr: `holdfast: ${words}\n` })
-const told = (words: string): CommandResult => ({ exitCode: EXIT.ok, stdout: `${words}\n`, stderr: '' })
+const usage = (text: string): CommandResult => ({ exitCode: EXIT.usage, stdout: '', stderr: `holdfast: ${text}\n` })
+const success = (text: string): CommandResult => ({ exitCode: EXIT.ok, stdout: `${text}\n`, stderr: '' })
 
 /** Returns the sync groups, and the routers without one. Rejects with Error if the daemon does not answer. */
 async function everyTarget(socket: string, yielding: boolean): Promise<readonly string[]> {
@@ -87,7 +87,7 @@ async function outcome(socket: string, target: string, forMs: number): Promise<C
   if (routers.some(({ state }) => state === 'Leaving'))
     return refused(`${began}, but after ${LONGEST / 1000} s it is still leaving`)
   const { address } = routers.find(({ holder }) => holder.address !== null)?.holder ?? first.holder
-  return told(`${began}: ${address === null ? 'no other node has been heard yet' : `${address} is Active now`}`)
+  return success(`${began}: ${address === null ? 'no other node has been heard yet' : `${address} is Active now`}`)
 }
 
 /** Waits until no router of the target is Leaving. Returns their last known state. */

@@ -41,7 +41,7 @@ export function smallestInterval(worstMs: number, version: 2 | 3 = 3): Centis | 
 }
 
 /** Returns how many times the worst lateness fits into an interval, if one advertisement is lost. */
-export const standing = (intervalMs: number, worstMs: number): number =>
+export const lateness = (intervalMs: number, worstMs: number): number =>
   worstMs <= 0 ? Number.POSITIVE_INFINITY : intervalMs / worstMs
 
 export const asMillis = (interval: Centis): number => centisToMillis(interval)

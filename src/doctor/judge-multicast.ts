@@ -83,7 +83,7 @@ const isElsewhere = ({ interface: here, routes }: LanState, source: Address): bo
 
 /** Judges what the LAN does to multicast packets. */
 function pathFindings(
-  { beacon, forMs, heard, left }: Listening,
+  { beacon: messages, forMs, heard, left }: Listening,
   family: Family,
   about: string,
   wanted: readonly PlannedRouter[],
@@ -92,23 +92,23 @@ function pathFindings(
   const group = GROUP[family]
   const seconds = (forMs / 1000).toFixed(1)
   const findings: Finding[] = []
-  if (beacon.failure !== undefined) {
+  if (messages.failure !== undefined) {
     findings.push({
       check,
       level: 'note',
       about,
-      found: `cannot send to ${group} for other doctors: ${beacon.failure}`,
+      found: `cannot send to ${group} for other doctors: ${messages.failure}`,
     })
-  } else if (beacon.sent > 0 && beacon.left === 0) {
+  } else if (messages.sent > 0 && messages.left === 0) {
     findings.push({
       check,
       level: 'warning',
       about,
-      found: `none of ${beacon.sent} packets to ${group} left the interface`,
+      found: `none of ${messages.sent} packets to ${group} left the interface`,
       advice: 'Check the output rules of this node (nft list ruleset, tc filter)',
     })
   }
-  const oneWay = beacon.heard.filter(({ hearsUs, packets }) => !hearsUs && packets >= PATIENCE)
+  const oneWay = messages.heard.filter(({ hearsUs, packets }) => !hearsUs && packets >= PATIENCE)
   for (const { from } of oneWay) {
     findings.push({
       check,
@@ -119,7 +119,7 @@ function pathFindings(
         'Check the switches between them (IGMP or MLD snooping without a querier, filters), and at the input rules there',
     })
   }
-  const both = beacon.heard.filter(({ hearsUs }) => hearsUs).map(({ from }) => from)
+  const both = messages.heard.filter(({ hearsUs }) => hearsUs).map(({ from }) => from)
   if (both.length > 0)
     findings.push({ check, level: 'ok', about, found: `passes in both directions: doctor on ${both.join(', ')}` })
   const groupSources = [...new Set(heard.filter((one) => one.group).map(({ source }) => source))]
@@ -161,7 +161,7 @@ export function vridFindings(lan: LanState, routers: readonly PlannedRouter[]): 
 const sameSet = (one: readonly Address[], other: readonly Address[]): boolean =>
   one.length === other.length && one.every((address) => other.includes(address))
 
-const spoken = ({ addresses, intervalMs, mac, priority, source, version, vrid }: HeardRouter): string =>
+const routerText = ({ addresses, intervalMs, mac, priority, source, version, vrid }: HeardRouter): string =>
   `${source} (${mac}) advertises VRID ${vrid}: VRRPv${version}, priority ${priority}, every ${intervalMs} ms, for ${addresses.length === 0 ? 'no address' : addresses.join(', ')}`
 
 function heardFinding(heard: HeardRouter, mine: readonly PlannedRouter[], about: string): Finding {
@@ -175,14 +175,14 @@ function otherVrid(heard: HeardRouter, mine: readonly PlannedRouter[], about: st
   const check = 'vrid'
   const ours = mine.filter(({ held }) => held.some(({ address }) => addresses.includes(address)))
   if (ours.length > 0) {
-    const found = `${spoken(heard)}: these addresses belong to "${ours.map(({ name }) => name).join('", "')}", which has another VRID`
+    const found = `${routerText(heard)}: these addresses belong to "${ours.map(({ name }) => name).join('", "')}", which has another VRID`
     return { check, level: 'error', about, found, advice: 'Use the same VRID for an address on all nodes' }
   }
   if (discard !== undefined) {
     const found = `VRID ${vrid} of ${source}: every router discards its packets (${discard})`
     return { check, level: 'note', about, found }
   }
-  return { check, level: mine.length === 0 ? 'note' : 'ok', about, found: spoken(heard) }
+  return { check, level: mine.length === 0 ? 'note' : 'ok', about, found: routerText(heard) }
 }
 
 function sameVrid(heard: HeardRouter, router: PlannedRouter, about: string): Finding {
@@ -201,18 +201,18 @@ function sameVrid(heard: HeardRouter, router: PlannedRouter, about: string): Fin
     }
   }
   if (version !== router.version) {
-    const found = `${spoken(heard)}: ${named} has version ${router.version}, so the two ignore each other`
+    const found = `${routerText(heard)}: ${named} has version ${router.version}, so the two ignore each other`
     return { check, level: 'error', about, found, advice: `Set version: ${version}, or choose another VRID` }
   }
   const advertised = router.addresses
   if (!sameSet(addresses, advertised)) {
     const shared = addresses.some((address) => advertised.includes(address))
-    const found = `${spoken(heard)}: ${named} has the same VRID for ${advertised.join(', ')}`
+    const found = `${routerText(heard)}: ${named} has the same VRID for ${advertised.join(', ')}`
     const advice = shared ? 'Write the same addresses on all nodes of the group' : 'Choose an unused VRID'
     return { check, level: shared || listed ? 'warning' : 'error', about, found, advice }
   }
   if (heard.group !== router.multicast) {
-    const found = `${spoken(heard)}, by ${heard.group ? 'multicast' : 'unicast'}: ${named} uses ${router.multicast ? 'multicast' : 'unicast'}`
+    const found = `${routerText(heard)}, by ${heard.group ? 'multicast' : 'unicast'}: ${named} uses ${router.multicast ? 'multicast' : 'unicast'}`
     return { check, level: 'error', about, found, advice: 'Write the same transport on all nodes of the group' }
   }
   if (priority === 255 && router.priority === 255) {
@@ -220,20 +220,20 @@ function sameVrid(heard: HeardRouter, router: PlannedRouter, about: string): Fin
       check,
       level: 'error',
       about,
-      found: `${spoken(heard)}: ${named} also has priority 255, but only one router can be the address owner`,
+      found: `${routerText(heard)}: ${named} also has priority 255, but only one router can be the address owner`,
       advice: 'Use 255 only on the node whose own addresses these are',
     }
   }
   if (intervalMs !== router.intervalMs) {
     const level = router.version === 2 ? 'error' : 'warning'
-    const found = `${spoken(heard)}: ${named} has ${router.intervalMs} ms here${router.version === 2 ? ', and version 2 discards packets with another interval' : ''}`
+    const found = `${routerText(heard)}: ${named} has ${router.intervalMs} ms here${router.version === 2 ? ', and version 2 discards packets with another interval' : ''}`
     return { check, level, about, found, advice: 'Write the same interval on all nodes of the group' }
   }
   if (router.peers.length > 0 && !listed) {
-    const found = `${spoken(heard)}: it belongs to the group of ${named}, but is not a listed peer (${router.peers.join(', ')})`
+    const found = `${routerText(heard)}: it belongs to the group of ${named}, but is not a listed peer (${router.peers.join(', ')})`
     return { check, level: 'warning', about, found, advice: 'List it under peers, or find out which host it is' }
   }
-  return { check, level: 'ok', about, found: `${spoken(heard)}: a router of the group of ${named}` }
+  return { check, level: 'ok', about, found: `${routerText(heard)}: a router of the group of ${named}` }
 }
 
 function quietVrids({ forMs, heard }: Listening, mine: readonly PlannedRouter[], about: string): readonly Finding[] {

@@ -66,7 +66,7 @@ export function timerFindings({ machine, routers, timers }: Measured): readonly 
 }
 
 const ms = (value: number): string => `${value < 10 ? value.toFixed(2) : value.toFixed(0)} ms`
-const words = ({ max, p50, p99, samples }: Spread): string =>
+const spreadText = ({ max, p50, p99, samples }: Spread): string =>
   `p50 ${ms(p50)}, p99 ${ms(p99)}, worst ${ms(max)} of ${samples}`
 
 function lateness(how: string, run: Timers['ordinary']): Finding {
@@ -76,10 +76,10 @@ function lateness(how: string, run: Timers['ordinary']): Finding {
     const found = 'no timer fired during the measurement: an ordinary process gets no CPU time'
     return { check: 'timers', level: 'error', about: how, found, advice: 'Find out what keeps the CPUs busy' }
   }
-  return { check: 'timers', level: 'ok', about: how, found: `late by ${words(spreadOf(run.lateness))}` }
+  return { check: 'timers', level: 'ok', about: how, found: `late by ${spreadText(spreadOf(run.lateness))}` }
 }
 
-const intervalWords = ({ intervalMs }: Recommendation): string =>
+const intervalText = ({ intervalMs }: Recommendation): string =>
   intervalMs === null ? 'none, the limit of VRRP is 40.95 s' : `${intervalMs} ms`
 
 /** Returns the recommendation with its reason, and what would allow a shorter interval. */
@@ -94,7 +94,7 @@ function smallest(
   const one = (how: string, given: Recommendation, other: Recommendation | null): Finding => {
     const { intervalMs, worstMs } = given
     const found =
-      `smallest safe advertisement interval: ${intervalWords(given)}, ${SAFETY} x the worst lateness ` +
+      `smallest safe advertisement interval: ${intervalText(given)}, ${SAFETY} x the worst lateness ` +
       `(${ms(worstMs)}), which leaves room for one lost advertisement`
     const lower =
       other?.intervalMs != null && (intervalMs === null || other.intervalMs < intervalMs)
@@ -155,7 +155,7 @@ function intervalOf(
       ? 'with one lost advertisement, a Backup takes over from a healthy Active'
       : `${SAFETY} times are needed for busier hours`
   }`
-  const advice = `Set advertisementInterval to ${intervalWords(best)} or more on all its routers${
+  const advice = `Set advertisementInterval to ${intervalText(best)} or more on all its routers${
     best === realtime ? ' and use --realtime' : `; ${lowered(machine).replace(/^./, (first) => first.toLowerCase())}`
   }`
   return [{ check: 'interval', level: overdue ? 'error' : 'warning', about, found, advice }]

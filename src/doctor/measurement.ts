@@ -166,7 +166,7 @@ export type Listening = {
    * receive it.
    */
   readonly looped: boolean | undefined
-  readonly beacon: Beacon
+  readonly beacon: MessageCounts
 }
 
 export type HeardRouter = {
@@ -186,7 +186,7 @@ export type HeardRouter = {
 }
 
 /** Messages between doctors: UDP to the VRRP group. */
-export type Beacon = {
+export type MessageCounts = {
   readonly sent: number
   /** Number of these that left the interface. */
   readonly left: number

@@ -64,9 +64,9 @@ export function formatReport(report: DoctorReport, verbose = false): string {
     ...(advice === undefined ? [] : [`${' '.repeat(WIDTH)}    -> ${advice}`]),
   ])
   const { ordinary, realtime } = interval
-  const told = (given: Recommendations['ordinary'], how: string): string[] =>
+  const recommendation = (given: Recommendations['ordinary'], how: string): string[] =>
     given === null ? [] : [`${given.intervalMs === null ? 'none' : `${given.intervalMs} ms`} ${how}`]
-  const smallest = [...told(ordinary, 'without --realtime'), ...told(realtime, 'with it')]
+  const smallest = [...recommendation(ordinary, 'without --realtime'), ...recommendation(realtime, 'with it')]
   return [
     head,
     '',

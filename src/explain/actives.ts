@@ -5,9 +5,9 @@
  */
 import type { EventOf } from '../events/event.ts'
 import type { Incident } from './incident.ts'
-import { isKind, type Node, nodeAt, type Subject, subjectOf, type Timeline, type Told } from './timeline.ts'
+import { type Entry, isKind, type Node, nodeAt, type Subject, subjectOf, type Timeline } from './timeline.ts'
 
-export type Heard = Told<EventOf<'twoActives'>>
+export type Heard = Entry<EventOf<'twoActives'>>
 
 /** Time within which all members of a sync group observe the same change, in milliseconds. */
 const TOGETHER_MS = 2_000
@@ -16,15 +16,15 @@ const TOGETHER_MS = 2_000
  * Returns the incident at the event that ends it, or at the event that began it while it lasts. Returns nothing for
  * other events.
  */
-export function severalOf(timeline: Timeline, told: Heard): readonly Incident[] {
-  const { event, node } = told
-  if (isToldByOthers(timeline, told)) return []
-  const steps = episodeOf(told)
+export function severalOf(timeline: Timeline, entry: Heard): readonly Incident[] {
+  const { event, node } = entry
+  if (isToldByOthers(timeline, entry)) return []
+  const steps = episodeOf(entry)
   const [begin, last] = [steps[0], steps.at(-1)]
-  if (begin === undefined || last !== told || isToldByMember(begin)) return []
+  if (begin === undefined || last !== entry || isToldByMember(begin)) return []
   return [
     {
-      ...{ at: (event.present ? begin : told).at, cause: 'twoActives', node, subject: subjectAt(node, event.router) },
+      ...{ at: (event.present ? begin : entry).at, cause: 'twoActives', node, subject: subjectAt(node, event.router) },
       ...{ takeover: undefined, phases: [], steps, about: begin },
     },
   ]
@@ -34,15 +34,15 @@ export function severalOf(timeline: Timeline, told: Heard): readonly Incident[] 
  * Returns whether the change of Active that this node heard belongs to two Actives at the same time. Such a change is
  * not a move of the VIP.
  */
-export function isOfSeveral({ event, node, at }: Told<EventOf<'peerHeard'>>, withinMs: number): boolean {
+export function isOfSeveral({ event, node, at }: Entry<EventOf<'peerHeard'>>, withinMs: number): boolean {
   const both = [event.peer, event.previous?.peer]
-  return node.told.some(
-    (told) =>
-      isKind(told, 'twoActives') &&
-      told.event.present &&
-      told.event.router === event.router &&
-      Math.abs(told.at - at) <= withinMs &&
-      both.every((peer) => told.event.actives.some((active) => active.peer === peer)),
+  return node.entries.some(
+    (entry) =>
+      isKind(entry, 'twoActives') &&
+      entry.event.present &&
+      entry.event.router === event.router &&
+      Math.abs(entry.at - at) <= withinMs &&
+      both.every((peer) => entry.event.actives.some((active) => active.peer === peer)),
   )
 }
 
@@ -59,16 +59,16 @@ function isToldByOthers(timeline: Timeline, { event, node }: Heard): boolean {
 function episodeOf({ event: { router, seq }, node }: Heard): readonly Heard[] {
   let episode: Heard[] = []
   let isOver = false
-  for (const told of node.told) {
+  for (const entry of node.entries) {
     const isLater = episode.some(({ event }) => event.seq === seq)
-    if (isOver || told.event.kind === 'started') {
+    if (isOver || entry.event.kind === 'started') {
       if (isLater) break
       episode = []
       isOver = false
     }
-    if (!isKind(told, 'twoActives') || told.event.router !== router) continue
-    episode.push(told)
-    isOver = !told.event.present
+    if (!isKind(entry, 'twoActives') || entry.event.router !== router) continue
+    episode.push(entry)
+    isOver = !entry.event.present
   }
   return episode
 }
@@ -77,20 +77,20 @@ function episodeOf({ event: { router, seq }, node }: Heard): readonly Heard[] {
 function isToldByMember({ at, event, node }: Heard): boolean {
   const group = transitionOf(node, event.router)?.event.group
   if (group === undefined) return false
-  return node.told.some(
-    (told) =>
-      isKind(told, 'twoActives') &&
-      told.event.present &&
-      told.event.seq < event.seq &&
-      at - told.at <= TOGETHER_MS &&
-      told.event.router !== event.router &&
-      transitionOf(node, told.event.router)?.event.group === group,
+  return node.entries.some(
+    (entry) =>
+      isKind(entry, 'twoActives') &&
+      entry.event.present &&
+      entry.event.seq < event.seq &&
+      at - entry.at <= TOGETHER_MS &&
+      entry.event.router !== event.router &&
+      transitionOf(node, entry.event.router)?.event.group === group,
   )
 }
 
-const transitionOf = ({ told }: Node, router: string): Told<EventOf<'transition'>> | undefined =>
-  told.findLast(
-    (each): each is Told<EventOf<'transition'>> => isKind(each, 'transition') && each.event.router === router,
+const transitionOf = ({ entries }: Node, router: string): Entry<EventOf<'transition'>> | undefined =>
+  entries.findLast(
+    (each): each is Entry<EventOf<'transition'>> => isKind(each, 'transition') && each.event.router === router,
   )
 
 function subjectAt(node: Node, router: string): Subject | undefined {

@@ -7,22 +7,22 @@ import { type Cause, ofFault } from './cause.ts'
 import type { Incident } from './incident.ts'
 import { isExplainedBySender, SLACK_MS } from './missed.ts'
 import { causeOfMissingSource, followsMissingSource } from './not-ready.ts'
-import { chainOf, isKind, nodeAt, type Timeline, type Told } from './timeline.ts'
+import { chainOf, type Entry, isKind, nodeAt, type Timeline } from './timeline.ts'
 
 /** Number of advertisement intervals after a takeover in which late packets of the previous Active may still arrive. */
 const SETTLED = 5
 
-export function aloneOf(timeline: Timeline, told: Told): readonly Incident[] {
-  const cause = causeOf(timeline, told)
+export function singleEvent(timeline: Timeline, entry: Entry): readonly Incident[] {
+  const cause = causeOf(timeline, entry)
   if (cause === undefined) return []
-  const { at, event, node } = told
+  const { at, event, node } = entry
   const sender = event.kind === 'advertisementsMissed' ? nodeAt(timeline, event.peer) : undefined
-  const steps = [...new Set(chainOf(told))].sort((one, other) => one.at - other.at)
-  return [{ at, cause, node, subject: undefined, takeover: undefined, steps, phases: [], about: told, sender }]
+  const steps = [...new Set(chainOf(entry))].sort((one, other) => one.at - other.at)
+  return [{ at, cause, node, subject: undefined, takeover: undefined, steps, phases: [], about: entry, sender }]
 }
 
-function causeOf(timeline: Timeline, told: Told): Cause | undefined {
-  const { event } = told
+function causeOf(timeline: Timeline, entry: Entry): Cause | undefined {
+  const { event } = entry
   switch (event.kind) {
     case 'foreignChange':
       return 'foreignChange'
@@ -31,13 +31,13 @@ function causeOf(timeline: Timeline, told: Told): Cause | undefined {
     case 'absence':
       return 'engineAway'
     case 'engineLate':
-      return isPartOfAbsence(told) ? undefined : 'engineAway'
+      return isPartOfAbsence(entry) ? undefined : 'engineAway'
     case 'advertisementsMissed':
-      return isExplainedBySender(timeline, told, event) ? undefined : 'lossy'
+      return isExplainedBySender(timeline, entry, event) ? undefined : 'lossy'
     case 'packetsDiscarded':
       return NO_NEWS.has(event.reason) ? undefined : 'rejected'
     case 'peerHeard':
-      return event.news === 'rival' && isStranger(timeline, told, event) ? 'rival' : undefined
+      return event.news === 'rival' && isUnknownSender(timeline, entry, event) ? 'rival' : undefined
     case 'reloaded':
       if (!event.ok) return 'reloadFailed'
       return (event.changes ?? []).length + (event.checksChanged ?? []).length > 0 ? 'reloaded' : undefined
@@ -47,11 +47,11 @@ function causeOf(timeline: Timeline, told: Told): Cause | undefined {
       return 'died'
     case 'earlierLife':
       // A crash that the run recorded itself is reported at that event.
-      return event.ended === 'abruptly' && told.node.byNumber.get(event.lastSeq)?.event.kind !== 'crashed'
+      return event.ended === 'abruptly' && entry.node.byNumber.get(event.lastSeq)?.event.kind !== 'crashed'
         ? 'died'
         : undefined
     case 'faultChanged':
-      return ofChangedFault(told)
+      return ofChangedFault(entry)
     case 'checkChanged':
       return event.to === 'down' ? 'checkFailed' : undefined
     case 'packetsLost':
@@ -62,10 +62,10 @@ function causeOf(timeline: Timeline, told: Told): Cause | undefined {
   }
 }
 
-function ofChangedFault(told: Told): Cause | undefined {
-  if (!isKind(told, 'faultChanged') || !told.event.present) return undefined
-  if (told.event.fault === 'sourceAddressMissing') return causeOfMissingSource(told)
-  return followsMissingSource(told) ? 'addressNotReady' : ofFault(told.event.fault)
+function ofChangedFault(entry: Entry): Cause | undefined {
+  if (!isKind(entry, 'faultChanged') || !entry.event.present) return undefined
+  if (entry.event.fault === 'sourceAddressMissing') return causeOfMissingSource(entry)
+  return followsMissingSource(entry) ? 'addressNotReady' : ofFault(entry.event.fault)
 }
 
 /**
@@ -74,16 +74,16 @@ function ofChangedFault(told: Told): Cause | undefined {
  */
 const NO_NEWS: ReadonlySet<string> = new Set(['vrid-unknown', 'self-originated', 'destination'])
 
-function isPartOfAbsence({ at, node }: Told): boolean {
-  return node.told.some((other) => isKind(other, 'absence') && Math.abs(other.at - at) <= SLACK_MS)
+function isPartOfAbsence({ at, node }: Entry): boolean {
+  return node.entries.some((other) => isKind(other, 'absence') && Math.abs(other.at - at) <= SLACK_MS)
 }
 
 /** Returns whether the sender has no journal here and its advertisement is not a late packet of the previous Active. */
-function isStranger(timeline: Timeline, { at, node }: Told, { peer, router }: EventOf<'peerHeard'>): boolean {
+function isUnknownSender(timeline: Timeline, { at, node }: Entry, { peer, router }: EventOf<'peerHeard'>): boolean {
   if (nodeAt(timeline, peer) !== undefined) return false
-  const became = node.told.findLast(
-    (told): told is Told<EventOf<'transition'>> =>
-      isKind(told, 'transition') && told.event.router === router && told.event.to === 'Active' && told.at <= at,
+  const became = node.entries.findLast(
+    (entry): entry is Entry<EventOf<'transition'>> =>
+      isKind(entry, 'transition') && entry.event.router === router && entry.event.to === 'Active' && entry.at <= at,
   )
   return became === undefined || at - became.at > SETTLED * became.event.interval
 }

@@ -10,6 +10,7 @@ import { USUAL_WAIT } from './not-ready.ts'
 import {
   beganAway,
   chainOf,
+  type Entry,
   hadDied,
   isKind,
   type Node,
@@ -18,10 +19,9 @@ import {
   stateAt,
   subjectOf,
   type Timeline,
-  type Told,
 } from './timeline.ts'
 
-export type Takeover = Told<EventOf<'transition'>>
+export type Takeover = Entry<EventOf<'transition'>>
 
 export type Diagnosis = {
   readonly cause: Cause
@@ -29,7 +29,7 @@ export type Diagnosis = {
   readonly before: Node | undefined
   readonly peer: string | undefined
   /** Events on both nodes that led to the takeover, the earliest first. */
-  readonly evidence: readonly Told[]
+  readonly evidence: readonly Entry[]
 }
 
 /** Tolerance for different clocks and busy machines, added to times that the interval gives, in milliseconds. */
@@ -45,14 +45,14 @@ export function diagnose(timeline: Timeline, takeover: Takeover): Diagnosis {
   const chain = chainOf(takeover)
   const saidTo = (router?: string) =>
     chain.find(
-      (told): told is Told<EventOf<'peerHeard'>> =>
-        isKind(told, 'peerHeard') && (router === undefined || told.event.router === router),
+      (entry): entry is Entry<EventOf<'peerHeard'>> =>
+        isKind(entry, 'peerHeard') && (router === undefined || entry.event.router === router),
     )?.event.peer
   // The peer address of another sync group member is used last: a node may have a different address there.
   const peer = named ?? saidTo(takeover.event.router) ?? heard?.peer ?? saidTo()
   const before = peer === undefined ? undefined : nodeAt(timeline, peer)
   const known = { before, peer }
-  const from = (cause: Cause, ...evidence: readonly Told[]): Diagnosis => ({
+  const from = (cause: Cause, ...evidence: readonly Entry[]): Diagnosis => ({
     cause,
     ...known,
     evidence: [...evidence, ...since(chain, evidence)],
@@ -71,12 +71,12 @@ export function diagnose(timeline: Timeline, takeover: Takeover): Diagnosis {
 }
 
 /** Drops events that ended well before the evidence began: they are not the cause. */
-function since(chain: readonly Told[], evidence: readonly Told[]): readonly Told[] {
-  const began = Math.min(...evidence.map((told) => beganAway(told) ?? told.at))
+function since(chain: readonly Entry[], evidence: readonly Entry[]): readonly Entry[] {
+  const began = Math.min(...evidence.map((entry) => beganAway(entry) ?? entry.at))
   return evidence.length === 0 ? chain : chain.filter(({ at }, i) => i === 0 || at >= began - UNSURE_MS)
 }
 
-type From = (cause: Cause, ...evidence: readonly Told[]) => Diagnosis
+type From = (cause: Cause, ...evidence: readonly Entry[]) => Diagnosis
 
 function ofSilence(timeline: Timeline, before: Node | undefined, takeover: Takeover, from: From): Diagnosis {
   const { heard } = takeover.event
@@ -91,45 +91,45 @@ function ofSilence(timeline: Timeline, before: Node | undefined, takeover: Takeo
 const ONLY_SILENT: ReadonlySet<Cause> = new Set(['silent', 'cut', 'lossy'])
 
 /** An advertisement that was accepted later shows that the discarding had ended. */
-function discardedBefore({ at, event: { heard, router }, node }: Takeover): Told | undefined {
+function discardedBefore({ at, event: { heard, router }, node }: Takeover): Entry | undefined {
   const since = heard === undefined ? Number.NEGATIVE_INFINITY : at - heard.agoMs - UNSURE_MS
-  return node.told.find(
-    (told) =>
-      isKind(told, 'packetsDiscarded') &&
-      told.event.router === router &&
-      (heard === undefined || told.event.source === heard.peer) &&
-      told.at >= since &&
-      Math.abs(told.at - at) <= BURST_MS,
+  return node.entries.find(
+    (entry) =>
+      isKind(entry, 'packetsDiscarded') &&
+      entry.event.router === router &&
+      (heard === undefined || entry.event.source === heard.peer) &&
+      entry.at >= since &&
+      Math.abs(entry.at - at) <= BURST_MS,
   )
 }
 
 /** Returns whether the router had not made another transition since its start. */
 function hadJustStarted({ at, node, event }: Takeover): boolean {
-  const before = node.told.findLast(
-    (told): told is Takeover =>
-      isKind(told, 'transition') && told.event.router === event.router && told.event.seq < event.seq,
+  const before = node.entries.findLast(
+    (entry): entry is Takeover =>
+      isKind(entry, 'transition') && entry.event.router === event.router && entry.event.seq < event.seq,
   )
   if (before === undefined || before.event.reason === 'startup') return true
   // The start waited for the node's own address.
-  const started = node.told.findLast((told) => isKind(told, 'started') && told.event.seq < event.seq)
-  const patience = USUAL_WAIT + patienceOf(event)
+  const started = node.entries.findLast((entry) => isKind(entry, 'started') && entry.event.seq < event.seq)
+  const patience = USUAL_WAIT + toleranceOf(event)
   return before.event.reason === 'faultCleared' && started !== undefined && at - started.at <= patience
 }
 
 /** Finds the cause in the journal of the previous holder. `death` is the cause if that journal ends without a stop. */
 function ofPeer(timeline: Timeline, before: Node, takeover: Takeover, from: From, death: Cause): Diagnosis {
   const subject = subjectOf(takeover.event)
-  const since = takeover.at - patienceOf(takeover.event)
+  const since = takeover.at - toleranceOf(takeover.event)
   const until = takeover.at + SLACK_MS
-  const left = before.told.findLast(
-    (told): told is Takeover =>
-      isKind(told, 'transition') &&
-      subjectOf(told.event) === subject &&
-      told.event.from === 'Active' &&
-      told.at >= since &&
-      told.at <= until,
+  const left = before.entries.findLast(
+    (entry): entry is Takeover =>
+      isKind(entry, 'transition') &&
+      subjectOf(entry.event) === subject &&
+      entry.event.from === 'Active' &&
+      entry.at >= since &&
+      entry.at <= until,
   )
-  const away = before.told.find((told) => told.at >= since && isAwayFor(told, takeover))
+  const away = before.entries.find((entry) => entry.at >= since && isAwayFor(entry, takeover))
   if (
     away !== undefined &&
     (left === undefined || (isKind(away, 'absence') && left.event.reason === away.event.cause))
@@ -146,12 +146,12 @@ function ofPeer(timeline: Timeline, before: Node, takeover: Takeover, from: From
   }
   // The node died after it was heard for the last time.
   const died = hadDied(before, takeover.at - (takeover.event.heard?.agoMs ?? 0) - UNSURE_MS, takeover.at)
-  const crash = before.told.findLast((told) => isKind(told, 'crashed') && told.at >= since && told.at <= until)
+  const crash = before.entries.findLast((entry) => isKind(entry, 'crashed') && entry.at >= since && entry.at <= until)
   if (crash !== undefined) return from('engineDied', crash)
   if (died === true) return from(death)
   const was = stateAt(before, subject, takeover.at)
   // The engine does not answer now and recorded nothing after the takeover. So its guardian released the VIP.
-  if (before.stuck && was === 'Active' && (before.told.at(-1)?.at ?? 0) < takeover.at) return from('engineAway')
+  if (before.stuck && was === 'Active' && (before.entries.at(-1)?.at ?? 0) < takeover.at) return from('engineAway')
   if (was === 'Active' && died === false && takeover.event.reason === 'activeSilent') {
     const missed = missedOf(timeline, before, takeover.at)
     return missed === undefined ? from('cut') : from('lossy', missed)
@@ -165,23 +165,23 @@ function ofPeer(timeline: Timeline, before: Node, takeover: Takeover, from: From
 /**
  * Returns whether the engine did not run when an advertisement was due. A short delay before or after that is no cause.
  */
-function isAwayFor(told: Told, { at, event: { interval } }: Takeover): boolean {
-  const began = beganAway(told)
+function isAwayFor(entry: Entry, { at, event: { interval } }: Takeover): boolean {
+  const began = beganAway(entry)
   if (began === undefined) return false
-  if (told.event.kind === 'absence') return began - SLACK_MS <= at
-  return told.at - began >= 2 * interval && began <= at - interval && told.at >= at - interval - UNSURE_MS
+  if (entry.event.kind === 'absence') return began - SLACK_MS <= at
+  return entry.at - began >= 2 * interval && began <= at - interval && entry.at >= at - interval - UNSURE_MS
 }
 
 /** Returns the event that an interface was removed. The kernel reports it as down first, and as removed after that. */
-export function removalOf(left: Takeover): Told | undefined {
-  return left.node.told.find(
-    (told) => isKind(told, 'linkChanged') && !told.event.exists && Math.abs(told.at - left.at) <= SLACK_MS,
+export function removalOf(left: Takeover): Entry | undefined {
+  return left.node.entries.find(
+    (entry) => isKind(entry, 'linkChanged') && !entry.event.exists && Math.abs(entry.at - left.at) <= SLACK_MS,
   )
 }
 
 /** Returns an event that shows partial loss: a node missed advertisements of `speaker` and then received them again. */
-function missedOf(timeline: Timeline, speaker: Node, at: number): Told | undefined {
-  return timeline.told.find(
+function missedOf(timeline: Timeline, speaker: Node, at: number): Entry | undefined {
+  return timeline.entries.find(
     (each) =>
       isKind(each, 'advertisementsMissed') &&
       speaker.addresses.has(each.event.peer) &&
@@ -193,7 +193,7 @@ function missedOf(timeline: Timeline, speaker: Node, at: number): Told | undefin
 /** Returns why a router stopped being Active. */
 export function ofLeaving(left: Takeover): Cause {
   const chain = chainOf(left)
-  const has = (kind: Told['event']['kind']) => chain.some(({ event }) => event.kind === kind)
+  const has = (kind: Entry['event']['kind']) => chain.some(({ event }) => event.kind === kind)
   const { reason } = left.event
   if (has('guardianLost')) return 'guardianLost'
   if (reason === 'shutdown') return has('reloaded') ? 'reloaded' : 'stopped'
@@ -214,7 +214,7 @@ function ofPriorities(before: Node | undefined, takeover: Takeover, from: From):
   if (fell !== undefined) return from(ofChange(fell), ...chainOf(fell))
   const rose = changeOf(takeover.node, takeover, ({ from, to }) => to > from)
   if (rose !== undefined) return from(ofChange(rose), ...chainOf(rose))
-  const lowered = chainOf(takeover).some((told) => isKind(told, 'peerHeard') && told.event.news === 'lowered')
+  const lowered = chainOf(takeover).some((entry) => isKind(entry, 'peerHeard') && entry.event.news === 'lowered')
   return from(lowered ? 'released' : 'preempted')
 }
 
@@ -223,40 +223,40 @@ export function changeOf(
   node: Node,
   move: Takeover,
   isIt: (change: EventOf<'priorityChanged'>) => boolean,
-): Told<EventOf<'priorityChanged'>> | undefined {
-  const since = move.at - patienceOf(move.event)
+): Entry<EventOf<'priorityChanged'>> | undefined {
+  const since = move.at - toleranceOf(move.event)
   const routers = routersOf(node, subjectOf(move.event))
-  return node.told.findLast(
-    (told): told is Told<EventOf<'priorityChanged'>> =>
-      isKind(told, 'priorityChanged') &&
-      told.at >= since &&
-      told.at <= move.at + SLACK_MS &&
-      routers.has(told.event.router) &&
-      isIt(told.event),
+  return node.entries.findLast(
+    (entry): entry is Entry<EventOf<'priorityChanged'>> =>
+      isKind(entry, 'priorityChanged') &&
+      entry.at >= since &&
+      entry.at <= move.at + SLACK_MS &&
+      routers.has(entry.event.router) &&
+      isIt(entry.event),
   )
 }
 
-export function ofChange(change: Told<EventOf<'priorityChanged'>>): Cause {
+export function ofChange(change: Entry<EventOf<'priorityChanged'>>): Cause {
   const { from, to, why } = change.event
   if (why === 'reload') return 'reloaded'
   if (why === 'yield' || why === 'yieldOver') return 'yielded'
   const chain = chainOf(change)
-  const check = chain.find((told): told is Told<EventOf<'checkChanged'>> => isKind(told, 'checkChanged'))
+  const check = chain.find((entry): entry is Entry<EventOf<'checkChanged'>> => isKind(entry, 'checkChanged'))
   // A first result means that the node has just started and its priority is higher.
   if (check?.event.from === 'undecided' && to > from) return 'preempted'
   if (check !== undefined) return to < from ? 'checkFailed' : 'checkPassed'
-  if (chain.some((told) => isKind(told, 'linkChanged'))) return 'interfaceTracked'
-  return chain.some((told) => isKind(told, 'reloaded')) ? 'reloaded' : 'unknown'
+  if (chain.some((entry) => isKind(entry, 'linkChanged'))) return 'interfaceTracked'
+  return chain.some((entry) => isKind(entry, 'reloaded')) ? 'reloaded' : 'unknown'
 }
 
 /** Returns the cause of a takeover that no other router caused. */
-function ofItself({ event: { reason } }: Takeover, chain: readonly Told[], from: From): Diagnosis {
+function ofItself({ event: { reason } }: Takeover, chain: readonly Entry[], from: From): Diagnosis {
   if (reason === 'owner' || reason === 'startup') return from('started')
   if (reason === 'noSuccessor') return from('yielded')
   return from(ofChain(chain) ?? 'unknown')
 }
 
-function ofChain(chain: readonly Told[]): Cause | undefined {
+function ofChain(chain: readonly Entry[]): Cause | undefined {
   for (const { event } of chain) {
     if (event.kind === 'absence') return 'engineAway'
     if (event.kind === 'checkChanged') return event.to === 'up' ? 'checkPassed' : 'checkFailed'
@@ -271,4 +271,4 @@ function ofChain(chain: readonly Told[]): Cause | undefined {
 }
 
 /** Returns how long before a takeover its cause may have happened, in milliseconds: four intervals plus a tolerance. */
-export const patienceOf = ({ interval }: EventOf<'transition'>): number => 4 * interval + SLACK_MS
+export const toleranceOf = ({ interval }: EventOf<'transition'>): number => 4 * interval + SLACK_MS

@@ -4,31 +4,31 @@
  */
 import type { EventOf } from '../events/event.ts'
 import { severalOf } from './actives.ts'
-import { aloneOf } from './alone.ts'
+import { singleEvent } from './alone.ts'
 import { diagnose, type Takeover } from './diagnosis.ts'
+import { time } from './event-text.ts'
 import type { Incident, Phase } from './incident.ts'
 import { leftOf, seenOf } from './left.ts'
-import { beganAway, chainOf, isKind, type Node, nodeAt, subjectOf, type Timeline, type Told } from './timeline.ts'
-import { time } from './words.ts'
+import { beganAway, chainOf, type Entry, isKind, type Node, nodeAt, subjectOf, type Timeline } from './timeline.ts'
 
 export function incidentsOf(timeline: Timeline): readonly Incident[] {
-  const found = timeline.told.flatMap((told): readonly Incident[] => {
-    if (isKind(told, 'transition')) {
-      if (told.event.to === 'Active') return [takeoverOf(timeline, told)]
-      return told.event.from === 'Active' ? lostOf(timeline, told) : []
+  const found = timeline.entries.flatMap((entry): readonly Incident[] => {
+    if (isKind(entry, 'transition')) {
+      if (entry.event.to === 'Active') return [takeoverOf(timeline, entry)]
+      return entry.event.from === 'Active' ? lostOf(timeline, entry) : []
     }
-    if (isKind(told, 'peerHeard') && told.event.news === 'active') return seenOf(timeline, told)
-    if (isKind(told, 'twoActives')) return severalOf(timeline, told)
-    return aloneOf(timeline, told)
+    if (isKind(entry, 'peerHeard') && entry.event.news === 'active') return seenOf(timeline, entry)
+    if (isKind(entry, 'twoActives')) return severalOf(timeline, entry)
+    return singleEvent(timeline, entry)
   })
   const moved = found.filter(({ takeover }) => takeover !== undefined)
   // A takeover covers the events that are its steps. A router that left covers its events, too.
   const left = without(moved, found).filter(({ move }) => move !== undefined && move.heardWithin === undefined)
-  const told = new Set([...moved, ...left])
+  const reported = new Set([...moved, ...left])
   const seen = found.filter((each) => each.move?.heardWithin !== undefined)
-  const untold = seen.filter((each) => ![...told].some((other) => isSameMove(other, each)))
-  const moves = [...told].map((each) => withTarget(each, seen))
-  return [...without([...told], found), ...moves, ...untold].sort((one, other) => one.at - other.at)
+  const unreported = seen.filter((each) => ![...reported].some((other) => isSameMove(other, each)))
+  const moves = [...reported].map((each) => withTarget(each, seen))
+  return [...without([...reported], found), ...moves, ...unreported].sort((one, other) => one.at - other.at)
 }
 
 /** Returns the other incidents that share no step with `moved`. */
@@ -52,13 +52,13 @@ function withTarget(left: Incident, seen: readonly Incident[]): Incident {
 }
 
 /** Returns whether a witness reported the same move as a node that took part in it. */
-function isSameMove(told: Incident, { at, move, subject }: Incident): boolean {
-  if (told.subject !== subject || told.move === undefined || move?.heardWithin === undefined) return false
-  const isFrom = told.takeover === undefined && told.move.from === move.from
-  const isTo = told.takeover !== undefined && told.move.to === move.to
-  const began = Math.min(told.at, ...told.steps.map((step) => beganAway(step) ?? step.at))
-  if (isFrom) return at >= began - SAME_MOMENT && at <= Math.max(told.at, began + move.heardWithin)
-  return isTo && Math.abs(told.at - at) <= move.heardWithin
+function isSameMove(reported: Incident, { at, move, subject }: Incident): boolean {
+  if (reported.subject !== subject || reported.move === undefined || move?.heardWithin === undefined) return false
+  const isFrom = reported.takeover === undefined && reported.move.from === move.from
+  const isTo = reported.takeover !== undefined && reported.move.to === move.to
+  const began = Math.min(reported.at, ...reported.steps.map((step) => beganAway(step) ?? step.at))
+  if (isFrom) return at >= began - SAME_MOMENT && at <= Math.max(reported.at, began + move.heardWithin)
+  return isTo && Math.abs(reported.at - at) <= move.heardWithin
 }
 
 /**
@@ -84,8 +84,8 @@ function isDeathOf(moved: readonly Incident[], { at, cause, node, steps }: Incid
 
 function takeoverOf(timeline: Timeline, takeover: Takeover): Incident {
   const diagnosis = diagnose(timeline, takeover)
-  const announced = takeover.node.told.find(
-    (told) => isKind(told, 'announced') && told.event.because === takeover.event.seq,
+  const announced = takeover.node.entries.find(
+    (entry) => isKind(entry, 'announced') && entry.event.because === takeover.event.seq,
   )
   const left = leavingOf(timeline, takeover)
   const steps = sorted([...diagnosis.evidence, takeover, ...(announced === undefined ? [] : [announced]), ...left])
@@ -105,24 +105,24 @@ function takeoverOf(timeline: Timeline, takeover: Takeover): Incident {
 }
 
 /** Returns the transitions of the previous holder when it hears the new Active. */
-function leavingOf(timeline: Timeline, takeover: Takeover): readonly Told[] {
+function leavingOf(timeline: Timeline, takeover: Takeover): readonly Entry[] {
   const subject = subjectOf(takeover.event)
   const until = takeover.at + takeover.event.interval
-  return timeline.told.filter(
-    (told) =>
-      isKind(told, 'transition') &&
-      told.node !== takeover.node &&
-      subjectOf(told.event) === subject &&
-      (told.event.from === 'Active' || told.event.from === 'Leaving') &&
-      told.at >= takeover.at - SAME_MOMENT &&
-      told.at <= until,
+  return timeline.entries.filter(
+    (entry) =>
+      isKind(entry, 'transition') &&
+      entry.node !== takeover.node &&
+      subjectOf(entry.event) === subject &&
+      (entry.event.from === 'Active' || entry.event.from === 'Leaving') &&
+      entry.at >= takeover.at - SAME_MOMENT &&
+      entry.at <= until,
   )
 }
 
 const SAME_MOMENT = 100
 
 /** Returns the phases from the first event to the announcement on the LAN. */
-function phasesOf(takeover: Takeover, steps: readonly Told[], announced: Told | undefined): readonly Phase[] {
+function phasesOf(takeover: Takeover, steps: readonly Entry[], announced: Entry | undefined): readonly Phase[] {
   const { event, at, node } = takeover
   const decidedAt = at - (event.monotonicMs - event.decidedMs)
   const phases: Phase[] = []
@@ -147,7 +147,7 @@ function phasesOf(takeover: Takeover, steps: readonly Told[], announced: Told | 
 }
 
 /** Returns why a Backup waited before it took over. Empty if unknown. */
-function waitOf({ reason }: EventOf<'transition'>, heard: Told | undefined): { readonly why?: string } {
+function waitOf({ reason }: EventOf<'transition'>, heard: Entry | undefined): { readonly why?: string } {
   if (reason === 'activeReleased' || reason === 'activeDemoted') return { why: 'Skew_Time' }
   const held = heard !== undefined && isKind(heard, 'peerHeard') ? heard.event.heldBy : undefined
   return held === undefined ? {} : { why: `minHold: the VIP had moved ${time(held.movedAgoMs)} before` }
@@ -159,36 +159,36 @@ function waitOf({ reason }: EventOf<'transition'>, heard: Told | undefined): { r
  */
 function lostOf(timeline: Timeline, lost: Takeover): readonly Incident[] {
   const { event, node, at } = lost
-  if (followsTold(timeline, lost)) return []
+  if (followsReported(timeline, lost)) return []
   if (!isOutrankedByKnown(timeline, event)) return leftOf(timeline, lost)
   const common = { at, node, takeover: undefined, phases: [], steps: sorted(chainOf(lost)) }
   const subject = subjectOf(event)
   const starts = (who: (other: Node) => boolean) =>
-    timeline.told.findLast(
-      (told): told is Takeover =>
-        isKind(told, 'transition') &&
-        who(told.node) &&
-        subjectOf(told.event) === subject &&
-        told.event.to === 'Active' &&
-        told.at < at,
+    timeline.entries.findLast(
+      (entry): entry is Takeover =>
+        isKind(entry, 'transition') &&
+        who(entry.node) &&
+        subjectOf(entry.event) === subject &&
+        entry.event.to === 'Active' &&
+        entry.at < at,
     )
   const [own, other] = [starts((each) => each === node), starts((each) => each.addresses.has(event.peer ?? ''))]
   if (own === undefined || other === undefined) return []
-  const twoOwnersMs = at - Math.max(own.at, other.at)
-  if (twoOwnersMs < 1.5 * event.interval) return []
-  return [{ ...common, cause: 'healed', subject, twoOwnersMs }]
+  const twoHoldersMs = at - Math.max(own.at, other.at)
+  if (twoHoldersMs < 1.5 * event.interval) return []
+  return [{ ...common, cause: 'healed', subject, twoHoldersMs }]
 }
 
 /** Returns whether this router only follows a sync group member whose own transition is reported. */
-function followsTold(timeline: Timeline, { at, event, node }: Takeover): boolean {
+function followsReported(timeline: Timeline, { at, event, node }: Takeover): boolean {
   if (!event.reason.startsWith('syncGroup:')) return false
-  return node.told.some(
-    (told) =>
-      isKind(told, 'transition') &&
-      told.event.router === event.reason.slice('syncGroup:'.length) &&
-      told.event.from === 'Active' &&
-      Math.abs(told.at - at) <= SAME_MOMENT &&
-      isOutrankedByKnown(timeline, told.event),
+  return node.entries.some(
+    (entry) =>
+      isKind(entry, 'transition') &&
+      entry.event.router === event.reason.slice('syncGroup:'.length) &&
+      entry.event.from === 'Active' &&
+      Math.abs(entry.at - at) <= SAME_MOMENT &&
+      isOutrankedByKnown(timeline, entry.event),
   )
 }
 
@@ -197,4 +197,5 @@ const isOutrankedByKnown = (timeline: Timeline, { peer, reason }: EventOf<'trans
   peer !== undefined &&
   nodeAt(timeline, peer) !== undefined
 
-const sorted = (told: readonly Told[]): readonly Told[] => [...new Set(told)].sort((one, other) => one.at - other.at)
+const sorted = (entries: readonly Entry[]): readonly Entry[] =>
+  [...new Set(entries)].sort((one, other) => one.at - other.at)

@@ -4,10 +4,10 @@
  */
 import type { EventKind, JournalEvent } from '../events/event.ts'
 import type { Cause } from './cause.ts'
+import { eventText, type NameOf, time } from './event-text.ts'
 import type { Incident } from './incident.ts'
 import { readyAfter } from './not-ready.ts'
-import type { Told } from './timeline.ts'
-import { type NameOf, time, wordsOf } from './words.ts'
+import type { Entry } from './timeline.ts'
 
 /** Number of names that a sentence lists. Of more, the sentence lists the first ones and a count. */
 const MOST_NAMED = 4
@@ -31,23 +31,23 @@ export type Naming = {
 
 /** Returns the sentence. `routers` are all routers that moved together. */
 export function headline(incident: Incident, routers: readonly string[], { nameOf, titleOf }: Naming): string {
-  const { cause, move, node, steps, twoOwnersMs } = incident
-  if (twoOwnersMs !== undefined) {
+  const { cause, move, node, steps, twoHoldersMs } = incident
+  if (twoHoldersMs !== undefined) {
     const peer = steps.flatMap(({ event }) => (event.kind === 'transition' ? (event.peer ?? []) : []))[0]
-    return `${node.name} and ${peer === undefined ? 'another node' : nameOf(peer)} were both Active for ${time(twoOwnersMs)}: they hear each other again, and ${node.name} becomes Backup.`
+    return `${node.name} and ${peer === undefined ? 'another node' : nameOf(peer)} were both Active for ${time(twoHoldersMs)}: they hear each other again, and ${node.name} becomes Backup.`
   }
   if (move === undefined) {
     const last = incident.about ?? steps.at(-1)
     if (last === undefined) return ''
     const ending = ENDINGS[cause]?.(incident, last, nameOf) ?? ''
     const router = 'router' in last.event ? (last.event.router ?? '') : ''
-    return `${node.name}: ${wordsOf(last.event, (address) => titleOf(router, address))}${ending}.`
+    return `${node.name}: ${eventText(last.event, (address) => titleOf(router, address))}${ending}.`
   }
   const from = move.from === undefined ? undefined : nameOf(move.from)
   const to = move.to === undefined ? undefined : nameOf(move.to)
   const what = listed(routers, move.addresses)
-  const witness = move.heardWithin !== undefined ? `, as ${node.name} heard` : ''
-  return `${what} ${wayOf(from, to)}${witness}: ${reasonOf(incident, { nameOf, titleOf })}.`
+  const observer = move.heardWithin !== undefined ? `, as ${node.name} heard` : ''
+  return `${what} ${wayOf(from, to)}${observer}: ${reasonOf(incident, { nameOf, titleOf })}.`
 }
 
 function wayOf(from: string | undefined, to: string | undefined): string {
@@ -101,20 +101,20 @@ function releaseOf({ steps }: Incident, before: string): string {
 }
 
 /** Additions to the text of the event, for causes that it does not explain completely. */
-const ENDINGS: Readonly<Partial<Record<Cause, (incident: Incident, about: Told, nameOf: NameOf) => string>>> = {
+const ENDINGS: Readonly<Partial<Record<Cause, (incident: Incident, about: Entry, nameOf: NameOf) => string>>> = {
   lossy: ({ sender }) =>
     sender === undefined
       ? ': lost on the way, or sent late'
       : `: lost on the way; ${sender.name} was neither late nor away`,
   rival: (_, { event }, nameOf) =>
     event.kind === 'peerHeard' ? `; the journal of ${nameOf(event.peer)} is not here` : '',
-  died: (_, told) => heldThen(told),
-  addressNotReady: (_, told) => untilReady(readyAfter(told)),
+  died: (_, entry) => heldThen(entry),
+  addressNotReady: (_, entry) => untilReady(readyAfter(entry)),
   twoActives: ({ steps }) => overAfter(steps.at(-1)),
 }
 
 /** Returns the duration of a period that is over, otherwise an empty text. */
-const overAfter = (last: Told | undefined): string =>
+const overAfter = (last: Entry | undefined): string =>
   last?.event.kind === 'twoActives' && !last.event.present ? `; for ${time(last.event.forMs)}` : ''
 
 const untilReady = (after: number | undefined): string =>
@@ -123,10 +123,10 @@ const untilReady = (after: number | undefined): string =>
     : `: an address to send from was ready after ${time(after)}`
 
 /** Returns the addresses that a crashed run held when it ended. */
-function heldThen({ event, node }: Told): string {
+function heldThen({ event, node }: Entry): string {
   if (event.kind !== 'earlierLife') return ''
   const states = new Map<string, string>()
-  for (const { event: each } of node.told) {
+  for (const { event: each } of node.entries) {
     if (each.seq > event.lastSeq) break
     if (each.kind === 'started') states.clear()
     if (each.kind !== 'transition') continue
@@ -137,7 +137,7 @@ function heldThen({ event, node }: Told): string {
 }
 
 /** Returns the step that is the root of the cause. The first step, if the cause has no such event. */
-function rootOf({ cause, steps }: Incident): Told | undefined {
+function rootOf({ cause, steps }: Incident): Entry | undefined {
   const kinds = ROOTS[cause] ?? []
   return steps.find(({ event }) => kinds.includes(event.kind)) ?? steps[0]
 }
@@ -212,5 +212,5 @@ const WHY: Readonly<Record<Cause, (moved: Moved) => string>> = {
   unknown: UNKNOWN,
 }
 
-const why = (cause: Cause, from: string, to: string, first: Told | undefined): string =>
+const why = (cause: Cause, from: string, to: string, first: Entry | undefined): string =>
   WHY[cause]({ from, to, event: first?.event, at: first?.node.name })

@@ -2,7 +2,7 @@
 import type { EventOf } from '../events/event.ts'
 import type { Cause } from './cause.ts'
 import type { Diagnosis } from './diagnosis.ts'
-import type { Node, Subject, Told } from './timeline.ts'
+import type { Entry, Node, Subject } from './timeline.ts'
 
 export type Phase = { readonly what: string; readonly ms: number; readonly why?: string }
 
@@ -28,12 +28,12 @@ export type Incident = {
   /** `undefined` if the addresses did not move. */
   readonly move?: Move
   /** Events of the incident, ordered by time. */
-  readonly steps: readonly Told[]
+  readonly steps: readonly Entry[]
   readonly phases: readonly Phase[]
   /** Time in which two routers were Active, in milliseconds. */
-  readonly twoOwnersMs?: number
+  readonly twoHoldersMs?: number
   /** Event of the first sentence, if it is not the last step. */
-  readonly about?: Told
+  readonly about?: Entry
   /** Node whose advertisements did not arrive. `undefined` without its journal. */
   readonly sender?: Node | undefined
 }

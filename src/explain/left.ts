@@ -6,21 +6,21 @@
 import type { EventOf } from '../events/event.ts'
 import { isOfSeveral } from './actives.ts'
 import type { Cause } from './cause.ts'
-import { changeOf, ofChange, ofLeaving, patienceOf, removalOf, type Takeover } from './diagnosis.ts'
+import { changeOf, ofChange, ofLeaving, removalOf, type Takeover, toleranceOf } from './diagnosis.ts'
 import type { Incident } from './incident.ts'
 import {
   chainOf,
+  type Entry,
   hadDied,
   isKind,
   nodeAt,
-  standingOf,
+  peerListing,
   stateAt,
   subjectOf,
   type Timeline,
-  type Told,
 } from './timeline.ts'
 
-type Heard = Told<EventOf<'peerHeard'>>
+type Heard = Entry<EventOf<'peerHeard'>>
 
 /** Returns the incident of a router that stopped being Active. */
 export function leftOf(timeline: Timeline, lost: Takeover): readonly Incident[] {
@@ -29,7 +29,7 @@ export function leftOf(timeline: Timeline, lost: Takeover): readonly Incident[] 
   // No successor was found, so the router became Active again. That transition is reported instead.
   if (next?.event.to === 'Active') return []
   const chain = [...(next === undefined ? [] : chainOf(next)), ...chainOf(lost)]
-  const heard = chain.find((told): told is Heard => isKind(told, 'peerHeard'))
+  const heard = chain.find((entry): entry is Heard => isKind(entry, 'peerHeard'))
   const to = event.peer ?? next?.event.peer ?? heard?.event.peer
   const { cause, evidence } = causeOf(timeline, lost, heard, to)
   return [
@@ -46,23 +46,23 @@ export function seenOf(timeline: Timeline, seen: Heard): readonly Incident[] {
   const { node, event, at } = seen
   const { peer, previous, router } = event
   if (event.news !== 'active' || previous === undefined || previous.peer === peer) return []
-  const own = node.told.findLast(
-    (told): told is Takeover => isKind(told, 'transition') && told.event.router === router && told.at <= at,
+  const own = node.entries.findLast(
+    (entry): entry is Takeover => isKind(entry, 'transition') && entry.event.router === router && entry.at <= at,
   )
   if (own === undefined) return []
   // Both Actives have a journal here, which reports the move.
   if (nodeAt(timeline, peer) !== undefined && nodeAt(timeline, previous.peer) !== undefined) return []
-  const heardWithin = patienceOf(own.event)
+  const heardWithin = toleranceOf(own.event)
   if (isOfSeveral(seen, heardWithin)) return []
   const nameOf = (address: string) => nodeAt(timeline, address)?.name ?? address
-  const said = node.told.findLast(
-    (told): told is Heard =>
-      isKind(told, 'peerHeard') &&
-      told.event.router === router &&
-      told.event.peer === previous.peer &&
-      (told.event.news === 'lowered' || told.event.news === 'released') &&
-      told.at >= at - heardWithin &&
-      told.at <= at,
+  const said = node.entries.findLast(
+    (entry): entry is Heard =>
+      isKind(entry, 'peerHeard') &&
+      entry.event.router === router &&
+      entry.event.peer === previous.peer &&
+      (entry.event.news === 'lowered' || entry.event.news === 'released') &&
+      entry.at >= at - heardWithin &&
+      entry.at <= at,
   )
   const cause = causeOfSeen(timeline, seen, { previous, since: at - heardWithin, said, own })
   return [
@@ -94,18 +94,18 @@ const of = ({ addresses, group, router }: EventOf<'transition'>) => ({ addresses
 
 function nextOf(lost: Takeover): Takeover | undefined {
   const { node, event } = lost
-  return node.told.find(
-    (told): told is Takeover =>
-      isKind(told, 'transition') && told.event.router === event.router && told.event.seq > event.seq,
+  return node.entries.find(
+    (entry): entry is Takeover =>
+      isKind(entry, 'transition') && entry.event.router === event.router && entry.event.seq > event.seq,
   )
 }
 
-type Found = { readonly cause: Cause; readonly evidence: readonly Told[] }
+type Found = { readonly cause: Cause; readonly evidence: readonly Entry[] }
 
 function causeOf(timeline: Timeline, lost: Takeover, heard: Heard | undefined, to: string | undefined): Found {
   const chain = chainOf(lost)
   const { reason, router } = lost.event
-  if (chain.some((told) => isKind(told, 'absence'))) return { cause: 'engineAway', evidence: [] }
+  if (chain.some((entry) => isKind(entry, 'absence'))) return { cause: 'engineAway', evidence: [] }
   if (reason === 'linkDown') {
     const gone = removalOf(lost)
     return gone === undefined ? { cause: 'carrierLost', evidence: [] } : { cause: 'interfaceGone', evidence: [gone] }
@@ -117,11 +117,12 @@ function causeOf(timeline: Timeline, lost: Takeover, heard: Heard | undefined, t
   // Without the lower priority, this router would have stayed Active.
   if (fell !== undefined && (said === undefined || said <= fell.event.from))
     return { cause: ofChange(fell), evidence: chainOf(fell) }
-  const isListed = to !== undefined && standingOf(timeline, router, to) === 'listed'
+  const isListed = to !== undefined && peerListing(timeline, router, to) === 'listed'
   return {
     cause: isListed || to === undefined || nodeAt(timeline, to) !== undefined ? 'preempted' : 'outranked',
     evidence: [],
   }
 }
 
-const sorted = (told: readonly Told[]): readonly Told[] => [...new Set(told)].sort((one, other) => one.at - other.at)
+const sorted = (entries: readonly Entry[]): readonly Entry[] =>
+  [...new Set(entries)].sort((one, other) => one.at - other.at)

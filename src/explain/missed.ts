@@ -1,6 +1,6 @@
 /** Missed advertisements, compared with the journal of their sender. PURE. */
 import type { EventOf } from '../events/event.ts'
-import { beganAway, isKind, type Node, nodeAt, type Timeline, type Told } from './timeline.ts'
+import { beganAway, type Entry, isKind, type Node, nodeAt, type Timeline } from './timeline.ts'
 
 /** Tolerance for different clocks and for the delay until an event is recorded, in milliseconds. */
 export const SLACK_MS = 500
@@ -9,13 +9,13 @@ export const SLACK_MS = 500
  * Returns whether a known event explains the gap: the sender did not run, had no link or changed its state, or this
  * node had no link. Such an event is an incident of its own.
  */
-export function isExplainedBySender(timeline: Timeline, told: Told, event: EventOf<'advertisementsMissed'>): boolean {
-  const since = told.at - event.gapMs - SLACK_MS
-  const during = (node: Node | undefined, isIt: (each: Told) => boolean) =>
-    node?.told.some((each) => each.at >= since && (beganAway(each) ?? each.at) <= told.at + SLACK_MS && isIt(each))
-  const changed = (each: Told) => isKind(each, 'linkChanged')
+export function isExplainedBySender(timeline: Timeline, entry: Entry, event: EventOf<'advertisementsMissed'>): boolean {
+  const since = entry.at - event.gapMs - SLACK_MS
+  const during = (node: Node | undefined, isIt: (each: Entry) => boolean) =>
+    node?.entries.some((each) => each.at >= since && (beganAway(each) ?? each.at) <= entry.at + SLACK_MS && isIt(each))
+  const changed = (each: Entry) => isKind(each, 'linkChanged')
   const sender = nodeAt(timeline, event.peer)
-  const stopped = (each: Told) =>
+  const stopped = (each: Entry) =>
     changed(each) || beganAway(each) !== undefined || isKind(each, 'started') || isKind(each, 'transition')
-  return during(sender, stopped) === true || during(told.node, changed) === true
+  return during(sender, stopped) === true || during(entry.node, changed) === true
 }

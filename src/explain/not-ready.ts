@@ -1,71 +1,70 @@
 /**
- * A router that has no address of its own to send from. Decided here: when that is the wait for an address that is to come
- * (IPv6 checks it for duplicates first, RFC 4862 §5.4), when it is only a consequence of a lost link, and when the address
- * was lost. PURE.
+ * Cause of a missing source address. Decided here: whether the router waits for an address that is still to come (IPv6
+ * checks it for duplicates first, RFC 4862 §5.4), whether a lost link caused it, or whether the address was lost. PURE.
  */
 import type { EventOf } from '../events/event.ts'
 import type { Cause } from './cause.ts'
-import { isKind, type Told } from './timeline.ts'
+import { type Entry, isKind } from './timeline.ts'
 
-type Fault = Told<EventOf<'faultChanged'>>
+type Fault = Entry<EventOf<'faultChanged'>>
 
-/** Milliseconds: duplicate address detection ends after 1 to 2 s. */
+/** Milliseconds. Duplicate address detection ends after 1 to 2 s. */
 export const USUAL_WAIT = 5_000
-/** Faults of one change are raised in one turn. */
+/** Faults that a single change causes are raised within this time, in milliseconds. */
 const SAME_MOMENT = 100
 const GROUP = 'syncGroup:'
 
-/** Returns the cause of the fault `sourceAddressMissing`; `undefined`: the lost link is told. */
+/** Returns the cause of the fault `sourceAddressMissing`. `undefined` if the lost link is reported instead. */
 export function causeOfMissingSource(missing: Fault): Cause | undefined {
   const { at, node } = missing
   const { router } = missing.event
-  const isOf = (told: Told): boolean => 'router' in told.event && told.event.router === router
-  const isConsequence = node.told.some(
-    (told) =>
-      isKind(told, 'faultChanged') &&
-      isOf(told) &&
-      told.event.present &&
-      (told.event.fault === 'linkDown' || told.event.fault === 'interfaceMissing') &&
-      Math.abs(told.at - at) <= SAME_MOMENT,
+  const isOf = (entry: Entry): boolean => 'router' in entry.event && entry.event.router === router
+  const isConsequence = node.entries.some(
+    (entry) =>
+      isKind(entry, 'faultChanged') &&
+      isOf(entry) &&
+      entry.event.present &&
+      (entry.event.fault === 'linkDown' || entry.event.fault === 'interfaceMissing') &&
+      Math.abs(entry.at - at) <= SAME_MOMENT,
   )
   if (isConsequence) return undefined
-  const before = node.told.findLast(
-    (told) =>
-      told.event.seq < missing.event.seq && (isKind(told, 'started') || (isKind(told, 'transition') && isOf(told))),
+  const before = node.entries.findLast(
+    (entry) =>
+      entry.event.seq < missing.event.seq && (isKind(entry, 'started') || (isKind(entry, 'transition') && isOf(entry))),
   )
   const hasRun = before !== undefined && isKind(before, 'transition') && before.event.to !== 'Initialize'
   return hasRun ? 'networkMoved' : 'addressNotReady'
 }
 
-/** Reports whether the fault is that of a sync group of which another member waits for its address. */
+/** Returns whether the fault is that of a sync group in which another member waits for its address. */
 export function followsMissingSource({ at, event, node }: Fault): boolean {
   const member = event.fault.startsWith(GROUP) ? event.fault.slice(GROUP.length) : undefined
-  return node.told.some(
-    (told) =>
-      isKind(told, 'faultChanged') &&
-      told.event.router === member &&
-      told.event.fault === 'sourceAddressMissing' &&
-      told.event.present &&
-      Math.abs(told.at - at) <= SAME_MOMENT &&
-      causeOfMissingSource(told) === 'addressNotReady',
+  return node.entries.some(
+    (entry) =>
+      isKind(entry, 'faultChanged') &&
+      entry.event.router === member &&
+      entry.event.fault === 'sourceAddressMissing' &&
+      entry.event.present &&
+      Math.abs(entry.at - at) <= SAME_MOMENT &&
+      causeOfMissingSource(entry) === 'addressNotReady',
   )
 }
 
-/** Returns the milliseconds until the router had its address; `undefined` while it has none. */
-export function readyAfter({ at, event, node }: Told): number | undefined {
+/** Returns the milliseconds until the router had its address. `undefined` if it still has none. */
+export function readyAfter({ at, event, node }: Entry): number | undefined {
   if (event.kind !== 'faultChanged') return undefined
-  const over = node.told.find(
-    (told) =>
-      isKind(told, 'faultChanged') &&
-      told.event.router === event.router &&
-      told.event.fault === event.fault &&
-      told.event.seq > event.seq,
+  const over = node.entries.find(
+    (entry) =>
+      isKind(entry, 'faultChanged') &&
+      entry.event.router === event.router &&
+      entry.event.fault === event.fault &&
+      entry.event.seq > event.seq,
   )
   return over === undefined ? undefined : over.at - at
 }
 
-/** Reports whether the address came as soon as one usually does: then there is nothing to do. */
-export function cameSoon(missing: Told | undefined): boolean {
+/** Returns whether the address arrived within the usual time. Then the user need not do anything. */
+export function cameSoon(missing: Entry | undefined): boolean {
   const after = missing === undefined ? undefined : readyAfter(missing)
   return after !== undefined && after <= USUAL_WAIT
 }

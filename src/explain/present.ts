@@ -4,36 +4,36 @@
  * events begin and end each problem. PURE.
  */
 import type { EventOf } from '../events/event.ts'
+import { faultText, reasonOfFailedReload } from './event-text.ts'
 import {
+  type Entry,
   isKind,
   type Node,
   nodeAt,
+  peerListing,
   peerWith,
   type Subject,
-  standingOf,
   subjectOf,
   type Timeline,
-  type Told,
 } from './timeline.ts'
-import { reasonOfFailedReload, wordsOfFault } from './words.ts'
 
 export type Present = {
   /** `undefined` if the problem concerns the whole node. */
   readonly subject: Subject | undefined
   readonly at: number | undefined
-  readonly words: string
+  readonly text: string
 }
 
 /** State of one node at the end of its journal. */
 type State = {
   readonly node: Node
-  readonly routers: Map<string, Told<EventOf<'transition'>>>
-  readonly faults: Map<string, Told<EventOf<'faultChanged'>>>
-  readonly duplicates: Map<string, Told<EventOf<'duplicateHolder'>>>
-  readonly checks: Map<string, Told<EventOf<'checkChanged'>>>
-  readonly actives: Map<string, Told<EventOf<'twoActives'>>>
-  reload: Told<EventOf<'reloaded'>> | undefined
-  ended: Told | undefined
+  readonly routers: Map<string, Entry<EventOf<'transition'>>>
+  readonly faults: Map<string, Entry<EventOf<'faultChanged'>>>
+  readonly duplicates: Map<string, Entry<EventOf<'duplicateHolder'>>>
+  readonly checks: Map<string, Entry<EventOf<'checkChanged'>>>
+  readonly actives: Map<string, Entry<EventOf<'twoActives'>>>
+  reload: Entry<EventOf<'reloaded'>> | undefined
+  ended: Entry | undefined
 }
 
 export function presentOf(timeline: Timeline): readonly Present[] {
@@ -56,7 +56,7 @@ export function presentOf(timeline: Timeline): readonly Present[] {
   ]
 }
 
-const about = ({ at }: Told, words: string, subject?: Subject): Present => ({ at, words, subject })
+const about = ({ at }: Entry, text: string, subject?: Subject): Present => ({ at, text, subject })
 
 function stateOf(node: Node): State {
   const state: State = {
@@ -64,30 +64,31 @@ function stateOf(node: Node): State {
     actives: new Map(),
     ...{ reload: undefined, ended: undefined },
   }
-  for (const told of node.told) read(state, told)
+  for (const entry of node.entries) read(state, entry)
   return state
 }
 
-function read(state: State, told: Told): void {
+function read(state: State, entry: Entry): void {
   const { actives, checks, duplicates, faults, routers } = state
-  if (isKind(told, 'started')) {
+  if (isKind(entry, 'started')) {
     for (const each of [actives, checks, duplicates, faults, routers]) each.clear()
     state.reload = undefined
     state.ended = undefined
   }
-  if (isKind(told, 'stopped') || isKind(told, 'crashed')) state.ended = told
-  if (isKind(told, 'transition')) routers.set(told.event.router, told)
-  if (isKind(told, 'checkChanged')) keep(checks, told.event.check, told, told.event.to === 'down')
-  if (isKind(told, 'faultChanged')) keep(faults, `${told.event.router} ${told.event.fault}`, told, told.event.present)
-  if (isKind(told, 'duplicateHolder'))
-    keep(duplicates, `${told.event.address} ${told.event.mac}`, told, told.event.present)
-  if (isKind(told, 'twoActives')) {
-    actives.delete(told.event.router)
-    keep(actives, told.event.router, told, told.event.present)
+  if (isKind(entry, 'stopped') || isKind(entry, 'crashed')) state.ended = entry
+  if (isKind(entry, 'transition')) routers.set(entry.event.router, entry)
+  if (isKind(entry, 'checkChanged')) keep(checks, entry.event.check, entry, entry.event.to === 'down')
+  if (isKind(entry, 'faultChanged'))
+    keep(faults, `${entry.event.router} ${entry.event.fault}`, entry, entry.event.present)
+  if (isKind(entry, 'duplicateHolder'))
+    keep(duplicates, `${entry.event.address} ${entry.event.mac}`, entry, entry.event.present)
+  if (isKind(entry, 'twoActives')) {
+    actives.delete(entry.event.router)
+    keep(actives, entry.event.router, entry, entry.event.present)
   }
-  if (isKind(told, 'reloaded')) {
-    state.reload = told.event.ok ? undefined : told
-    for (const { change, router } of told.event.changes ?? []) if (change === 'removed') forget(state, router)
+  if (isKind(entry, 'reloaded')) {
+    state.reload = entry.event.ok ? undefined : entry
+    for (const { change, router } of entry.event.changes ?? []) if (change === 'removed') forget(state, router)
   }
 }
 
@@ -110,32 +111,32 @@ const nameOf = ({ addresses, router }: EventOf<'transition'>): string => `${rout
 function ofEngine(state: State): readonly Present[] {
   const { ended, node } = state
   const held = activeOf(state).map(({ event }) => nameOf(event))
-  const last = node.told.at(-1)
+  const last = node.entries.at(-1)
   if (node.stuck) {
     const had = held.length === 0 ? '' : `; Active for ${held.join(', ')} when it last ran`
-    const words = `${node.name}: the engine does not answer: its process is running but not responding (frozen or no CPU)${had}`
-    return [{ at: undefined, subject: undefined, words }]
+    const text = `${node.name}: the engine does not answer: its process is running but not responding (frozen or no CPU)${had}`
+    return [{ at: undefined, subject: undefined, text }]
   }
   if (node.running !== false || last === undefined) return []
   if (ended?.event.kind === 'stopped') return [about(ended, `${node.name}: holdfast is stopped`)]
-  const pid = node.told.findLast((told): told is Told<EventOf<'started'>> => isKind(told, 'started'))?.event.pid
+  const pid = node.entries.findLast((entry): entry is Entry<EventOf<'started'>> => isKind(entry, 'started'))?.event.pid
   const had = held.length === 0 ? '' : `; it was Active for ${held.join(', ')}`
-  const words = `${node.name}: holdfast does not run: the engine${pid === undefined ? '' : ` (pid ${pid})`} crashed or was killed${had}; last event ${last.event.seq} at ${new Date(last.at).toISOString()}`
-  return [{ at: undefined, subject: undefined, words }]
+  const text = `${node.name}: holdfast does not run: the engine${pid === undefined ? '' : ` (pid ${pid})`} crashed or was killed${had}; last event ${last.event.seq} at ${new Date(last.at).toISOString()}`
+  return [{ at: undefined, subject: undefined, text }]
 }
 
 function twoActives(states: readonly State[]): readonly Present[] {
-  const active = new Map<Subject, { readonly node: Node; readonly told: Told<EventOf<'transition'>> }[]>()
+  const active = new Map<Subject, { readonly node: Node; readonly entry: Entry<EventOf<'transition'>> }[]>()
   for (const state of states)
-    for (const told of activeOf(state)) {
-      const subject = subjectOf(told.event)
-      active.set(subject, [...(active.get(subject) ?? []), { node: state.node, told }])
+    for (const entry of activeOf(state)) {
+      const subject = subjectOf(entry.event)
+      active.set(subject, [...(active.get(subject) ?? []), { node: state.node, entry }])
     }
   return [...active].flatMap(([subject, holders]) => {
-    const last = holders.reduce((one, other) => (other.told.at > one.told.at ? other : one))
+    const last = holders.reduce((one, other) => (other.entry.at > one.entry.at ? other : one))
     if (holders.length < 2) return []
     const who = holders.map(({ node }) => node.name).join(' and ')
-    return [about(last.told, `${nameOf(last.told.event)}: ${who} are both Active: ${UNHEARD}`, subject)]
+    return [about(last.entry, `${nameOf(last.entry.event)}: ${who} are both Active: ${UNHEARD}`, subject)]
   })
 }
 
@@ -146,15 +147,15 @@ function twoActives(states: readonly State[]): readonly Present[] {
 function heardActives(timeline: Timeline, states: readonly State[], known: readonly Present[]): readonly Present[] {
   const subjects = new Set(known.map(({ subject }) => subject))
   return states.flatMap(({ actives, node, routers }) =>
-    [...actives.values()].flatMap((told) => {
-      const own = routers.get(told.event.router)
+    [...actives.values()].flatMap((entry) => {
+      const own = routers.get(entry.event.router)
       if (own === undefined || subjects.has(subjectOf(own.event))) return []
       subjects.add(subjectOf(own.event))
-      const peers = told.event.actives.map(({ peer }) => peer)
-      const who = peers.map((peer) => titleOf(timeline, told.event.router, peer)).join(' and ')
-      const witness = peers.some((peer) => node.addresses.has(peer)) ? '' : `, as ${node.name} hears`
-      const words = `${nameOf(own.event)}: ${who} ${peers.length > 2 ? 'are all' : 'are both'} Active${witness}: ${DEAF}`
-      return [{ ...about(told, words, subjectOf(own.event)), at: told.at - told.event.forMs }]
+      const peers = entry.event.actives.map(({ peer }) => peer)
+      const who = peers.map((peer) => titleOf(timeline, entry.event.router, peer)).join(' and ')
+      const observer = peers.some((peer) => node.addresses.has(peer)) ? '' : `, as ${node.name} hears`
+      const text = `${nameOf(own.event)}: ${who} ${peers.length > 2 ? 'are all' : 'are both'} Active${observer}: ${DEAF}`
+      return [{ ...about(entry, text, subjectOf(own.event)), at: entry.at - entry.event.forMs }]
     }),
   )
 }
@@ -163,7 +164,7 @@ function titleOf(timeline: Timeline, router: string, peer: string): string {
   const node = nodeAt(timeline, peer)
   if (node !== undefined) return node.name
   const known = timeline.aliases.get(peer) ?? peer
-  return standingOf(timeline, router, peer) === 'listed' ? `listed peer ${known}` : known
+  return peerListing(timeline, router, peer) === 'listed' ? `listed peer ${known}` : known
 }
 
 /** Text where both have advertised for longer than a failover lasts. */
@@ -172,34 +173,34 @@ const DEAF = "they do not receive each other's advertisements (firewall? switch?
 const UNHEARD = "they do not receive each other's advertisements (firewall? switch?), or a failover is in progress"
 
 function ofDuplicates(timeline: Timeline, state: State, twice: readonly Present[]): readonly Present[] {
-  return [...state.duplicates.values()].flatMap((told) => {
-    const { address, mac, router } = told.event
-    const peer = peerWith(timeline, told.event)
+  return [...state.duplicates.values()].flatMap((entry) => {
+    const { address, mac, router } = entry.event
+    const peer = peerWith(timeline, entry.event)
     const own = state.routers.get(router)
     const subject = own === undefined ? undefined : subjectOf(own.event)
     if (twice.some((each) => each.subject === subject)) return []
     const node = peer === undefined ? undefined : nodeAt(timeline, peer)
-    const isListed = peer !== undefined && standingOf(timeline, router, peer) === 'listed'
+    const isListed = peer !== undefined && peerListing(timeline, router, peer) === 'listed'
     if (node === undefined && !isListed)
       return [
-        about(told, `${state.node.name}: another host, ${mac}, answers for ${address} (${router}) as well`, subject),
+        about(entry, `${state.node.name}: another host, ${mac}, answers for ${address} (${router}) as well`, subject),
       ]
     const other = node?.name ?? `listed peer ${timeline.aliases.get(peer ?? '') ?? peer}`
     return [
-      about(told, `${router} (${address}): ${state.node.name} and ${other} both answer for it: ${UNHEARD}`, subject),
+      about(entry, `${router} (${address}): ${state.node.name} and ${other} both answer for it: ${UNHEARD}`, subject),
     ]
   })
 }
 
 function ofChecks(state: State): readonly Present[] {
-  return [...state.checks.values()].map((told) => {
-    const { check, effects, reason } = told.event
+  return [...state.checks.values()].map((entry) => {
+    const { check, effects, reason } = entry.event
     const held = activeOf(state).filter(({ event }) => effects.some(({ router }) => router === event.router))
     const where = held.length === 0 ? '' : `, which is Active for ${held.map(({ event }) => nameOf(event)).join(', ')}`
     const why = reason === undefined ? '' : ` (${reason})`
     const [first] = held
     return about(
-      told,
+      entry,
       `health check ${check} is down on ${state.node.name}${where}${why}`,
       first && subjectOf(first.event),
     )
@@ -208,11 +209,11 @@ function ofChecks(state: State): readonly Present[] {
 
 /** Skips faults of sync group members that only follow another member. */
 function ofFaults({ faults, node, routers }: State): readonly Present[] {
-  return [...faults.values()].flatMap((told) => {
-    const own = routers.get(told.event.router)
-    if (told.event.fault.startsWith('syncGroup:') || told.event.fault.startsWith('healthcheckDown:')) return []
+  return [...faults.values()].flatMap((entry) => {
+    const own = routers.get(entry.event.router)
+    if (entry.event.fault.startsWith('syncGroup:') || entry.event.fault.startsWith('healthcheckDown:')) return []
     return [
-      about(told, `${node.name}: ${wordsOfFault(told.event)}`, own === undefined ? undefined : subjectOf(own.event)),
+      about(entry, `${node.name}: ${faultText(entry.event)}`, own === undefined ? undefined : subjectOf(own.event)),
     ]
   })
 }

@@ -2,12 +2,13 @@
  * Prints a story as text. Decided here: the layout. Each step is one line with its time after the first step; the
  * phases and the advice follow. PURE.
  */
-import type { Story, ToldIncident } from './story.ts'
-import { plural, time } from './words.ts'
+
+import { plural, time } from './event-text.ts'
+import type { Story, StoryIncident } from './story.ts'
 
 /** Returns the text. `since` names the requested period; `present` is the label of problems that exist at the end. */
 export function formatStory({ incidents, nodes, now, problems }: Story, since: string, present = 'now'): string {
-  const clocks = nodes.slice(1).map(clockWords)
+  const clocks = nodes.slice(1).map(clockText)
   const head = [...problems.map((problem) => `note: ${problem}`), ...clocks]
   const wrong = now.map((each) => `${present}: ${each.words}${each.since === null ? '' : `, since ${each.since}`}`)
   const nothing = now.length === 0 ? `Nothing has happened ${since}.` : `No event is recorded ${since}.`
@@ -15,7 +16,7 @@ export function formatStory({ incidents, nodes, now, problems }: Story, since: s
   return `${[...[head, wrong].flatMap((lines) => (lines.length === 0 ? [] : [lines.join('\n')])), ...body].join('\n\n')}\n`
 }
 
-function clockWords({ by, errorMs, name, offsetMs, pairs }: Story['nodes'][number]): string {
+function clockText({ by, errorMs, name, offsetMs, pairs }: Story['nodes'][number]): string {
   const ahead = `the clock of ${name} is ${time(Math.abs(offsetMs))} ${offsetMs < 0 ? 'behind' : 'ahead of'} ours`
   if (by === 'transmissions')
     return `note: ${ahead}, ±${time(errorMs ?? 0)}, measured by ${plural(pairs, 'transmission', 'transmissions')} from one to the other`
@@ -23,7 +24,7 @@ function clockWords({ by, errorMs, name, offsetMs, pairs }: Story['nodes'][numbe
   return `note: the offset of the clock of ${name} is not known; this report assumes that it equals ours`
 }
 
-function formatIncident({ again, at, headline, noticedBy, phases, prevention, steps }: ToldIncident): string {
+function formatIncident({ again, at, headline, noticedBy, phases, prevention, steps }: StoryIncident): string {
   const began = Date.parse(steps[0]?.at ?? at)
   const width = Math.max(0, ...steps.map(({ node }) => node.length))
   return [

@@ -5,25 +5,25 @@
  */
 import { type Cause, PREVENTION, SPLIT_BRAIN } from './cause.ts'
 import { clockSteps } from './dating.ts'
+import { eventText, time } from './event-text.ts'
 import { incidentsOf } from './find-incidents.ts'
 import { headline, type Naming } from './headline.ts'
 import type { Incident } from './incident.ts'
 import { cameSoon } from './not-ready.ts'
 import { presentOf } from './present.ts'
 import {
+  type Entry,
   type ListedPeers,
   type Node,
   type NodeJournal,
   nodeAt,
+  peerListing,
   peerWith,
   routersOf,
   type Subject,
-  standingOf,
   type Timeline,
-  type Told,
   timelineOf,
 } from './timeline.ts'
-import { time, wordsOf } from './words.ts'
 
 export type StoryOptions = {
   /** Name of a router or sync group on the reference node. `undefined`: all routers. */
@@ -48,10 +48,10 @@ export type Story = {
   readonly problems: readonly string[]
   /** Problems that exist at the end of the journals, however long ago they began. */
   readonly now: readonly { readonly since: string | null; readonly words: string }[]
-  readonly incidents: readonly ToldIncident[]
+  readonly incidents: readonly StoryIncident[]
 }
 
-export type ToldIncident = {
+export type StoryIncident = {
   readonly at: string
   readonly cause: Cause
   /** Routers that moved for this cause at the same time. `steps` are those of the first. */
@@ -69,11 +69,11 @@ export type ToldIncident = {
 /** Returns the story. The first journal is that of the reference node. */
 export function storyOf(journals: readonly NodeJournal[], { listed, problems, router, since }: StoryOptions): Story {
   const timeline = timelineOf(journals, listed)
-  const [teller] = timeline.nodes
+  const [reference] = timeline.nodes
   const wanted = (incident: Incident) =>
-    incident.at >= since && (router === undefined || teller === undefined || isAbout(incident, teller, router))
+    incident.at >= since && (router === undefined || reference === undefined || isAbout(incident, reference, router))
   const isWanted = (subject: Subject | undefined) =>
-    router === undefined || subject === undefined || teller === undefined || namesOf(teller, subject).has(router)
+    router === undefined || subject === undefined || reference === undefined || namesOf(reference, subject).has(router)
   const steps = journals.flatMap(({ events, name, now }) =>
     clockSteps(events, now).map(
       ({ at, byMs }) => `The wall clock of ${name} was changed by ${time(byMs)} before ${at}`,
@@ -91,28 +91,28 @@ export function storyOf(journals: readonly NodeJournal[], { listed, problems, ro
     problems: [...problems, ...steps],
     now: presentOf(timeline)
       .filter(({ subject }) => isWanted(subject))
-      .map(({ at, words }) => ({ since: at === undefined ? null : moment(at), words })),
-    incidents: together(incidentsOf(timeline).filter(wanted)).map((group) => told(timeline, group)),
+      .map(({ at, text }) => ({ since: at === undefined ? null : moment(at), words: text })),
+    incidents: together(incidentsOf(timeline).filter(wanted)).map((group) => storyIncident(timeline, group)),
   }
 }
 
-function isAbout(incident: Incident, teller: Node, router: string): boolean {
+function isAbout(incident: Incident, reference: Node, router: string): boolean {
   const { subject, steps } = incident
-  if (subject !== undefined) return namesOf(teller, subject).has(router)
+  if (subject !== undefined) return namesOf(reference, subject).has(router)
   // A step without a router concerns the whole node, and so each router.
   const meant = (name: string | undefined) =>
-    name === router || (name !== undefined && groupOf(teller, name) === router)
+    name === router || (name !== undefined && groupOf(reference, name) === router)
   return steps.some(({ event }) => !('router' in event) || meant(event.router))
 }
 
 /** Returns the names of the virtual router on the reference node, and of its sync groups. */
-function namesOf(teller: Node, subject: Subject): ReadonlySet<string> {
-  const routers = routersOf(teller, subject)
-  return new Set([...routers, ...[...routers].flatMap((router) => groupOf(teller, router) ?? [])])
+function namesOf(reference: Node, subject: Subject): ReadonlySet<string> {
+  const routers = routersOf(reference, subject)
+  return new Set([...routers, ...[...routers].flatMap((router) => groupOf(reference, router) ?? [])])
 }
 
-const groupOf = ({ told }: Node, router: string): string | undefined => {
-  const last = told.findLast(({ event }) => event.kind === 'transition' && event.router === router)?.event
+const groupOf = ({ entries }: Node, router: string): string | undefined => {
+  const last = entries.findLast(({ event }) => event.kind === 'transition' && event.router === router)?.event
   return last?.kind === 'transition' ? last.group : undefined
 }
 
@@ -121,7 +121,7 @@ type Group = {
   /** First incident. In a sync group: the incident of the member with the most specific cause. */
   incident: Incident
   readonly routers: string[]
-  readonly steps: Told[]
+  readonly steps: Entry[]
   until: number
   again: number
 }
@@ -207,21 +207,21 @@ function preventionOf(timeline: Timeline, { about, cause, move }: Incident): str
   if (event?.kind === 'duplicateHolder' || event?.kind === 'peerHeard') {
     const peer = event.kind === 'peerHeard' ? event.peer : peerWith(timeline, event)
     const isOurs = peer !== undefined && nodeAt(timeline, peer) !== undefined
-    if (isOurs || (peer !== undefined && standingOf(timeline, event.router, peer) === 'listed')) return SPLIT_BRAIN
+    if (isOurs || (peer !== undefined && peerListing(timeline, event.router, peer) === 'listed')) return SPLIT_BRAIN
   }
   return PREVENTION[cause] ?? null
 }
 
-function told(timeline: Timeline, { again, incident, routers, steps }: Group): ToldIncident {
+function storyIncident(timeline: Timeline, { again, incident, routers, steps }: Group): StoryIncident {
   const nameOf = (address: string) => {
     const known = timeline.aliases.get(address) ?? address
     return nodeAt(timeline, known)?.name ?? known
   }
   const titleOf: Naming['titleOf'] = (router, address) => {
     const name = nameOf(address)
-    return standingOf(timeline, router, name) === 'listed' ? `listed peer ${name}` : name
+    return peerListing(timeline, router, name) === 'listed' ? `listed peer ${name}` : name
   }
-  const stepOf = ({ at, event, node }: Told) => ({ at: moment(at), node: node.name, words: wordsOf(event, nameOf) })
+  const stepOf = ({ at, event, node }: Entry) => ({ at: moment(at), node: node.name, words: eventText(event, nameOf) })
   return {
     at: moment(incident.at),
     cause: incident.cause,

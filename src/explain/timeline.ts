@@ -26,7 +26,7 @@ export type NodeJournal = {
 export type ListedPeers = ReadonlyMap<string, ReadonlySet<string>>
 
 /** An event of a node. `at` is its time by the clock of the reference node, in milliseconds since the epoch. */
-export type Told<E extends JournalEvent = JournalEvent> = {
+export type Entry<E extends JournalEvent = JournalEvent> = {
   readonly node: Node
   readonly event: E
   at: number
@@ -38,8 +38,8 @@ export type Node = {
   readonly stuck: boolean
   readonly offset: ClockOffset
   /** Ordered by time, which is also the order of their numbers. */
-  readonly told: Told[]
-  readonly byNumber: Map<number, Told>
+  readonly entries: Entry[]
+  readonly byNumber: Map<number, Entry>
   /** Source addresses of the node's routers. */
   readonly addresses: ReadonlySet<string>
 }
@@ -51,7 +51,7 @@ export type Timeline = {
   /** The first is the reference node. */
   readonly nodes: readonly Node[]
   /** Events of all nodes, ordered by time. */
-  readonly told: readonly Told[]
+  readonly entries: readonly Entry[]
   readonly listed: ListedPeers
   /** Link-local addresses of other nodes, mapped to the IPv4 or global address of the same node. */
   readonly aliases: ReadonlyMap<string, string>
@@ -65,18 +65,18 @@ export function timelineOf(journals: readonly NodeJournal[], listed: ListedPeers
     const offset: ClockOffset =
       i === 0 ? { ms: 0, errorMs: 0, by: 'itself', pairs: 0 } : offsetOf({ reference, own, clock: journal.clock })
     const { name, running, stuck = false } = journal
-    const node: Node = { name, running, stuck, offset, told: [], byNumber: new Map(), addresses: selvesOf(own) }
+    const node: Node = { name, running, stuck, offset, entries: [], byNumber: new Map(), addresses: selvesOf(own) }
     for (const { event, at } of own) {
-      const told = { node, event, at: at - offset.ms }
-      node.told.push(told)
-      node.byNumber.set(event.seq, told)
+      const entry = { node, event, at: at - offset.ms }
+      node.entries.push(entry)
+      node.byNumber.set(event.seq, entry)
     }
     return node
   })
   for (const node of nodes)
-    for (const told of node.told) if (told.event.kind === 'peerHeard') hearAfterSaying(nodes, told)
-  const told = nodes.flatMap((node) => node.told).sort((one, other) => one.at - other.at)
-  return { nodes, told, listed, aliases: aliasesOf(nodes) }
+    for (const entry of node.entries) if (entry.event.kind === 'peerHeard') hearAfterSaying(nodes, entry)
+  const entries = nodes.flatMap((node) => node.entries).sort((one, other) => one.at - other.at)
+  return { nodes, entries, listed, aliases: aliasesOf(nodes) }
 }
 
 /**
@@ -85,8 +85,8 @@ export function timelineOf(journals: readonly NodeJournal[], listed: ListedPeers
  */
 function aliasesOf(nodes: readonly Node[]): ReadonlyMap<string, string> {
   const aliases = new Map<string, string>()
-  for (const { told } of nodes) {
-    const steps = told.filter((each): each is Told<EventOf<'transition'>> => isKind(each, 'transition'))
+  for (const { entries } of nodes) {
+    const steps = entries.filter((each): each is Entry<EventOf<'transition'>> => isKind(each, 'transition'))
     for (const { at, event } of steps) {
       const local = event.heard?.peer
       if (event.group === undefined || local?.startsWith('fe80:') !== true) continue
@@ -107,13 +107,13 @@ function aliasesOf(nodes: readonly Node[]): ReadonlyMap<string, string> {
  * Moves a reception that seems to be earlier than its transmission to the time of the transmission. The clocks are not
  * known more exactly.
  */
-function hearAfterSaying(nodes: readonly Node[], heard: Told): void {
+function hearAfterSaying(nodes: readonly Node[], heard: Entry): void {
   if (heard.event.kind !== 'peerHeard') return
   const { peer, priority } = heard.event
   const speaker = nodes.find((node) => node !== heard.node && node.addresses.has(peer))
   if (speaker === undefined) return
   const unsure = Math.min(UNSURE_MS, speaker.offset.errorMs + heard.node.offset.errorMs + HEARING_MS)
-  const said = speaker.told.find(
+  const said = speaker.entries.find(
     ({ at, event }) => at > heard.at && at <= heard.at + unsure && sent(event) === `${peer} ${priority}`,
   )
   if (said !== undefined) heard.at = said.at
@@ -130,10 +130,11 @@ function selvesOf(events: readonly Dated[]): ReadonlySet<string> {
   )
 }
 
-export const isKind = <K extends EventKind>(told: Told, kind: K): told is Told<EventOf<K>> => told.event.kind === kind
+export const isKind = <K extends EventKind>(entry: Entry, kind: K): entry is Entry<EventOf<K>> =>
+  entry.event.kind === kind
 
 /** Returns when the engine stopped to run, in milliseconds since the epoch. `undefined` for other events. */
-export function beganAway({ at, event }: Told): number | undefined {
+export function beganAway({ at, event }: Entry): number | undefined {
   if (event.kind === 'absence') return at - (event.silentMs ?? 0)
   return event.kind === 'engineLate' ? at - event.lateMs : undefined
 }
@@ -141,9 +142,11 @@ export function beganAway({ at, event }: Told): number | undefined {
 export const subjectOf = ({ vrid, addresses }: EventOf<'transition'>): Subject => `${vrid} ${[...addresses].sort()[0]}`
 
 /** Returns the names of this virtual router on the node, by the node's own transitions. */
-export function routersOf({ told }: Node, subject: Subject): ReadonlySet<string> {
+export function routersOf({ entries }: Node, subject: Subject): ReadonlySet<string> {
   return new Set(
-    told.flatMap((each) => (isKind(each, 'transition') && subjectOf(each.event) === subject ? each.event.router : [])),
+    entries.flatMap((each) =>
+      isKind(each, 'transition') && subjectOf(each.event) === subject ? each.event.router : [],
+    ),
   )
 }
 
@@ -154,7 +157,7 @@ export const nodeAt = ({ nodes }: Timeline, address: string): Node | undefined =
  * Returns whether the configuration lists the address as a peer. `unknown` if it lists no peers for the router, or
  * could not be read.
  */
-export function standingOf(
+export function peerListing(
   { aliases, listed }: Timeline,
   router: string,
   address: string,
@@ -169,18 +172,18 @@ export function standingOf(
  * count, too.
  */
 export function peerWith(timeline: Timeline, { mac, peer, router }: EventOf<'duplicateHolder'>): string | undefined {
-  const said = timeline.told.flatMap(({ event }) =>
+  const said = timeline.entries.flatMap(({ event }) =>
     event.kind === 'duplicateHolder' && event.mac === mac ? (event.peer ?? []) : [],
   )
   const isOurs = (address: string) =>
-    nodeAt(timeline, address) !== undefined || standingOf(timeline, router, address) === 'listed'
+    nodeAt(timeline, address) !== undefined || peerListing(timeline, router, address) === 'listed'
   return said.find(isOurs) ?? peer ?? said[0]
 }
 
 /** Returns the state of a router at a time. `undefined` if the journal begins later, or the daemon did not run. */
 export function stateAt(node: Node, subject: Subject, at: number): EventOf<'transition'>['to'] | undefined {
   let state: EventOf<'transition'>['to'] | undefined
-  for (const each of node.told) {
+  for (const each of node.entries) {
     if (each.at > at) break
     if (each.event.kind === 'started' || isLastWord(each)) state = undefined
     else if (isKind(each, 'transition') && subjectOf(each.event) === subject) state = each.event.to
@@ -188,14 +191,14 @@ export function stateAt(node: Node, subject: Subject, at: number): EventOf<'tran
   return state
 }
 
-const isLastWord = ({ event: { kind } }: Told): boolean => kind === 'stopped' || kind === 'crashed'
+const isLastWord = ({ event: { kind } }: Entry): boolean => kind === 'stopped' || kind === 'crashed'
 
 /** Returns the event and the events that caused it, on its own node, back to the first. */
-export function chainOf(told: Told): readonly Told[] {
-  const { because } = told.event
-  const cause = because === undefined || because >= told.event.seq ? undefined : told.node.byNumber.get(because)
+export function chainOf(entry: Entry): readonly Entry[] {
+  const { because } = entry.event
+  const cause = because === undefined || because >= entry.event.seq ? undefined : entry.node.byNumber.get(because)
   // The numbers begin again if a journal file was lost.
-  return cause === undefined || cause.at > told.at + UNSURE_MS ? [told] : [told, ...chainOf(cause)]
+  return cause === undefined || cause.at > entry.at + UNSURE_MS ? [entry] : [entry, ...chainOf(cause)]
 }
 
 /**
@@ -203,9 +206,9 @@ export function chainOf(told: Told): readonly Told[] {
  * it, or a journal that ends although the daemon does not run. `undefined` if this cannot be known.
  */
 export function hadDied(node: Node, since: number, until: number): boolean | undefined {
-  const { running, told } = node
-  const began = told.findIndex(({ at, event }, i) => {
-    const before = told[i - 1]
+  const { running, entries } = node
+  const began = entries.findIndex(({ at, event }, i) => {
+    const before = entries[i - 1]
     return (
       event.kind === 'started' &&
       before?.event.kind !== 'stopped' &&
@@ -215,7 +218,7 @@ export function hadDied(node: Node, since: number, until: number): boolean | und
     )
   })
   if (began !== -1) return true
-  const last = told.at(-1)
+  const last = entries.at(-1)
   if (last === undefined || last.event.kind === 'stopped') return undefined
   if (last.event.kind === 'crashed') return last.at >= since && last.at <= until
   if (last.at > until) return false

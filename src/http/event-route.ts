@@ -74,10 +74,10 @@ async function stream({ events, listen }: EventSource, { after }: EventQuestion,
   const first = await read(after ?? Number.MAX_SAFE_INTEGER)
   const latest = first.latest ?? 0
   // A greater number comes from before the journal was lost. Then all events are new.
-  const told = after === undefined ? latest : after > latest ? 0 : after
+  const sent = after === undefined ? latest : after > latest ? 0 : after
   return {
     listen: (client) => {
-      const follower = new Follower(client, told)
+      const follower = new Follower(client, sent)
       const end = listen((event) => follower.hear(event))
       void follower.catchUp(first, read).catch(() => client.end())
       return end
@@ -88,12 +88,12 @@ async function stream({ events, listen }: EventSource, { after }: EventQuestion,
 /** Sends the events of the pages before the events that arrive in the meantime. */
 class Follower {
   readonly #client: StreamClient
-  #told: number
+  #sent: number
   #waiting: JournalEvent[] | undefined = []
 
-  constructor(client: StreamClient, told: number) {
+  constructor(client: StreamClient, sent: number) {
     this.#client = client
-    this.#told = told
+    this.#sent = sent
   }
 
   hear(event: JournalEvent): void {
@@ -106,7 +106,7 @@ class Follower {
     let page = first
     for (;;) {
       for (const event of page.events) this.#tell(event)
-      page = await read(this.#told)
+      page = await read(this.#sent)
       if (page.events.length === 0) break
     }
     const waiting = this.#waiting ?? []
@@ -115,8 +115,8 @@ class Follower {
   }
 
   #tell(event: JournalEvent): void {
-    if (event.seq <= this.#told) return
-    this.#told = event.seq
+    if (event.seq <= this.#sent) return
+    this.#sent = event.seq
     this.#client.tell({ id: event.seq, data: event })
   }
 }

@@ -7,7 +7,7 @@ import { copyFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync 
 import { dirname, join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { explainCommand } from '../../src/cli/explain/explain.ts'
-import { readRecording, reportWords } from '../../src/cli/explain/recorded.ts'
+import { readRecording, reportText } from '../../src/cli/explain/recorded.ts'
 import type { Story } from '../../src/explain/story.ts'
 import { run } from '../../src/lab/command.ts'
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
@@ -151,7 +151,7 @@ describeNetns('three that record', () => {
       }
       expect(statSync(path).mode & 0o777).toBe(0o600)
       const { journal, report } = await readRecording(path)
-      expect({ matches: report.matches, end: report.end, gap: report.gap }, reportWords(report).join('\n')).toEqual({
+      expect({ matches: report.matches, end: report.end, gap: report.gap }, reportText(report).join('\n')).toEqual({
         ...{ matches: true, end: 'the daemon has left', gap: null },
       })
       expect(journal.events.map(({ kind }) => kind)).toEqual(

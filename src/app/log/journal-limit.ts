@@ -1,23 +1,24 @@
 /**
- * A line of JSON for the systemd journal, which ends a record after 48 KiB and reads the rest as another one. Decided here:
- * which fields of a longer record are shortened or left out, so that the line stays one whole document. Pure.
+ * Lines of JSON for the systemd journal. journald ends a record after 48 KiB and takes the rest as another record.
+ * Decided here: which fields of a longer record are shortened or omitted, so that the line remains a complete document.
+ * Pure.
  */
 import { safeJson } from './log-format.ts'
 
-/** LineMax= of journald.conf(5), without the octet for the end of the line. */
+/** LineMax= of journald.conf(5), without the octet that ends the line. */
 const MOST_OCTETS = 48 * 1024 - 1
-/** Of a text that is shortened. A character takes 12 octets at most, and `msg` stays beside one more field. */
+/** Characters of a shortened text. A character takes at most 12 octets, so `msg` and one more field fit. */
 const MOST_CHARACTERS = 1_500
-/** Keys of every record: what is read by programs stays whole. */
+/** Keys of every record. Programs read them, so they are never shortened. */
 const WHOLE: ReadonlySet<string> = new Set(['level', 'time', 'pid', 'name'])
 
-/** Octets of a value in a line; 0 for none. */
+/** Returns the octets of a value in a line, 0 for `undefined`. */
 const octetsOf = (value: unknown): number =>
   value === undefined ? 0 : Buffer.byteLength(safeJson(JSON.stringify(value)))
 
 /**
- * Returns a line that the journal takes whole, with its end. Of a line that is too long, the largest fields are shortened: the
- * end of a text is missing, a list or an object is left out. `shortened` names them.
+ * Returns a line that fits into one record of the journal, with its end. In a line that is too long, the largest fields
+ * are shortened: a text is cut, a list or object is omitted. The field `shortened` names them.
  */
 export function journalJson(line: string): string {
   const octets = Buffer.byteLength(line)
@@ -39,7 +40,7 @@ export function journalJson(line: string): string {
     over += octetsOf(key) + 1
     replace(key, shorter(record[key]))
   }
-  // Very many texts.
+  // The record has too many fields with text, so whole fields are omitted.
   for (const key of largest()) {
     if (over <= 0) break
     if (key !== 'msg') replace(key, undefined)
@@ -47,7 +48,7 @@ export function journalJson(line: string): string {
   return safeJson(`${JSON.stringify({ ...record, shortened })}\n`)
 }
 
-/** Returns `undefined` for a value that would be another one if a part of it were missing. */
+/** Returns the shortened text. `undefined` for a value of another type, because part of it would be a wrong value. */
 function shorter(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined
   const more = value.length - MOST_CHARACTERS

@@ -97,16 +97,16 @@ function saying({ message, fields }: LogLine): string {
   const { router, ...rest } = fields
   const isNamed = typeof router === 'string' && (message.startsWith(`${router}:`) || message.startsWith(`${router} `))
   const head = typeof router !== 'string' || isNamed ? message : `${router}: ${message}`
-  const line = `${escaped(head)}${fieldWords(typeof router === 'string' ? rest : fields)}`
+  const line = `${escaped(head)}${fieldText(typeof router === 'string' ? rest : fields)}`
   const over = line.length - MOST_CHARACTERS
   return over <= 0 ? line : `${line.slice(0, MOST_CHARACTERS)}… (${over} more characters)`
 }
 
-function fieldWords(fields: Fields): string {
-  let words = ''
+function fieldText(fields: Fields): string {
+  let text = ''
   for (const [key, value] of Object.entries(fields))
-    if (value !== undefined) words += ` ${BARE.test(key) ? key : quoted(key)}=${valueWord(value)}`
-  return words
+    if (value !== undefined) text += ` ${BARE.test(key) ? key : quoted(key)}=${valueWord(value)}`
+  return text
 }
 
 function valueWord(value: unknown): string {

@@ -1,6 +1,6 @@
 /**
- * Log records as lines in the format that is in force, which may change between two records. Decided here: which format
- * that is where none is configured (docs/adr/0080). Refuses to know which records are wanted, and who reads them.
+ * Writes log records as lines. The format can change between two records. Decided here: the format if none is
+ * configured (docs/adr/0080). This file does not filter records.
  */
 import { fstatSync } from 'node:fs'
 import { isatty } from 'node:tty'
@@ -13,8 +13,8 @@ type Output = { write(line: string): void }
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * Returns `journald` where the descriptor is the one that systemd connected to its journal (JOURNAL_STREAM,
- * systemd.exec(5)), `text` where it is a terminal, otherwise `json`.
+ * Returns `journald` if the descriptor is the one that systemd has connected to its journal (JOURNAL_STREAM,
+ * systemd.exec(5)), `text` for a terminal, otherwise `json`.
  */
 export function formatOf(descriptor: number, environment: Environment = process.env): LogFormat {
   if (isatty(descriptor)) return 'text'
@@ -22,7 +22,7 @@ export function formatOf(descriptor: number, environment: Environment = process.
   return environment.JOURNAL_STREAM === `${dev}:${ino}` ? 'journald' : 'json'
 }
 
-/** A terminal, and no one who asked for none (https://no-color.org). */
+/** Returns whether to use colors: on a terminal, unless the environment disables them (https://no-color.org). */
 const wantsColor = (descriptor: number, { NO_COLOR, TERM }: Environment): boolean =>
   isatty(descriptor) && (NO_COLOR ?? '') === '' && TERM !== 'dumb'
 
@@ -33,7 +33,7 @@ export class LogLines {
   readonly #journald: (record: LogLine) => void
   #write: (record: LogLine) => void
 
-  /** `name`: of the program, in JSON alone. `descriptor`: where `output` writes. */
+  /** `name` is the name of the program, for JSON. `descriptor` is where `output` writes. */
   constructor(name: string, output: Output, descriptor: number, environment: Environment = process.env) {
     this.#found = formatOf(descriptor, environment)
     const base = { name, pid: process.pid }
@@ -48,7 +48,7 @@ export class LogLines {
     this.setFormat(undefined)
   }
 
-  /** `undefined`: the one that fits the descriptor. */
+  /** Sets the format. `undefined` selects the format for the descriptor. */
   setFormat(format: LogFormat | undefined): void {
     const writers = { json: this.#json, text: this.#text, journald: this.#journald }
     this.#write = writers[format ?? this.#found]

@@ -12,22 +12,22 @@ const ASKED = /^--realtime(=|$)/
 export function schedulingHere(guardian: number | undefined): SchedulingSnapshot {
   const { policy = 'unknown', priority = 0 } = schedulingOf('self') ?? {}
   const above = guardian === undefined ? undefined : schedulingOf(guardian)
-  const words = guardian === undefined ? process.argv : ownOptions(guardian)
-  return { policy, priority, realtimeAsked: words.some((word) => ASKED.test(word)), guardian: above ?? null }
+  const options = guardian === undefined ? process.argv : ownOptions(guardian)
+  return { policy, priority, realtimeAsked: options.some((word) => ASKED.test(word)), guardian: above ?? null }
 }
 
 /** Returns the guardian's own options, which stand before the program that it starts. */
 function ownOptions(pid: number): readonly string[] {
   try {
-    const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
-    return words.slice(0, words.indexOf('--'))
+    const commandLine = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+    return commandLine.slice(0, commandLine.indexOf('--'))
   } catch {
     return []
   }
 }
 
 /** Returns a log line. `undefined` if no real-time priority was requested or set. */
-export function schedulingWords(got: SchedulingSnapshot): { level: 'info' | 'warn'; message: string } | undefined {
+export function schedulingText(got: SchedulingSnapshot): { level: 'info' | 'warn'; message: string } | undefined {
   const { guardian, policy, priority, realtimeAsked } = got
   if (isRealtime(got)) {
     const above = guardian !== null && isRealtime(guardian) ? `; guardian: ${guardian.priority}` : '; guardian: none'

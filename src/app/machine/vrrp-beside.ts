@@ -55,7 +55,7 @@ const named = ({ name, pid }: VrrpSocketHolder): string => `${name} (pid ${pid})
  * Returns the message that another daemon has the lock. Any local user can take the name of the lock, so the text names
  * the process.
  */
-export function lockedWords(by: Peer | undefined): string {
+export function lockedText(by: Peer | undefined): string {
   const who = by === undefined ? '' : `: pid ${by.pid}, user ${by.uid}`
   return `Cannot run: another daemon already runs in this network namespace (it holds the socket @holdfast${who})`
 }

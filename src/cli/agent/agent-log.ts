@@ -27,8 +27,8 @@ export function openAgentLog(format: LogFormat | undefined, isVerbose: boolean, 
   return {
     log(level, message, fields = {}) {
       if (level === 'debug' && !verbose) return
-      const told = lost === 0 ? fields : { ...fields, linesLost: lost }
-      lines.write({ time: Date.now(), level, message, fields: told })
+      const withLosses = lost === 0 ? fields : { ...fields, linesLost: lost }
+      lines.write({ time: Date.now(), level, message, fields: withLosses })
     },
     verbose(on) {
       verbose = on || isVerbose

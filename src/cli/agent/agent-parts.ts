@@ -32,7 +32,7 @@ const LOOK_EVERY = 1_000
 export type AgentParts = {
   readonly agent: Agent
   readonly wishes: Wishes
-  readonly door: Door
+  readonly engineAccess: EngineAccess
   /** Reports to the API. It starts later, and not on every node. */
   readonly status: { duty?: StatusDuty }
 }
@@ -48,7 +48,7 @@ export function agentParts(
   const rememberedWishes = rememberedIntent(directory)
   if (typeof rememberedWishes === 'string') log('warn', rememberedWishes)
   const isStopped = settings.bootstrap && wasStopped(directory)
-  const door = doorOf(settings, log, isStopped)
+  const engineAccess = accessOf(settings, log, isStopped)
   const { grouped, notes } = grouping(settings)
   for (const note of notes) log('warn', note)
   const status: AgentParts['status'] = {}
@@ -70,19 +70,22 @@ export function agentParts(
       lookEvery: LOOK_EVERY,
     },
     {
-      ...{ door: door.engine, account, log, machine: machineNow },
+      ...{ door: engineAccess.engine, account, log, machine: machineNow },
       wantedMode: () => wantedMode(...modeTexts()),
       persist: (peers) => rememberPeers(directory, peers),
       now: () => ({ monotonic: performance.now(), wall: Date.now() }),
       onNodes: (known) => status.duty?.nodesAre(known),
     },
   )
-  return { agent, wishes, door, status }
+  return { agent, wishes, engineAccess, status }
 }
 
-export type Door = { readonly engine: EngineDoor; readonly say: ((word: 'stop' | 'reload') => void) | undefined }
+export type EngineAccess = {
+  readonly engine: EngineDoor
+  readonly say: ((word: 'stop' | 'reload') => void) | undefined
+}
 
-function doorOf({ handOver, native }: AgentSettings, log: AgentLog['log'], isStopped: boolean): Door {
+function accessOf({ handOver, native }: AgentSettings, log: AgentLog['log'], isStopped: boolean): EngineAccess {
   if (handOver.to === 'engine') return { engine: holdfastEngine(handOver.socket, { native }), say: undefined }
   const keepalived = openKeepalivedDoor({ ...handOver, isStopped, tell: (message) => log('warn', message) })
   return { engine: keepalivedEngine(handOver.file, keepalived), say: (word) => keepalived.say(word) }

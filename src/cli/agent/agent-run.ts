@@ -59,7 +59,7 @@ async function serve(settings: AgentSettings, { log, verbose }: AgentLog, signal
     return EXIT.usage
   }
   const parts = agentParts(settings, { name, vrids }, { account, log })
-  const { agent, door, status, wishes } = parts
+  const { agent, engineAccess, status, wishes } = parts
   if (wishes.elsewhere !== undefined)
     log('warn', `stored from an earlier run: nodes hold no VIPs: ${wishes.elsewhere.message}`)
   const access = clusterAccess({ kubeconfig: settings.kubeconfig, local: localApi(settings) })
@@ -67,7 +67,7 @@ async function serve(settings: AgentSettings, { log, verbose }: AgentLog, signal
   watchNodesOf(access, agent, { account, log }, signal)
   watchFacts(settings, log, signal)
   if (settings.bootstrap && elsewhere === undefined)
-    void watchBootstrap({ ...settings, wishes, say: door.say, log, localApi: localApi(settings) }, signal)
+    void watchBootstrap({ ...settings, wishes, say: engineAccess.say, log, localApi: localApi(settings) }, signal)
   watchCluster(settings, new ClusterClient(access), parts, { account, log, verbose }, signal)
   if (elsewhere === undefined) await agent.run(signal)
   else {
@@ -135,8 +135,8 @@ function watchCluster(
     status.duty = duty
   }
   if (settings.podNamespace !== undefined) {
-    const told = { onDebug: verbose, onFailure: ({ message }: Error) => log('debug', message) }
-    void watchDebugFlag(client, settings.podNamespace, told, signal)
+    const options = { onDebug: verbose, onFailure: ({ message }: Error) => log('debug', message) }
+    void watchDebugFlag(client, settings.podNamespace, options, signal)
   }
 }
 
@@ -145,12 +145,12 @@ function watchCluster(
  * stopped before.
  */
 async function nameOf(settings: AgentSettings, log: AgentLog['log'], signal: AbortSignal): Promise<string | undefined> {
-  let told = ''
+  let last = ''
   while (!signal.aborted) {
     const named = clusterName(settings, serverIn(settings))
     if (typeof named !== 'string') return named.name
-    if (named !== told) log('error', named)
-    told = named
+    if (named !== last) log('error', named)
+    last = named
     await sleep(NAME_AGAIN, undefined, { signal }).catch(() => {})
   }
   return undefined

@@ -47,14 +47,14 @@ export function openStatus(settings: AgentSettings, { socket, client, log, ...po
 
 /** Returns the log functions. Each problem is logged as a warning once, until a write succeeds again. */
 export function statusNews(log: AgentLog['log']): Pick<StatusDutyOptions, 'onNews' | 'onFailure'> {
-  const told = new Set<string>()
-  function tell(level: 'info' | 'warn', key: string, words: string, fields: Readonly<Record<string, unknown>>): void {
-    log(told.has(key) ? 'debug' : level, words, fields)
-    told.add(key)
+  const logged = new Set<string>()
+  function tell(level: 'info' | 'warn', key: string, text: string, fields: Readonly<Record<string, unknown>>): void {
+    log(logged.has(key) ? 'debug' : level, text, fields)
+    logged.add(key)
   }
   return {
     onNews(news) {
-      if (news.kind === 'published') told.clear()
+      if (news.kind === 'published') logged.clear()
       if (news.kind === 'published' || news.kind === 'engine') log('debug', `status: ${news.kind}`, news)
       else if (news.kind === 'missing') tell('info', 'absent', ABSENT, news)
       else tell('warn', `${news.kind} ${news.why}`, `status: ${news.kind}`, news)
@@ -63,9 +63,9 @@ export function statusNews(log: AgentLog['log']): Pick<StatusDutyOptions, 'onNew
       if (failure.status === 404) return tell('info', 'absent', ABSENT, { why: failure.message })
       // The watch of the nodes logs failures of the whole API.
       const level = isRefusal(failure) ? 'warn' : undefined
-      const words = `Cannot follow HostedNetServices: ${failure.message}`
-      if (level === undefined) log('debug', words, { kind: failure.kind })
-      else tell(level, failure.kind, words, { kind: failure.kind })
+      const text = `Cannot follow HostedNetServices: ${failure.message}`
+      if (level === undefined) log('debug', text, { kind: failure.kind })
+      else tell(level, failure.kind, text, { kind: failure.kind })
     },
   }
 }

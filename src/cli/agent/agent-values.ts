@@ -7,7 +7,7 @@ import { isAbsolute } from 'node:path'
 import { defined } from '../../base/defined.ts'
 import type { AgentSettings, PrintForm } from '../../cluster/decisions/agent-settings.ts'
 import { parseAddress } from '../../wire/address.ts'
-import type { Given } from './agent-words.ts'
+import type { Given } from './agent-flag-list.ts'
 
 export type AgentEnvironment = Readonly<Record<string, string | undefined>>
 

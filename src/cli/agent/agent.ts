@@ -11,7 +11,7 @@ import { agentHelp, agentOrder } from './agent-flags.ts'
 export async function agentCommand(argv: readonly string[]): Promise<CommandResult> {
   const order = agentOrder(argv, process.env)
   if (order.do === 'help') return { exitCode: EXIT.ok, stdout: agentHelp(), stderr: '' }
-  if (order.do === 'refuse') return { exitCode: EXIT.usage, stdout: '', stderr: told(order.problems) }
+  if (order.do === 'refuse') return { exitCode: EXIT.usage, stdout: '', stderr: withPrefix(order.problems) }
   const { settings } = order
   const notes = [...order.notes]
   if (settings.print === undefined) {
@@ -31,7 +31,7 @@ export async function agentCommand(argv: readonly string[]): Promise<CommandResu
       ? nodesAt(client, rememberedIn(stateDirectory), (reason) => notes.push(`${reason}; the stored nodes are used`))
       : nodesIn(nodesFile)
   const printed = await agentPrint(settings, { nodes, server: serverIn({ kubeconfig }) })
-  return { ...printed, stderr: told(notes) + printed.stderr }
+  return { ...printed, stderr: withPrefix(notes) + printed.stderr }
 }
 
-const told = (lines: readonly string[]): string => lines.map((line) => `holdfast: ${line}\n`).join('')
+const withPrefix = (lines: readonly string[]): string => lines.map((line) => `holdfast: ${line}\n`).join('')

@@ -51,8 +51,8 @@ export function refusalIn(status: number, body: string): HandedOver {
     const { problems, fault, reason } = fieldsOf(JSON.parse(body))
     const failed = fault === 'failed'
     if (Array.isArray(problems) && problems.length > 0) {
-      const words = problems.map((problem: unknown) => String(fieldsOf(problem).message ?? JSON.stringify(problem)))
-      return { accepted: false, problems: words, failed }
+      const texts = problems.map((problem: unknown) => String(fieldsOf(problem).message ?? JSON.stringify(problem)))
+      return { accepted: false, problems: texts, failed }
     }
     if (typeof reason === 'string') return { accepted: false, problems: [reason], failed }
   } catch {

@@ -167,13 +167,13 @@ function ipv6Sighting(frame: Uint8Array): VrrpSighting | SolicitationSighting | 
 function judged(packet: IncomingPacket & { destination: Address; ttl: number }, octets: Uint8Array): VrrpSighting {
   const { destination, family, source, ttl } = packet
   const version = versionOf(octets)
-  const spoken = version === 2 ? 2 : 3
-  const read = readMessage(octets, family, spoken)
+  const decodedVersion = version === 2 ? 2 : 3
+  const read = readMessage(octets, family, decodedVersion)
   const message = typeof read === 'string' ? undefined : read
-  const parameters = impartial(packet, spoken, message)
+  const parameters = impartial(packet, decodedVersion, message)
   // Every VRID counts as configured and no address as our own. Otherwise the receiver would discard the packet for
   // these reasons.
-  const verdict = receive(
+  const received = receive(
     packet,
     (vrid) => ({ ...parameters, vrid }),
     () => false,
@@ -190,8 +190,8 @@ function judged(packet: IncomingPacket & { destination: Address; ttl: number }, 
     intervalMs: message === undefined ? undefined : message.interval * 10,
     addresses: message === undefined ? undefined : addressesOf(message, family),
     authentication: authenticationOf(message),
-    discard: verdict.kind === 'discarded' ? verdict.reason : undefined,
-    warnings: verdict.kind === 'accepted' ? verdict.warnings : [],
+    discard: received.kind === 'discarded' ? received.reason : undefined,
+    warnings: received.kind === 'accepted' ? received.warnings : [],
   }
 }
 

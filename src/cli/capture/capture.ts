@@ -28,23 +28,23 @@ const LOOK_AGAIN = 200
 /** Values of /sys/class/net/NAME/type (linux/if_arp.h) with Ethernet headers. */
 const ETHERNET_TYPES = ['1', '772']
 
-const complain = (text: string): void => void process.stderr.write(`holdfast: ${text}\n`)
+const writeError = (text: string): void => void process.stderr.write(`holdfast: ${text}\n`)
 
 /** Runs the capture. Returns the exit status. */
 export async function captureCommand(options: CaptureOptions, host: CaptureHost): Promise<number> {
   if (missingCapabilities().includes('CAP_NET_RAW')) {
-    complain('Cannot capture without CAP_NET_RAW: run this command as root (in a container: docker exec --user 0)')
+    writeError('Cannot capture without CAP_NET_RAW: run this command as root (in a container: docker exec --user 0)')
     return EXIT.privilege
   }
   const { look } = host
   const interfaceName = options.interfaceName ?? onlyOne(look())
   if (interfaceName === undefined) return EXIT.usage
   if (!look().some(({ name }) => name === interfaceName)) {
-    complain(`Cannot capture on "${interfaceName}": interface does not exist`)
+    writeError(`Cannot capture on "${interfaceName}": interface does not exist`)
     return EXIT.failure
   }
   if (!isEthernet(interfaceName)) {
-    complain(`Cannot capture on "${interfaceName}": not an Ethernet interface`)
+    writeError(`Cannot capture on "${interfaceName}": not an Ethernet interface`)
     return EXIT.failure
   }
   let file: number | undefined
@@ -54,7 +54,7 @@ export async function captureCommand(options: CaptureOptions, host: CaptureHost)
       file = openSync(options.write, 'w', 0o600)
       writeSync(file, pcapHeader())
     } catch (error) {
-      complain(`Cannot write ${options.write}: ${messageOf(error)}`)
+      writeError(`Cannot write ${options.write}: ${messageOf(error)}`)
       return EXIT.failure
     }
   }
@@ -80,7 +80,7 @@ function onlyOne(interfaces: readonly CaptureInterface[]): string | undefined {
   const names = interfaces.filter(({ addressed, up }) => addressed && up).map(({ name }) => name)
   if (names.length === 1) return names[0]
   const found = names.length === 0 ? 'no interface is up and has an address' : `${names.join(', ')} have addresses`
-  complain(`Cannot choose an interface: ${found}; name one with -i`)
+  writeError(`Cannot choose an interface: ${found}; name one with -i`)
   return undefined
 }
 
@@ -111,7 +111,7 @@ class Session {
     while (!this.#stopped) {
       const index = this.#indexIfUp()
       if (index === undefined) {
-        complain(`"${this.#interfaceName}" is down or gone: waiting for it`)
+        writeError(`"${this.#interfaceName}" is down or gone: waiting for it`)
         while (!this.#stopped && this.#indexIfUp() === undefined) await this.#pause()
         continue
       }
@@ -119,12 +119,12 @@ class Session {
       if (failure === undefined) break
       // The interface may go down after it was found. The tap of a deleted interface fails with ENODEV.
       if (failure.code !== 'ENETDOWN' && this.#indexIfUp() === index) {
-        complain(`Cannot capture: ${failure.message}`)
+        writeError(`Cannot capture: ${failure.message}`)
         return EXIT.failure
       }
       await this.#pause()
     }
-    if (this.#options.write !== undefined) complain(`${this.#lines} frames written to ${this.#options.write}`)
+    if (this.#options.write !== undefined) writeError(`${this.#lines} frames written to ${this.#options.write}`)
     return EXIT.ok
   }
 
@@ -150,7 +150,7 @@ class Session {
   }
 
   #listening(): void {
-    complain(`listening on "${this.#interfaceName}"`)
+    writeError(`listening on "${this.#interfaceName}"`)
     if (!this.#headed && !this.#options.json) this.#print(this.#table.heading())
     this.#headed = true
   }

@@ -18,7 +18,7 @@ function missingCapabilities(): string[] {
   return Object.entries(CAPABILITIES).flatMap(([name, bit]) => ((set >> bit) & 1n ? [] : [name]))
 }
 
-function complaintOf(attempt: () => unknown): string | undefined {
+function errorOf(attempt: () => unknown): string | undefined {
   try {
     attempt()
     return undefined
@@ -35,8 +35,8 @@ export function missingRequirement(prefix: string): string | undefined {
   const capabilities = missingCapabilities()
   if (capabilities.length > 0)
     return `Cannot make network namespaces without ${capabilities.join(' and ')}: run it as root`
-  if (complaintOf(() => run(['ip', '-Version'])) !== undefined) return 'Cannot find "ip": install the package iproute2'
-  const probe = complaintOf(probePath)
+  if (errorOf(() => run(['ip', '-Version'])) !== undefined) return 'Cannot find "ip": install the package iproute2'
+  const probe = errorOf(probePath)
   if (probe !== undefined) return probe
 
   const name = `${prefix}-try`
@@ -48,8 +48,8 @@ export function missingRequirement(prefix: string): string | undefined {
       ['processes in a network namespace', ['ip', 'netns', 'exec', name, 'true']],
     ] as const
     for (const [feature, argv] of steps) {
-      const complaint = complaintOf(() => run(argv))
-      if (complaint !== undefined) return `Cannot use ${feature} here: ${complaint}`
+      const error = errorOf(() => run(argv))
+      if (error !== undefined) return `Cannot use ${feature} here: ${error}`
     }
     return undefined
   } finally {

@@ -18,9 +18,9 @@ import type { ReversePath } from '../../linux/reverse-path.ts'
 import { openVrrpTap } from '../../linux/sockets/frame-tap.ts'
 import { vrrpGroup } from '../../vrrp/packet.ts'
 import { type Address, type Family, familyOf, isLinkLocal } from '../../wire/address.ts'
-import { Ear } from './doctor-ear.ts'
 import { lanManager, lanSettings, routesText } from './doctor-machine.ts'
 import { type Question, Questions } from './doctor-questions.ts'
+import { Receiver } from './doctor-receiver.ts'
 
 /** Milliseconds between two messages to other doctors. */
 const CALL_EVERY = 500
@@ -45,7 +45,7 @@ export type LanOptions = {
 /** Begins immediately. `end` returns what was observed in `durationMs`. */
 export class LanExamination {
   readonly #options: LanOptions
-  readonly #ears = new Map<Family, Ear | Unmeasured>()
+  readonly #receivers = new Map<Family, Receiver | Unmeasured>()
   #questions: Questions | undefined
   #close: (() => void)[] = []
 
@@ -54,7 +54,7 @@ export class LanExamination {
     const { link, obstacle } = options
     if (obstacle !== undefined || !link.up) {
       const why = { unmeasured: obstacle ?? 'the interface is turned off' }
-      for (const family of FAMILIES) this.#ears.set(family, why)
+      for (const family of FAMILIES) this.#receivers.set(family, why)
       return
     }
     this.#listen()
@@ -67,11 +67,11 @@ export class LanExamination {
     const at = { interfaceIndex: link.index, interfaceName: link.name }
     for (const family of FAMILIES) {
       const source = this.#sourceOf(family)
-      this.#ears.set(
+      this.#receivers.set(
         family,
         source === undefined
           ? { unmeasured: `the interface has no ${family === 'ipv4' ? 'IPv4' : 'link-local IPv6'} address` }
-          : new Ear({ ...at, native, sockets, family, source, own, shared }),
+          : new Receiver({ ...at, native, sockets, family, source, own, shared }),
       )
     }
     const tap = openVrrpTap(native, {
@@ -91,9 +91,9 @@ export class LanExamination {
     this.#close.push(() => clearInterval(timer))
   }
 
-  #earOf(family: Family): Ear | undefined {
-    const ear = this.#ears.get(family)
-    return ear instanceof Ear ? ear : undefined
+  #earOf(family: Family): Receiver | undefined {
+    const receiver = this.#receivers.get(family)
+    return receiver instanceof Receiver ? receiver : undefined
   }
 
   /**
@@ -198,8 +198,12 @@ export class LanExamination {
   }
 
   #listening(family: Family, forMs: number): Listening | Unmeasured {
-    const ear = this.#ears.get(family)
-    if (ear === undefined) return { unmeasured: 'nobody listened' }
-    return ear instanceof Ear ? ear.result(forMs) : isUnmeasured(ear) ? ear : { unmeasured: 'nobody listened' }
+    const receiver = this.#receivers.get(family)
+    if (receiver === undefined) return { unmeasured: 'no receiver was open' }
+    return receiver instanceof Receiver
+      ? receiver.result(forMs)
+      : isUnmeasured(receiver)
+        ? receiver
+        : { unmeasured: 'no receiver was open' }
   }
 }

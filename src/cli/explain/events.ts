@@ -27,11 +27,11 @@ export async function eventsCommand(options: EventsOptions, now = Date.now()): P
   const since = momentOf(options.since, now)
   if (since === undefined) return { ...wrongSince(options.since), latest: 0 }
   const { hostname, events, problems } = await nodeEvents(options)
-  const told = events.filter(({ at }) => Date.parse(at) >= since)
+  const shown = events.filter(({ at }) => Date.parse(at) >= since)
   const nothing = hostname === undefined && events.length === 0
   return {
     exitCode: nothing ? EXIT.unreachable : EXIT.ok,
-    stdout: told.map((event) => lineOf(event, options.json)).join(''),
+    stdout: shown.map((event) => lineOf(event, options.json)).join(''),
     stderr: problems.map((problem) => `holdfast: ${problem}\n`).join(''),
     latest: events.at(-1)?.seq ?? 0,
   }

@@ -74,10 +74,10 @@ export async function explainCommand(options: ExplainOptions, now = Date.now()):
   const end = own.report?.to == null ? now : Date.parse(own.report.to)
   const since = momentOf(wanted, end) ?? Number.NEGATIVE_INFINITY
   const story = storyOf(journals, { router, since, listed: configured?.listed, problems })
-  if (json) return told(`${JSON.stringify({ ...story, ...reportsOf(read) }, undefined, 2)}\n`)
-  if (wanted === undefined) return told(formatStory(story, 'in this recording', 'at the end of the recording'))
+  if (json) return success(`${JSON.stringify({ ...story, ...reportsOf(read) }, undefined, 2)}\n`)
+  if (wanted === undefined) return success(formatStory(story, 'in this recording', 'at the end of the recording'))
   const isAgo = parseDuration(wanted) !== undefined
-  return told(formatStory(story, isAgo ? `in the last ${wanted}` : `since ${wanted}`))
+  return success(formatStory(story, isAgo ? `in the last ${wanted}` : `since ${wanted}`))
 }
 
 /** Returns the names of all routers and sync groups. */
@@ -109,7 +109,7 @@ function isSameNode(one: NodeJournal, other: NodeJournal): boolean {
   return other.events.some((event) => known.has(keyOf(event)))
 }
 
-const told = (stdout: string): CommandResult => ({ exitCode: EXIT.ok, stdout, stderr: '' })
+const success = (stdout: string): CommandResult => ({ exitCode: EXIT.ok, stdout, stderr: '' })
 
 const reportsOf = (read: readonly Read[]): { readonly recordings?: readonly RecordingReport[] } => {
   const recordings = read.flatMap(({ report }) => report ?? [])
@@ -130,7 +130,7 @@ function verified({ problems, report }: Read, json: boolean): CommandResult {
 /** Replays a recording. Never rejects; a problem is in the result. */
 async function recorded(path: string): Promise<Read> {
   try {
-    const { readRecording, reportWords } = await import('./recorded.ts')
+    const { readRecording, reportText: reportWords } = await import('./recorded.ts')
     const { journal, report } = await readRecording(path)
     return { journal, report, problems: reportWords(report) }
   } catch (error) {

@@ -73,7 +73,7 @@ async function allOf(path: string): Promise<Buffer> {
 }
 
 /** Returns the report as sentences, one each. */
-export function reportWords({
+export function reportText({
   crash,
   difference,
   end,
@@ -86,22 +86,22 @@ export function reportWords({
   const when = from === null || to === null ? '' : `, ${from} to ${to}`
   const what = `${file}: a recording of holdfast ${holdfast}${when}: ${turns} inputs replayed`
   const version = holdfast === VERSION ? '' : ` (replayed by holdfast ${VERSION})`
-  const verdict =
+  const result =
     difference === null
       ? `${what}; the engine produced the same ${outputs} outputs`
       : `${what}; the engine behaves differently at line ${difference.line}${version}; the report shows what was recorded`
   return [
-    verdict,
+    result,
     ...(difference === null ? [] : [`recorded: ${difference.recorded}`, `replayed: ${difference.replayed}`]),
     ...(crash === null ? [] : [`the engine ended with an exception, and does so in the replay: ${crash}`]),
     ...(gap === null
       ? []
       : [`line ${gap.line}: ${gap.missing} lines are missing, because the disk was too slow: the replay ends there`]),
-    ...(end === 'the daemon has left' ? [] : [endWords(end, crash)]),
+    ...(end === 'the daemon has left' ? [] : [endText(end, crash)]),
   ]
 }
 
-function endWords(end: string | null, crash: string | null): string {
+function endText(end: string | null, crash: string | null): string {
   if (end !== null) return `the recording ends: ${end}`
   return crash === null
     ? 'the recording has no end mark: the engine was killed, or still runs'

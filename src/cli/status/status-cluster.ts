@@ -76,8 +76,8 @@ export function sentencesOf(snapshot: Snapshot, { events, peers }: Surroundings)
     lines: [
       ...own.map(({ group, member }) => {
         const { next, rest, verb, what, who } = headlineOf(group, nodes, now, knowsPeers)
-        const words = [who, verb, what, rest, next].filter((part) => part !== '').join(' ')
-        return `${member.router.name}: ${alarmOf(group, snapshot)}${words}`
+        const text = [who, verb, what, rest, next].filter((part) => part !== '').join(' ')
+        return `${member.router.name}: ${alarmOf(group, snapshot)}${text}`
       }),
       ...silent.map(({ name, problem }) => `${name} DOES NOT ANSWER: ${problem}`),
     ],

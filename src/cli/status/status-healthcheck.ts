@@ -17,10 +17,10 @@ export function prioritySum(
   const { base, effective } = priority
   const { parts, sum } = tracking
   const terms = parts.filter(({ adds }) => adds !== 0)
-  const idle = parts.filter(({ adds }) => adds === 0).map((part) => idleWords(part, checks))
+  const idle = parts.filter(({ adds }) => adds === 0).map((part) => idleText(part, checks))
   const rest = idle.length === 0 ? '' : ` (${idle.join(', ')})`
   if (terms.length === 0) return effective === base ? `${effective}${rest}` : `${effective} (base ${base})${rest}`
-  const added = `${sum} = ${base} ${terms.map(termWords).join(' ')}${rest}`
+  const added = `${sum} = ${base} ${terms.map(termText).join(' ')}${rest}`
   if (effective === sum) return added
   return yieldingUntil === null ? `${effective} (${added}, kept between 1 and 254)` : `${effective}, otherwise ${added}`
 }
@@ -31,12 +31,12 @@ type Part = RouterSnapshot['tracking']['parts'][number]
  * Returns one term of the sum. The weight implies the state: a positive one counts while the check is up, a negative
  * one while it is down.
  */
-function termWords({ adds, name, weight }: Part): string {
+function termText({ adds, name, weight }: Part): string {
   const state = weight == null ? '' : weight > 0 ? ' up' : ' down'
   return `${adds < 0 ? '-' : '+'} ${Math.abs(adds)} (${name}${state})`
 }
 
-function idleWords({ kind, name, weight }: Part, checks: readonly HealthcheckSnapshot[]): string {
+function idleText({ kind, name, weight }: Part, checks: readonly HealthcheckSnapshot[]): string {
   const check = kind === 'healthcheck' ? checks.find((each) => each.name === name) : undefined
   const verdict = check?.verdict
   // The number in a file is multiplied by the weight, so no fixed effect can be shown.

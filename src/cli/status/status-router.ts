@@ -23,7 +23,7 @@ export function formatRouter(router: RouterSnapshot, snapshot: Snapshot, because
   const lines = [
     '',
     `${name}: ${state} since ${moment(since, now)} (${because})`,
-    `  vrid ${vrid} on ${router.interface ?? 'no interface'}${holdingWords(router)}, IPv${router.family.slice(-1)}, VRRPv${router.version}, ${router.transport}`,
+    `  vrid ${vrid} on ${router.interface ?? 'no interface'}${holdingText(router)}, IPv${router.family.slice(-1)}, VRRPv${router.version}, ${router.transport}`,
     `  priority ${prioritySum(router, snapshot.healthchecks)}, every ${router.advertisementIntervalMs} ms`,
     `  holder: ${holderText(router)}`,
     `  addresses: ${addresses.map(({ address, present }) => `${address} ${present ? '(here)' : '(not here)'}`).join(', ')}`,
@@ -41,24 +41,24 @@ export function formatRouter(router: RouterSnapshot, snapshot: Snapshot, because
   // A daemon of an earlier version does not have this field.
   if (router.heldBack != null)
     lines.push(`  NOT PREEMPTING the Active (priority ${router.holder.priority}): ${HELD_BACK[router.heldBack]}`)
-  for (const [deadline, ms] of Object.entries(router.deadlines)) lines.push(`  ${deadlineWords(deadline, ms)}`)
+  for (const [deadline, ms] of Object.entries(router.deadlines)) lines.push(`  ${deadlineText(deadline, ms)}`)
   const discarded = Object.entries(counters.discarded).map(([key, count]) => `${key} ${count}`)
   const sent = Object.values(counters.sent).reduce((sum, count) => sum + count, 0)
   lines.push(
     `  advertisements: ${sent} sent, ${counters.received} received, ${discarded.length === 0 ? 'none discarded' : `discarded: ${discarded.join(', ')}`}`,
   )
-  for (const stranger of mismatchedRouters) lines.push(strangerLine(stranger, router.version))
+  for (const mismatched of mismatchedRouters) lines.push(mismatchLine(mismatched, router.version))
   for (const duplicate of router.duplicates) lines.push(duplicateLine(duplicate))
   for (const [code, count] of Object.entries(counters.sendFailures))
     lines.push(`  SEND FAILURES: ${code}, ${times(count)} since the start; the log has the destination`)
-  lines.push(...rivalLines(router, now))
+  lines.push(...competingLines(router, now))
   // A daemon of an earlier version does not have this field.
   for (const { address, forMs, priority } of router.otherActives ?? [])
     lines.push(`  TWO ACTIVES: ${address} (priority ${priority}) also advertises, for ${span(forMs)}`)
   return lines
 }
 
-function holdingWords({ holding, interface: on }: RouterSnapshot): string {
+function holdingText({ holding, interface: on }: RouterSnapshot): string {
   if (holding?.address == null || on === null) return ''
   return `, which has ${holding.address}${holding.file === null ? '' : ` of ${holding.file}`}`
 }
@@ -69,32 +69,32 @@ const HELD_BACK: Readonly<Record<HeldBack, string>> = {
   margin: 'the difference of priorities is not above margin',
 }
 
-function priorityWords({ heardMsAgo, priority }: NonNullable<DuplicateSnapshot['router']>): string {
+function priorityText({ heardMsAgo, priority }: NonNullable<DuplicateSnapshot['router']>): string {
   if (priority === null) return 'priority unheard'
   return heardMsAgo == null ? `priority ${priority}` : `priority ${priority} when last heard, ${ago(heardMsAgo)}`
 }
 
 /** Returns the line of another host that answers for an address. A confirmed duplicate holder has its own line. */
-function rivalLines({ duplicates, competingAnswer: rival }: RouterSnapshot, now: number): string[] {
-  if (rival == null || duplicates.some(({ mac }) => mac === rival.mac)) return []
-  const since = clock(now - rival.sinceMsAgo, now)
+function competingLines({ duplicates, competingAnswer: competing }: RouterSnapshot, now: number): string[] {
+  if (competing == null || duplicates.some(({ mac }) => mac === competing.mac)) return []
+  const since = clock(now - competing.sinceMsAgo, now)
   return [
-    `  COMPETING HOST: ${rival.mac} also answers for ${rival.address}: ${times(rival.answers)} since ${since}, last ${ago(rival.lastMsAgo)}`,
+    `  COMPETING HOST: ${competing.mac} also answers for ${competing.address}: ${times(competing.answers)} since ${since}, last ${ago(competing.lastMsAgo)}`,
   ]
 }
 
 const packets = (count: number) => (count === 1 ? '1 packet' : `${count} packets`)
 const times = (count: number) => (count === 1 ? 'once' : `${count} times`)
 
-function strangerLine(stranger: MismatchedRouterSnapshot, version: number): string {
-  const { address, count, lastHeardMsAgo, listenedTo, reason } = stranger
+function mismatchLine(mismatched: MismatchedRouterSnapshot, version: number): string {
+  const { address, count, lastHeardMsAgo, listenedTo, reason } = mismatched
   const effect = listenedTo ? 'accepted' : 'ignored'
-  const words = describeMismatch(reason, stranger.version, version)
-  return `  MISMATCHED ROUTER: ${address} ${words} (${reason}): ${effect}, ${packets(count)}, the last ${lastHeardMsAgo} ms ago`
+  const text = describeMismatch(reason, mismatched.version, version)
+  return `  MISMATCHED ROUTER: ${address} ${text} (${reason}): ${effect}, ${packets(count)}, the last ${lastHeardMsAgo} ms ago`
 }
 
 function duplicateLine({ address, foundMsAgo, mac, router }: DuplicateSnapshot): string {
-  const who = router === null ? 'no VRRP heard from it' : `router ${router.address}, ${priorityWords(router)}`
+  const who = router === null ? 'no VRRP heard from it' : `router ${router.address}, ${priorityText(router)}`
   return `  DUPLICATE HOLDER: ${mac} (${who}) also has ${address}, for ${span(foundMsAgo)}`
 }
 
@@ -116,12 +116,12 @@ function faultLines({ faults, group, interface: on }: RouterSnapshot): string[] 
   const isCause = (fault: string) =>
     !fault.startsWith('syncGroup:') && !(fault === 'sourceAddressMissing' && faults.includes('linkDown'))
   const causes = faults.filter(isCause)
-  if (causes.length > 0) return [`  FAULT: ${causes.map((fault) => `${fault} (${causeWords(fault, on)})`).join(', ')}`]
+  if (causes.length > 0) return [`  FAULT: ${causes.map((fault) => `${fault} (${causeText(fault, on)})`).join(', ')}`]
   const followed = faults.map((fault) => fault.replace(/^syncGroup:/, ''))
   return followed.length === 0 ? [] : [`  FAULT: follows ${followed.join(', ')} (sync group ${group})`]
 }
 
-const causeWords = (fault: string, on: string | null): string =>
+const causeText = (fault: string, on: string | null): string =>
   fault === 'linkDown' && on !== null ? `link down on ${on}` : faultWords(fault)
 
 const DEADLINES: Readonly<Record<string, (time: string) => string>> = {
@@ -133,8 +133,8 @@ const DEADLINES: Readonly<Record<string, (time: string) => string>> = {
   untilInMs: (time) => `decides in ${time}`,
 }
 
-function deadlineWords(deadline: string, ms: number): string {
-  const words = DEADLINES[deadline]
+function deadlineText(deadline: string, ms: number): string {
+  const text = DEADLINES[deadline]
   // A daemon of a later version may have further deadlines.
-  return words === undefined ? `${deadline} ${ms}` : words(seconds(ms))
+  return text === undefined ? `${deadline} ${ms}` : text(seconds(ms))
 }

@@ -50,9 +50,9 @@ function ofRouter(snapshot: Snapshot, wanted: string): Snapshot | string {
   const routers = snapshot.routers.filter(({ group, name }) => name === wanted || group === wanted)
   if (routers.length > 0) {
     const names = routers.map(({ name }) => name)
-    const isTold = ({ routers: tracking }: Snapshot['healthchecks'][number]) =>
+    const isShown = ({ routers: tracking }: Snapshot['healthchecks'][number]) =>
       tracking.some(({ router }) => names.includes(router))
-    return { ...snapshot, routers, healthchecks: snapshot.healthchecks.filter(isTold) }
+    return { ...snapshot, routers, healthchecks: snapshot.healthchecks.filter(isShown) }
   }
   const names = snapshot.routers.flatMap(({ group, name }) => [name, ...(group === null ? [] : [group])])
   return unknownRouter(wanted, [...new Set(names)])
@@ -112,7 +112,7 @@ function formatConfig(config: ConfigSnapshot, now: number): string[] {
   const lines = file === null ? [] : [`configuration: ${file}, ${hash ?? 'nothing'}, loaded ${moment(loadedAt, now)}`]
   // A daemon of an earlier version does not have this field.
   if (managed != null) lines.push(...formatManaged(managed, now))
-  if (imported !== null) lines.push(`  keepalived's file: ${importedWords(imported)} (holdfast convert shows which)`)
+  if (imported !== null) lines.push(`  keepalived's file: ${importedText(imported)} (holdfast convert shows which)`)
   if (stoppedAt !== null)
     lines.push(`STOPPED at ${moment(stoppedAt, now)} over keepalived's socket: no router runs until a reload`)
   if (lastReload?.ok !== false) return lines
@@ -136,13 +136,13 @@ function formatManaged({ handedOver, notKept, waits }: ManagedSnapshot, now: num
   return lines
 }
 
-function importedWords({ carried, withoutEffect, notSupported, refused, unknown }: ImportedSnapshot): string {
+function importedText({ carried, withoutEffect, notSupported, refused, unknown }: ImportedSnapshot): string {
   const rest = [
     [withoutEffect, 'without effect'],
     [notSupported, 'NOT SUPPORTED'],
     [refused, 'REFUSED'],
     [unknown, 'UNKNOWN'],
   ] as const
-  const told = rest.flatMap(([count, words]) => (count === 0 ? [] : [`${count} ${words}`]))
-  return [`${carried} keywords carried over`, ...told].join(', ')
+  const counts = rest.flatMap(([count, label]) => (count === 0 ? [] : [`${count} ${label}`]))
+  return [`${carried} keywords carried over`, ...counts].join(', ')
 }

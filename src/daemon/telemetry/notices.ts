@@ -5,7 +5,7 @@
  * names of states for programs, how programs run, or their results (notice-account.ts).
  */
 import type { Config } from '../../config/config.ts'
-import { planOf } from '../../notify/keepalived-words.ts'
+import { planOf } from '../../notify/keepalived-arguments.ts'
 import {
   type Lane,
   laneOf,

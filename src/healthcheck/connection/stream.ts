@@ -40,7 +40,7 @@ export function openInTurn(
 ): Stream {
   const [next, ...rest] = others
   if (next === undefined) return open(address, port, question, events)
-  let patience: NodeJS.Timeout | undefined
+  let deadline: NodeJS.Timeout | undefined
   let now: Stream
   let closed = false
   const goOn = () => {
@@ -54,14 +54,14 @@ export function openInTurn(
   const first = open(address, port, question, {
     onBytes: events.onBytes,
     onEnd: (error) => {
-      clearTimeout(patience)
+      clearTimeout(deadline)
       if (error === undefined || first.connected) events.onEnd(error)
       else goOn()
     },
   })
   now = first
   if (!first.connected) {
-    patience = setTimeout(() => closed || first.connected || goOn(), NEXT_ADDRESS_AFTER)
+    deadline = setTimeout(() => closed || first.connected || goOn(), NEXT_ADDRESS_AFTER)
   }
   return {
     get connected() {
@@ -69,7 +69,7 @@ export function openInTurn(
     },
     close() {
       closed = true
-      clearTimeout(patience)
+      clearTimeout(deadline)
       now.close()
     },
   }

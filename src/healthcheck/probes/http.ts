@@ -38,7 +38,7 @@ export function httpProbe(spec: HttpSpec, ports: HttpPorts = {}): Probe {
   }
 }
 
-type Verdict = Pick<ProbeResult, 'outcome' | 'reason' | 'detail'>
+type Result = Pick<ProbeResult, 'outcome' | 'reason' | 'detail'>
 
 class HttpProbe {
   readonly #spec: HttpSpec
@@ -61,11 +61,11 @@ class HttpProbe {
 
   async ask(cutoff: Cutoff): Promise<ProbeResult> {
     const startedAt = monotonicNow()
-    const verdict = await this.#verdict(cutoff).catch((error: unknown): Verdict => {
+    const result = await this.#evaluate(cutoff).catch((error: unknown): Result => {
       const { outcome, reason, message: detail } = asFailedProbe(error)
       return { outcome, reason, detail }
     })
-    return { ...verdict, latency: millis(monotonicNow() - startedAt) }
+    return { ...result, latency: millis(monotonicNow() - startedAt) }
   }
 
   /** Makes the idle connection whose end is an event. */
@@ -74,7 +74,7 @@ class HttpProbe {
   }
 
   /** Runs the probe. Rejects with FailedProbe, and with errors of the connection. */
-  async #verdict(cutoff: Cutoff): Promise<Verdict> {
+  async #evaluate(cutoff: Cutoff): Promise<Result> {
     const { redirects, status: wanted } = this.#spec
     let question = this.#firstQuestion
     for (let hops = 0; ; hops++) {
@@ -111,7 +111,7 @@ class HttpProbe {
   }
 }
 
-const fail = (reason: ProbeResult['reason'], detail: string): Verdict => ({ outcome: 'fail', reason, detail })
+const fail = (reason: ProbeResult['reason'], detail: string): Result => ({ outcome: 'fail', reason, detail })
 
 /** Returns the first request. Credentials of the URL become a header, as in curl, and are not in any message. */
 function firstOrder({ url: text, method, headers }: HttpSpec): HttpOrder {

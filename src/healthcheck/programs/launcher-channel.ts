@@ -48,8 +48,8 @@ export class LauncherChannel {
   }
 
   run({ index, number }: WantedRun): void {
-    const told = number === undefined ? [] : [NUMBER, number]
-    this.#stream.write(Uint8Array.of(...told, RUN + index))
+    const header = number === undefined ? [] : [NUMBER, number]
+    this.#stream.write(Uint8Array.of(...header, RUN + index))
   }
 
   /** Sends SIGTERM to the program and its group. The answer has the output so far. */

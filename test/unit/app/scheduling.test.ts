@@ -1,6 +1,6 @@
 /** With which priority a process runs, as the kernel writes it down and as the daemon tells it. */
 import { expect, test } from 'vitest'
-import { schedulingHere, schedulingWords } from '../../../src/app/machine/scheduling.ts'
+import { schedulingHere, schedulingText } from '../../../src/app/machine/scheduling.ts'
 import { formatStatus } from '../../../src/cli/status/status.ts'
 import { schedulingOf } from '../../../src/linux/process/scheduling.ts'
 import { FakeWorld } from '../daemon/fake-world.ts'
@@ -40,11 +40,11 @@ test.each([
   ],
   ['no guardian', { ...got, ...ORDINARY, guardian: null }, 'warn', /no guardian could set it/],
 ])('the log says what was got: %s', (_, scheduling, level, message) => {
-  expect(schedulingWords(scheduling)).toEqual({ level, message: expect.stringMatching(message) })
+  expect(schedulingText(scheduling)).toEqual({ level, message: expect.stringMatching(message) })
 })
 
 test('nothing asked, nothing got, nothing said; the status likewise', () => {
-  expect(schedulingWords({ ...ORDINARY, realtimeAsked: false, guardian: ORDINARY })).toBeUndefined()
+  expect(schedulingText({ ...ORDINARY, realtimeAsked: false, guardian: ORDINARY })).toBeUndefined()
   const snapshot = new FakeWorld().start().daemon.snapshot()
   const head = (scheduling: typeof snapshot.scheduling) => formatStatus({ ...snapshot, scheduling }).split('\n')[2]
   expect(head(null)).not.toMatch(/real-time/i)

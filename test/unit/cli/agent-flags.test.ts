@@ -1,7 +1,7 @@
 /** dynkeepalived's command line as pods have it, and every value in it that nothing could be built on. */
 import { describe, expect, test } from 'vitest'
+import { AGENT_FLAGS } from '../../../src/cli/agent/agent-flag-list.ts'
 import { agentHelp, agentOrder } from '../../../src/cli/agent/agent-flags.ts'
-import { AGENT_FLAGS } from '../../../src/cli/agent/agent-words.ts'
 
 const POD = ['/var/lib/kubelet/kubeconfig', '/config/keepalived.conf.tmpl', '/etc/keepalived/keepalived.conf']
 const VIPS = ['--api-vips=192.168.111.5', '--ingress-vips=192.168.111.4']

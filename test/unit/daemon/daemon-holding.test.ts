@@ -5,7 +5,7 @@
  */
 import { describe, expect, test } from 'vitest'
 import { formatStatus } from '../../../src/cli/status/status.ts'
-import { wordsOf } from '../../../src/explain/words.ts'
+import { eventText } from '../../../src/explain/event-text.ts'
 import { PaperFiles, type Written } from '../../support/paper-files.ts'
 import { FakeWorld, link, present, ROUTER, SELF, VIP } from './fake-world.ts'
 
@@ -132,7 +132,7 @@ test('the journal records the change of the file and the move', () => {
   const words = eventsOf(world)
     .slice(before)
     .filter(({ kind }) => kind === 'addressNamed' || kind === 'interfaceMoved')
-    .map((event) => wordsOf(event, (name) => name))
+    .map((event) => eventText(event, (name) => name))
   expect(words).toEqual([
     `read ${OTHER} from ${FILE}`,
     `moves from eth0 to eth1, where ${OTHER} is now, without an election`,

@@ -1,6 +1,6 @@
 /** Each judgement about a LAN appears when its cause is there, and not otherwise (docs/doctor.md). */
 import { describe, expect, test } from 'vitest'
-import { BeaconLedger } from '../../../src/cli/doctor/doctor-beacon.ts'
+import { PeerMessages } from '../../../src/cli/doctor/doctor-messages.ts'
 import { diagnose } from '../../../src/doctor/diagnosis.ts'
 import { networkdState, networkManagerState } from '../../../src/doctor/manager-state.ts'
 import { routeTable } from '../../../src/doctor/route-table.ts'
@@ -398,24 +398,24 @@ describe('addresses', () => {
 
 describe('what doctors say to each other', () => {
   test('who was heard is named, so that the other one knows', () => {
-    const [one, other] = [new BeaconLedger('a'), new BeaconLedger('b')]
-    other.hear(one.words(), SELF)
+    const [one, other] = [new PeerMessages('a'), new PeerMessages('b')]
+    other.hear(one.message(), SELF)
     expect(other.heard).toEqual([{ from: SELF, packets: 1, hearsUs: false }])
-    one.hear(other.words(), PEER)
+    one.hear(other.message(), PEER)
     expect(one.heard).toEqual([{ from: PEER, packets: 1, hearsUs: true }])
   })
 
   test('itself and strangers are not heard, whatever they send', () => {
-    const ledger = new BeaconLedger('a')
+    const ledger = new PeerMessages('a')
     const say = (text: string) => ledger.hear(new TextEncoder().encode(text), OTHER)
     for (const text of ['', '{', 'null', '[]', '{"kind":"holdfast-doctor"}', '{"kind":"holdfast-doctor","id":7}'])
       say(text)
     say(`{"kind":"holdfast-doctor","id":"${'x'.repeat(33)}"}`)
-    ledger.hear(ledger.words(), SELF)
+    ledger.hear(ledger.message(), SELF)
     expect(ledger.heard).toEqual([])
     for (let i = 0; i < 100; i++) say(`{"kind":"holdfast-doctor","id":"${i}","heard":"a"}`)
     expect(ledger.heard).toHaveLength(64)
     expect(ledger.heard.some(({ hearsUs }) => hearsUs)).toBe(false)
-    expect(ledger.words().length).toBeLessThan(1_400)
+    expect(ledger.message().length).toBeLessThan(1_400)
   })
 })

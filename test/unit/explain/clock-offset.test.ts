@@ -67,5 +67,5 @@ test('a wall clock that is stepped while the daemon runs does not shift what cam
     i < 7 ? { ...event, at: new Date(Date.parse(event.at) - 3_600_000).toISOString() } : event,
   )
   const [plain, odd] = [timelineOf([{ name: 'r1', events }]), timelineOf([{ name: 'r1', events: stepped }])]
-  expect(odd.told.map(({ at }) => at)).toEqual(plain.told.map(({ at }) => at))
+  expect(odd.entries.map(({ at }) => at)).toEqual(plain.entries.map(({ at }) => at))
 })

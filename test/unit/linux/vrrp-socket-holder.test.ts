@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { lockedWords, tell } from '../../../src/app/machine/vrrp-beside.ts'
+import { lockedText, tell } from '../../../src/app/machine/vrrp-beside.ts'
 import { vrrpSocketHolders } from '../../../src/linux/process/vrrp-socket-holder.ts'
 
 let proc = ''
@@ -106,6 +106,6 @@ test('another VRRP daemon is a warning', () => {
 })
 
 test('the holder of the lock is named if it can be seen', () => {
-  expect(lockedWords({ pid: 9, uid: 1000 })).toMatch(/it holds the socket @holdfast: pid 9, user 1000\)$/)
-  expect(lockedWords(undefined)).toMatch(/it holds the socket @holdfast\)$/)
+  expect(lockedText({ pid: 9, uid: 1000 })).toMatch(/it holds the socket @holdfast: pid 9, user 1000\)$/)
+  expect(lockedText(undefined)).toMatch(/it holds the socket @holdfast\)$/)
 })

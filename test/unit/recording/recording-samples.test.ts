@@ -6,7 +6,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { explainCommand } from '../../../src/cli/explain/explain.ts'
-import { readRecording, reportWords } from '../../../src/cli/explain/recorded.ts'
+import { readRecording, reportText } from '../../../src/cli/explain/recorded.ts'
 import { replayOf } from '../../support/recordings.ts'
 
 const FOLDER = join(import.meta.dirname, '..', '..', 'samples', 'recordings')
@@ -21,7 +21,7 @@ test('there are two small samples', () => {
 describe.each(files)('%s', (name) => {
   test('the engine acts as recorded', async () => {
     const { report } = await readRecording(path(name))
-    expect(report.matches, reportWords(report).join('\n')).toBe(true)
+    expect(report.matches, reportText(report).join('\n')).toBe(true)
     expect(report).toMatchObject({ difference: null, gap: null, crash: null, end: 'the daemon has left' })
     expect(report.outputs).toBeGreaterThan(100)
   })

@@ -3,17 +3,17 @@
  * ids that it has heard. Decided here: the format (JSON in UDP), and that a foreign packet does no harm. This file
  * knows no sockets.
  */
-import type { Beacon } from '../../doctor/measurement.ts'
+import type { MessageCounts } from '../../doctor/measurement.ts'
 import type { Address } from '../../wire/address.ts'
 
 /** UDP port. It is free beside the port of the HTTP API, and needs no listener. */
-export const BEACON_PORT = 9656
+export const MESSAGE_PORT = 9656
 const MOST = 64
-const WORD = 'holdfast-doctor'
+const KIND = 'holdfast-doctor'
 
 type Known = { readonly from: Address; packets: number; hearsUs: boolean }
 
-export class BeaconLedger {
+export class PeerMessages {
   readonly #id: string
   readonly #known = new Map<string, Known>()
 
@@ -22,9 +22,9 @@ export class BeaconLedger {
     this.#id = id
   }
 
-  words(): Uint8Array {
-    const words = { kind: WORD, version: 1, id: this.#id, heard: [...this.#known.keys()] }
-    return new TextEncoder().encode(JSON.stringify(words))
+  message(): Uint8Array {
+    const content = { kind: KIND, version: 1, id: this.#id, heard: [...this.#known.keys()] }
+    return new TextEncoder().encode(JSON.stringify(content))
   }
 
   /** Counts a message. Never throws, because any host may send any bytes. */
@@ -39,7 +39,7 @@ export class BeaconLedger {
     this.#known.set(said.id, one)
   }
 
-  get heard(): Beacon['heard'] {
+  get heard(): MessageCounts['heard'] {
     return [...this.#known.values()].map(({ from, hearsUs, packets }) => ({ from, hearsUs, packets }))
   }
 }
@@ -51,7 +51,7 @@ function read(bytes: Uint8Array): { readonly id: string; readonly heard: readonl
   } catch {
     return undefined
   }
-  if (typeof value !== 'object' || value === null || !('kind' in value) || value.kind !== WORD) return undefined
+  if (typeof value !== 'object' || value === null || !('kind' in value) || value.kind !== KIND) return undefined
   if (!('id' in value) || typeof value.id !== 'string' || value.id.length > 32) return undefined
   return { id: value.id, heard: 'heard' in value && Array.isArray(value.heard) ? value.heard : [] }
 }

@@ -8,7 +8,7 @@ import type { EventOf, JournalEvent } from '../events/event.ts'
 /** Returns the name of the node with this address, or the address. */
 export type NameOf = (address: string) => string
 
-export function wordsOf(event: JournalEvent, nameOf: NameOf): string {
+export function eventText(event: JournalEvent, nameOf: NameOf): string {
   switch (event.kind) {
     case 'started':
       return `holdfast ${event.version} starts (pid ${event.pid})`
@@ -27,13 +27,13 @@ export function wordsOf(event: JournalEvent, nameOf: NameOf): string {
     case 'yieldOrdered':
       return `yields ${event.router} for ${time(event.forMs)}, as an operator asked`
     case 'transition':
-      return transitionWords(event, nameOf)
+      return transitionText(event, nameOf)
     case 'announced':
       return `announced ${plural(event.addresses, 'address', 'addresses')} to the LAN`
     case 'priorityChanged':
       return `${event.active ? 'advertises' : 'has'} priority ${event.to} instead of ${event.from} (${PRIORITY[event.why]})`
     case 'checkChanged':
-      return `health check ${event.check}: ${verdictWords(event)}${found(event)}${effects(event)}`
+      return `health check ${event.check}: ${checkResultText(event)}${found(event)}${effects(event)}`
     case 'linkChanged':
       return `${event.interface} ${event.exists ? (event.up ? (event.carrier ? 'has carrier' : 'has lost its carrier') : 'is turned off') : 'is gone'}`
     case 'interfaceMoved':
@@ -43,7 +43,7 @@ export function wordsOf(event: JournalEvent, nameOf: NameOf): string {
         ? `${event.file}: ${event.problem}`
         : `read ${event.address} from ${event.file}`
     case 'faultChanged':
-      return wordsOfFault(event)
+      return faultText(event)
     case 'reloaded':
       if (!event.ok) return reasonOfFailedReload(event)
       return event.by === undefined
@@ -52,7 +52,7 @@ export function wordsOf(event: JournalEvent, nameOf: NameOf): string {
     case 'journalGap':
       return `${plural(event.lost, 'event is', 'events are')} missing in the journal's file: ${event.why}`
     default:
-      return observationWords(event, nameOf)
+      return observationText(event, nameOf)
   }
 }
 
@@ -69,12 +69,12 @@ type Observation = EventOf<
 >
 
 /** Returns what the node observed of other routers, other programs, and its own delays. */
-function observationWords(event: Observation, nameOf: NameOf): string {
+function observationText(event: Observation, nameOf: NameOf): string {
   switch (event.kind) {
     case 'peerHeard':
-      return heardWords(event, nameOf)
+      return heardText(event, nameOf)
     case 'absence':
-      return absenceWords(event)
+      return absenceText(event)
     case 'engineLate':
       return `engine woke ${time(event.lateMs)} late (no CPU, or the machine was paused)`
     case 'advertisementsMissed':
@@ -83,10 +83,10 @@ function observationWords(event: Observation, nameOf: NameOf): string {
       return `another program ${event.change} ${event.address} ${event.change === 'removed' ? 'from' : 'to'} ${event.interface}: ${ANSWER[event.answer]}`
     case 'duplicateHolder':
       return event.present
-        ? `another host, ${event.mac}${event.peer === undefined ? ' (no VRRP heard from it)' : ` (${nameOf(event.peer)})`}, answers for ${event.address} as well: ${reactionWords(event)}`
+        ? `another host, ${event.mac}${event.peer === undefined ? ' (no VRRP heard from it)' : ` (${nameOf(event.peer)})`}, answers for ${event.address} as well: ${reactionText(event)}`
         : `${event.mac} no longer answers for ${event.address}`
     case 'twoActives':
-      return activesWords(event, nameOf)
+      return activesText(event, nameOf)
     case 'packetsDiscarded':
       return `discards ${plural(event.count, 'packet', 'packets')} on ${event.interface}, the last of ${nameOf(event.source)}: ${event.reason}`
     case 'packetsLost':
@@ -130,13 +130,13 @@ const REASONS: Readonly<Record<string, string>> = {
   linkWasDown: 'the link was down meanwhile',
 }
 
-function transitionWords(event: EventOf<'transition'>, nameOf: NameOf): string {
+function transitionText(event: EventOf<'transition'>, nameOf: NameOf): string {
   const { from, group, priority, router, to } = event
   const subject = group === undefined ? router : `${router} (${group})`
-  return `${subject} ${from} → ${to} with priority ${priority}: ${reasonWords(event, nameOf)}`
+  return `${subject} ${from} → ${to} with priority ${priority}: ${reasonText(event, nameOf)}`
 }
 
-function reasonWords({ group, heard, peer, reason }: EventOf<'transition'>, nameOf: NameOf): string {
+function reasonText({ group, heard, peer, reason }: EventOf<'transition'>, nameOf: NameOf): string {
   if (reason === 'activeSilent')
     return heard === undefined
       ? 'no other router heard'
@@ -151,7 +151,7 @@ function reasonWords({ group, heard, peer, reason }: EventOf<'transition'>, name
 /** Prefix of a reason, before the name of the sync group member that caused the transition. */
 const FOLLOWS = 'syncGroup:'
 
-function heardWords({ heldBy, news, peer, previous, priority }: EventOf<'peerHeard'>, nameOf: NameOf): string {
+function heardText({ heldBy, news, peer, previous, priority }: EventOf<'peerHeard'>, nameOf: NameOf): string {
   const other = nameOf(peer)
   switch (news) {
     case 'active':
@@ -160,35 +160,35 @@ function heardWords({ heldBy, news, peer, previous, priority }: EventOf<'peerHea
       return `heard that ${other} released the VIP (priority 0)`
     case 'lowered':
     case 'raised':
-      return `heard that ${other} has priority ${priority} instead of ${previous?.priority ?? 'another'}${heldBy === undefined ? '' : `; ${holdWords(heldBy)}`}`
+      return `heard that ${other} has priority ${priority} instead of ${previous?.priority ?? 'another'}${heldBy === undefined ? '' : `; ${holdText(heldBy)}`}`
     case 'rival':
       return `is Active, and heard that ${other} is Active too, with priority ${priority}`
   }
 }
 
-const holdWords = ({ forMs, movedAgoMs }: NonNullable<EventOf<'peerHeard'>['heldBy']>): string =>
+const holdText = ({ forMs, movedAgoMs }: NonNullable<EventOf<'peerHeard'>['heldBy']>): string =>
   `fast takeover is off for ${time(forMs)} after a move (minHold), and the VIP moved ${time(movedAgoMs)} ago`
 
-function absenceWords({ agoMs, cause, silentMs }: EventOf<'absence'>): string {
+function absenceText({ agoMs, cause, silentMs }: EventOf<'absence'>): string {
   const silent = silentMs === undefined ? 'for too long' : `for ${time(silentMs)}`
   return cause === 'stalled'
     ? `runs again: had not advertised ${silent}`
     : `runs again: had not advertised ${silent}; its guardian removed the addresses ${time(agoMs ?? 0)} ago`
 }
 
-function reactionWords({ address, reaction }: EventOf<'duplicateHolder'>): string {
+function reactionText({ address, reaction }: EventOf<'duplicateHolder'>): string {
   if (reaction === 'announce') return `${address.includes(':') ? 'unsolicited NA' : 'gratuitous ARP'} sent again`
   return reaction === 'yield' ? 'this router releases the address to the other host' : 'no reaction'
 }
 
-function activesWords({ actives, forMs, present, router }: EventOf<'twoActives'>, nameOf: NameOf): string {
+function activesText({ actives, forMs, present, router }: EventOf<'twoActives'>, nameOf: NameOf): string {
   const who = actives.map(({ peer, priority }) => `${nameOf(peer)} (priority ${priority})`).join(' and ')
   return present
     ? `hears ${actives.length} routers advertise as Active for ${router}: ${who}`
     : `${router}: no longer several Actives, after ${time(forMs)}: they were ${who}`
 }
 
-function verdictWords({ from, to }: EventOf<'checkChanged'>): string {
+function checkResultText({ from, to }: EventOf<'checkChanged'>): string {
   if (to === 'unknown') return 'no result'
   return from === 'undecided' ? `first result: ${to}` : `${from} → ${to}`
 }
@@ -197,11 +197,11 @@ const found = ({ detail, reason }: EventOf<'checkChanged'>): string =>
   reason === undefined ? '' : `, ${reason}${detail === undefined || detail === '' ? '' : ` (${detail})`}`
 
 function effects(event: EventOf<'checkChanged'>): string {
-  const told = event.effects.map((effect) => checkEffectText(effect, event))
-  return told.length === 0 ? '' : `; ${told.join(', ')}`
+  const texts = event.effects.map((effect) => checkEffectText(effect, event))
+  return texts.length === 0 ? '' : `; ${texts.join(', ')}`
 }
 
-export const wordsOfFault = ({ fault, present, router, words }: EventOf<'faultChanged'>): string =>
+export const faultText = ({ fault, present, router, words }: EventOf<'faultChanged'>): string =>
   `${router}: ${present ? 'fault' : 'fault cleared'}: ${fault}${words === undefined ? '' : ` (${words})`}`
 
 export const reasonOfFailedReload = ({ by, reason }: EventOf<'reloaded'>): string =>

@@ -12,7 +12,7 @@ import { sendUnsent } from '../../linux/sockets/unsent-vrrp.ts'
 import { vrrpGroup } from '../../vrrp/packet.ts'
 import { type Address, type Family, isMulticast } from '../../wire/address.ts'
 import { type Sighting, sightingOf } from '../capture/capture-decode.ts'
-import { BEACON_PORT, BeaconLedger } from './doctor-beacon.ts'
+import { MESSAGE_PORT, PeerMessages } from './doctor-messages.ts'
 
 /** Limit of routers of one family. More are only possible if a host sends forged packets. */
 const MOST = 600
@@ -36,20 +36,20 @@ export type EarOptions = {
 
 type Heard = Omit<HeardRouter, 'packets' | 'delivered'> & { packets: number; delivered: number }
 
-export class Ear {
+export class Receiver {
   readonly #options: EarOptions
   readonly #group: Address
   readonly #heard = new Map<string, Heard>()
-  readonly #beacons = new BeaconLedger(randomBytes(8).toString('hex'))
+  readonly #messages = new PeerMessages(randomBytes(8).toString('hex'))
   readonly #close: (() => void)[] = []
   #failure: Failure | undefined
-  #beacon: GroupSocket | undefined
-  #beaconFailure: Failure | undefined
+  #sender: GroupSocket | undefined
+  #senderFailure: Failure | undefined
   #unsent: ReturnType<typeof sendUnsent> = 'not tried'
   #looped: boolean | undefined
   #left = 0
-  #beaconsSent = 0
-  #beaconsLeft = 0
+  #messagesSent = 0
+  #messagesLeft = 0
 
   constructor(options: EarOptions) {
     this.#options = options
@@ -75,16 +75,16 @@ export class Ear {
       return
     }
     this.#close.push(() => socket.close())
-    const beacon = openGroupSocket(native, {
-      ...{ interfaceIndex, interfaceName, group: this.#group, port: BEACON_PORT },
+    const sender = openGroupSocket(native, {
+      ...{ interfaceIndex, interfaceName, group: this.#group, port: MESSAGE_PORT },
       onDatagram: (bytes, from) => {
-        if (!own.has(from)) this.#beacons.hear(bytes, from)
+        if (!own.has(from)) this.#messages.hear(bytes, from)
       },
     })
-    if ('send' in beacon) {
-      this.#beacon = beacon
-      this.#close.push(() => beacon.close())
-    } else this.#beaconFailure = beacon
+    if ('send' in sender) {
+      this.#sender = sender
+      this.#close.push(() => sender.close())
+    } else this.#senderFailure = sender
     if (!shared) this.#looped = false
     this.#unsent = sendUnsent(native, {
       ...{ interfaceIndex, interfaceName, family, source, group: this.#group },
@@ -94,16 +94,16 @@ export class Ear {
 
   /** Sends this doctor's message to other doctors. */
   call(): void {
-    const failure = this.#beacon?.send(this.#beacons.words())
-    if (failure !== undefined) this.#beaconFailure = failure
-    else if (this.#beacon !== undefined) this.#beaconsSent++
+    const failure = this.#sender?.send(this.#messages.message())
+    if (failure !== undefined) this.#senderFailure = failure
+    else if (this.#sender !== undefined) this.#messagesSent++
   }
 
   /** Counts a frame that the tap of the interface saw. */
   frame(frame: Uint8Array, outgoing: boolean): void {
     const protocol = frame[PROTOCOL_AT[this.#options.family]]
     if (outgoing) {
-      if (protocol === UDP) this.#beaconsLeft++
+      if (protocol === UDP) this.#messagesLeft++
       if (protocol === VRRP) this.#left++
       return
     }
@@ -149,10 +149,10 @@ export class Ear {
       passedOutput: this.#unsent === 'passed' || this.#left > 0,
       looped: this.#looped,
       beacon: {
-        sent: this.#beaconsSent,
-        left: this.#beaconsLeft,
-        failure: this.#beaconFailure?.message,
-        heard: this.#beacons.heard,
+        sent: this.#messagesSent,
+        left: this.#messagesLeft,
+        failure: this.#senderFailure?.message,
+        heard: this.#messages.heard,
       },
     }
   }
