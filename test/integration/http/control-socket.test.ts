@@ -52,7 +52,7 @@ test.each([0, OWN])('the user %s is answered', async (uid) => {
   expect([seen.refused, seen.stops]).toEqual([[], 1])
 })
 
-test('metrics that nobody makes are said to be none', async () => {
+test('metrics without a source answer that there are none', async () => {
   const { path } = await control({ pid: 7, uid: 0 })
   const { body, status } = await ask(path, { path: '/metrics', within: 1_000 })
   expect([status, body]).toEqual([503, 'nobody has made them\n'])
@@ -71,7 +71,7 @@ test.each([
   expect([told.exitCode, told.stderr]).toEqual([69, expect.stringContaining('it answered 403: Only root and')])
 })
 
-test('mode 0600 from the first moment, and the umask is as it was', async () => {
+test('the socket is created with mode 0600, and the umask is restored', async () => {
   const before = process.umask(0o022)
   try {
     const { path } = await control({ pid: 7, uid: 0 })
@@ -82,14 +82,14 @@ test('mode 0600 from the first moment, and the umask is as it was', async () => 
   }
 })
 
-test('a folder that cannot be made is told; one that is missing is made', () => {
+test('a missing folder is created, and a failure is reported', () => {
   const file = join(directory, 'file')
   writeFileSync(file, '')
   expect(unusableFolder(join(file, 'run'))).toMatch(/^Cannot write in .*file\/run \(ENOTDIR\): /)
   expect(unusableFolder(join(directory, 'new', 'run'))).toBeUndefined()
 })
 
-test('a folder in which others may rename is told; one with the sticky bit is safe', async () => {
+test('a folder in which others may rename is reported, and one with the sticky bit is safe', async () => {
   const folder = join(directory, 'open')
   mkdirSync(folder)
   const path = join(folder, 'holdfast.sock')
@@ -123,7 +123,7 @@ test.runIf(OWN === 0)('a client does not believe the socket of a user who has pu
   expect(unsafeFolder(path)).toBe(`${directory} belongs to the user ${OTHER}`)
 })
 
-test('the status tells of those who were refused and of a keepalived beside us', () => {
+test('the status counts refused users and names a keepalived on the same node', () => {
   const world = new FakeWorld().start()
   const snapshot = world.daemon.snapshot()
   expect(formatStatus(snapshot)).not.toMatch(/REFUSED|BESIDE/)
@@ -132,7 +132,7 @@ test('the status tells of those who were refused and of a keepalived beside us',
   expect(told).toContain('\nKEEPALIVED (pid 12) spoke VRRP on this node when holdfast was started with --force\n')
 })
 
-test('an answer without bounds is not sent', async () => {
+test('an answer above the limit is not sent', async () => {
   const path = join(directory, 'large.sock')
   const body = 'a'.repeat((8 << 20) + 1)
   const server = createApi({ '/large': () => ({ status: 200, contentType: 'text/plain', body }) })
@@ -142,7 +142,7 @@ test('an answer without bounds is not sent', async () => {
   expect([status, told]).toEqual([500, 'the answer is too long: 8388609 characters, limit 8388608\n'])
 })
 
-test('a large command has a bound of its own, and what is not UTF-8 is no text', async () => {
+test('a large command has its own limit, and a body that is not UTF-8 is refused', async () => {
   const path = join(directory, 'commands.sock')
   const taken: [number, string | null][] = []
   const take = (body: string, query: URLSearchParams) => {

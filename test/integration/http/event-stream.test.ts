@@ -77,7 +77,7 @@ const listeners = (count: number) =>
     { within: 5_000 },
   )
 
-test('a client is told each event with its number, and forgotten when it goes', async () => {
+test('a client receives each event with its number and is removed when it disconnects', async () => {
   const response = await open('/events?after=3&x=%20y', 'GET', { 'last-event-id': '17' })
   expect([response.statusCode, response.headers['content-type']]).toEqual([200, 'text/event-stream'])
   expect([asked[0]?.query.get('after'), asked[0]?.query.get('x')], 'the query').toEqual(['3', ' y'])
@@ -90,7 +90,7 @@ test('a client is told each event with its number, and forgotten when it goes', 
   await listeners(0)
 })
 
-test('the server ends a stream, and the client sees an end', async () => {
+test('a stream that the server ends is closed at the client', async () => {
   const response = await open()
   const ended = new Promise((resolve) => response.once('end', resolve))
   for (const client of clients) client.end()
@@ -98,7 +98,7 @@ test('the server ends a stream, and the client sees an end', async () => {
   await listeners(0)
 })
 
-test('what is told after the end, or to who has gone, is told to nobody', async () => {
+test('events after the end or after a disconnect are dropped', async () => {
   const response = await open()
   const [client] = clients
   client?.end()
@@ -109,7 +109,7 @@ test('what is told after the end, or to who has gone, is told to nobody', async 
   expect(heard.get(response)).not.toContain('too late')
 })
 
-test('who goes before he is answered takes no place', async () => {
+test('a client that disconnects before the answer takes no slot', async () => {
   for (let i = 0; i < MOST_STREAMS; i++) {
     const sent = request({ socketPath: path, path: '/slow', agent: false }).on('error', () => {})
     sent.end()
@@ -128,13 +128,13 @@ test('who goes before he is answered takes no place', async () => {
   expect((await open()).statusCode, 'the first one who stays').toBe(200)
 })
 
-test('HEAD hears nothing and leaves nothing behind', async () => {
+test('HEAD opens no stream', async () => {
   const response = await open('/events', 'HEAD')
   expect([response.statusCode, response.headers['content-type']]).toEqual([200, 'text/event-stream'])
   expect(clients.size).toBe(0)
 })
 
-test('so many listen, the next one is told so, and questions are still answered', async () => {
+test('a client above the limit is refused, and requests are still answered', async () => {
   const open8 = await Promise.all(Array.from({ length: MOST_STREAMS }, () => open()))
   expect(clients.size).toBe(MOST_STREAMS)
   expect((await open()).statusCode, 'one too many').toBe(503)
@@ -144,7 +144,7 @@ test('so many listen, the next one is told so, and questions are still answered'
   expect((await open()).statusCode, 'after one has gone').toBe(200)
 })
 
-test('whoever does not read is cut off', async () => {
+test('a client that does not read is disconnected', async () => {
   const mute: Socket = connect(path, () => mute.write('GET /events HTTP/1.1\r\nHost: x\r\n\r\n'))
   mute.on('error', () => {})
   mute.pause()

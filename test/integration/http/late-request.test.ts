@@ -54,7 +54,7 @@ test.each([
   expect(after, 'ms').toBeGreaterThanOrEqual(WITHIN - 2)
 })
 
-test('a body that has come in whole is answered, and the next question has its own time', async () => {
+test('a complete body is answered, and the next request has its own deadline', async () => {
   const { say, heard, ended } = await connection()
   say('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody')
   await eventually('an answer', () => heard().endsWith('taken'), heard, SOON)

@@ -45,7 +45,7 @@ async function one(peers = new Peers([url])) {
   return answer
 }
 
-test('a node: its status, its journal, its clock', async () => {
+test('a peer gives its status, journal and clock', async () => {
   const takenAt = new Date(Date.now() + 5_000).toISOString()
   answers['/v1/status'] = status({ takenAt, secret: 'x'.repeat(1_000) })
   answers['/v1/events'] = { events: events(1, 2) }
@@ -58,7 +58,7 @@ test('a node: its status, its journal, its clock', async () => {
   expect(answer.clockOffsetMs).toBeLessThan(5_100)
 })
 
-test('what is known of its journal is not asked for again, until it begins anew', async () => {
+test('known events are not requested again unless the journal starts again', async () => {
   const peers = new Peers([url])
   answers['/v1/events'] = { events: events(1, 2) }
   await one(peers)
@@ -72,7 +72,7 @@ test('what is known of its journal is not asked for again, until it begins anew'
   expect(asked.at(-1)).toBe('/v1/events')
 })
 
-test('a node without a journal, or with events that nobody knows, is shown by its status', async () => {
+test('a node without a readable journal is shown by its status', async () => {
   answers['/v1/events'] = undefined
   expect(await one()).toMatchObject({ problem: null, events: [] })
   answers['/v1/events'] = {
@@ -81,7 +81,7 @@ test('a node without a journal, or with events that nobody knows, is shown by it
   expect((await one()).events.map(({ seq }) => seq)).toEqual([2])
 })
 
-test('one that does not answer costs the others nothing, and is not quoted', async () => {
+test('a peer that does not answer delays no other peer, and its answer is not quoted', async () => {
   const peers = new Peers([url, 'http://127.0.0.1:1'])
   const startedAt = performance.now()
   const [well, gone] = (await peers.ask()).peers
@@ -108,7 +108,7 @@ test.each([
   expect(await one()).toMatchObject({ problem, status: null })
 })
 
-test('an answer without end is cut off', async () => {
+test('an endless answer is cut off', async () => {
   answers['/v1/status'] = (response: NodeJS.WritableStream) => {
     const more = () => {
       while (response.writable && response.write('x'.repeat(1 << 16)));
@@ -141,7 +141,7 @@ test.each(HOSTILE)('an answer of %s does not exhaust a heap of 64 MiB', async (_
     expect(problem).toMatch(/^its (?:answer is too long|status is not one)|^no answer within/)
 })
 
-test('nobody is sent on elsewhere', async () => {
+test('redirects are not followed', async () => {
   answers['/v1/status'] = (response: import('node:http').ServerResponse) => {
     response.writeHead(302, { location: `${url}/v1/events` })
     response.end()
@@ -150,7 +150,7 @@ test('nobody is sent on elsewhere', async () => {
   expect(asked).toEqual(['/v1/status'])
 })
 
-test('the status of this very version is one that can be read, whatever state it is in', () => {
+test('this version reads its own status in every state', () => {
   const world = new FakeWorld().start()
   expect(readPeerStatus(JSON.parse(JSON.stringify(world.daemon.snapshot())))?.routers[0]?.state).toBe('Backup')
   world.hear(200)

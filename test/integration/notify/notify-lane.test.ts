@@ -91,7 +91,7 @@ const done = (id: number) =>
   )
 const results = (id: number) => heard.flatMap((news) => (news.kind === 'ran' && news.id === id ? [news.reason] : []))
 
-test('one after the other, with their own arguments and those of keepalived', async () => {
+test('programs run one after another with their own arguments and those of keepalived', async () => {
   const programs = {
     active: [...program('active'), 'a b'],
     stop: program('stop'),
@@ -114,7 +114,7 @@ test('one after the other, with their own arguments and those of keepalived', as
   ])
 })
 
-test('its environment is PATH, its input nothing, its privileges none, its session its own', async () => {
+test('a program has only PATH, no input, no privileges and its own session', async () => {
   const text = `{ env | cut -d= -f1 | sort | tr '\\n' ' '; grep -E '^(CapEff|CapBnd|NoNewPrivs)' /proc/self/status | tr -s '\\t\\n' ' '
 test "$(cut -d' ' -f5,6 /proc/$$/stat)" = "$$ $$" && echo own; cat; } > ${folder}/found`
   await done(post({ active: program('active', text), timeout }, 'active'))
@@ -136,7 +136,7 @@ test.skipIf(process.getuid?.() !== 0)(
   },
 )
 
-test('a failure is told with status and first words, and does not keep the next one from being run', async () => {
+test('a failure is reported with exit status and output, and the next program runs', async () => {
   const change = program('change', 'echo no service >&2; exit 3')
   const id = post({ active: ['/nonexistent/program'], change, timeout }, 'active')
   await done(id)
@@ -146,7 +146,7 @@ test('a failure is told with status and first words, and does not keep the next 
   })
 })
 
-test('one that may be written by others is not run', async () => {
+test('a program that others can write is not run', async () => {
   const active = program('active')
   chmodSync(active[0], 0o777)
   const id = post({ active, timeout }, 'active')
@@ -154,7 +154,7 @@ test('one that may be written by others is not run', async () => {
   expect([results(id), seen()]).toEqual([['scriptUnsafe'], []])
 })
 
-test('killed when its time is over, with grandchildren in sessions of their own', async () => {
+test('a program is killed after its timeout, with grandchildren in other sessions', async () => {
   const away = `setsid sh -c 'trap "" TERM; (setsid sleep 81 &) ; sleep 82' &`
   const change = program('change', `trap '' TERM\n${away}\nsleep 83`)
   const id = post({ change, timeout: millis(300) }, 'active')
@@ -164,7 +164,7 @@ test('killed when its time is over, with grandchildren in sessions of their own'
   expect(left()).toEqual([])
 })
 
-test('what one that ended by itself has started stays, also when a later one is killed', async () => {
+test('processes started by a program that ended survive, also if a later program is killed', async () => {
   const service = `setsid sh -c 'while :; do echo alive || exit; sleep 0.05; done' &`
   const active = program('active', service)
   const change = program('change', 'test "$3" = BACKUP && exec sleep 84')
@@ -180,7 +180,7 @@ test('what one that ended by itself has started stays, also when a later one is 
   expect(left().map(({ pid }) => pid)).toContain(started?.pid)
 })
 
-test('of too many that wait the oldest are not run, the newest is', async () => {
+test('of too many waiting programs the newest run and the oldest are dropped', async () => {
   const programs = { change: program('change', `test "$4" = 0 && sleep 0.5`), timeout }
   const first = post(programs, 'active', 0)
   const ids = Array.from({ length: 20 }, (_, i) => post(programs, i % 2 === 0 ? 'backup' : 'active', i + 1))
@@ -193,7 +193,7 @@ test('of too many that wait the oldest are not run, the newest is', async () => 
   ])
 })
 
-test('the last word does not wait for those before it: what runs gets a second', async () => {
+test('the last notification does not wait: a running program gets one more second', async () => {
   const programs = {
     active: program('active', 'exec sleep 85'),
     backup: program('backup'),
@@ -213,7 +213,7 @@ test('the last word does not wait for those before it: what runs gets a second',
   ])
 })
 
-test('something is said every second while one runs, and nothing when none does', async () => {
+test('the lane sends a heartbeat every second only while a program runs', async () => {
   const id = post({ active: program('active', 'sleep 2.5'), timeout }, 'active')
   await done(id)
   const beats = () => heard.filter(({ kind }) => kind === 'beat').length

@@ -75,7 +75,7 @@ function service(post = posting('holdfast/test')) {
   return { service: made, news, hears, ends }
 }
 
-test('what arrives: the body, its id, the headers of the configuration', async () => {
+test('the receiver gets the body, its id and the configured headers', async () => {
   const { seen, port } = await receiver((_, response) => status(204)(response))
   const { service: hook, hears } = service()
   hook.obey({ kind: 'setWebhook', spec: spec(port) })
@@ -92,7 +92,7 @@ test('what arrives: the body, its id, the headers of the configuration', async (
   expect(whereOf(spec(port)), 'what may be told').toBe(`http://127.0.0.1:${port}/…`)
 })
 
-test('a server that fails, hangs and hangs up: tried again, in order, each with its own id', async () => {
+test('events are posted again in order with their own ids if the server fails, hangs or closes', async () => {
   const answers = [status(500), status(429), () => {}, (response: ServerResponse) => void response.destroy()]
   const { seen, port } = await receiver((nth, response) => (answers[nth - 1] ?? status(200))(response))
   const { service: hook, news, hears } = service()
@@ -105,7 +105,7 @@ test('a server that fails, hangs and hangs up: tried again, in order, each with 
   expect(JSON.stringify(news), 'no secret is told').not.toContain('geheim')
 })
 
-test('a server that is away, and comes back', async () => {
+test('events are delivered when an unreachable server returns', async () => {
   const first = await receiver((_, response) => status(200)(response))
   await first.stop()
   const { service: hook, news, hears } = service()
@@ -123,7 +123,7 @@ test('a server that is away, and comes back', async () => {
   expect(back.seen[0]?.attempt).toBeGreaterThan(2)
 })
 
-test.each([400, 401, 404, 302])('status %i refuses it, and the next one goes', async (code) => {
+test.each([400, 401, 404, 302])('status %i refuses the event, and the next one is posted', async (code) => {
   const { seen, port } = await receiver((nth, response) =>
     status(nth === 1 ? code : 200, { location: '/other' })(response),
   )
@@ -136,7 +136,7 @@ test.each([400, 401, 404, 302])('status %i refuses it, and the next one goes', a
   expect(seen).toHaveLength(2)
 })
 
-test('Retry-After is heeded, up to the longest wait', async () => {
+test('Retry-After is used up to the longest wait', async () => {
   const { seen, port } = await receiver((nth, response) =>
     status(nth === 1 ? 503 : 200, { 'retry-after': '3600' })(response),
   )
@@ -164,7 +164,7 @@ function byHand() {
 const DELIVERED: Outcome = { kind: 'delivered' }
 const FAILED: Outcome = { kind: 'failed', detail: 'status 500' }
 
-test('one of each router at once, four of all, and a router that fails keeps no other waiting', async () => {
+test('one event per router and four in total are posted in parallel, and a failing router delays no other', async () => {
   const { post, end, open } = byHand()
   const { service: hook, ends } = service(post)
   hook.obey({
@@ -188,7 +188,7 @@ test('one of each router at once, four of all, and a router that fails keeps no 
   expect(ends()).toEqual(['b1', 'c1', 'd1', 'e1', 'b2', 'a1'].map((id) => `${id} delivered`))
 })
 
-test('what is too old is lost, also what waits behind it, and what is not goes on', async () => {
+test('expired events are dropped, also waiting ones, and newer events are posted', async () => {
   const { post, end, open } = byHand()
   const { service: hook, news } = service(post)
   hook.obey({ kind: 'setWebhook', spec: spec(1) })
@@ -200,7 +200,7 @@ test('what is too old is lost, also what waits behind it, and what is not goes o
   await eventually('c to be tried', () => open().join() === 'c', open, { within: 5_000 })
 })
 
-test('what is forgotten is not tried again, nor told, and nothing is without a URL', async () => {
+test('a dropped event is not posted or reported again, and no event is posted without a URL', async () => {
   const { post, end, open } = byHand()
   const { service: hook, news } = service(post)
   hook.obey({ kind: 'setWebhook', spec: spec(1) })
@@ -214,7 +214,7 @@ test('what is forgotten is not tried again, nor told, and nothing is without a U
   expect([open(), news]).toEqual([[], []])
 })
 
-test('waits double up to the longest, each between half and all of it', async () => {
+test('waits double up to the longest, each between half and the whole wait', async () => {
   const attempts: number[] = []
   const post = async () => {
     attempts.push(monotonicNow())
@@ -253,7 +253,7 @@ const told = (notify: string) => {
   return 'problems' in parsed ? parsed.problems.map(({ message }) => message) : []
 }
 
-test('the configuration: its defaults, and the kinds of the journal', () => {
+test('the configuration has defaults and accepts the kinds of the journal', () => {
   const parsed = parseConfig(file('{ webhook: { url: "https://x.example/hook" } }'), 'h.yaml')
   if ('problems' in parsed) throw new Error(JSON.stringify(parsed.problems))
   expect(parsed.config.notify?.webhook).toMatchObject({

@@ -100,14 +100,14 @@ describe('the interface', () => {
     ['managers that leave it alone', { manager: { networkManager: 'unmanaged', networkd: 'unknown' } }],
   ] as const)('quiet: %s', (_, lan) => expect(complaints(measuredWith({ lan }))).toEqual([]))
 
-  test('an advertisement that does not fit is an error, an MTU it fits in is none', () => {
+  test('an advertisement that exceeds the MTU is an error', () => {
     expect(complaints(measuredWith({ router: { datagramOctets: 1501 } }))).toEqual([
       expect.stringMatching(/^error mtu \(eth0\): the MTU is 1500, but an advertisement of "api" has 1501 octets/),
     ])
     expect(complaints(measuredWith({ router: { datagramOctets: 1500 } }))).toEqual([])
   })
 
-  test('an interface that is not there', () => {
+  test('a missing interface is one finding', () => {
     expect(complaints({ ...MEASURED, lans: [] })).toEqual([
       expect.stringMatching(/^error interface \(api\): .*"eth0" does not exist/),
     ])
@@ -116,7 +116,7 @@ describe('the interface', () => {
     ])
   })
 
-  test('an address that it is to follow and cannot: an error without an interface, advice with the one where it was', () => {
+  test('a followed address that is missing is an error, and the advice names its last interface', () => {
     const cannotFollow = '/run/ip: it does not exist'
     expect(complaints(measuredWith({ router: { interface: undefined, cannotFollow } }), 'interface')).toEqual([
       expect.stringMatching(/^error interface \(api\): \/run\/ip: it does not exist/),
@@ -126,7 +126,7 @@ describe('the interface', () => {
     ])
   })
 
-  test('IPv6: turned off, without a link-local address, in an MTU that has none', () => {
+  test('disabled IPv6, a missing link-local address and an MTU too small for IPv6 are errors', () => {
     const six = (lan: object) =>
       complaints(measuredWith({ router: router6, lan: { claims: [], asked: [], own: [own6], ...lan } }), 'ipv6')
     expect(six({})).toEqual([])
@@ -139,7 +139,7 @@ describe('the interface', () => {
     expect(complaints(small, 'mtu')).toEqual([expect.stringMatching(/^error mtu/)])
   })
 
-  test('the main table says by which interface: the longest prefix, then the metric', () => {
+  test('the interface comes from the main routing table by longest prefix, then by metric', () => {
     const route = routeTable(
       [
         'Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT',
@@ -160,7 +160,7 @@ describe('the interface', () => {
   })
 })
 
-test('what managers write down', () => {
+test('state files of network managers are read', () => {
   expect(networkManagerState('[device]\nmanaged=true\nnm-owned=false\n')).toBe('managed')
   expect(networkManagerState('[device]\nmanaged=false\n')).toBe('unmanaged')
   expect(networkManagerState('[device]\nperm-hw-addr-fake=1\n')).toBe('unknown')
@@ -178,7 +178,7 @@ test('what managers write down', () => {
 describe('packet filters of this node', () => {
   const filter = (listening: object, lan: object = {}) => complaints(measuredWith({ listening, lan }), 'packet-filter')
 
-  test('out: refused', () => {
+  test('a refused transmission is an error', () => {
     expect(filter({ refused: 'Cannot send to 224.0.0.18: refused by a packet filter' })).toEqual([
       expect.stringMatching(
         /^error packet-filter \(eth0, IPv4\): the packet filter of this node blocks outgoing VRRP .*output rules/,
@@ -186,7 +186,7 @@ describe('packet filters of this node', () => {
     ])
   })
 
-  test('in: came on the wire and to no socket', () => {
+  test('a packet that reaches the interface but no socket is an error', () => {
     const heard = [{ ...HEARD, delivered: 0 }]
     expect(filter({ heard })).toEqual([
       expect.stringMatching(/^error .*5 advertisements of 192\.0\.2\.2 arrived.*: a packet filter/),
@@ -200,7 +200,7 @@ describe('packet filters of this node', () => {
     expect(filter({ heard }, strict)).toEqual([expect.stringMatching(/rp_filter is 1 \(strict\).*rp_filter=2/)])
   })
 
-  test('in: a packet to ourselves that does not come back', () => {
+  test('an own packet that does not return is an error', () => {
     expect(filter({ looped: false })).toEqual([expect.stringMatching(/^warning .*did not arrive/)])
     expect(filter({ looped: undefined })).toEqual([])
     expect(filter({ looped: undefined, ...heardNobody })).toEqual([
@@ -218,7 +218,7 @@ describe('multicast', () => {
     complaints(measuredWith({ listening, router }), 'multicast')
   const beacon = LISTENING.beacon
 
-  test('somebody heard, or a doctor both ways: fine', () => {
+  test('a received router or a doctor in both directions is ok', () => {
     expect(multicast({})).toEqual([])
     const both = { ...beacon, heard: [{ from: PEER, packets: 5, hearsUs: true }] }
     expect(multicast({ ...heardNobody, beacon: both })).toEqual([])
@@ -227,7 +227,7 @@ describe('multicast', () => {
     )
   })
 
-  test('silence proves nothing: a note, that says what would', () => {
+  test('silence is a note that names a conclusive test', () => {
     expect(multicast(heardNobody)).toEqual([
       expect.stringMatching(
         /^note .*no node is Active, or packets do not pass -> Run holdfast doctor on 192\.0\.2\.2 at the same time/,
@@ -239,7 +239,7 @@ describe('multicast', () => {
     expect(multicast(heardNobody, { multicast: false })).toEqual([])
   })
 
-  test('one way only, none left, not to be sent', () => {
+  test('one-way reception, lost messages and refused transmission are findings', () => {
     const one = { ...beacon, heard: [{ from: PEER, packets: 3, hearsUs: false }] }
     expect(multicast({ beacon: one })).toEqual([
       expect.stringMatching(/^warning .*this doctor hears the one on 192\.0\.2\.2, which does not hear this one/),
@@ -251,7 +251,7 @@ describe('multicast', () => {
     expect(multicast({ beacon: { ...beacon, failure: 'refused' } })).toEqual([expect.stringMatching(/^note .*refused/)])
   })
 
-  test('nobody could listen', () => {
+  test('a receiver that could not be opened is a finding', () => {
     const deaf = measuredWith({
       lan: { listening: { ...LAN.listening, ipv4: { unmeasured: 'CAP_NET_RAW is missing' } } },
     })
@@ -285,20 +285,20 @@ describe('VRIDs', () => {
     expect(vrid(heard, router)).toEqual([expect.stringMatching(wanted)])
   })
 
-  test('of the group, or another VRID for other addresses: no complaint', () => {
+  test('routers of the group, and another VRID with other addresses, have no finding', () => {
     expect(vrid({})).toEqual([])
     expect(vrid({ vrid: 7, addresses: [address('192.0.2.77')] })).toEqual([])
     expect(vrid({ source: OTHER }, { peers: [] })).toEqual([])
     expect(allTold(MEASURED)).toContain('192.0.2.2 (02:00:00:00:00:02) advertises VRID 51')
   })
 
-  test('without a configuration each is a note', () => {
+  test('without a configuration each router is a note', () => {
     expect(complaints({ ...MEASURED, routers: [] }, 'vrid')).toEqual([
       expect.stringMatching(/^note .*192\.0\.2\.2 \(.*\) advertises VRID 51/),
     ])
   })
 
-  test('nobody else: said when it was listened for long enough', () => {
+  test('the absence of other routers is reported after a long enough measurement', () => {
     const quiet = measuredWith({ listening: heardNobody })
     expect(complaints(quiet, 'vrid')).toEqual([])
     expect(allTold(quiet)).toContain('VRID 51 ("api"): no other router heard')
@@ -314,20 +314,20 @@ describe('addresses', () => {
   const peerIsThere = claim(PEER, PEER_MAC)
   const here = [...LAN.own, { address: VIP, prefixLength: 32, dadFailed: false, deprecated: false }]
 
-  test('answered for by the Active: fine, and it is said who', () => {
+  test('an address that the Active answers for is ok, and the Active is named', () => {
     expect(addresses({})).toEqual([])
     expect(allTold(MEASURED)).toContain(
       '02:00:00:00:00:02 (192.0.2.2, Active of VRID 51 with priority 200) answers for 192.0.2.100',
     )
   })
 
-  test('an unknown host answers', () => {
+  test('an unknown host that answers is an error', () => {
     expect(addresses({ claims: [claim(VIP, STRANGER_MAC)] })).toEqual([
       expect.stringMatching(/^error .*02:00:00:00:00:99 \(an unknown host\)/),
     ])
   })
 
-  test('answered for by a peer that is not heard: the state before two owners', () => {
+  test('an answer of a peer whose advertisements are not received is an error', () => {
     const deaf = measuredWith({ listening: heardNobody })
     expect(complaints(deaf, 'virtual-address')).toEqual([
       expect.stringMatching(/^error .*the peer 192\.0\.2\.2\) .*its advertisements do not arrive.*multicast/),
@@ -340,7 +340,7 @@ describe('addresses', () => {
     expect(complaints(unicast, 'virtual-address')).toEqual([expect.stringMatching(/List this node among the peers/)])
   })
 
-  test('on this node: alone, or beside another', () => {
+  test('an address on this node is ok alone and an error if another host answers as well', () => {
     const alone = measuredWith({ lan: { own: here, claims: [peerIsThere] } })
     expect(complaints(alone, 'virtual-address')).toEqual([])
     expect(allTold(alone)).toContain('192.0.2.100 is on this node, and no other host answers')
@@ -349,7 +349,7 @@ describe('addresses', () => {
     ])
   })
 
-  test('by two hosts; by nobody although one advertises; by nobody at all; the virtual MAC', () => {
+  test('two answers, no answer of an advertising router, no answer and the virtual MAC are told apart', () => {
     expect(addresses({ claims: [claim(VIP, PEER_MAC), claim(VIP, STRANGER_MAC)] })).toEqual([
       expect.stringMatching(/^error .*: 2 hosts answer for/),
     ])
@@ -372,7 +372,7 @@ describe('addresses', () => {
     expect(complaints(MEASURED, 'peers')).toEqual([])
   })
 
-  test('an address of this node that somebody has as well, and one that DAD refused', () => {
+  test('a duplicate address of this node and one that DAD refused are errors', () => {
     const twice = measuredWith({ lan: { claims: [...LAN.claims, claim(SELF, STRANGER_MAC)] } })
     expect(complaints(twice, 'primary-address')).toEqual([
       expect.stringMatching(/^error .*192\.0\.2\.1 belongs to this node, but 02:00:00:00:00:99 also answers for it/),
@@ -384,7 +384,7 @@ describe('addresses', () => {
     expect(complaints(MEASURED, 'primary-address')).toEqual([])
   })
 
-  test('an owner (255) has its addresses by itself: they are asked for as the node’s own', () => {
+  test('the addresses of an owner (255) are probed as the node’s own', () => {
     const owner = measuredWith({
       router: { owner: true, priority: 255 },
       lan: { own: here, claims: [claim(VIP, STRANGER_MAC), peerIsThere] },
@@ -397,7 +397,7 @@ describe('addresses', () => {
 })
 
 describe('what doctors say to each other', () => {
-  test('who was heard is named, so that the other one knows', () => {
+  test('a message names the senders that were received', () => {
     const [one, other] = [new PeerMessages('a'), new PeerMessages('b')]
     other.hear(one.message(), SELF)
     expect(other.heard).toEqual([{ from: SELF, packets: 1, hearsUs: false }])
@@ -405,7 +405,7 @@ describe('what doctors say to each other', () => {
     expect(one.heard).toEqual([{ from: PEER, packets: 1, hearsUs: true }])
   })
 
-  test('itself and strangers are not heard, whatever they send', () => {
+  test('own messages and invalid ones are ignored', () => {
     const ledger = new PeerMessages('a')
     const say = (text: string) => ledger.hear(new TextEncoder().encode(text), OTHER)
     for (const text of ['', '{', 'null', '[]', '{"kind":"holdfast-doctor"}', '{"kind":"holdfast-doctor","id":7}'])

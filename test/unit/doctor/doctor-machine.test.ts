@@ -8,7 +8,7 @@ import { doctorReport, formatReport } from '../../../src/doctor/report.ts'
 import { centis } from '../../../src/wire/units.ts'
 import { complaints, type MACHINE, MEASURED, measuredWith, timerRun, told } from './doctor-fixture.ts'
 
-test('a healthy machine: nothing to complain of, and every line is ok', () => {
+test('a healthy machine has no findings, and every line is ok', () => {
   expect(complaints(MEASURED)).toEqual([])
   expect(worst(diagnose(MEASURED))).toBe('ok')
 })
@@ -25,13 +25,13 @@ describe('the smallest safe interval', () => {
     expect(smallestInterval(worstMs)).toBe(centis(wanted))
   })
 
-  test('longer than the protocol has: none; version 2 counts seconds', () => {
+  test('no interval is recommended above the limit of the protocol, and version 2 uses seconds', () => {
     expect(smallestInterval(10_238)).toBeUndefined()
     expect([0.5, 250, 251].map((worstMs) => smallestInterval(worstMs, 2))).toEqual([100, 100, 200].map(centis))
     expect(smallestInterval(70_000, 2)).toBeUndefined()
   })
 
-  test('it stands a lost advertisement beside the worst lateness, with room', () => {
+  test('the interval tolerates one lost advertisement and the worst lateness, with reserve', () => {
     // RFC 9568 §6.1 without Skew_Time, which is next to nothing at priority 254: 3 intervals, of which two pass.
     for (const worstMs of [1, 7, 33, 250]) {
       const interval = (smallestInterval(worstMs) ?? 0) * 10
@@ -41,7 +41,7 @@ describe('the smallest safe interval', () => {
     }
   })
 
-  test('percentiles by nearest rank; of nothing zeros', () => {
+  test('percentiles use the nearest rank and are 0 without samples', () => {
     expect(spreadOf(Array.from({ length: 100 }, (_, i) => 100 - i))).toEqual({
       samples: 100,
       p50: 50,
@@ -51,7 +51,7 @@ describe('the smallest safe interval', () => {
     expect(spreadOf([])).toEqual({ samples: 0, p50: 0, p99: 0, max: 0 })
   })
 
-  test('with and without --realtime; what did not get it is not called so', () => {
+  test('results are given with and without --realtime, and refused --realtime is not reported as measured', () => {
     const timers = { ordinary: timerRun(20), realtime: timerRun(2, 'SCHED_RR') }
     expect(recommend(timers)).toMatchObject({ ordinary: { intervalMs: 80 }, realtime: { intervalMs: 10 } })
     expect(recommend({ ...timers, realtime: timerRun(2) }).realtime).toBeNull()
@@ -69,9 +69,9 @@ describe('timers and the configured interval', () => {
       'interval',
     )
 
-  test('safe: quiet', () => expect(at(100, 25, 25)).toEqual([]))
+  test('a safe interval has no finding', () => expect(at(100, 25, 25)).toEqual([]))
 
-  test('safe with --realtime only: said, unless the daemon here runs so', () => {
+  test('an interval that needs --realtime is reported unless the daemon runs with it', () => {
     expect(at(20, 8, 2)).toEqual([
       'warning interval (api): 20 ms is safe with --realtime only (worst lateness 2.00 ms, without it 8.00 ms) -> Start the daemon with --realtime',
     ])
@@ -84,7 +84,7 @@ describe('timers and the configured interval', () => {
     expect(complaints(runs, 'interval')).toEqual([])
   })
 
-  test('too short: a warning; as late as an interval: an error', () => {
+  test('a short interval is a warning, and a timer that is one interval late is an error', () => {
     expect(at(20, 8, 8)).toEqual([
       expect.stringMatching(/^warning .*20 ms is 2\.5 x the worst lateness .*Set advertisementInterval to 40 ms/),
     ])
@@ -95,14 +95,14 @@ describe('timers and the configured interval', () => {
     ])
   })
 
-  test('without a configuration the machine is measured by the usual interval of 1 s', () => {
+  test('without a configuration the default interval of 1 s is assumed', () => {
     const slow = { ordinary: timerRun(300), realtime: timerRun(300, 'SCHED_RR') }
     const bare = { ...measuredWith({ timers: slow }), routers: [], lans: [] }
     expect(complaints(bare, 'interval')).toHaveLength(2)
     expect(complaints({ ...bare, timers: { ...slow, realtime: timerRun(3, 'SCHED_RR') } }, 'interval')).toEqual([])
   })
 
-  test('no timer at all is an error, not measured a warning', () => {
+  test('a missing timer is an error, and an unmeasured one a warning', () => {
     const none = { ...timerRun(1), lateness: [] }
     expect(complaints(measuredWith({ timers: { ordinary: none } }), 'timers')).toEqual([
       expect.stringMatching(/^error .*no timer fired/),
@@ -112,7 +112,7 @@ describe('timers and the configured interval', () => {
     ])
   })
 
-  test('later than the stagger of equal routers: a note, where there are several peers', () => {
+  test('lateness above the stagger of equal routers is a note if there are several peers', () => {
     const late = { ...timerRun(1, 'SCHED_RR'), lateness: Array.from({ length: 500 }, () => 4) }
     const [peer] = MEASURED.routers[0]?.peers ?? []
     if (peer === undefined) throw new Error('the fixture has a peer')
@@ -130,7 +130,7 @@ describe('timers and the configured interval', () => {
     expect(complaints(untried, 'realtime')).toEqual(['note realtime: not tried: no guardian'])
   })
 
-  test('what lowers it: a CPU limit, a hypervisor, a capability', () => {
+  test('advice against lateness names a CPU limit, a hypervisor or a capability', () => {
     const advice = (machine: Partial<typeof MACHINE>) =>
       diagnose(measuredWith({ timers: { ordinary: timerRun(50), realtime: timerRun(50) }, machine }))
         .filter(({ about, check }) => check === 'interval' && about === 'without --realtime')
@@ -146,7 +146,7 @@ describe('clocks', () => {
   const withOffsets = (offsets: readonly number[]) =>
     complaints(measuredWith({ timers: { ordinary: { ...timerRun(1), offsets } } }), 'clock')
 
-  test('slewed by NTP: quiet; stepped: how often, how far, which way', () => {
+  test('a clock slewed by NTP has no finding, and a stepped one names number, size and direction', () => {
     expect(withOffsets(Array.from({ length: 500 }, (_, i) => i * 0.005))).toEqual([])
     expect(withOffsets([0, 0, -250, -250])).toEqual([expect.stringMatching(/^warning .*stepped once, by 250 ms back/)])
     expect(withOffsets([0, 2, 2, 9])).toEqual([expect.stringMatching(/stepped 2 times, by 7\.00 ms forward at most/)])
@@ -214,12 +214,12 @@ describe('the machine', () => {
     expect(says(machine)).toEqual(wanted.map((pattern) => expect.stringMatching(pattern)))
   })
 
-  test('enough in rmem_max is enough without CAP_NET_ADMIN', () => {
+  test('a sufficient rmem_max has no finding without CAP_NET_ADMIN', () => {
     const enough = { missingCapabilities: ['CAP_NET_ADMIN'], receiveBufferLimit: 4 * 1024 * 1024 }
     expect(complaints(measuredWith({ machine: enough }), 'receive-buffer')).toEqual([])
   })
 
-  test('holdfast itself, and forwarding either way, are no complaint', () => {
+  test('holdfast itself and the forwarding setting have no finding', () => {
     expect(
       says({ processes: [{ pid: 9, name: 'holdfast', vrrp: true, policy: 'SCHED_RR' }], ipForward: true }),
     ).toEqual([])
@@ -228,7 +228,7 @@ describe('the machine', () => {
   })
 })
 
-test('the report: a line each, advice below, counts; the JSON has the same', () => {
+test('the report has a line for each finding, advice and counts, and the JSON has the same content', () => {
   const measured = measuredWith({ machine: { throttled: 2 } })
   const findings = diagnose(measured)
   const report = doctorReport(measured, findings, {

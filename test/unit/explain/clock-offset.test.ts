@@ -34,20 +34,20 @@ const NAMES = ['sigterm', 'yield', 'check-fails', 'reload', 'engine-frozen']
 describe.each(NAMES)('%s', (name) => {
   const own = offsetOf(name, 0).ms
 
-  test.each([0, 250, -3_000, 40_000, -3_600_000])('a clock that is set %i ms ahead', (byMs) => {
+  test.each([0, 250, -3_000, 40_000, -3_600_000])('the offset of a clock that is set %i ms ahead is found', (byMs) => {
     const { by, ms, pairs } = offsetOf(name, byMs)
     expect({ by, pairs: pairs > 0 }).toEqual({ by: 'transmissions', pairs: true })
     expect(Math.abs(ms - own - byMs), `ms off: ${ms} instead of ${byMs}`).toBeLessThan(100)
   })
 })
 
-test('an answer of the node chooses among them', () => {
+test('an answer of the node selects one of several possible offsets', () => {
   const { by, ms } = offsetOf('cable-cut', 7_000, { offsetMs: 7_010, errorMs: 20 })
   expect(by).toBe('transmissions')
   expect(Math.abs(ms - 7_000)).toBeLessThan(100)
 })
 
-test('without a transmission that fits the answer stands, without an answer nothing', () => {
+test('without a matching transmission the answer gives the offset, and without an answer it is unknown', () => {
   expect(offsetOf('cable-cut', 7_000, { offsetMs: 90_000, errorMs: 20 })).toEqual({
     by: 'answer',
     ms: 90_000,
@@ -61,7 +61,7 @@ test('without a transmission that fits the answer stands, without an answer noth
   expect(silent.nodes[1]?.offset).toMatchObject({ by: 'nothing', ms: 0 })
 })
 
-test('a wall clock that is stepped while the daemon runs does not shift what came before', () => {
+test('a step of the wall clock while the daemon runs does not shift earlier events', () => {
   const events = journal('sigterm', 'r1')
   const stepped = events.map((event, i) =>
     i < 7 ? { ...event, at: new Date(Date.parse(event.at) - 3_600_000).toISOString() } : event,

@@ -14,20 +14,20 @@ const events = (...offsets: readonly number[]): JournalEvent[] =>
 const whens = (of: readonly JournalEvent[], now?: ReturnType<typeof reading>) =>
   dated(of, now).map(({ at }) => (at - BEGIN) / 1_000)
 
-test('by the clock as it is at the end, also when it was set back a moment before', () => {
+test('events are dated by the last state of the clock, also if it was set back just before', () => {
   expect(whens(events(0, 0, 0))).toEqual([0, 1, 2])
   expect(whens(events(0, HOUR, HOUR))).toEqual([3_600, 3_601, 3_602])
   expect(whens(events(HOUR, HOUR, 0))).toEqual([0, 1, 2])
 })
 
-test('also when nothing has been written down since it was set', () => {
+test('events are dated by the last state of the clock if no event was written after it was set', () => {
   const [of, now] = [events(HOUR, HOUR, HOUR), reading(60_000, 0)]
   expect(whens(of, now)).toEqual([0, 1, 2])
   expect(clockSteps(of, now)).toEqual([{ at: now.at, byMs: -HOUR }])
   expect(clockSteps(of)).toEqual([])
 })
 
-test('what a node of another boot says now tells nothing of this one', () => {
+test('the clock reading of another boot does not date events of this boot', () => {
   const now = reading(500, HOUR)
   expect(whens(events(0, 0, 0), now)).toEqual([0, 1, 2])
   expect(clockSteps(events(0, 0, 0), now)).toEqual([])

@@ -52,7 +52,7 @@ describe.each(['r1', 'r2'] as const)('told by %s', (from) => {
   })
 })
 
-test('one accident after the other, each undone: each has its own story, in order', () => {
+test('several faults in sequence give one story each, in order', () => {
   const told = story('one-after-the-other', { running: false }).incidents.map(({ cause }) => cause)
   const wanted: readonly Cause[] = [
     ...([
@@ -92,13 +92,13 @@ describe('without the journal of the other node', () => {
     expect(moved?.prevention).toContain('--peer')
   })
 
-  test('silence of a node of which nobody has said whether it runs is not called a cut', () => {
+  test('a silent node is not reported as a network cut if it is unknown whether it runs', () => {
     expect(story('group-killed').incidents.at(-1)?.cause).toBe('silent')
   })
 })
 
 describe('the text', () => {
-  test('of a service that fails: first by whom, each step, how long each phase took, what would have helped', () => {
+  test('the story of a failed service names the first node, each step, the time of each phase and the prevention', () => {
     const told = story('check-fails', { running: true })
     const text = formatStory(told, 'ever').split('\n\n').at(-1) ?? ''
     const lines = text.trimEnd().split('\n')
@@ -116,13 +116,13 @@ describe('the text', () => {
     expect(lines.at(-1)).toMatch(/^ {2}To avoid: fix the service; failover worked as configured\./)
   })
 
-  test('of clocks: how far they are apart, and how that is known', () => {
+  test('the story names the difference between clocks and its source', () => {
     expect(formatStory(story('check-fails'), 'ever')).toMatch(
       /^note: the clock of r1 is \S+ ms (behind|ahead of) ours, ±\S+ ms, measured by \d+ transmissions from one to the other\n/,
     )
   })
 
-  test('of nothing', () => {
+  test('the story of no events says so', () => {
     expect(formatStory(storyOf([], { router: undefined, since: 0, problems: [] }), 'in the last 12h')).toBe(
       'Nothing has happened in the last 12h.\n',
     )
@@ -144,7 +144,7 @@ describe('many routers', () => {
     })),
   }
 
-  test('that move together are one incident', () => {
+  test('routers that move together are one incident', () => {
     const { incidents } = storyOf([node], { router: undefined, since: 0, problems: [] })
     expect(incidents.map(({ headline }) => headline)).toEqual([
       expect.stringMatching(
@@ -154,7 +154,7 @@ describe('many routers', () => {
     expect(incidents[0]?.routers).toHaveLength(6)
   })
 
-  test('and one of them can be asked for', () => {
+  test('one of the routers can be selected', () => {
     const { incidents } = storyOf([node], { router: 'vip3', since: 0, problems: [] })
     expect(incidents.map(({ routers }) => routers)).toEqual([['vip3']])
   })
@@ -169,7 +169,7 @@ describe('made up', () => {
     events: eventsIn(JSON.stringify({ seq: 9, at: '2026-11-22T10:00:00.000Z', monotonicMs: 1_000, ...event })),
   })
 
-  test('an interface that is tracked', () => {
+  test('a tracked interface is named as the cause', () => {
     const events = read('check-fails', 'r1').map((event): JournalEvent => {
       if (event.kind !== 'checkChanged' || event.to !== 'down') return event
       const { at, monotonicMs, seq } = event
@@ -188,13 +188,13 @@ describe('made up', () => {
     expect(causes(only(event))).toEqual([cause])
   })
 
-  test('an end that was in order, and what is over, is no incident', () => {
+  test('a clean stop and a fault that has ended are no incidents', () => {
     const end = { kind: 'earlierLife', ended: 'cleanly', lastSeq: 8, lastAt: '2026-11-22T09:00:00.000Z' } as const
     expect(causes(only(end))).toEqual([])
     expect(causes(only({ kind: 'faultChanged', router: 'vip', fault: 'vridTaken', present: false }))).toEqual([])
   })
 
-  test.each([100, 60_000])('an engine that died and starts again %i ms later is told once', (restartMs) => {
+  test.each([100, 60_000])('an engine that died and starts again %i ms later is reported once', (restartMs) => {
     const [r1, r2] = [read('engine-killed', 'r1'), read('engine-killed', 'r2')]
     const last = r1.at(-1)
     const released = r2.find((event) => event.kind === 'peerHeard' && event.news === 'released')
@@ -252,7 +252,7 @@ describe('made up', () => {
       expect(told).not.toContain('died')
     })
 
-    test('alone: its own word is the story, not what the next life finds', () => {
+    test('a single node is reported by its own events and not by those of the next start', () => {
       expect(
         causes({ name: 'r1', events: [...r1, crashed, ...restarted] }).filter((cause) => cause === 'died'),
       ).toEqual(['died'])
@@ -261,7 +261,7 @@ describe('made up', () => {
 })
 
 describe('docs/explain.md', () => {
-  test('has the sentence for each fault of the chaos suite', () => {
+  test('the document has the sentence for each fault of the chaos suite', () => {
     const rows = KINDS.flatMap((kind) =>
       SENTENCES[kind].map(({ cause, ms, says, variant }) => {
         const lasts = ms === 0 ? [] : [`${ms / 1_000} s`]
@@ -272,14 +272,14 @@ describe('docs/explain.md', () => {
     expectPart('explain.md', 'chaos', markdownTable(['fault', 'cause', 'the story says'], rows).trimEnd())
   })
 
-  test.each(KINDS)('a sentence for each variant of the fault %s', (kind) => {
+  test.each(KINDS)('each variant of the fault %s has a sentence', (kind) => {
     const told = new Set(SENTENCES[kind].map(({ variant }) => variant))
     expect([...told].sort()).toEqual([...(VARIANTS[kind] ?? [''])].sort())
   })
 
   const docs = readFileSync(join(import.meta.dirname, '..', '..', '..', 'docs', 'explain.md'), 'utf8')
 
-  test.each(CAUSES)('has a line for %s, and no other sentence about it than the program', (cause) => {
+  test.each(CAUSES)('the document has a line for %s with the sentences of the program', (cause) => {
     expect(docs).toMatch(new RegExp(`^\\| \`${cause}\` \\|`, 'm'))
     const prevention = PREVENTION[cause]
     if (prevention !== undefined) expect(docs).toContain(prevention)

@@ -32,7 +32,7 @@ const tell = (...facts: readonly Made[]) =>
     .incidents
 const causes = (...facts: readonly Made[]) => tell(...facts).map(({ cause }) => cause)
 
-test('a start with IPv6 waits for its address, and asks for nothing', () => {
+test('a start with IPv6 waits for its address and gives no advice', () => {
   const told = tell(STARTED, fault(5, true), fault(1_605, false), BACKUP)
   expect(told).toMatchObject([{ cause: 'addressNotReady', prevention: null }])
   expect(told[0]?.headline).toBe(
@@ -52,7 +52,7 @@ test.each([
   expect(causes(STARTED, fault(5, true), fault(1_605, false), BACKUP, ACTIVE(ms)).at(-1)).toBe(cause)
 })
 
-test('the other members of its sync group wait with it: one incident', () => {
+test('the other members of its sync group belong to the same incident', () => {
   const told = tell(
     ...[STARTED, fault(5, true), fault(6, true, 'web4', 'syncGroup:web6')],
     ...[fault(1_605, false), fault(1_606, false, 'web4', 'syncGroup:web6'), BACKUP],
@@ -69,11 +69,11 @@ test.each([
   expect(told[0]?.headline).toMatch(headline)
 })
 
-test('the loss of the address of a router that ran is a change of the network', () => {
+test('a running router that loses its address reports a change of the network', () => {
   expect(causes(STARTED, BACKUP, fault(60_000, true), fault(61_000, false))).toEqual(['networkMoved'])
 })
 
-test('an address that goes with the link is no incident of its own', () => {
+test('an address that is lost with the link is no separate incident', () => {
   const lost = [fault(60_000, true, 'web6', 'linkDown'), fault(60_000, true)]
   expect(causes(STARTED, BACKUP, ...lost)).toEqual(['carrierLost'])
   // Another router has lost its link.
