@@ -1,6 +1,6 @@
 /**
- * The options of `holdfast run` that stand for keys of `api`: keepalived's file has no place for them. Decided here: the
- * values and bounds are those of YAML.
+ * Options of `holdfast run` that replace keys of `api`, because keepalived's file has no place for those keys. Values
+ * and bounds are the same as in YAML.
  */
 
 import { listenProblems } from './advice/cross-check.ts'
@@ -12,7 +12,7 @@ export type ApiOptions = {
   readonly metricsCompat?: string | undefined
 }
 
-/** Replaces what the file says, or the default. */
+/** Keys of `api` that replace those of the file, or their defaults. */
 export type ApiOverride = Partial<Pick<Config['api'], 'listen' | 'public' | 'metricsCompat'>>
 
 const FLAG: Readonly<Record<string, string>> = {
@@ -21,7 +21,7 @@ const FLAG: Readonly<Record<string, string>> = {
   metricsCompat: '--metrics-compat',
 }
 
-/** Returns a string if an option is wrong. */
+/** Returns the keys to replace, or the text of the error if an option is wrong. */
 export function apiOverride(options: ApiOptions): ApiOverride | string {
   const given = Object.fromEntries(
     Object.entries(options).flatMap(([key, value]) =>
@@ -32,7 +32,7 @@ export function apiOverride(options: ApiOptions): ApiOverride | string {
   if (!read.success) {
     const [issue] = read.error.issues
     const key = String(issue?.path[0] ?? '')
-    return `Cannot use "${given[key]}" as ${FLAG[key] ?? key}: ${issue?.message ?? ''}`
+    return `${FLAG[key] ?? key}: cannot use "${given[key]}", expected ${issue?.message ?? ''}`
   }
   const { listen, metricsCompat, public: isPublic } = read.data
   const refused = listenProblems(listen, isPublic, () => ({ line: 0, column: 0 }))

@@ -1,7 +1,7 @@
 /**
- * The checks of a configuration as the rest of the daemon takes them: probes with every default filled in, and
- * combinations of checks (docs/adr/0024). Decided here: the order in which one pass computes them. How a check is written is
- * in schema/healthcheck.ts.
+ * The health checks of a configuration: probes with every default filled in, and combinations of checks
+ * (docs/adr/0024). This file decides the order in which one pass computes their results. The form of a check in the
+ * file is in schema/healthcheck.ts.
  */
 import type { CheckSpec } from '../healthcheck/check.ts'
 
@@ -11,13 +11,17 @@ export type Check =
       readonly kind: 'combination'
       readonly name: string
       readonly mode: 'all' | 'any'
-      /** Names of probes, or of combinations: those stand earlier in checksOf(). */
+      /** Names of probes, or of combinations that come earlier in checksOf(). */
       readonly members: readonly string[]
     }
 
+/** Returns the name of a probe or a combination. */
 export const nameOf = (check: Check): string => (check.kind === 'probe' ? check.spec.name : check.name)
 
-/** Probes in the order of the file, then combinations, each behind its members: one pass computes them all. */
+/**
+ * Returns the probes in the order of the file, then the combinations, each after its members. So one pass computes all
+ * results.
+ */
 export function checksOf({ healthchecks }: { readonly healthchecks: readonly Check[] }): readonly Check[] {
   const probes = healthchecks.filter(({ kind }) => kind === 'probe')
   const sorted: Check[] = [...probes]
@@ -25,7 +29,7 @@ export function checksOf({ healthchecks }: { readonly healthchecks: readonly Che
   let waiting = healthchecks.filter(({ kind }) => kind === 'combination')
   for (;;) {
     const ready = waiting.filter((check) => check.kind === 'combination' && check.members.every((m) => placed.has(m)))
-    // A circle, or a member that is nowhere: healthcheck-problem.ts has refused it.
+    // The rest are circles and unknown members; healthcheck-problem.ts has reported them.
     if (ready.length === 0) return sorted
     for (const check of ready) placed.add(nameOf(check))
     sorted.push(...ready)

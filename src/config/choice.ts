@@ -1,26 +1,34 @@
 /**
- * Which interface a router runs on and which address it sends from, out of those of the node. Decided here: what
- * `auto` means, and that a choice that may still become possible is a warning, one that only an edit can make an error.
- * This file does not know what else a router is told.
+ * Chooses the interface of a router and its source address from those of the node. This file decides what `auto` means.
+ * A choice that may become possible later is a warning; one that only an edit makes possible is an error. This file
+ * knows no other key of the router.
  */
 import { type Address, isLinkLocal } from '../wire/address.ts'
 import type { VirtualRouter } from './config.ts'
 import { nameOfInterface } from './holding.ts'
 import { familyName, familyOfAll, type Scope, scopeOf } from './network.ts'
-import { mayServeNetworkOf, type OwnInterface, type Standing, servesNetworkOf } from './node-view.ts'
+import { mayServeNetworkOf, type OwnInterface, type PresentAddress, servesNetworkOf } from './node-view.ts'
 import type { Report } from './problem.ts'
 import { sourceOf, sourcePath, unicastOf } from './schema/transport.ts'
 import { nearestWord } from './text/spelling.ts'
 
 /**
- * Without peers it is alone, whatever the profile, and never multicast by accident; an empty unicast_peer block of
- * keepalived's files is written as multicast by their reader (config/keepalived/import/import-transport.ts).
+ * Returns whether a router uses multicast. A router with an empty list of unicast peers is alone, whatever the profile,
+ * and never uses multicast by accident. The reader of keepalived's files turns an empty unicast_peer block into
+ * multicast (config/keepalived/import/import-transport.ts).
  */
 export const usesMulticast = (router: VirtualRouter): boolean => unicastOf(router) === undefined
 
-/** Every IPv6 interface is in fe80::/10, so only another address can say which one is meant. */
+/**
+ * Returns the first address that tells the network. Every IPv6 interface is in fe80::/10, so a link-local address does
+ * not.
+ */
 const telling = ({ addresses }: VirtualRouter) => addresses.find(({ address }) => !isLinkLocal(address))
 
+/**
+ * Returns the interface of a router that is named or `auto`, or `undefined` if there is none; then the reason has been
+ * reported.
+ */
 export function chooseInterface(
   router: VirtualRouter,
   interfaces: readonly OwnInterface[],
@@ -40,13 +48,13 @@ export function chooseInterface(
       report(
         'warning',
         ['interface'],
-        `Cannot hear anybody on "${named.name}", a port (${named.portOf}): "${name}" is in fault until it is none`,
+        `Cannot receive packets on "${named.name}", which is a port (${named.portOf}): "${name}" is in fault while it is a port`,
       )
     return named
   }
   const vip = telling(router)
   if (vip === undefined) return undefined
-  const serving = (serves: (own: Standing) => boolean) =>
+  const serving = (serves: (own: PresentAddress) => boolean) =>
     interfaces.filter(({ portOf, own, listedOwn }) => portOf === undefined && [...own, ...listedOwn].some(serves))
   const certain = serving(servesNetworkOf(vip))
   const found = certain.length > 0 ? certain : serving(mayServeNetworkOf(vip))
@@ -63,7 +71,7 @@ export function chooseInterface(
       'error',
       ['interface'],
       `Cannot choose an interface for "${name}": ${found.map((each) => each.name).join(' and ')} are both ` +
-        `in the network of ${vip.address}, name one`,
+        `in the network of ${vip.address}; write the name of one`,
     )
   return undefined
 }
@@ -76,7 +84,10 @@ function meant(wanted: string, interfaces: readonly OwnInterface[]): string {
   return near === undefined ? '' : ` (did you mean "${near}"?)`
 }
 
-/** Undefined: none yet, and why has been said. `held`: the address by which the interface was found. */
+/**
+ * Returns the source address, or `undefined` if there is none yet; then the reason has been reported. `held` is the
+ * address by which the interface was found.
+ */
 export function chooseSource(
   router: VirtualRouter,
   chosen: OwnInterface,
@@ -84,20 +95,21 @@ export function chooseSource(
   report: Report,
 ): Address | undefined {
   const wanted = wantedSource(router, held)
-  const untilThen = `"${router.name}" is in fault until then`
+  const untilThen = `"${router.name}" is in fault until that changes`
   if (wanted !== 'auto') {
-    const standing = chosen.own.find(({ address }) => address === wanted)
-    if (standing !== undefined && standing.tentative !== true) return wanted
-    const reason = standing === undefined ? 'it does not have this address' : 'this address is still tentative'
+    const present = chosen.own.find(({ address }) => address === wanted)
+    if (present !== undefined && present.tentative !== true) return wanted
+    const reason =
+      present === undefined ? 'the interface does not have this address' : 'this address is still tentative'
     report('warning', sourcePath(router), `Cannot send from ${wanted} on "${chosen.name}": ${reason}, ${untilThen}`)
     return undefined
   }
   const scope = sourceScope(router)
-  const isSuitable = ({ address }: Standing) => scope === undefined || scopeOf(address) === scope
+  const isSuitable = ({ address }: PresentAddress) => scope === undefined || scopeOf(address) === scope
   const suitable = chosen.own.filter(isSuitable)
   const [ready] = suitable.filter(({ tentative }) => tentative !== true).sort(byNearness(router))
   if (ready !== undefined) return ready.address
-  // The file lists it as a VIP, and is refused for that.
+  // The file lists this address as a VIP, which is an error of its own.
   if (suitable.length === 0 && chosen.listedOwn.some(isSuitable)) return undefined
   const kind = scope === 'link-local' ? 'link-local' : familyName(familyOfAll(router.addresses))
   const reason = suitable.length > 0 ? `its ${kind} address is still tentative` : `it has no ${kind} address of its own`
@@ -105,7 +117,10 @@ export function chooseSource(
   return undefined
 }
 
-/** The address that the node is known by is also the source, unless IPv6 wants a link-local one. */
+/**
+ * Returns the source that the file names, or the address by which the interface was found. IPv6 multicast needs a
+ * link-local one.
+ */
 function wantedSource(router: VirtualRouter, held: Address | undefined): Address | 'auto' {
   const written = sourceOf(router)
   if (written !== 'auto' || held === undefined) return written
@@ -113,7 +128,10 @@ function wantedSource(router: VirtualRouter, held: Address | undefined): Address
   return scope === undefined || scopeOf(held) === scope ? held : 'auto'
 }
 
-/** RFC 9568 §5.1.2.1 for multicast; in unicast what the peers can answer to. */
+/**
+ * Returns the scope that the source must have. Multicast follows RFC 9568 §5.1.2.1; in unicast, the peers must be able
+ * to answer.
+ */
 function sourceScope(router: VirtualRouter): Scope | undefined {
   if (familyOfAll(router.addresses) === 'ipv4') return undefined
   if (usesMulticast(router)) return 'link-local'
@@ -121,10 +139,13 @@ function sourceScope(router: VirtualRouter): Scope | undefined {
   return basis === undefined ? 'link-local' : scopeOf(basis.address)
 }
 
-/** In the network of the VIP before others, then what is meant to be a source; otherwise in the order of the kernel. */
-function byNearness(router: VirtualRouter): (a: Standing, b: Standing) => number {
+/**
+ * Sorts addresses in the network of the VIP before others, and deprecated addresses last. Equal ones keep the order of
+ * the kernel.
+ */
+function byNearness(router: VirtualRouter): (a: PresentAddress, b: PresentAddress) => number {
   const vip = telling(router) ?? router.addresses[0]
   const serves = vip === undefined ? () => false : servesNetworkOf(vip)
-  const rank = (own: Standing) => (own.deprecated === true ? 2 : 0) + (serves(own) ? 0 : 1)
+  const rank = (own: PresentAddress) => (own.deprecated === true ? 2 : 0) + (serves(own) ? 0 : 1)
   return (a, b) => rank(a) - rank(b)
 }

@@ -1,7 +1,7 @@
 /**
- * A document to configuration, or every problem at once: schema and cross checks, each with its place in the text.
- * Never throws. This file does not know whether the text was YAML or a keepalived file, where it came from, nor the
- * node it is meant for.
+ * Turns a document into a configuration, or into all of its problems: those of the schema and those of the cross
+ * checks, each with its position. Nothing here throws. This file does not know whether the text was YAML or a
+ * keepalived file, where it came from, or for which node it is.
  */
 import type { z } from 'zod'
 import { advice } from './advice/advice.ts'
@@ -33,20 +33,22 @@ export type ParsedConfig =
   | {
       readonly config: Config
       readonly warnings: readonly Problem[]
-      /** Information for a reader of the file, which nobody has to act on. */
+      /** Notes for the reader of the file, which ask for no action. */
       readonly notes: readonly Note[]
       readonly locate: Locate
-      /** Of a keepalived file: what became of its keywords. */
+      /** Result for each keyword; only for a keepalived file. */
       readonly imported?: Imported
     }
-  /** At least one error; the warnings are among them, in reading order. */
+  /** At least one error. The warnings are in this list as well, in reading order. */
   | { readonly problems: readonly Problem[] }
 
+/** Checks a document and returns the configuration, or its problems. */
 export function configFrom({ value, locate, problems: syntax, wellFormed }: ReadDocument): ParsedConfig {
   if (!wellFormed) return { problems: syntax }
 
   const parsed = configSchema.safeParse(value)
-  // Otherwise those that are well formed, so that the second mistake in a file does not wait for the first.
+  // If the schema refuses the file, the well-formed entries are still checked, so that all mistakes are reported in one
+  // run.
   const sections = parsed.success
     ? {
         routers: placed('virtualRouters', parsed.data.virtualRouters),
@@ -64,7 +66,8 @@ export function configFrom({ value, locate, problems: syntax, wellFormed }: Read
   const checks: CheckSections = {
     checks: sections.checks.map(({ entry, path }) => ({ check: entry, path })),
     tracking: [...sections.routers, ...sections.groups].map(({ entry, path }) => ({ ...entry, path })),
-    // Presets are expanded in what could be read as a whole, and known in the rest.
+    // A file that was read completely has its presets expanded. In any other file, the names of all presets count as
+    // known.
     names: new Set([
       ...(parsed.success ? parsed.data.healthchecks : PRESETS.flatMap(checksOfPreset)).map(nameOf),
       ...namesOf(entriesOf(value, 'healthchecks')),
@@ -91,7 +94,7 @@ export function configFrom({ value, locate, problems: syntax, wellFormed }: Read
 }
 
 const nothingToDo = (locate: Locate): Problem =>
-  problemAt(locate, ['virtualRouters'], 'warning', 'There is nothing to do: no virtual router is configured')
+  problemAt(locate, ['virtualRouters'], 'warning', 'no virtual router is configured, so the daemon does nothing')
 
 type Section<T> = readonly { readonly entry: T; readonly path: Path }[]
 

@@ -1,6 +1,6 @@
 /**
- * How large the packets of a router are (VR-PKT-10). An advertisement is never fragmented: not every receiver puts it
- * together again. This file does not know which interface it leaves by.
+ * Size of the packets of a router (VR-PKT-10). An advertisement is never fragmented, because not every receiver
+ * reassembles packets. This file does not know on which interface a packet leaves.
  */
 import { messageLength } from '../vrrp/packet.ts'
 import type { Parameters } from '../vrrp/parameters.ts'
@@ -8,8 +8,9 @@ import type { Family } from '../wire/address.ts'
 
 const IP_HEADER: Readonly<Record<Family, number>> = { ipv4: 20, ipv6: 40 }
 
-/** Of Ethernet; what does not fit needs an interface of which somebody made sure. */
+/** MTU of Ethernet, in octets. A larger packet needs an interface with a larger MTU. */
 export const USUAL_MTU = 1500
 
+/** Returns the size of an advertisement with its IP header, in octets. */
 export const datagramLength = (of: Pick<Parameters, 'addresses' | 'advertised' | 'family' | 'version'>): number =>
   IP_HEADER[of.family] + messageLength(of)

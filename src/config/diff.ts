@@ -1,8 +1,8 @@
 /**
- * What a new configuration means for the routers of the old one (VR-CFG-08), by name: a router keeps its state over
- * everything but a change of what it is. Two texts that say the same are the same: order, comments, and a default that
- * is written out make no difference. A renamed router is another one, because its name is its identity in metrics,
- * logs and commands. This file does not know states, nor what the change is done with.
+ * Compares two configurations and tells what the new one means for each router (VR-CFG-08). A router keeps its state
+ * unless its identity changes: VRID, interface, version, family or source. Order, comments and defaults that are
+ * written out make no difference. A renamed router is another router, because metrics, logs and commands use the name.
+ * This file does not know states, nor how a change is put in force.
  */
 import type { Transport } from '../vrrp/parameters.ts'
 import { familyOf } from '../wire/address.ts'
@@ -14,27 +14,33 @@ import { ownAddressesOf } from './schema/virtual-address.ts'
 import { type ValueChange, valueChanges } from './value-diff.ts'
 
 export type ConfigDiff = {
-  /** Names of routers; each router of either configuration is in exactly one of these five lists. */
+  /** Names of routers. Each router of either configuration is in exactly one of these five lists. */
   readonly added: readonly string[]
   readonly removed: readonly string[]
   /**
-   * Another VRID, interface, version, family or source (in IPv6 also multicast or unicast, which come from other addresses), or an
-   * owner of addresses (255) that was none, or the reverse.
+   * Routers with another VRID, interface, version, family or source, and routers that become or stop being an address
+   * owner (255). In IPv6, also a change between multicast and unicast, because those use different source addresses.
    */
   readonly recreated: readonly string[]
-  /** Parameters, in IPv4 multicast or unicast, announcements, the lifetime, what is done about duplicates, who is notified or what is tracked, the trackers of its sync group included. */
+  /**
+   * Routers with other settings: parameters, announcements, lifetime, notify programs or trackers. Trackers of its sync
+   * group count, and in IPv4 also a change between multicast and unicast.
+   */
   readonly changed: readonly string[]
   readonly unchanged: readonly string[]
-  /** Names, members, trackers or notify programs of sync groups. */
+  /** Whether names, members, trackers or notify programs of sync groups differ. */
   readonly groupsChanged: boolean
-  /** Names of health checks that came, went or mean something else; no router changes for it (docs/adr/0024). */
+  /**
+   * Names of health checks that were added, removed or changed. The routers themselves are unchanged (docs/adr/0024).
+   */
   readonly checksChanged: readonly string[]
-  /** Paths such as `api.listen` whose new value waits for the next start. */
+  /** Paths such as `api.listen` whose new value is used after the next start only. */
   readonly restartOnly: readonly string[]
-  /** The keys that differ, for people. */
+  /** Keys that differ, as text for people. */
   readonly values: readonly ValueChange[]
 }
 
+/** Compares two configurations. */
 export function diffConfig(old: Config, next: Config): ConfigDiff {
   const before = fingerprints(old)
   const after = fingerprints(next)
@@ -59,7 +65,10 @@ export function diffConfig(old: Config, next: Config): ConfigDiff {
 
 type Fingerprint = { readonly kind: string; readonly rest: string }
 
-/** What a node without interfaces makes of it is what the text alone says, with all defaults filled in. */
+/**
+ * Returns two texts for each router: its identity and its settings. Routers are resolved on a node without interfaces,
+ * so only the file counts, with all defaults filled in.
+ */
 function fingerprints(config: Config): ReadonlyMap<string, Fingerprint> {
   const resolved = new Map(resolveRouters(config, { interfaces: [] }).routers.map((router) => [router.name, router]))
   return new Map(
@@ -73,14 +82,14 @@ function fingerprints(config: Config): ReadonlyMap<string, Fingerprint> {
 
 function kindOf(router: VirtualRouter, { parameters }: ResolvedRouter): string {
   const { vrid, version, family, transport, priority } = parameters
-  // Another source is another socket, and another side of every tie-break.
+  // Another source address needs another socket, and changes every tie-break.
   const source = sourceOf(router)
   return JSON.stringify([
     router.interface,
     vrid,
     version,
     family,
-    // To the group IPv6 goes from a link-local address, to peers from one that they can answer to.
+    // In IPv6, multicast uses a link-local source, and unicast one that the peers can answer.
     family === 'ipv6' ? transport.mode : undefined,
     source,
     priority === 255,
@@ -103,7 +112,7 @@ function restOf({ addresses, lifetime }: VirtualRouter, { forms, ...resolved }: 
     notify,
     inAnyOrder(duplicateAllowed),
     configuredFault,
-    // For interface and source `auto`.
+    // The prefix lengths matter for interface and source `auto`.
     addresses.map(({ prefixLength }) => prefixLength),
   ])
 }

@@ -1,7 +1,7 @@
 /**
- * `interface: { holding: … }`: the virtual router runs on the interface that has a certain address of this node, whatever its
- * name (docs/configuration.md). Decided here: which interface and which address that is. This file does not read files, nor
- * remember what they said.
+ * `interface: { holding: … }`: the virtual router runs on the interface that has a certain address of this node,
+ * whatever its name (docs/configuration.md). This file decides which interface and which address that is. It does not
+ * read files, and does not store earlier results.
  */
 import { type Address, familyOf } from '../wire/address.ts'
 import type { Config, VirtualRouter } from './config.ts'
@@ -11,14 +11,15 @@ import type { OwnInterface, OwnView } from './node-view.ts'
 import type { Report } from './problem.ts'
 import type { Holding } from './schema/holding.ts'
 
+/** Returns the key `holding` of a router, or `undefined` if its interface is a name or `auto`. */
 export const holdingOf = ({ interface: on }: Pick<VirtualRouter, 'interface'>): Holding | undefined =>
   typeof on === 'string' ? undefined : on.holding
 
-/** Undefined: no name is written. */
+/** Returns the name of the interface, or `undefined` if the configuration does not name one. */
 export const nameOfInterface = ({ interface: on }: Pick<VirtualRouter, 'interface'>): string | undefined =>
   typeof on === 'string' && on !== 'auto' ? on : undefined
 
-/** Each once. */
+/** Returns the paths of all address files, each once. */
 export const addressFilesIn = ({ virtualRouters }: Pick<Config, 'virtualRouters'>): readonly string[] => [
   ...new Set(
     virtualRouters.flatMap((router) => {
@@ -28,22 +29,22 @@ export const addressFilesIn = ({ virtualRouters }: Pick<Config, 'virtualRouters'
   ),
 ]
 
-/** What is in force of `interface: { holding: … }`, and why. */
+/** Result of `interface: { holding: … }`. */
 export type Held = {
   readonly file: string | undefined
-  /** Undefined: nobody has said one that is of use. */
+  /** Address in use. `undefined` while the file has given no usable address. */
   readonly address: Address | undefined
-  /** All interfaces that have it, the chosen one first. */
+  /** Names of all interfaces with the address, the chosen one first. */
   readonly on: readonly string[]
-  /** Why this is not what the configuration asks for; undefined: it is. */
+  /** Reason why the result differs from the configuration. `undefined` if it does not. */
   readonly problem: string | undefined
 }
 
 export type Choice = { readonly chosen: OwnInterface | undefined; readonly held: Held }
 
 /**
- * What was in force stays as long as an interface has it: a file that is gone, unreadable or early for its address is no
- * reason to let go of a VIP.
+ * Chooses the interface for a router. The address in use stays as long as an interface has it. So a file that is
+ * missing, unreadable or ahead of the interface does not remove a VIP.
  */
 export function chooseHolder(
   router: VirtualRouter,
@@ -57,11 +58,12 @@ export function chooseHolder(
     report(
       'warning',
       at,
-      `Cannot find the interface of "${router.name}": ${problem}, the router is in fault until then`,
+      `Cannot find the interface of "${router.name}": ${problem}; the router is in fault until that changes`,
     )
   }
   const file = 'file' in holding ? holding.file : undefined
-  const wanted = 'address' in holding ? { address: holding.address } : wordOf(router, files.get(holding.file)?.reading)
+  const wanted =
+    'address' in holding ? { address: holding.address } : readingFor(router, files.get(holding.file)?.reading)
   const before = file === undefined ? undefined : files.get(file)?.inForce
   const holders = (address: Address) => holdersOf(address, interfaces, places.get(address) ?? [])
   let problem: string
@@ -70,12 +72,12 @@ export function chooseHolder(
     const { address } = wanted
     const [chosen, ...others] = holders(address)
     if (chosen !== undefined) {
-      sayPort(router, chosen, report)
+      warnAboutPort(router, chosen, report)
       return { chosen, held: { file, address, on: named([chosen, ...others]), problem: undefined } }
     }
-    const said = file === undefined ? address : `${address}, which ${file} says`
+    const said = file === undefined ? address : `${address} (from ${file})`
     problem = isVirtual(address, interfaces, places.get(address) ?? [])
-      ? `${said}, is a virtual address of this file and not an own one of this node`
+      ? `${said} is a virtual address of this configuration, not an own address of this node`
       : `no interface has ${said}`
   }
   const [chosen, ...others] =
@@ -90,25 +92,28 @@ export function chooseHolder(
   report(
     'warning',
     at,
-    `Cannot follow ${file} for "${router.name}": ${problem}; it stays with ${before} on "${chosen.name}"`,
+    `Cannot use ${file} for "${router.name}": ${problem}; the router keeps ${before} on "${chosen.name}"`,
   )
   return { chosen, held: { file, address: before, on: named([chosen, ...others]), problem } }
 }
 
 const named = (interfaces: readonly OwnInterface[]): readonly string[] => interfaces.map(({ name }) => name)
 
-/** Of the wrong family is as good as none. */
-function wordOf(router: VirtualRouter, reading: NamedAddress['reading'] | undefined): NamedAddress['reading'] {
+/** Returns the address of the file. An address of the wrong family is a problem. */
+function readingFor(router: VirtualRouter, reading: NamedAddress['reading'] | undefined): NamedAddress['reading'] {
   if (reading === undefined) return { problem: 'it has not been read yet' }
   if ('problem' in reading) return reading
   const family = familyOfAll(router.addresses)
   if (familyOf(reading.address) === family) return reading
   return {
-    problem: `it says ${reading.address}, and the virtual addresses of "${router.name}" are ${familyName(family)}`,
+    problem: `it contains ${reading.address}, but the virtual addresses of "${router.name}" are ${familyName(family)}`,
   }
 }
 
-/** A port cannot hear anybody: it is chosen only where nothing else has the address, and that is a fault of its own. */
+/**
+ * Returns the interfaces that have the address. A port of a bridge receives no packets, so it is returned only if no
+ * other interface has the address.
+ */
 function holdersOf(
   address: Address,
   interfaces: readonly OwnInterface[],
@@ -126,11 +131,11 @@ const isVirtual = (
   places: readonly { readonly on: OwnInterface }[],
 ): boolean => places.length > 0 && holdersOf(address, interfaces, places).length === 0
 
-function sayPort({ name }: VirtualRouter, chosen: OwnInterface, report: Report): void {
+function warnAboutPort({ name }: VirtualRouter, chosen: OwnInterface, report: Report): void {
   if (chosen.portOf === undefined) return
   report(
     'warning',
     ['interface', 'holding'],
-    `Cannot hear anybody on "${chosen.name}", a port (${chosen.portOf}): "${name}" is in fault until it is none`,
+    `Cannot receive packets on "${chosen.name}", which is a port (${chosen.portOf}): "${name}" is in fault while it is a port`,
   )
 }

@@ -1,7 +1,7 @@
 /**
- * A configuration without programs that are not to be run. Decided here: whoever tracked such a check does as if the file
- * did not say so (keepalived 2.2.7, observed), and a combination goes on with the members that are left. This file does
- * not know why one is left out (files/script-problem.ts).
+ * Removes programs that must not run from a configuration. A router or group that tracks such a check behaves as if the
+ * file did not have the tracker (observed with keepalived 2.2.7). A combination keeps its other members. This file does
+ * not know why a program is removed (files/script-problem.ts).
  */
 import { checksOf, nameOf } from './checks.ts'
 import type { Config } from './config.ts'
@@ -13,16 +13,17 @@ export type LeftOut =
   | {
       readonly kind: 'notify'
       readonly section: 'virtualRouters' | 'syncGroups'
-      /** Of the router or the group. */
+      /** Name of the router or the group. */
       readonly name: string
       readonly event: (typeof EVENTS)[number]
     }
 
+/** Returns the configuration without the named programs. */
 export function withoutPrograms(config: Config, leftOut: readonly LeftOut[]): Config {
   if (leftOut.length === 0) return config
   const healthchecks = remaining(config, leftOut)
   const names = new Set(healthchecks.map(nameOf))
-  const entriesOf = <T extends Told>(section: 'virtualRouters' | 'syncGroups', entries: readonly T[]): T[] =>
+  const entriesOf = <T extends Notified>(section: 'virtualRouters' | 'syncGroups', entries: readonly T[]): T[] =>
     entries.map((entry) => {
       const events = leftOut.flatMap((each) =>
         each.kind === 'notify' && each.section === section && each.name === entry.name ? [each.event] : [],
@@ -39,7 +40,7 @@ export function withoutPrograms(config: Config, leftOut: readonly LeftOut[]): Co
 }
 
 type Notify = Config['virtualRouters'][number]['notify']
-type Told = { readonly name: string; readonly track: readonly Track[]; readonly notify?: Notify }
+type Notified = { readonly name: string; readonly track: readonly Track[]; readonly notify?: Notify }
 
 function notifyWithout(notify: Notify, events: readonly (typeof EVENTS)[number][]): Notify {
   if (notify === undefined || events.length === 0) return notify
@@ -47,7 +48,10 @@ function notifyWithout(notify: Notify, events: readonly (typeof EVENTS)[number][
   return EVENTS.some((event) => left[event] !== undefined) ? left : undefined
 }
 
-/** One that is made of nothing any more is left out as well; members come before who is made of them. */
+/**
+ * Returns the remaining checks. A combination without members is removed as well; checksOf() returns members before
+ * combinations.
+ */
 function remaining(config: Config, leftOut: readonly LeftOut[]): Config['healthchecks'] {
   const gone = new Set(leftOut.flatMap((each) => (each.kind === 'healthcheck' ? [each.name] : [])))
   for (const check of checksOf(config))

@@ -1,12 +1,12 @@
 /**
- * An address file as values: what it says, and what of it is in force. Apart from the schema, because the ports of the engine
- * need the type and no zod.
+ * Result of reading an address file, as a value. It is apart from the schema, because the engine needs the type without
+ * zod.
  */
 import type { Address } from '../wire/address.ts'
 
-/** The contents of an address file as they were read, and the address that is in force because of it. */
+/** Contents of an address file, and the address in use because of it. */
 export type NamedAddress = {
   readonly reading: { readonly address: Address } | { readonly problem: string }
-  /** The last address of the file that an interface had. */
+  /** Last address of the file that an interface of this node had. */
   readonly inForce?: Address | undefined
 }

@@ -1,25 +1,30 @@
 /**
- * What a prefix length says about two addresses, on octets, so that both families have one arithmetic. This file does
- * not know who has an address, nor which networks exist.
+ * Compares addresses by their prefix length. The functions work on octets, so both families use the same arithmetic.
+ * This file does not know which nodes have an address, nor which networks exist.
  */
 import { type Address, type Family, familyOf, isLinkLocal } from '../wire/address.ts'
 
 /**
- * Interfaces on which other programs install a VIP on purpose: real servers of LVS (direct routing) on `lo`, kube-proxy in
- * IPVS mode on `kube-ipvs0`. A VIP there stays, unless a router of this daemon is configured on that interface.
+ * Interfaces on which other programs install a VIP on purpose: `lo` for real servers of LVS (direct routing),
+ * `kube-ipvs0` for kube-proxy in IPVS mode. A VIP there stays, unless a router of this daemon is configured on that
+ * interface.
  */
 export const OTHERS_INSTALL: ReadonlySet<string> = new Set(['lo', 'kube-ipvs0'])
 
-/** Of one host: the longest prefix of the family. */
+/** Returns the prefix length of a single host: the longest of the family. */
 export const hostPrefixLength = (family: Family): number => (family === 'ipv4' ? 32 : 128)
 
+/** Returns the name of a family for messages. */
 export const familyName = (family: Family): string => (family === 'ipv4' ? 'IPv4' : 'IPv6')
 
 export type Scope = 'link-local' | 'global'
-/** IPv4 has one scope here: 169.254.0.0/16 is reached like any other network of the LAN. */
+/**
+ * Returns the scope of an address. IPv4 has one scope only: 169.254.0.0/16 is reached like any other network of the
+ * LAN.
+ */
 export const scopeOf = (address: Address): Scope => (isLinkLocal(address) ? 'link-local' : 'global')
 
-/** Of one family; octets as addressBytes() gives them. */
+/** Returns whether two addresses of one family are in the same network. The octets are those of addressBytes(). */
 export function sameNetwork(a: Uint8Array, b: Uint8Array, prefixLength: number): boolean {
   if (a.length !== b.length) return false
   const whole = prefixLength >> 3
@@ -28,7 +33,10 @@ export function sameNetwork(a: Uint8Array, b: Uint8Array, prefixLength: number):
   return rest === 0 || ((a[whole] ?? 0) ^ (b[whole] ?? 0)) >> (8 - rest) === 0
 }
 
-/** All bits behind the prefix alike: the network itself, or (IPv4) its broadcast address. */
+/**
+ * Tells whether the bits after the prefix are all 0 (the network itself), all 1 (in IPv4 the broadcast address), or
+ * mixed.
+ */
 export function hostPart(octets: Uint8Array, prefixLength: number): 'zeros' | 'ones' | 'mixed' {
   let [zeros, ones] = [true, true]
   for (const [i, octet] of octets.entries()) {
@@ -39,7 +47,10 @@ export function hostPart(octets: Uint8Array, prefixLength: number): 'zeros' | 'o
   return zeros ? 'zeros' : ones ? 'ones' : 'mixed'
 }
 
-/** The family of a router is that of its first address; others are a problem (contradiction.ts). */
+/**
+ * Returns the family of a router, which is that of its first address. Addresses of another family are a problem
+ * (contradiction.ts).
+ */
 export function familyOfAll(addresses: readonly { readonly address: Address }[]): Family {
   const [first] = addresses
   return first === undefined ? 'ipv4' : familyOf(first.address)

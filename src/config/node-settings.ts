@@ -1,7 +1,7 @@
 /**
- * What whoever starts a daemon has settled for it, where its configuration is handed to it by somebody who does not know
- * where its sockets are (docs/adr/0051). Decided here: the command line counts, whatever the configuration says. Pure.
- * Refuses to know which command it was.
+ * Settings of the command line that replace keys of the configuration. They are used where another program hands over
+ * the configuration and does not know the paths of this node (docs/adr/0051). The command line wins, whatever the
+ * configuration says. This file does not know which command it was.
  */
 import type { ApiOverride } from './api-options.ts'
 import { type Config, inRunDirectory } from './config.ts'
@@ -11,7 +11,9 @@ export type NodeSettings = {
   readonly api?: ApiOverride | undefined
 }
 
-/** What the configuration puts into its own run directory moves with it. */
+/**
+ * Returns the configuration with these settings. Paths in the run directory of the configuration move to the new one.
+ */
 export function withSettings(config: Config, { runDirectory = config.runDirectory, api }: NodeSettings): Config {
   const [before, after] = [inRunDirectory(config.runDirectory), inRunDirectory(runDirectory)]
   const { socket } = config.api

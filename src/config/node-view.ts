@@ -1,6 +1,6 @@
 /**
- * What the configuration needs to know of the node it runs on: interfaces and their addresses, as values, and which of
- * them are the node's own. This file does not know how the node was looked at, nor what an interface is chosen for.
+ * The part of the node that the configuration needs: interfaces and their addresses, as values, and which addresses are
+ * the node's own. This file does not know how the node was read, nor why an interface is chosen.
  */
 import { type Address, addressBytes, type Family, familyOf, isLinkLocal } from '../wire/address.ts'
 import type { NamedAddress } from './named-address.ts'
@@ -10,61 +10,73 @@ import type { NetworkAddress } from './schema/field.ts'
 export type NodeAddress = {
   readonly address: Address
   readonly prefixLength: number
-  /** IPv6: duplicate address detection has not ended; the kernel does not send from it yet. */
+  /** IPv6: duplicate address detection is not finished, so the kernel does not send from this address yet. */
   readonly tentative?: boolean | undefined
-  /** IPv6: preferred lifetime 0, as every VIP has it. Undefined: not known. */
+  /** IPv6: preferred lifetime 0, as every VIP has it. `undefined` if not known. */
   readonly deprecated?: boolean | undefined
 }
 export type NodeInterface = {
   readonly name: string
-  /** Undefined: not known, and then nothing is said about it. */
+  /** MTU in octets; `undefined` if not known. */
   readonly mtu?: number | undefined
-  /** Set: it is a port of a bridge or the like, and cannot hear anybody. */
+  /**
+   * Kind of port, such as a port of a bridge, on which the interface receives no packets of its own; `undefined` if it
+   * is none.
+   */
   readonly portOf?: string | undefined
   readonly addresses: readonly NodeAddress[]
 }
 export type NodeView = {
   readonly interfaces: readonly NodeInterface[]
-  /** By the path of the file; those of the configuration, as far as they have been read. */
+  /** Results of the address files of the configuration that have been read, by path. */
   readonly files?: ReadonlyMap<string, NamedAddress> | undefined
 }
 
-/** With its octets, read once: `auto` compares every address of the node with every VIP. */
-export type Standing = NodeAddress & { readonly octets: Uint8Array }
+/**
+ * An address of the node with its octets. They are computed once, because `auto` compares every address of the node
+ * with every VIP.
+ */
+export type PresentAddress = NodeAddress & { readonly octets: Uint8Array }
 
-/** One interface as one family sees it. */
+/** One interface with its addresses of one family. */
 export type OwnInterface = {
   readonly name: string
   readonly mtu: number | undefined
   readonly portOf: string | undefined
-  readonly all: readonly Standing[]
-  /** Without the VIPs: never a source and never a reason to choose an interface, they move away. */
-  readonly own: readonly Standing[]
+  readonly all: readonly PresentAddress[]
   /**
-   * VIPs of the file in a form in which the file installs none: the node's own addresses, listed by mistake. Each is an error
-   * where `own` is empty (own-address.ts), so a file with one is never in force.
+   * Addresses without the VIPs. A VIP is never a source and never a reason to choose an interface, because it moves
+   * away.
    */
-  readonly listedOwn: readonly Standing[]
+  readonly own: readonly PresentAddress[]
+  /**
+   * The node's own addresses that the configuration lists by mistake: VIPs in a form that it does not install. Each is
+   * an error if `own` is empty (own-address.ts), so such a configuration is never in force.
+   */
+  readonly listedOwn: readonly PresentAddress[]
 }
 
-/** The node as one family sees it, indexed once for all routers: the daemon asks again with every change of the node. */
+/**
+ * The node's addresses of one family. They are computed once for all routers, because the daemon needs them at every
+ * change of the node.
+ */
 export type OwnView = {
   readonly interfaces: readonly OwnInterface[]
   /** The node's own addresses, on any interface. */
   readonly own: ReadonlySet<Address>
-  /** Every place where an address is, VIPs included. */
-  readonly places: ReadonlyMap<Address, readonly Place[]>
+  /** All interfaces that have an address, for each address including VIPs. */
+  readonly places: ReadonlyMap<Address, readonly Occurrence[]>
 }
 export type OwnViews = { readonly [family in Family]: OwnView }
-export type Place = { readonly on: OwnInterface; readonly present: Standing }
+export type Occurrence = { readonly on: OwnInterface; readonly present: PresentAddress }
 
-/** `virtual`: the VIPs, and with which prefix length the file installs each. */
+/** Returns the node's addresses of one family. `virtual` has the VIPs, with the prefix length of each. */
 export function ownView(node: NodeView, family: Family, virtual: ReadonlyMap<Address, number>): OwnView {
   const interfaces = node.interfaces.map(({ name, mtu, portOf, addresses }): OwnInterface => {
     const all = addresses
       .filter(({ address }) => familyOf(address) === family)
       .map(
-        ({ address, prefixLength, tentative, deprecated }): Standing => ({
+        ({ address, prefixLength, tentative, deprecated }): PresentAddress => ({
           address,
           prefixLength,
           tentative,
@@ -76,7 +88,7 @@ export function ownView(node: NodeView, family: Family, virtual: ReadonlyMap<Add
     const listedOwn = OTHERS_INSTALL.has(name) ? [] : all.filter((present) => isListedOwn(present, virtual))
     return { name, mtu, portOf, all, own, listedOwn }
   })
-  const places = new Map<Address, Place[]>()
+  const places = new Map<Address, Occurrence[]>()
   for (const on of interfaces) {
     for (const present of on.all) {
       const known = places.get(present.address)
@@ -96,19 +108,25 @@ function isListedOwn(
   return prefixLength !== installed && prefixLength !== hostPrefixLength(familyOf(address))
 }
 
-/** A prefix written with the VIP selects the network, unless it is that of a host; otherwise the node's prefixes do. */
+/**
+ * Returns the prefix length that tells the network of a VIP; `undefined` if it has none or that of a single host. Then
+ * the prefix lengths of the node decide.
+ */
 export function networkPrefix({ address, prefixLength }: NetworkAddress): number | undefined {
   return prefixLength === hostPrefixLength(familyOf(address)) ? undefined : prefixLength
 }
 
-/** Is an own address in the network of the VIP? */
-export function servesNetworkOf(vip: NetworkAddress): (own: Standing) => boolean {
+/** Returns a function that tests whether an own address is in the network of the VIP. */
+export function servesNetworkOf(vip: NetworkAddress): (own: PresentAddress) => boolean {
   const [octets, prefix] = [addressBytes(vip.address), networkPrefix(vip)]
   return (own) => sameNetwork(own.octets, octets, prefix ?? own.prefixLength)
 }
 
-/** DHCPv6 gives /128 and leaves the network to the routers of the LAN: a /64 by far the most often. */
-export function mayServeNetworkOf(vip: NetworkAddress): (own: Standing) => boolean {
+/**
+ * Returns a function that tests whether a /128 address may be in the network of the VIP. DHCPv6 gives /128 addresses,
+ * and the network of such a node is a /64 in most cases.
+ */
+export function mayServeNetworkOf(vip: NetworkAddress): (own: PresentAddress) => boolean {
   const octets = addressBytes(vip.address)
   if (octets.length !== 16 || networkPrefix(vip) !== undefined) return () => false
   return (own) => own.prefixLength === 128 && own.deprecated !== true && sameNetwork(own.octets, octets, 64)

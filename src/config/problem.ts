@@ -1,34 +1,38 @@
 /**
- * A remark about a configuration, as a value: its place, and what to do about it. All of them are reported at once.
- * An error keeps a configuration from being used; a warning asks for an act of the operator; a note informs, and is shown
- * by `holdfast check` alone. This file does not know what was checked.
+ * A remark about a configuration, as a value: its position and its text. All remarks are reported together. An error
+ * keeps a configuration from being used, a warning asks the operator to act, and a note informs. Only `holdfast check`
+ * shows notes. This file does not know what was checked.
  */
 
 export type Severity = 'error' | 'warning'
 
-/** Steps from the root of the configuration to one value; a number is a position in a list. */
+/** Steps from the root of the configuration to one value. A number is an index in a list. */
 export type Path = readonly (string | number)[]
 
-/** 1-based, as editors count; 0 where there is no text to point at. */
+/** Line and column, from 1 as in editors; 0 if there is no text. */
 export type Position = { readonly file?: string; readonly line: number; readonly column: number }
 
-/** Where a path, or the nearest part of it that exists, is written. `key` points at the name, `value` behind it. */
+/**
+ * Returns the position of a path, or of the nearest part of it that exists. `key` asks for the position of the key,
+ * `value` for that of its value.
+ */
 export type Locate = (path: Path, at?: 'key' | 'value') => Position
 
 export type Problem = Position & {
-  /** For people and for JSON output: `virtualRouters[0].vrid`. */
+  /** Path as text, such as `virtualRouters[0].vrid`. */
   readonly path: string
   readonly message: string
   readonly severity: Severity
 }
 
-/** Information that asks for nothing. */
+/** A remark that asks for no action. */
 export type Note = Omit<Problem, 'severity'> & { readonly severity: 'note' }
 export type Remark = Problem | Note
 
-/** For configurations that were not read from a text. */
+/** Returns no position; for configurations that were not read from a text. */
 export const nowhere: Locate = () => ({ line: 0, column: 0 })
 
+/** Returns a path as text, such as `virtualRouters[0].vrid`. */
 export function formatPath(path: Path): string {
   return path.reduce<string>(
     (text, step) => (typeof step === 'number' ? `${text}[${step}]` : text === '' ? step : `${text}.${step}`),
@@ -36,31 +40,36 @@ export function formatPath(path: Path): string {
   )
 }
 
+/** Returns a problem with the position of the path. */
 export function problemAt(locate: Locate, path: Path, severity: Severity, message: string): Problem {
   return { ...locate(path), path: formatPath(path), message: oneLine(message), severity }
 }
 
+/** Returns a note with the position of the path. */
 export function noteAt(locate: Locate, path: Path, message: string): Note {
   return { ...problemAt(locate, path, 'warning', message), severity: 'note' }
 }
 
-/** Whatever a key or a name may hold: a problem is a line, wherever it is told. */
+/** Returns a text on one line, whatever characters a key or a name contains. */
 const oneLine = (text: string): string => text.replace(/[\p{Cc}\u2028\u2029]/gu, ' ')
 
-/** Takes what is to be reported about a key of a virtual router. */
+/** Receives remarks about a key of a virtual router. */
 export type Report = (severity: Severity, at: Path, message: string) => void
 
 export const isNote = (remark: Remark): remark is Note => remark.severity === 'note'
 export const isProblem = (remark: Remark): remark is Problem => remark.severity !== 'note'
 export const isError = (problem: Remark): boolean => problem.severity === 'error'
 
-/** Reading order; what has no position comes last. */
+/** Sorts remarks in reading order; remarks without a position come last. */
 export function byPosition(a: Remark, b: Remark): number {
   const line = (problem: Remark) => (problem.line === 0 ? Number.MAX_SAFE_INTEGER : problem.line)
   return line(a) - line(b) || a.column - b.column
 }
 
-/** `file:line:column: message`, the form that editors and CI logs make clickable; warnings and notes say so. */
+/**
+ * Returns `file:line:column: message`, a form that editors and CI logs turn into links. Warnings and notes begin with
+ * their kind.
+ */
 export function formatProblem(problem: Remark): string {
   const place = [problem.file, ...(problem.line === 0 ? [] : [problem.line, problem.column])]
   const prefix = place.filter((part) => part !== undefined).join(':')

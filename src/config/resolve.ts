@@ -1,8 +1,8 @@
 /**
- * Configuration and node together give each router its interface, its source address and its parameters. Pure, so the
- * daemon asks again when the node changes. What can mend itself while running (an interface that a later service
- * makes, an address that DHCP brings) is a warning and a fault of the router; what only an edit can mend is an error.
- * This file does not know sockets, states, or whether a VIP that it sees was installed by us.
+ * Combines configuration and node: each router gets its interface, its source address and its parameters. The function
+ * is pure, so the daemon calls it again when the node changes. A state that may change while the daemon runs is a
+ * warning and a fault of the router, such as an interface that does not exist yet. A state that only an edit of the
+ * file changes is an error. This file does not know sockets, states, or which program installed a VIP.
  */
 import { defined } from '../base/defined.ts'
 import type { NotifyPrograms } from '../notify/notification.ts'
@@ -29,34 +29,34 @@ import { type AddressForm, addressForms, ownAddressesOf } from './schema/virtual
 
 export type ResolvedRouter = {
   readonly name: string
-  /** Of its sync group. */
+  /** Name of its sync group. */
   readonly group: string | undefined
-  /** Undefined: `auto` found none, or several; or nobody holds the address that was asked for. */
+  /** `undefined` if `auto` found no interface or several, or if no interface has the address of `holding`. */
   readonly interfaceName: string | undefined
-  /** What became of `interface: { holding: … }`; undefined: it is not written. */
+  /** Result of `interface: { holding: … }`; `undefined` if the file does not use it. */
   readonly held: Held | undefined
   readonly source: Address | undefined
   /**
-   * Set: the router must not send. Then `parameters.primaryAddress` may be 0.0.0.0 or ::, which says "none yet".
-   * vridTaken: another router, earlier in the file, has this VRID on this interface and family.
+   * Reason why the router must not send. Then `parameters.primaryAddress` may be 0.0.0.0 or ::. `vridTaken`: an earlier
+   * router in the file has this VRID on the same interface and family.
    */
   readonly fault: 'interfaceMissing' | 'sourceAddressMissing' | 'vridTaken' | undefined
-  /** The file itself says that it takes no part, and why. */
+  /** Text of the key `fault`, which keeps the router out of the election. */
   readonly configuredFault: string | undefined
-  /** One for each of `parameters.addresses`, in the order of the file. */
+  /** How each of `parameters.addresses` is installed, in the order of the file. */
   readonly forms: readonly AddressForm[]
-  /** `priority` is the base priority: what is tracked has not been added yet (weights.ts). */
+  /** Parameters of the state machine. `priority` is the base priority, without the weights of trackers (weights.ts). */
   readonly parameters: Parameters
   readonly announce: AnnounceSchedule
-  /** For excluded addresses of the other family. */
+  /** Schedule for excluded addresses of the other family. */
   readonly announceOther: AnnounceSchedule
   readonly onDuplicate: OnDuplicate
   readonly duplicateAllowed: readonly Mac[]
-  /** Whether the kernel drops its addresses when nobody renews them. */
+  /** Whether the kernel removes the addresses if the guardian does not renew them. */
   readonly lifetime: 'auto' | 'off'
-  /** Its own and those of its group; weights of a single member are not among them (VR-SG-04). */
+  /** Trackers of the router and of its group. Weights of a single member are left out (VR-SG-04). */
   readonly track: readonly Track[]
-  /** What is told of its changes of state. */
+  /** Programs that run when the router changes its state. */
   readonly notify: NotifyPrograms | undefined
 }
 
@@ -64,19 +64,23 @@ export type Resolution = {
   readonly routers: readonly ResolvedRouter[]
   readonly problems: readonly Problem[]
   /**
-   * To put in force: an owner (255) that would install what the node lives on leaves it alone. Said once, when the file is
-   * read, and not with every change of the node: what was installed meanwhile must not be taken for the node's own.
+   * Configuration to put in force. An address owner (255) that would install the node's own addresses has
+   * `ownAddresses: node` in it. This is decided once, when the file is read: later, an address that the daemon
+   * installed could look like the node's own.
    */
   readonly config: Config
 }
 
-/** RFC 9568 §5.1.1.2, §5.1.2.2. */
+/** Multicast groups (RFC 9568 §5.1.1.2, §5.1.2.2). */
 const GROUP: Readonly<Record<Family, Address>> = { ipv4: address('224.0.0.18'), ipv6: address('ff02::12') }
 const NO_ADDRESS: Readonly<Record<Family, Address>> = { ipv4: address('0.0.0.0'), ipv6: address('::') }
-/** The addresses of this node, and what its address files name. */
+/** The addresses of this node, and the addresses in its address files. */
 type OwnNode = { readonly views: OwnViews; readonly files: ReadonlyMap<string, NamedAddress> }
 
-/** `locate` comes with the parsed text; without it the problems have no position. */
+/**
+ * Returns each router with its interface, addresses and parameters, and the problems. Without `locate`, the problems
+ * have no position.
+ */
 export function resolveRouters(config: Config, node: NodeView, locate: Locate = nowhere): Resolution {
   const problems: Problem[] = []
   const virtual = new Map(
@@ -89,7 +93,7 @@ export function resolveRouters(config: Config, node: NodeView, locate: Locate = 
   const { files = new Map<string, NamedAddress>() } = node
   const groups = new Map(config.syncGroups.flatMap((group) => group.members.map((member) => [member, group] as const)))
   const taken = new Map<string, string>()
-  const standing = new Map<string, Problem[]>()
+  const ownedByNode = new Map<string, Problem[]>()
   const routers = config.virtualRouters.map((router, index): ResolvedRouter => {
     const path: Path = ['virtualRouters', index]
     const report: Report = (severity, at, message) =>
@@ -97,7 +101,7 @@ export function resolveRouters(config: Config, node: NodeView, locate: Locate = 
     const family = familyOfAll(router.addresses)
     const leaveAlone: LeaveAlone = (at, message) => {
       const told = problemAt(locate, [...path, ...at], 'warning', message)
-      standing.set(router.name, [...(standing.get(router.name) ?? []), told])
+      ownedByNode.set(router.name, [...(ownedByNode.get(router.name) ?? []), told])
     }
     const resolved = resolveRouter(router, groups.get(router.name), { views, files }, report, leaveAlone)
     const { interfaceName } = resolved
@@ -107,7 +111,8 @@ export function resolveRouters(config: Config, node: NodeView, locate: Locate = 
       taken.set(key, router.name)
       return resolved
     }
-    // Only routers without a name of an interface come here with a VRID in use: for interfaces named in the file the cross checks have said so.
+    // The cross checks have reported repeated VRIDs on interfaces that the file names. Only routers without an
+    // interface name come here.
     report(
       'error',
       ['vrid'],
@@ -115,10 +120,10 @@ export function resolveRouters(config: Config, node: NodeView, locate: Locate = 
     )
     return { ...resolved, fault: 'vridTaken' }
   })
-  if (standing.size === 0) return { routers, problems, config }
-  // What is to be said is said of what will be in force.
-  const settled = resolveRouters(leftAlone(config, new Set(standing.keys())), node, locate)
-  return { routers, problems: [...[...standing.values()].flat(), ...settled.problems], config: settled.config }
+  if (ownedByNode.size === 0) return { routers, problems, config }
+  // The remaining problems are those of the configuration that will be in force.
+  const settled = resolveRouters(leftAlone(config, new Set(ownedByNode.keys())), node, locate)
+  return { routers, problems: [...[...ownedByNode.values()].flat(), ...settled.problems], config: settled.config }
 }
 
 const leftAlone = (config: Config, names: ReadonlySet<string>): Config => ({
@@ -128,6 +133,7 @@ const leftAlone = (config: Config, names: ReadonlySet<string>): Config => ({
   ),
 })
 
+/** Returns the problems of a configuration on this node. */
 export function environmentProblems(config: Config, node: NodeView, locate: Locate = nowhere): readonly Problem[] {
   return resolveRouters(config, node, locate).problems
 }
@@ -183,7 +189,7 @@ function placeOf(
   const source = chosen === undefined ? undefined : chooseSource(router, chosen, held?.address, report)
   const owned = checkOwnAddresses(router, views, chosen, report, leaveAlone)
   const configured: readonly ConfiguredPeer[] = unicastOf(router)?.peers ?? router.peers ?? []
-  // So that one file with one peer list serves every node.
+  // The node's own addresses are skipped, so every node can have the same peer list.
   const isHere = (peer: Address) =>
     isLinkLocal(peer) ? chosen?.own.some(({ address }) => address === peer) === true : view.own.has(peer)
   const peers = configured.filter((peer) => !isHere(peer.address)).map(asPeer)
@@ -216,7 +222,10 @@ const parametersOf = (
   phase: phaseOf(router),
 })
 
-/** An advertisement is one packet. An MTU of 0 is not known; one that shrinks later is a fault (daemon/circumstances.ts). */
+/**
+ * An advertisement must fit in one packet. An MTU of 0 is unknown. If the MTU shrinks later, the router is in fault
+ * (daemon/circumstances.ts).
+ */
 function checkLength(
   { addresses, name }: VirtualRouter,
   parameters: Parameters,
@@ -230,7 +239,7 @@ function checkLength(
     'error',
     ['addresses'],
     `Cannot advertise ${addresses.length} addresses of "${name}" on "${chosen?.name}": ` +
-      `the packet has ${length} octets and the MTU is ${mtu}, make two routers of it`,
+      `the packet has ${length} octets, and the MTU is ${mtu}; use two routers`,
   )
 }
 
@@ -246,7 +255,7 @@ function addressesOf(router: VirtualRouter): Pick<Parameters, 'addresses' | 'adv
   return { addresses: [...advertised, ...router.excludedAddresses.map(({ address }) => address)], advertised }
 }
 
-/** RFC 9568 §5.2.9: the link-local address first, wherever it was written (VR-TX-04). */
+/** RFC 9568 §5.2.9: the link-local address is first in the packet, wherever it is in the file (VR-TX-04). */
 function inPacketOrder(router: VirtualRouter): readonly Address[] {
   const addresses = router.addresses.map((vip) => vip.address)
   const first = addresses.find(isLinkLocal)
@@ -264,16 +273,17 @@ function authenticationOf({ authentication }: VirtualRouter): Authentication | u
 }
 
 /**
- * From the VRID alone, so that no reload moves it: steps of the golden section never crowd, however many routers there
- * are. Not too early either, because the first advertisement of an Active is not long ago then. In 32nds, so that of
- * 255 routers ten share one waking up and one syscall: half of what each for itself would cost.
+ * Returns the share of the interval at which the router sends. It is computed from the VRID alone, so that a reload
+ * does not change it. Steps of the golden section spread any number of routers evenly. Early values are left out,
+ * because an Active has sent its first advertisement just before. The result is in steps of 1/32: so about ten of 255
+ * routers share one wake-up and one system call.
  */
 function phaseOf({ vrid, profile }: VirtualRouter): number {
   if (profile === 'rfc9568') return 1
   return Math.ceil(32 * (1 - 0.75 * ((vrid * 0.6180339887) % 1))) / 32
 }
 
-/** VR-PRE-01, VR-PRE-03: that is all that keepalived's initial state means below priority 255 (VR-CFG-03). */
+/** VR-PRE-01, VR-PRE-03: below priority 255, keepalived's initial state has no other meaning (VR-CFG-03). */
 const preemptionOf = ({
   preempt,
   preemptDelay,
@@ -281,7 +291,10 @@ const preemptionOf = ({
 }: VirtualRouter): Pick<Parameters, 'preempt' | 'preemptDelay'> =>
   startAs === 'active' ? { preempt: true, preemptDelay: millis(0) } : { preempt, preemptDelay }
 
-/** VR-SG-04: a weight of one member alone would pull the group apart; sync-group.ts warns of it. */
+/**
+ * Returns the trackers in force. A weight of a single member would separate it from its group (VR-SG-04); sync-group.ts
+ * warns about it.
+ */
 function trackOf({ track }: VirtualRouter, group: SyncGroup | undefined): readonly Track[] {
   return group === undefined ? track : [...track.filter(({ weight }) => weight === 0), ...group.track]
 }

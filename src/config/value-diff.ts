@@ -1,6 +1,6 @@
 /**
- * The keys whose value differs between two configurations, as a person writes them: `priority 150 → 110`. Values that may
- * be secrets are left out. This file does not know what a difference means for what runs (diff.ts).
+ * Lists the keys whose values differ between two configurations, as text for people: `priority 150 → 110`. Values that
+ * may be secrets are left out. This file does not know the effect of a difference (diff.ts).
  */
 import { type Check, nameOf } from './checks.ts'
 import type { Config } from './config.ts'
@@ -8,13 +8,13 @@ import { formatDuration } from './schema/duration.ts'
 import { isDurationKey, isSecret } from './text/schema-problem.ts'
 
 export type ValueChange = {
-  /** A key of the configuration; `null`: the configuration itself. */
+  /** Section of the key; `null` for a key of the configuration itself. */
   readonly section: 'virtualRouters' | 'syncGroups' | 'healthchecks' | null
-  /** Of the router, group or check. */
+  /** Name of the router, group or check; `null` for a key of the configuration itself. */
   readonly name: string | null
-  /** As `announce.refresh`. */
+  /** Path of the key in its section, such as `announce.refresh`. */
   readonly key: string
-  /** `null` with `to`: may be a secret. */
+  /** Old and new value. Both are `null` if they may be secrets. */
   readonly from: string | null
   readonly to: string | null
 }
@@ -24,7 +24,9 @@ type Keys = Readonly<Record<string, unknown>>
 
 const LONGEST = 60
 
-/** Of routers, groups and checks that are in both, and of the configuration itself. */
+/**
+ * Returns the differences in the configuration itself, and in routers, groups and checks that both configurations have.
+ */
 export function valueChanges(old: Config, next: Config): readonly ValueChange[] {
   const { virtualRouters: _, syncGroups: __, healthchecks: ___, ...before } = old
   const { virtualRouters: ____, syncGroups: _____, healthchecks: ______, ...after } = next
@@ -79,7 +81,7 @@ function textOf(key: string, value: unknown): string {
   return `${address}${prefixLength === undefined ? '' : `/${prefixLength}`}${priority === undefined ? '' : ` (${priority})`}`
 }
 
-/** A check with its keys as they are written. */
+/** Returns a check with its keys as in the configuration file. */
 function written(check: Check): Entry & Keys {
   const name = nameOf(check)
   if (check.kind === 'combination') return { name, [check.mode]: check.members }
@@ -105,26 +107,30 @@ function written(check: Check): Entry & Keys {
   return { ...common, ...rest, process }
 }
 
-/** `priority 150 → 110`; a secret is only said to have changed. */
+/** Returns `priority 150 → 110`, or only the key if its values may be secrets. */
 export const changeText = ({ from, key, to }: ValueChange): string =>
   from === null ? `${key} changed` : `${key} ${from} → ${to}`
 
-/** In brackets, behind what has changed; nothing when no value is known. */
+/** Returns the changes of a router, group or check in brackets; an empty text if there are none. */
 export function changesText(values: readonly ValueChange[], section: ValueChange['section'], name: string): string {
   const own = values.filter((value) => value.section === section && value.name === name)
   return own.length === 0 ? '' : ` (${own.map(changeText).join(', ')})`
 }
 
-/** Of all sync groups, in brackets: `(web: members [a] → [a, b])`. */
+/** Returns the changes of all sync groups in brackets: `(web: members [a] → [a, b])`. */
 export function groupsText(values: readonly ValueChange[]): string {
   const own = values.filter(({ section }) => section === 'syncGroups')
   return own.length === 0 ? '' : ` (${own.map((value) => `${value.name}: ${changeText(value)}`).join(', ')})`
 }
 
-/** Changes of keys that belong to no router, group or check, without those under `except`: `log.level info → debug`. */
+/**
+ * Returns the changes of keys that belong to no router, group or check, such as `log.level info → debug`. Keys under
+ * `except` are left out.
+ */
 export const ownTexts = (values: readonly ValueChange[], except: readonly string[]): string[] =>
   values
     .filter(({ section, key }) => section === null && !except.some((path) => isUnder(key, path)))
     .map((value) => changeText(value))
 
+/** Returns whether a key is `path`, or inside it. */
 export const isUnder = (key: string, path: string): boolean => key === path || key.startsWith(`${path}.`)

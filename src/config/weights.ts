@@ -1,32 +1,36 @@
 /**
- * Effective priority from the base priority and what is tracked (vrrp: the value that is advertised). One table for
- * every kind of tracker: a positive weight is added while it is up, a negative one while it is down, 0 is a fault
- * while it is down; reverse turns each of them round (VR-TRK-01). A file holds a number that its weight multiplies
- * (VR-TRK-09). This file does not know what a tracker looks at, nor when it last looked.
+ * Computes the effective priority, which is advertised, from the base priority and the trackers. A positive weight
+ * counts while the item is up, a negative one while it is down. Weight 0 is a fault while the item is down. `reverse`
+ * inverts each of them (VR-TRK-01). A file contains a number that its weight multiplies (VR-TRK-09). This file does not
+ * know what a tracker checks, nor when.
  */
 
+/** One tracker with its current result. */
 export type Contribution = {
   readonly weight: number
   readonly reverse?: boolean | undefined
 } & ({ readonly up: boolean } | { readonly content: number })
 
 export type EffectivePriority = {
-  /** 1–254, or 255 for the owner: what goes on the wire. */
+  /** Priority in the advertisement: 1 to 254, or 255 for an address owner. */
   readonly priority: number
-  /** Before clamping: with it, taking a contribution away again is exact. */
+  /** Sum before it is limited to 1 to 254. With it, a contribution can be subtracted exactly. */
   readonly sum: number
-  /** A tracker of weight 0 is down: the router cannot take part. */
+  /** Whether a tracker puts the router in fault: then it cannot take part in the election. */
   readonly fault: boolean
 }
 
-/** What a file adds at most, and from where on down it is a fault (VR-TRK-09). */
+/** Largest contribution of a file, and the contribution from which it is a fault (VR-TRK-09). */
 const MOST_OF_FILE = 253
 const FAULT_OF_FILE = -254
 
-/** The owner's priority is a fact (RFC 9568 §6.1: 255 and nothing else), so weights leave it alone; faults do not. */
+/**
+ * Returns the effective priority. Weights do not change the priority of an address owner, which is 255 by definition
+ * (RFC 9568 §6.1). Faults count for an address owner as well.
+ */
 export function effectivePriority(base: number, contributions: readonly Contribution[]): EffectivePriority {
   const owner = base === 255
-  // Not "of weight 0 only": a file may come to a fault by what it holds. VR-TRK-08: weights of an owner are dropped.
+  // A file may also be a fault with another weight than 0. Weights of an address owner are ignored (VR-TRK-08).
   const fault = contributions.some((each) => (!owner || each.weight === 0) && contributionOf(each) === 'fault')
   if (owner) return { priority: 255, sum: 255, fault }
   const sum = contributions
@@ -35,7 +39,7 @@ export function effectivePriority(base: number, contributions: readonly Contribu
   return { priority: Math.min(254, Math.max(1, sum)), sum, fault }
 }
 
-/** What one tracker adds now. */
+/** Returns what one tracker adds to the priority now, or that it is a fault. */
 export function contributionOf(contribution: Contribution): number | 'fault' {
   const { weight, reverse = false } = contribution
   const sign = reverse ? -1 : 1

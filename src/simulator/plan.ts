@@ -23,14 +23,14 @@ const nodeSchema = section(
     name: itemName(),
     daemon: oneOf('holdfast', 'keepalived').optional(),
     address: networkAddress().optional(),
-    addresses: list(networkAddress(), 'a list of addresses wanted').optional(),
+    addresses: list(networkAddress(), 'a list of addresses').optional(),
     configuration: z.union([z.string(), z.record(z.string(), z.unknown())], {
-      error: 'the name of a file, or a configuration wanted',
+      error: 'the name of a file, or a configuration',
     }),
     startsAt: duration(0, HOUR).optional(),
     drift: whole(-1_000, 1_000).optional(),
   },
-  'a mapping with name, address and configuration wanted',
+  'a mapping with name, address and configuration',
 )
 const faultSchema = section(
   {
@@ -38,22 +38,22 @@ const faultSchema = section(
     kind: oneOf(...FAULT_KINDS),
     for: duration(0, HOUR).optional(),
     node: itemName().optional(),
-    amount: z.union([z.string(), z.number()], { error: 'a share, a duration or a priority wanted' }).optional(),
-    checks: list(itemName(), 'a list of names of checks wanted').optional(),
+    amount: z.union([z.string(), z.number()], { error: 'a share, a duration or a priority' }).optional(),
+    checks: list(itemName(), 'a list of names of checks').optional(),
   },
-  'a mapping with at and kind wanted',
+  'a mapping with at and kind',
 )
 const planSchema = section(
   {
-    version: z.literal(1, { error: '1 wanted, the only version of this format' }).default(1),
-    nodes: list(nodeSchema, 'a list of nodes wanted').min(1, { error: 'one node at least wanted' }),
-    faults: list(faultSchema, 'a list of faults wanted').optional(),
+    version: z.literal(1, { error: '1, the only version of this format' }).default(1),
+    nodes: list(nodeSchema, 'a list of nodes').min(1, { error: 'at least one node' }),
+    faults: list(faultSchema, 'a list of faults').optional(),
     duration: duration(1, 24 * HOUR).optional(),
     seed: whole(0, 2 ** 31 - 1).optional(),
     lateness: duration(0, 1_000).optional(),
-    expect: section({ outage: duration(0, HOUR) }, 'a mapping with outage wanted').optional(),
+    expect: section({ outage: duration(0, HOUR) }, 'a mapping with outage').optional(),
   },
-  'a mapping with nodes and faults wanted',
+  'a mapping with nodes and faults',
 )
 
 export type PlannedNode = {

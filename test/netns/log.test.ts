@@ -81,7 +81,9 @@ describeNetns('the log of a daemon', () => {
     rewrite({ level: 'loud' })
     const refused = reload()
     expect(refused.status).toBe(78)
-    expect(refused.lines[0]).toMatch(/^\S+holdfast\.yaml:\d+:\d+: Cannot use "loud" as "level": trace, debug, info, /)
+    expect(refused.lines[0]).toMatch(
+      /^\S+holdfast\.yaml:\d+:\d+: log\.level: cannot use "loud", expected trace, debug, info, /,
+    )
     await daemon.process.line(/^<3>ERROR Cannot reload .*; the configuration in force is kept /, WITHIN)
     daemon.killEngine()
     await daemon.process.line(/^<3>ERROR guardian: engine killed by signal 9 \(SIGKILL\) signal=9 core=false$/, WITHIN)

@@ -154,7 +154,7 @@ describeNetns('managed', () => {
     const wrong = first.configure(next.replace('vrid: 51', 'vrid: 510'))
     expect(wrong).toMatchObject({
       status: 78,
-      stderr: expect.stringMatching(/^standard input:3:11: Cannot use 510 as "vrid"/),
+      stderr: expect.stringMatching(/^standard input:3:11: virtualRouters\[0\]\.vrid: cannot use 510, /),
     })
     for (const [what, garbage, status] of [
       ['cut off', next.slice(0, next.indexOf('addresses: [') + 14), 78],

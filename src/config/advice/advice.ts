@@ -1,6 +1,6 @@
 /**
- * What works but will surprise: the warnings and notes of `holdfast check` about one router. Nothing here keeps a configuration
- * from being used. This file knows neither the other routers nor the node.
+ * Warnings and notes of `holdfast check` about one router: settings that work and may surprise. No remark of this file
+ * keeps a configuration from being used. This file knows neither the other routers nor the node.
  */
 
 import { simplePassword } from '../../vrrp/authentication.ts'
@@ -19,15 +19,19 @@ import { unicastOf } from '../schema/transport.ts'
 import { allAddresses, installsAsWritten, ownAddressesOf, type PlacedAddress } from '../schema/virtual-address.ts'
 import { type Placed, peerList } from './contradiction.ts'
 
-/** Below this a scheduler that is busy elsewhere can look like a dead Active. */
+/**
+ * Advertisement interval in milliseconds. Below it, a Backup may take a busy Active for a dead one unless the daemon
+ * has real-time priority.
+ */
 const REALTIME_BELOW = 100
 
-/** Where a warning or a note of one router goes. */
+/** Functions that record a warning or a note at a key of one router. */
 type Sink = {
   warn(key: string, message: string): void
   note(key: string, message: string): void
 }
 
+/** Returns the warnings and notes about one router. */
 export function advice(placed: Placed, locate: Locate): Remark[] {
   const { router, path } = placed
   const problems: Remark[] = []
@@ -49,7 +53,10 @@ export function advice(placed: Placed, locate: Locate): Remark[] {
 function withoutEffect(router: VirtualRouter, { warn }: Sink): void {
   const owner = router.priority === 255
   if (owner && !router.preempt)
-    warn('preempt', `"preempt: false" has no effect on "${router.name}": an address owner always preempts`)
+    warn(
+      'preempt',
+      `"preempt: false" has no effect on "${router.name}": an address owner (priority 255) always preempts`,
+    )
   if (owner && router.track.some(({ weight }) => weight !== 0))
     warn('track', `Weights have no effect on "${router.name}": the priority of an address owner is always 255`)
   if (!owner && router.startAs === 'active') {
@@ -61,18 +68,21 @@ function withoutEffect(router: VirtualRouter, { warn }: Sink): void {
     warn('preemptDelay', `"preemptDelay" has no effect on "${router.name}" with preempt: false`)
   const on = nameOfInterface(router)
   if (interfacesIn(router.track).some((tracker) => tracker.interface === on))
-    warn('track', `"${router.name}" need not track "${on}": it is in fault without its own interface anyway`)
+    warn('track', `"${router.name}" need not track "${on}": a router is in fault while its own interface is down`)
 }
 
 function timingAdvice(router: VirtualRouter, { warn }: Sink): void {
   if (router.advertisementInterval < REALTIME_BELOW)
     warn(
       'advertisementInterval',
-      `An interval of ${formatDuration(router.advertisementInterval)} asks for real-time priority: ` +
-        'on a busy node ordinary scheduling may let a Backup take over from a living Active; holdfast doctor measures it',
+      `An interval of ${formatDuration(router.advertisementInterval)} needs real-time priority: ` +
+        'without it, a Backup on a busy node may take over from an Active that works; holdfast doctor measures the delays',
     )
   if (router.authentication !== undefined && simplePassword(router.authentication.password).cut)
-    warn('authentication', `Only the first 8 octets of the password of "${router.name}" count`)
+    warn(
+      'authentication',
+      `The password of "${router.name}" is cut to its first 8 octets, as the packet has no more room`,
+    )
 }
 
 function addressAdvice(router: VirtualRouter, { note }: Sink): void {
@@ -84,12 +94,15 @@ function addressAdvice(router: VirtualRouter, { note }: Sink): void {
   )
     note(
       'addresses',
-      `"${router.name}" has no link-local virtual address, which RFC 9568 §5.2.9 wants first; routers of another make may ` +
-        'refuse its advertisements',
+      `"${router.name}" has no link-local virtual address. RFC 9568 §5.2.9 requires one as the first address. ` +
+        'Other VRRP implementations may reject its advertisements.',
     )
 }
 
-/** Warns of the first address that is installed with the prefix of a network: it is then secondary to the node's own. */
+/**
+ * Warns about the first address that is installed with the prefix length of a network. Linux makes it secondary to the
+ * node's own address in that network.
+ */
 function networkAdvice({ router, path }: Placed, locate: Locate): Remark[] {
   if (ownAddressesOf(router) === 'node' || !installsAsWritten(router)) return []
   const [asNetwork] = allAddresses(router).filter(isIpv4Network)
@@ -110,8 +123,8 @@ function sizeAdvice(router: VirtualRouter, { warn }: Sink): void {
   if (octets > USUAL_MTU)
     warn(
       'addresses',
-      `"${router.name}" advertises ${router.addresses.length} addresses in packets of ${octets} octets: ` +
-        `an interface with the usual MTU of ${USUAL_MTU} cannot carry them`,
+      `"${router.name}" advertises ${router.addresses.length} addresses in packets of ${octets} octets, ` +
+        `more than the usual MTU of ${USUAL_MTU}: only an interface with a larger MTU can send them`,
     )
 }
 
@@ -119,26 +132,36 @@ function peerAdvice(router: VirtualRouter, { note, warn }: Sink): void {
   const unicast = unicastOf(router)
   if (unicast === undefined) return
   if (unicast.peers.length === 0)
-    warn('transport', `"${router.name}" has no unicast peers: it will be alone and become Active`)
+    warn(
+      'transport',
+      `"${router.name}" has an empty list of unicast peers: it hears no other router and becomes Active`,
+    )
   else if (router.ttlCheck === undefined && !routerKnobs(router).ttlCheck)
     note(
       'transport',
-      `"${router.name}" accepts unicast advertisements from beyond the LAN; "ttlCheck: true" refuses them, if all peers ` +
-        'are on this LAN and send TTL 255',
+      `"${router.name}" accepts unicast advertisements from outside the LAN. Set "ttlCheck: true" to reject them, if all peers ` +
+        'are on this LAN and send TTL 255.',
     )
 }
 
 const isIpv4Network = ({ entry: { address, prefixLength = 32 } }: PlacedAddress): boolean =>
   familyOf(address) === 'ipv4' && prefixLength < 32
 
-/** Stagger is meant for equals; it must not use up the Skew_Time by which a better router comes first. */
+/**
+ * Warns if the stagger may outweigh a difference in priority. The stagger delays Backups of equal priority; a better
+ * Backup must still take over first.
+ */
 function staggerAdvice(placed: Placed, locate: Locate): Remark[] {
   const { router, path } = placed
   if (!routerKnobs(router).stagger || !router.preempt || router.priority === 255) return []
   const { peers, path: listed } = peerList(placed)
   if (peers === undefined)
     return [
-      noteAt(locate, path, `no "peers" listed for "${router.name}"; only matters if two nodes have the same priority`),
+      noteAt(
+        locate,
+        path,
+        `no "peers" listed for "${router.name}"; this matters only if two nodes have the same priority`,
+      ),
     ]
   const known = peers.filter(({ priority }) => priority !== undefined)
   if (known.length > 0 && known.length < peers.length)
@@ -147,19 +170,20 @@ function staggerAdvice(placed: Placed, locate: Locate): Remark[] {
         locate,
         listed,
         'warning',
-        `"${router.name}" knows the priority of some peers only: those without one are taken for unequal`,
+        `the "peers" of "${router.name}" list a priority for some nodes only: a peer without one counts as a node of another priority`,
       ),
     ]
   const interval = router.advertisementInterval
   const step = staggerStep(centis(interval / 10), peers.length)
-  // The Active that fell silent is one of the peers and does not count.
+  // The Active that fell silent is one of the peers; it does not count.
   const rank = known.length > 0 ? known.filter((peer) => peer.priority === router.priority).length : peers.length - 1
   const closer = Math.ceil((rank * step * 256) / interval)
   const lower = known.map(({ priority = 0 }) => router.priority - priority).filter((less) => less > 0)
-  // Unknown priorities: the list may hold this node too, and one less in rank makes 2 harmless at 1s.
+  // Without priorities, the list may contain this node as well. The rank is then one less, and 2 is harmless at an
+  // interval of 1 s.
   const harmless = known.length > 0 ? !lower.some((less) => less < closer) : closer <= 2
   if (harmless) return []
-  const mend = known.length > 0 ? 'set them further apart' : 'give each peer its priority'
-  const message = `"${router.name}" may move twice when priorities differ by less than ${closer}: ${mend}`
+  const mend = known.length > 0 ? 'set the priorities further apart' : 'list the priority of each peer'
+  const message = `the addresses of "${router.name}" may move twice if two priorities differ by less than ${closer}: ${mend}`
   return [problemAt(locate, listed, 'warning', message)]
 }

@@ -1,7 +1,7 @@
 /**
- * What one value of a router means for another: the family, the scope and the version decide what the rest may be
- * (VR-CFG-01). Each contradiction is an error, because only an edit can mend it. This file knows one router at a time,
- * and not the node.
+ * Contradictions between the values of one router (VR-CFG-01). The address family, the scope and the VRRP version limit
+ * the other values. Each contradiction is an error, because only an edit of the file removes it. This file knows one
+ * router at a time, and not the node.
  */
 import { familyOf } from '../../wire/address.ts'
 import type { VirtualRouter } from '../config.ts'
@@ -13,9 +13,10 @@ import { routerKnobs } from '../schema/knobs.ts'
 import { type ConfiguredPeer, sourceOf, sourcePath, unicastOf } from '../schema/transport.ts'
 import { allAddresses, heldAddresses } from '../schema/virtual-address.ts'
 
-/** A router and where it stands in the file. */
+/** A router and its path in the configuration. */
 export type Placed = { readonly router: VirtualRouter; readonly path: Path }
 
+/** Returns the peers of a router and the path of their list. Unicast and multicast have different keys for it. */
 export function peerList({ router, path }: Placed): {
   readonly peers: readonly ConfiguredPeer[] | undefined
   readonly path: Path
@@ -28,6 +29,7 @@ export function peerList({ router, path }: Placed): {
 
 type Refuse = (at: Path, message: string) => void
 
+/** Returns the contradictions within one router. */
 export function contradictions(placed: Placed, locate: Locate): Problem[] {
   const { path } = placed
   const problems: Problem[] = []
@@ -40,7 +42,7 @@ export function contradictions(placed: Placed, locate: Locate): Problem[] {
   return problems
 }
 
-/** VR-PKT-09. */
+/** Checks that all addresses of the router have one family (VR-PKT-09). */
 function families({ router, path }: Placed, refuse: Refuse): void {
   const { name, addresses } = router
   const family = familyOfAll(addresses)
@@ -49,8 +51,8 @@ function families({ router, path }: Placed, refuse: Refuse): void {
   if (first !== undefined && found !== undefined)
     refuse(
       ['addresses', other],
-      `Cannot use ${found.address} in "${name}" beside ${first.address}: a virtual router has addresses of one family, ` +
-        'make a router of each and a sync group of both',
+      `Cannot use ${found.address} in "${name}" beside ${first.address}: a virtual router has addresses of one family; ` +
+        'use one router for each family, and a sync group of both',
     )
   const listed = peerList({ router, path })
   for (const [index, { address }] of (listed.peers ?? []).entries())
@@ -73,30 +75,30 @@ function families({ router, path }: Placed, refuse: Refuse): void {
     )
 }
 
-/** What version 2 has and version 3 has not, and the reverse. */
+/** Checks the values that exist in one VRRP version only. */
 function versions({ name, version, addresses, advertisementInterval, authentication }: VirtualRouter, refuse: Refuse) {
   const shown = formatDuration(advertisementInterval)
   if (version === 3) {
     if (advertisementInterval > 40_950)
       refuse(
         ['advertisementInterval'],
-        `Cannot use "${shown}" as "advertisementInterval": a duration from 10ms to 40.95s wanted in version 3`,
+        `Cannot use "${shown}" as "advertisementInterval": version 3 accepts a duration from 10ms to 40.95s`,
       )
     if (authentication !== undefined)
       refuse(
         ['authentication'],
-        `Cannot use "authentication" in "${name}": version 3 has none (RFC 9568 §9), only version 2 has`,
+        `Cannot use "authentication" in "${name}": version 3 has no authentication (RFC 9568 §9), only version 2 has`,
       )
     return
   }
   // VR-V2-11.
   if (familyOfAll(addresses) === 'ipv6')
-    refuse(['version'], `Cannot use version 2 in "${name}": it has no IPv6, use version 3`)
-  // VR-V2-13: an interval that became 0 in the packet once flooded LANs.
+    refuse(['version'], `Cannot use version 2 in "${name}": version 2 has no IPv6; use version 3`)
+  // VR-V2-13: an interval that is rounded to 0 in the packet floods the LAN.
   if (advertisementInterval % 1000 !== 0)
     refuse(
       ['advertisementInterval'],
-      `Cannot use "${shown}" as "advertisementInterval": whole seconds from 1s to 255s wanted in version 2`,
+      `Cannot use "${shown}" as "advertisementInterval": version 2 accepts whole seconds from 1s to 255s`,
     )
 }
 
@@ -107,7 +109,7 @@ function linkLocals(router: VirtualRouter, refuse: Refuse): void {
   if (router.interface === 'auto' && !scopes.has('global'))
     refuse(
       ['interface'],
-      `Cannot choose an interface for "${name}" by a link-local address, which every interface could have: name one`,
+      `Cannot choose an interface for "${name}" by a link-local address, which every interface could have; write the name of the interface`,
     )
   // VR-PKT-06, VR-TX-04.
   if (routerKnobs(router).firstAddressLinkLocal && !scopes.has('link-local'))
@@ -133,7 +135,10 @@ function peering(placed: Placed, refuse: Refuse): void {
   const peers = listed.peers ?? []
   for (const [index, { address }] of peers.entries())
     if (virtual.has(address))
-      refuse([...at, index], `Cannot use ${address} as a peer of "${name}": it is its virtual address`)
+      refuse(
+        [...at, index],
+        `Cannot use ${address} as a peer of "${name}": this is a virtual address of the router itself`,
+      )
 
   const isIpv6 = familyOfAll(router.addresses) === 'ipv6'
   const odd = (scope: Scope) =>
@@ -142,19 +147,19 @@ function peering(placed: Placed, refuse: Refuse): void {
   if (holding !== undefined && 'address' in holding && virtual.has(holding.address) && router.priority !== 255)
     refuse(
       ['interface', 'holding'],
-      `Cannot run "${name}" where ${holding.address} is: it is its virtual address, which moves`,
+      `Cannot run "${name}" where ${holding.address} is: this is a virtual address of the router itself, which moves`,
     )
   const source = sourceOf(router)
   if (virtual.has(source) && router.priority !== 255)
     refuse(sourcePath(router), `Cannot send from ${source}: it is a virtual address of "${name}"`)
   if (unicastOf(router) === undefined) {
-    // They are compared with our own source, which is link-local there.
+    // A multicast router compares peer addresses with its own source, which is link-local in IPv6.
     const global = odd('link-local')
     if (global >= 0)
       refuse(
         [...at, global],
-        `Cannot use ${peers[global]?.address} as a peer of "${name}": routers know each other by their link-local ` +
-          'addresses in IPv6 multicast',
+        `Cannot use ${peers[global]?.address} as a peer of "${name}": in IPv6 multicast, routers ` +
+          'identify each other by their link-local addresses',
       )
     return
   }
@@ -165,21 +170,24 @@ function peering(placed: Placed, refuse: Refuse): void {
     refuse(
       [...at, other],
       `Cannot use ${peers[other]?.address} as a peer of "${name}" ${source === 'auto' ? 'beside' : 'with source'} ` +
-        `${basis}: one source address serves all peers, so all are link-local or none is`,
+        `${basis}: one source address serves all peers, so either all are link-local or none is`,
     )
   for (const [index, { address, minTtl, maxTtl }] of peers.entries()) {
     if (minTtl === undefined && maxTtl === undefined) continue
     if ((minTtl ?? 0) > (maxTtl ?? 255))
-      refuse([...at, index, 'minTtl'], `Cannot hear ${address} with a TTL from ${minTtl} to ${maxTtl}: least first`)
+      refuse(
+        [...at, index, 'minTtl'],
+        `Cannot use minTtl ${minTtl} and maxTtl ${maxTtl} for ${address}: minTtl must not be greater than maxTtl`,
+      )
     else if (routerKnobs(router).ttlCheck && (maxTtl ?? 255) < 255)
       refuse(
         [...at, index, 'maxTtl'],
-        `Cannot hear ${address} with a TTL up to ${maxTtl}: "ttlCheck" of "${name}" wants 255, set it to false`,
+        `Cannot use maxTtl ${maxTtl} for ${address}: "ttlCheck" of "${name}" accepts 255 only; set it to false`,
       )
   }
   if (router.peers !== undefined)
     refuse(
       ['peers'],
-      `Cannot use "peers" beside unicast in "${name}": it is the hint of multicast, write them under transport.unicast`,
+      `Cannot use "peers" together with unicast in "${name}": this key is for multicast; list the peers under transport.unicast`,
     )
 }

@@ -1,7 +1,7 @@
 /**
- * What must be unique inside one file. Works on the routers that are well formed, so that one bad router does not hide
- * the problems of the others. This file does not know the node (resolve.ts), nor what contradicts itself within one
- * router (contradiction.ts).
+ * Checks what must be unique in one file. The checks see every router that is well formed, so one bad router does not
+ * hide the problems of the others. This file does not know the node (resolve.ts), nor contradictions within one router
+ * (contradiction.ts).
  */
 
 import type { VirtualRouter } from '../config.ts'
@@ -13,32 +13,37 @@ import { trackedName, trackerKey, trackerKind } from '../schema/track.ts'
 import { allAddresses } from '../schema/virtual-address.ts'
 import { contradictions, type Placed, peerList } from './contradiction.ts'
 
-export type Claim = { readonly key: string; readonly path: Path; readonly message: (line: number) => string }
+/** A value that may occur once, and the message if it occurs again. `line` is the line of the first one. */
+export type UniqueValue = { readonly key: string; readonly path: Path; readonly message: (line: number) => string }
 
+/** Returns the problems of values that several routers share, and the contradictions within each router. */
 export function crossCheck(routers: readonly Placed[], locate: Locate): Problem[] {
   return [
-    ...repeated(routers.map(nameClaim), locate),
-    ...repeated(routers.flatMap(vridClaims), locate),
-    ...repeated(routers.flatMap(addressClaims), locate),
+    ...repeated(routers.map(nameValue), locate),
+    ...repeated(routers.flatMap(vridValues), locate),
+    ...repeated(routers.flatMap(addressValues), locate),
     ...routers.flatMap((placed) => [
-      ...repeated(trackerClaims(placed.router, placed.path), locate),
-      ...repeated(peerClaims(placed), locate),
+      ...repeated(trackerValues(placed.router, placed.path), locate),
+      ...repeated(peerValues(placed), locate),
       ...contradictions(placed, locate),
     ]),
   ]
 }
 
-/** /metrics and the status page say who holds what: not for every network by accident. */
+/**
+ * Returns a problem if the HTTP server would be reachable from the network without `public: true`. /metrics and the
+ * status page name the holder of each address.
+ */
 export function listenProblems(listen: ListenAddress | false, isPublic: boolean, locate: Locate): Problem[] {
   if (listen === false || isPublic || listen.host.startsWith('127.') || listen.host === '::1') return []
   const message = `Cannot listen on ${listen.host} without "public: true": it is not a loopback address`
   return [problemAt(locate, ['api', 'listen'], 'error', message)]
 }
 
-/** The first claim of a key stands, every later one is a problem that names the line of the first. */
-export function repeated(claims: readonly Claim[], locate: Locate): Problem[] {
+/** Returns a problem for each value that is there already. The message names the line of the first. */
+export function repeated(values: readonly UniqueValue[], locate: Locate): Problem[] {
   const first = new Map<string, Path>()
-  return claims.flatMap(({ key, path, message }) => {
+  return values.flatMap(({ key, path, message }) => {
     const before = first.get(key)
     if (before !== undefined) return [problemAt(locate, path, 'error', message(locate(before).line))]
     first.set(key, path)
@@ -46,16 +51,20 @@ export function repeated(claims: readonly Claim[], locate: Locate): Problem[] {
   })
 }
 
+/** Returns the part of a message that says where a value was used first. */
 export const already = (line: number): string => (line === 0 ? 'already' : `already on line ${line}`)
 
-function nameClaim({ router, path }: Placed): Claim {
+function nameValue({ router, path }: Placed): UniqueValue {
   const message = (line: number) =>
     `Cannot use "${router.name}" as the name of two virtual routers: it is used ${already(line)}`
   return { key: router.name, path: [...path, 'name'], message }
 }
 
-/** RFC 9568 §5.2.3: per interface and family (VR-MI-01). Two without a name may mean two interfaces: resolve.ts knows. */
-function vridClaims({ router, path }: Placed): Claim[] {
+/**
+ * RFC 9568 §5.2.3: a VRID is unique on an interface and family (VR-MI-01). For routers without an interface name,
+ * resolve.ts checks it.
+ */
+function vridValues({ router, path }: Placed): UniqueValue[] {
   const on = nameOfInterface(router)
   if (on === undefined) return []
   const family = familyName(familyOfAll(router.addresses))
@@ -64,7 +73,7 @@ function vridClaims({ router, path }: Placed): Claim[] {
   return [{ key: `${on} ${family} ${router.vrid}`, path: [...path, 'vrid'], message }]
 }
 
-function addressClaims({ router, path }: Placed): Claim[] {
+function addressValues({ router, path }: Placed): UniqueValue[] {
   return allAddresses(router).map(({ entry: { address }, path: at }) => ({
     key: address,
     path: [...path, ...at],
@@ -72,8 +81,8 @@ function addressClaims({ router, path }: Placed): Claim[] {
   }))
 }
 
-/** Of a router or a sync group. */
-export function trackerClaims({ name, track }: Pick<VirtualRouter, 'name' | 'track'>, path: Path): Claim[] {
+/** Returns the trackers of a router or a sync group; each may be tracked once. */
+export function trackerValues({ name, track }: Pick<VirtualRouter, 'name' | 'track'>, path: Path): UniqueValue[] {
   return track.map((tracker, index) => ({
     key: trackerKey(tracker),
     path: [...path, 'track', index, trackerKind(tracker)],
@@ -81,7 +90,7 @@ export function trackerClaims({ name, track }: Pick<VirtualRouter, 'name' | 'tra
   }))
 }
 
-function peerClaims(placed: Placed): Claim[] {
+function peerValues(placed: Placed): UniqueValue[] {
   const { peers = [], path } = peerList(placed)
   return peers.map(({ address }, index) => ({
     key: address,

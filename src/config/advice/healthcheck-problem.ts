@@ -1,7 +1,7 @@
 /**
- * Health checks against each other and against whoever tracks them: that what is named is there, that a combination
- * comes to an end, that a weight is one that this kind may have. Decided here: what cannot work is an error, what works
- * and surprises a warning. This file knows neither the times of a check nor the node.
+ * Checks health checks against each other and against their trackers: each name exists, no combination contains itself,
+ * and the kind of check allows the weight. A combination that cannot work is an error; one that works and surprises is
+ * a warning. This file knows neither the times of a check nor the node.
  */
 import type { CheckSpec } from '../../healthcheck/check.ts'
 import { type Check, nameOf } from '../checks.ts'
@@ -9,26 +9,28 @@ import { type Locate, type Path, type Problem, problemAt, type Severity } from '
 import { formatDuration } from '../schema/duration.ts'
 import { healthchecksIn, type Track, USUAL_WEIGHT } from '../schema/track.ts'
 import { nearestWord } from '../text/spelling.ts'
-import { already, type Claim, repeated } from './cross-check.ts'
+import { already, repeated, type UniqueValue } from './cross-check.ts'
 
 export type PlacedCheck = { readonly check: Check; readonly path: Path }
-/** Routers and sync groups alike. */
+/** A virtual router or a sync group with its trackers. */
 export type PlacedTrack = { readonly name: string; readonly track: readonly Track[]; readonly path: Path }
 
 export type CheckSections = {
   readonly checks: readonly PlacedCheck[]
   readonly tracking: readonly PlacedTrack[]
-  /** Also of checks that have problems of their own. */
+  /** All names, also those of checks with problems of their own. */
   readonly names: ReadonlySet<string>
-  /** Everything could be read: then what nobody tracks is tracked by nobody. */
+  /** Whether everything could be read. Only then a check without a tracker is reported. */
   readonly complete: boolean
 }
 
+/** Returns the problems of health checks and of the trackers that name them. */
 export function healthcheckProblems(sections: CheckSections, locate: Locate): Problem[] {
   const { checks, names, tracking, complete } = sections
   const problems: Problem[] = []
-  const say = (severity: Severity, at: Path, message: string) => problems.push(problemAt(locate, at, severity, message))
-  const stranger = (name: string) => {
+  const report = (severity: Severity, at: Path, message: string) =>
+    problems.push(problemAt(locate, at, severity, message))
+  const unknownCheck = (name: string) => {
     const meant = nearestWord(name, [...names])
     return `there is no such health check${meant === undefined ? '' : `, did you mean "${meant}"?`}`
   }
@@ -36,16 +38,16 @@ export function healthcheckProblems(sections: CheckSections, locate: Locate): Pr
 
   for (const { check, path } of checks) {
     if (check.kind === 'probe') {
-      for (const [key, message] of surprises(check.spec)) say('warning', [...path, key], message)
+      for (const [key, message] of surprises(check.spec)) report('warning', [...path, key], message)
       continue
     }
     const { name, mode, members } = check
     for (const [index, member] of members.entries()) {
       const at = [...path, mode, index]
-      if (!names.has(member)) say('error', at, `Cannot combine "${member}" in "${name}": ${stranger(member)}`)
+      if (!names.has(member)) report('error', at, `Cannot combine "${member}" in "${name}": ${unknownCheck(member)}`)
       else if (leadsTo(member, name, byName))
-        say('error', at, `Cannot combine "${member}" in "${name}": "${name}" would depend on itself`)
-      else if (members.indexOf(member) < index) say('error', at, `Cannot combine "${member}" twice in "${name}"`)
+        report('error', at, `Cannot combine "${member}" in "${name}": "${name}" would depend on itself`)
+      else if (members.indexOf(member) < index) report('error', at, `Cannot combine "${member}" twice in "${name}"`)
     }
   }
 
@@ -55,39 +57,43 @@ export function healthcheckProblems(sections: CheckSections, locate: Locate): Pr
       const { healthcheck, weight } = tracker
       const at = [...path, 'track', index]
       if (!names.has(healthcheck))
-        say('error', [...at, 'healthcheck'], `Cannot track "${healthcheck}" in "${name}": ${stranger(healthcheck)}`)
+        report(
+          'error',
+          [...at, 'healthcheck'],
+          `Cannot track "${healthcheck}" in "${name}": ${unknownCheck(healthcheck)}`,
+        )
       const check = byName.get(healthcheck)
       const probe = check?.kind === 'probe' ? check.spec.probe : undefined
       if (check !== undefined && Math.abs(weight) > USUAL_WEIGHT && probe?.kind !== 'file' && probe?.kind !== 'process')
-        say(
+        report(
           'error',
           [...at, 'weight'],
-          `Cannot use ${weight} as the weight of "${healthcheck}": a whole number from -${USUAL_WEIGHT} to ` +
-            `${USUAL_WEIGHT} wanted, 254 is for files and processes`,
+          `Cannot use ${weight} as the weight of "${healthcheck}": expected an integer from -${USUAL_WEIGHT} to ` +
+            `${USUAL_WEIGHT}; 254 is for files and processes only`,
         )
       if (probe?.kind === 'file' && probe.content === 'weight' && weight === 0)
-        say(
+        report(
           'warning',
           at,
-          `"${name}" is in fault while the file of "${healthcheck}" holds anything but 0, because 0 times that is ` +
-            'nothing: write "weight: 1" to add what it holds',
+          `"${name}" is in fault while the file of "${healthcheck}" contains another number than 0, because its weight is 0. ` +
+            'Write "weight: 1" to add the number to the priority.',
         )
     }
   }
 
   if (complete)
     for (const { check, path } of untracked(sections))
-      say('warning', [...path, 'name'], `check "${nameOf(check)}" is not used by any router (add it under track:)`)
-  return [...repeated(checks.map(nameClaim), locate), ...problems]
+      report('warning', [...path, 'name'], `check "${nameOf(check)}" is not used by any router (add it under track:)`)
+  return [...repeated(checks.map(nameValue), locate), ...problems]
 }
 
-function nameClaim({ check, path }: PlacedCheck): Claim {
+function nameValue({ check, path }: PlacedCheck): UniqueValue {
   const message = (line: number) =>
     `Cannot use "${nameOf(check)}" as the name of two health checks: it is used ${already(line)}`
   return { key: nameOf(check), path: [...path, 'name'], message }
 }
 
-/** Whether `from` is `to`, or is made of it. */
+/** Returns whether `from` is `to`, or a combination that contains it. */
 function leadsTo(from: string, to: string, byName: ReadonlyMap<string, Check>, seen = new Set<string>()): boolean {
   if (from === to) return true
   const check = byName.get(from)
@@ -110,14 +116,14 @@ function surprises({ name, timeout, cadence, probe }: CheckSpec): readonly (read
   if (timeout > interval)
     found.push([
       'timeout',
-      `"${name}" may run for ${formatDuration(timeout)} and is due every ${formatDuration(interval)}: ` +
-        'a slot that comes while it runs is skipped',
+      `the timeout of "${name}" (${formatDuration(timeout)}) is longer than its interval (${formatDuration(interval)}): ` +
+        'a poll that is due while the check still runs is skipped',
     ])
-  // Every poll of a process that is not there is a walk over all of them.
+  // A poll that does not find the process reads all processes of the node.
   if (probe.kind === 'process' && interval < 1000)
     found.push([
       'interval',
-      `"${name}" looks through all processes of this node when it finds none: 1s is often enough`,
+      `"${name}" reads all processes of this node while the process is missing: an interval of 1s is often enough`,
     ])
   return found
 }

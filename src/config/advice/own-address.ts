@@ -1,19 +1,20 @@
 /**
- * VIPs against the addresses that the node has now: an owner (255) of the node's own must have them, nobody else may, and
- * one that installs them leaves alone what is the node's. Decided here: what is an own address and what an earlier life
- * or another daemon left, which the sweep removes. This file does not remove anything, nor know who put an address there.
+ * Checks virtual addresses against the addresses that the node has now. An address owner (priority 255) with
+ * `ownAddresses: node` must have them, another router must not, and an owner that installs them must leave the node's
+ * own alone. This file decides which address is the node's own, and which one an earlier run or another daemon left for
+ * the sweep. It removes nothing, and does not know which program added an address.
  */
 import { addressBytes, familyOf, isLinkLocal } from '../../wire/address.ts'
 import type { VirtualRouter } from '../config.ts'
 import { hostPrefixLength, OTHERS_INSTALL, sameNetwork } from '../network.ts'
-import type { OwnInterface, OwnViews, Standing } from '../node-view.ts'
+import type { OwnInterface, OwnViews, PresentAddress } from '../node-view.ts'
 import type { Path, Report } from '../problem.ts'
 import { addressForms, allAddresses, ownAddressesOf } from '../schema/virtual-address.ts'
 
-/** An owner would install what the node itself lives on. */
+/** Receives a warning about an owner (priority 255) that would install an address which the node needs for itself. */
 export type LeaveAlone = (path: Path, message: string) => void
 
-/** False: an address of the owner is missing. */
+/** Reports wrong addresses. Returns `false` if the node lacks an address of an owner (priority 255). */
 export function checkOwnAddresses(
   router: VirtualRouter,
   views: OwnViews,
@@ -28,36 +29,37 @@ export function checkOwnAddresses(
     const { address } = entry
     const here = forms[index]?.interfaceName ?? chosen?.name
     for (const { on, present } of views[familyOf(address)].places.get(address) ?? []) {
-      // Of another interface: another address, although it reads the same.
+      // A link-local address on another interface is another address, although its text is the same.
       if (isLinkLocal(address) && on.name !== here) continue
       if (on.name !== here && OTHERS_INSTALL.has(on.name)) {
         report(
           'warning',
           path,
-          `${address}/${present.prefixLength} is on "${on.name}" too and stays there, as LVS and kube-proxy (IPVS) need it: ` +
-            'this node answers ARP for it also as Backup, unless arp_ignore is 1',
+          `${address}/${present.prefixLength} is on "${on.name}" as well and stays there, because LVS and kube-proxy (IPVS) need it: ` +
+            'unless arp_ignore is 1, this node answers ARP for it even as Backup',
         )
         continue
       }
-      const verdict = judge(present, on, hostPrefixLength(familyOf(address)), forms[index]?.prefixLength)
-      if (verdict === 'leftover') continue
-      if (verdict === 'own' && owner === 'installed') {
-        // With a prefix as written it looks like an own one where it has no company; a VIP is made deprecated all the same.
+      const origin = originOf(present, on, hostPrefixLength(familyOf(address)), forms[index]?.prefixLength)
+      if (origin === 'leftover') continue
+      if (origin === 'own' && owner === 'installed') {
+        // A VIP with the prefix length of its network looks like an own address if no other address is there. A
+        // deprecated address is a VIP.
         if (present.deprecated === true) continue
         leaveAlone(
           path,
-          `Found ${address}/${present.prefixLength} on "${on.name}": it is the node's own, so "${router.name}" (priority 255) ` +
-            'takes all its addresses for the node\'s and neither installs nor removes any; "ownAddresses: node" says so',
+          `Found ${address}/${present.prefixLength} on "${on.name}": it is the node's own address. So "${router.name}" (priority 255) ` +
+            'neither installs nor removes any of its addresses. Write "ownAddresses: node" to confirm this.',
         )
         continue
       }
       report(
-        verdict === 'another daemon' ? 'warning' : 'error',
+        origin === 'another daemon' ? 'warning' : 'error',
         path,
-        verdict === 'another daemon'
+        origin === 'another daemon'
           ? `Found ${address}/${present.prefixLength} on "${on.name}": it will be removed, because it is a virtual address`
           : `Cannot use ${address} as a virtual address: it is the own address of "${on.name}" ` +
-              '(the owner of an address has priority 255)',
+              '(only an address owner, with priority 255, may use it)',
       )
     }
   }
@@ -76,16 +78,21 @@ function ownerHasAll(
     return place === undefined ? [{ address, on, path }] : []
   })
   for (const { address, on, path } of missing)
-    report('warning', path, `Cannot own ${address}: "${on}" does not have it, "${router.name}" is in fault until then`)
+    report(
+      'warning',
+      path,
+      `Cannot find ${address} on "${on}": "${router.name}" (priority 255) is in fault until the node has this address`,
+    )
   return missing.length === 0
 }
 
 /**
- * A host address beside an own one is a leftover; alone it is what the node lives on, as DHCPv6 gives it. Every
- * interface has a link-local address, so that does not count as company; preferred lifetime 0 is how VIPs are made.
+ * Returns where an address came from. A host address beside an own address is left over from an earlier run. A host
+ * address alone is the node's own, such as one from DHCPv6. Link-local addresses do not count here, because every
+ * interface has one. A VIP has preferred lifetime 0.
  */
-function judge(
-  present: Standing,
+function originOf(
+  present: PresentAddress,
   { listedOwn, own }: OwnInterface,
   hostPrefix: number,
   installed: number | undefined,
@@ -93,7 +100,7 @@ function judge(
   if (present.deprecated === false && hostPrefix === 128) return 'own'
   const company = own.filter(({ address }) => isLinkLocal(present.address) || !isLinkLocal(address))
   if (present.prefixLength === hostPrefix && (company.length > 0 || present.deprecated === true)) return 'leftover'
-  // Beside the node's own address that the file lists as well: that one is the error.
+  // The configuration lists the node's own address as well; that one is reported as the error.
   if (
     present.prefixLength === hostPrefix &&
     company.length === 0 &&
@@ -101,10 +108,12 @@ function judge(
     listedOwn.length > 0
   )
     return 'leftover'
-  // As this very file installs it: beside any other address the node does not live on it.
+  // The address is as this configuration installs it, and the interface has another address: the node does not need
+  // this one.
   if (present.prefixLength === installed && company.length > 0) return 'another daemon'
   const octets = addressBytes(present.address)
-  // What has the form of a VIP may be one that is configured no longer: it does not put the node into a network.
+  // An address in the form of a VIP may belong to a router that was removed from the file. It does not tell the network
+  // of the node.
   const further = company.some(
     (other) =>
       (other.prefixLength !== hostPrefix || present.deprecated === true) &&

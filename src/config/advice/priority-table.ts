@@ -1,18 +1,18 @@
 /**
- * The effective priority of a router for each combination of results of what it tracks: what `holdfast check` prints, and
- * what advice about weights is judged by. Decided here: what is asked once counts as one, so that no row is shown that
- * cannot come about. This file does not know peers, times, or what is up now.
+ * Computes the effective priority of a router for each combination of results of its trackers. `holdfast check` prints
+ * this table, and the advice about weights uses it. A probe that several trackers use counts once, so the table has no
+ * impossible row. This file does not know peers, times, or what is up now.
  */
 import { type Check, nameOf } from '../checks.ts'
 import type { Track } from '../schema/track.ts'
 import { isInterface, trackedName } from '../schema/track.ts'
 import { type Contribution, effectivePriority } from '../weights.ts'
 
-/** 2^8 combinations. */
+/** Largest number of independent probes for which all combinations are shown: 2^8 rows. */
 export const MOST_INDEPENDENT = 8
 
 export type PriorityRow = {
-  /** As in `columns`. */
+  /** Result of each tracker, in the order of `columns`. */
   readonly up: readonly boolean[]
   readonly priority: number
   readonly fault: boolean
@@ -20,23 +20,24 @@ export type PriorityRow = {
 
 export type PriorityTable = {
   readonly base: number
-  /** What is tracked, as it is called in the file. */
+  /** Name of each tracker, as in the configuration. */
   readonly columns: readonly string[]
-  /** The best first, faults last. */
+  /** Best priority first, faults last. */
   readonly rows: readonly PriorityRow[]
-  /** Probes and interfaces behind the columns. */
+  /** Number of different probes and interfaces behind the columns. */
   readonly independent: number
-  /** False: there are too many; then the rows are all up, each one down alone, and all down. */
+  /** Whether the table has every combination. If not, its rows are: all up, each probe down alone, and all down. */
   readonly complete: boolean
   /**
-   * Files that hold a weight: taken to hold 0, and what they hold comes on top, times this weight; where that is 0 it
-   * decides about a fault alone (VR-TRK-09).
+   * Checks of files that contain a number. The table assumes 0 for each; the number times `weight` comes on top. With
+   * weight 0, the number only decides about a fault (VR-TRK-09).
    */
   readonly files: readonly { readonly name: string; readonly weight: number; readonly reverse: boolean }[]
 }
 
 type Results = ReadonlyMap<string, boolean>
 
+/** Returns the effective priorities of a router with these trackers. */
 export function priorityTable(base: number, track: readonly Track[], checks: readonly Check[]): PriorityTable {
   const byName = new Map(checks.map((check) => [nameOf(check), check]))
   const weighing = (tracker: Track) => !isInterface(tracker) && holdsWeight(byName.get(tracker.healthcheck))
@@ -63,9 +64,10 @@ export function priorityTable(base: number, track: readonly Track[], checks: rea
   }
 }
 
-/** A key for what is asked: an interface and a check may have the same name. */
+/** Returns the key of an interface. An interface and a check may have the same name. */
 const linkKey = (name: string): string => `interface ${name}`
 
+/** Returns whether the check reads a number from a file, which its weight multiplies. */
 export const holdsWeight = (check: Check | undefined): boolean =>
   check?.kind === 'probe' && check.spec.probe.kind === 'file' && check.spec.probe.content === 'weight'
 
@@ -73,7 +75,7 @@ function leavesOf(tracker: Track, byName: ReadonlyMap<string, Check>): readonly 
   return isInterface(tracker) ? [linkKey(tracker.interface)] : probesBehind(tracker.healthcheck, byName)
 }
 
-/** The probes that a check is, or is made of. */
+/** Returns the names of the probes in a check: its own, or those of all members of a combination. */
 export function probesBehind(name: string, byName: ReadonlyMap<string, Check>): readonly string[] {
   const check = byName.get(name)
   if (check?.kind !== 'combination') return check === undefined ? [] : [name]
@@ -115,7 +117,10 @@ function isUp(name: string, results: Results, byName: ReadonlyMap<string, Check>
   return check.mode === 'all' ? check.members.every(up) : check.members.some(up)
 }
 
-/** Of equals the one with less down, so that the first row is how things should be. */
+/**
+ * Sorts by priority. Among equal rows, the one with fewer failures comes first, so that the first row is the normal
+ * state.
+ */
 function bestFirst(a: PriorityRow, b: PriorityRow): number {
   const downs = (row: PriorityRow) => row.up.filter((up) => !up).length
   return Number(a.fault) - Number(b.fault) || b.priority - a.priority || downs(a) - downs(b)

@@ -1,7 +1,7 @@
 /**
- * How long it takes at most until the addresses have moved after something that is tracked has failed without a sign:
- * a poll has to find it, and the successor has to wait. Decided here: the parts of that sum. A connection that ends is
- * noticed at once and is not meant here. This file does not know whether that is too long.
+ * Computes the longest time from a failure to the move of the addresses, for a service that stops answering. A poll has
+ * to notice the failure, and then the successor waits. This file decides the parts of that sum. It leaves out
+ * connections that close, because those are noticed immediately. It does not know which time is too long.
  */
 import type { CheckSpec } from '../../healthcheck/check.ts'
 import { staggerStep } from '../../vrrp/extensions/stagger.ts'
@@ -11,6 +11,7 @@ import { type Check, nameOf } from '../checks.ts'
 import type { Track } from '../schema/track.ts'
 import { probesBehind } from './priority-table.ts'
 
+/** One part of the time, in milliseconds. */
 export type Part = { readonly ms: number; readonly what: string }
 export type SlowestPath = {
   readonly check: CheckSpec
@@ -18,7 +19,10 @@ export type SlowestPath = {
   readonly parts: readonly Part[]
 }
 
-/** Undefined: nothing that is tracked moves the addresses, or interfaces only, which the kernel tells of at once. */
+/**
+ * Returns the check that takes longest to move the addresses. `undefined` if no check moves them. Interfaces do not
+ * count, because the kernel reports their changes immediately.
+ */
 export function slowestPath(
   parameters: Parameters,
   track: readonly Track[],
@@ -42,10 +46,13 @@ export function slowestPath(
   )
 }
 
-/** It fails just after a poll, and no run gets an answer. */
+/**
+ * Returns the longest time until a check is down. The service fails just after a poll, and each later run ends with its
+ * timeout.
+ */
 function detectionOf({ cadence, timeout, rule, probe }: CheckSpec): readonly Part[] {
   const { interval, fastInterval, jitter } = cadence
-  // A look at a file or at the list of processes has its answer at once.
+  // Reading a file or the list of processes takes no time.
   const answer = probe.kind === 'file' || probe.kind === 'process' ? 0 : timeout
   return [
     { ms: interval * (1 + jitter), what: 'until the next poll (interval and jitter)' },
@@ -57,7 +64,10 @@ function detectionOf({ cadence, timeout, rule, probe }: CheckSpec): readonly Par
   ]
 }
 
-/** Undefined: it never moves. The successor is a node like this one, and the last in rank. */
+/**
+ * Returns the time from the failed check to the takeover, or `undefined` if the addresses never move. Assumes a
+ * successor like this node that is last in rank.
+ */
 function moveOf(parameters: Parameters, weight: number): readonly Part[] | undefined {
   const { priority, advertisementInterval: interval, version, extensions, preempt, preemptDelay, peers } = parameters
   const rank = extensions.stagger === true && preempt ? Math.max(0, peers.length - 1) : 0

@@ -1,7 +1,6 @@
 /**
- * Sync groups against the routers they name (VR-SG-01..06): who may be a member, and what members should have in
- * common. Decided here: what keeps a group from being what it says is an error, what makes it wait is a warning.
- * This file does not know how a group moves.
+ * Checks sync groups against the routers they name (VR-SG-01..06). A mistake that breaks the group is an error; one
+ * that makes it wait is a warning. This file does not know how a group moves.
  */
 import type { SyncGroup } from '../config.ts'
 import { type Locate, type Path, type Problem, problemAt, type Severity } from '../problem.ts'
@@ -9,11 +8,14 @@ import { trackerPath } from '../schema/preset.ts'
 import { trackedName, trackerKey, trackerKind } from '../schema/track.ts'
 import { nearestWord } from '../text/spelling.ts'
 import type { Placed } from './contradiction.ts'
-import { already, type Claim, repeated, trackerClaims } from './cross-check.ts'
+import { already, repeated, trackerValues, type UniqueValue } from './cross-check.ts'
 
 export type PlacedGroup = { readonly group: SyncGroup; readonly path: Path }
 
-/** `names`: also of routers that have problems of their own, which are no strangers to their group for that. */
+/**
+ * Returns the problems of sync groups. `names` has all router names, also those of routers with problems, so that a
+ * group is not blamed for them.
+ */
 export function groupProblems(
   groups: readonly PlacedGroup[],
   routers: readonly Placed[],
@@ -22,10 +24,10 @@ export function groupProblems(
 ): Problem[] {
   const byName = new Map(routers.map((placed) => [placed.router.name, placed]))
   return [
-    ...repeated(groups.map(nameClaim), locate),
-    ...repeated(groups.flatMap(memberClaims), locate),
+    ...repeated(groups.map(nameValue), locate),
+    ...repeated(groups.flatMap(memberValues), locate),
     ...groups.flatMap((placed) => [
-      ...repeated(trackerClaims(placed.group, placed.path), locate),
+      ...repeated(trackerValues(placed.group, placed.path), locate),
       ...memberProblems(placed, names, locate),
       ...differences(placed, byName, locate),
       ...trackProblems(placed, byName, locate),
@@ -33,13 +35,13 @@ export function groupProblems(
   ]
 }
 
-function nameClaim({ group, path }: PlacedGroup): Claim {
+function nameValue({ group, path }: PlacedGroup): UniqueValue {
   const message = (line: number) =>
     `Cannot use "${group.name}" as the name of two sync groups: it is used ${already(line)}`
   return { key: group.name, path: [...path, 'name'], message }
 }
 
-function memberClaims({ group, path }: PlacedGroup): Claim[] {
+function memberValues({ group, path }: PlacedGroup): UniqueValue[] {
   return group.members.map((member, index) => ({
     key: member,
     path: [...path, 'members', index],
@@ -61,13 +63,16 @@ function memberProblems({ group, path }: PlacedGroup, names: ReadonlySet<string>
         locate,
         [...path, 'members'],
         'warning',
-        `Sync group "${group.name}" has one member, which moves as it would without a group`,
+        `Sync group "${group.name}" has one member only, so it has no effect`,
       ),
     )
   return problems
 }
 
-/** A member becomes Active when all want to: what makes one of them want later, or never, holds up the others. */
+/**
+ * Warns about members that differ. A member becomes Active only when all members are ready, so the slowest one delays
+ * the group.
+ */
 function differences({ group, path }: PlacedGroup, byName: ReadonlyMap<string, Placed>, locate: Locate): Problem[] {
   const members = group.members.flatMap((member) => byName.get(member)?.router ?? [])
   const [first] = members
@@ -87,10 +92,11 @@ function differences({ group, path }: PlacedGroup, byName: ReadonlyMap<string, P
   ]
 }
 
-/** VR-SG-04, VR-SG-05. */
+/** Checks the trackers of a group and of its members (VR-SG-04, VR-SG-05). */
 function trackProblems({ group, path }: PlacedGroup, byName: ReadonlyMap<string, Placed>, locate: Locate): Problem[] {
   const problems: Problem[] = []
-  const say = (severity: Severity, at: Path, message: string) => problems.push(problemAt(locate, at, severity, message))
+  const report = (severity: Severity, at: Path, message: string) =>
+    problems.push(problemAt(locate, at, severity, message))
   const lines = new Map(
     group.track.map((tracker, index) => [
       trackerKey(tracker),
@@ -104,21 +110,21 @@ function trackProblems({ group, path }: PlacedGroup, byName: ReadonlyMap<string,
       const at = (key: string) => trackerPath(placed.router, placed.path, index, key)
       const line = lines.get(trackerKey(tracker))
       if (line !== undefined)
-        say(
+        report(
           'error',
           at(trackerKind(tracker)),
           `Cannot track "${trackedName(tracker)}" in "${member}": its sync group "${group.name}" tracks it ${already(line)}`,
         )
       else if (tracker.weight !== 0 && placed.router.priority !== 255)
-        say(
+        report(
           'warning',
           at('weight'),
-          `The weight of "${trackedName(tracker)}" has no effect in "${member}", a member of sync group "${group.name}": ` +
-            'track it at the group, whose members all follow',
+          `The weight of "${trackedName(tracker)}" has no effect in "${member}", because it is a member of sync group "${group.name}": ` +
+            'track it in the group, so that all members follow',
         )
     }
     if (placed.router.priority === 255 && group.track.some(({ weight }) => weight !== 0))
-      say(
+      report(
         'warning',
         [...path, 'track'],
         `Weights have no effect on "${member}": the priority of an address owner is always 255`,

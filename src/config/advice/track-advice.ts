@@ -1,7 +1,7 @@
 /**
- * What the weights of a router come to, judged: the warnings and notes of `holdfast check` about moves that never happen, or late.
- * Decided here: against whom a priority is compared where the file does not say it. It knows the whole configuration and
- * no node but the one that it is asked about.
+ * Judges the weights of a router: the warnings and notes of `holdfast check` about moves that never happen, or happen
+ * late. This file decides which priorities a router is compared with if the configuration does not list them. It knows
+ * the whole configuration, and of the nodes only the one that it runs on.
  */
 import type { ProbeSpec } from '../../healthcheck/check.ts'
 import { type Check, checksOf } from '../checks.ts'
@@ -29,14 +29,15 @@ export type TrackReport = { readonly router: string; readonly table: PriorityTab
 export type TrackAdvice = {
   readonly tables: readonly TrackReport[]
   readonly warnings: readonly Problem[]
-  /** How long a move takes, and what cannot be judged. */
+  /** Time that a move takes, and questions that this configuration cannot answer. */
   readonly notes: readonly Note[]
 }
 
-/** Longer than a client's patience with one request. */
+/** Time in milliseconds after which a client usually gives up a request. */
 const SLOW = 1000
 const MOST_TOLD = 3
 
+/** Returns the priority table of each router, with warnings and notes about its weights. */
 export function trackAdvice(config: Config, locate: Locate, node: NodeView = { interfaces: [] }): TrackAdvice {
   const checks = checksOf(config)
   const { routers } = resolveRouters(config, node)
@@ -45,7 +46,7 @@ export function trackAdvice(config: Config, locate: Locate, node: NodeView = { i
     const isHere = node.interfaces.length > 0
     return reportOf({ router, known, isHere, checks, path: placeOf(config, index), locate })
   })
-  // Members of one group have what the group tracks in common.
+  // Members of one group share the trackers of the group; each remark is reported once.
   const told = [
     ...new Map(reports.flatMap(({ remarks }) => remarks).map((each) => [formatProblem(each), each])).values(),
   ]
@@ -63,7 +64,7 @@ function peerPriorities(router: ResolvedRouter, all: readonly ResolvedRouter[]):
   return lists.find((list) => list.length > 0) ?? []
 }
 
-/** Where what it tracks is written: at the router, or at its group. */
+/** Returns the path of the trackers: at the router, or at its group. */
 function placeOf({ virtualRouters, syncGroups }: Config, index: number): Path {
   const router = virtualRouters[index]
   const group = syncGroups.findIndex(({ members, track }) => track.length > 0 && members.includes(router?.name ?? ''))
@@ -78,7 +79,7 @@ type Tracking = {
   readonly router: ResolvedRouter
   /** Base priorities of the peers. */
   readonly known: readonly number[]
-  /** The node is known, and its own entry is not among the peers. */
+  /** Whether the node is known. Then its own entry is not among the peers. */
   readonly isHere: boolean
   readonly checks: readonly Check[]
   readonly path: Path
@@ -97,23 +98,25 @@ function reportOf({ router, known, isHere, checks, path, locate }: Tracking): Re
   const small = weighing.length === 0 || !parameters.preempt ? [] : tooSmall(router, known, table, best)
   if (weighing.length > 0 && !parameters.preempt)
     warn(
-      `The weights of "${name}" move nothing while its Active lives: with "preempt: false" no Backup takes over from it, ` +
-        'whatever its priority, and only what is tracked with weight 0 does',
+      `The weights of "${name}" do not move the addresses: with "preempt: false", no Backup takes over from a working Active, ` +
+        'whatever its priority. Use weight 0 to release the addresses when a check fails.',
     )
   for (const message of small) warn(message)
-  // The same list may be written on every node: then one of equal priority is this node itself.
+  // The file may have the same peer list on every node. Then a peer with our priority is this node itself.
   const own = isHere || small.length > 0 || !parameters.preempt ? -1 : known.indexOf(parameters.priority)
   const others = own < 0 ? [] : known.toSpliced(own, 1)
   const unless = others.length === 0 || weighing.length === 0 ? [] : tooSmall(router, others, table, best)
   for (const message of unless)
-    warn(`${message}, if the listed peer with priority ${parameters.priority} is this node itself (--node knows)`)
+    warn(
+      `${message}, if the listed peer with priority ${parameters.priority} is this node itself (use --node to find out)`,
+    )
   const isKnown = known.length > 0 && small.length === 0 && unless.length === 0
   const shown = weighing.filter((tracker) => table.columns.includes(trackedName(tracker)))
   if (parameters.preempt && small.length === 0 && known.length === 0 && shown.length > 0)
     note(
       `cannot tell whether ${weightsOf(shown)} ${shown.length === 1 ? 'is' : 'are'} enough: no peer priorities are listed`,
     )
-  // A move is promised only where it is known to happen.
+  // The note about the time of a move is given only where a move is certain.
   const moving = isKnown ? track : track.filter(({ weight }) => weight === 0)
   const slow = parameters.priority === 255 ? undefined : slowestPath({ ...parameters, priority: best }, moving, checks)
   if (slow !== undefined && slow.ms > SLOW) {
@@ -129,20 +132,23 @@ function reportOf({ router, known, isHere, checks, path, locate }: Tracking): Re
 const weightsOf = (track: readonly Track[]): string =>
   track.map((tracker) => `weight ${tracker.weight} of ${trackedName(tracker)}`).join(' and ')
 
-/** What needs no poll. */
+/** Returns what notices a failure without a poll. */
 function signOf(probe: ProbeSpec): string {
   if ((probe.kind === 'http' || probe.kind === 'tcp') && probe.events)
-    return '; a connection that ends is noticed at once'
-  return probe.kind === 'file' ? '; the kernel usually tells of a change at once' : ''
+    return '; a connection that ends is noticed immediately'
+  return probe.kind === 'file' ? '; the kernel usually reports a change immediately' : ''
 }
 
 const timeShown = (ms: number): string => formatDuration(ms < 1000 ? Math.round(ms) : Math.round(ms / 10) * 10)
 
-/** Results that leave this router above every peer, although the service is worse here. Without known priorities all nodes are taken to be alike. */
+/**
+ * Returns a warning for each result that leaves this router above every peer although its service is down. Without peer
+ * priorities, all nodes count as equal.
+ */
 function tooSmall(router: ResolvedRouter, known: readonly number[], table: PriorityTable, best: number): string[] {
   const { track, parameters } = router
   const { priority: base, margin = 0 } = parameters
-  // What a peer adds to its own base when all is well there.
+  // Priority of the best peer while everything works there.
   const peerBest = known.length === 0 ? best : Math.min(254, Math.max(...known) + best - base)
   const downIn = (row: PriorityRow) => table.columns.filter((_, i) => row.up[i] !== table.rows[0]?.up[i])
   const stays = table.rows.filter((row) => !row.fault && downIn(row).length > 0 && row.priority + margin >= peerBest)
@@ -161,13 +167,11 @@ function tooSmall(router: ResolvedRouter, known: readonly number[], table: Prior
     return `${subject}: ${row.priority} is still ${relation} the best peer (${peerBest})${cure}`
   })
   const more = told.length - MOST_TOLD
-  return more > 0
-    ? [...told.slice(0, MOST_TOLD), `${more} more of the weights of "${router.name}" are too small`]
-    : told
+  return more > 0 ? [...told.slice(0, MOST_TOLD), `${more} more weights of "${router.name}" are too small`] : told
 }
 
 function cureOf(weight: number, missing: number, priority: number): string {
-  // A sum above 254 counts as 254, so that a greater weight changes nothing.
+  // A sum above 254 counts as 254, so a greater weight changes nothing.
   if (priority === 254) return '; a sum above 254 counts as 254: use a lower base priority'
   const enough = weight < 0 ? weight - missing : weight + missing
   if (Math.abs(enough) > 253) return '; no weight is enough: bring the base priorities closer together'

@@ -1,14 +1,14 @@
 /**
- * How many virtual routers one interface can have: VRIDs are the numbers from 1 to 255, once for each family (VR-PKT-04,
- * VR-MI-01). Looks at the file as it was written, because the 256th router has a VRID that is no VRID, and the reason
- * for that is the number of routers. This file does not know whether an entry is well formed.
+ * Checks the number of virtual routers on one interface. VRIDs are the numbers from 1 to 255 for each family
+ * (VR-PKT-04, VR-MI-01). The check reads the file as it was written, because the 256th router cannot have a valid VRID.
+ * This file does not know whether an entry is well formed.
  */
 import { familyName } from '../network.ts'
 import { type Locate, type Problem, problemAt } from '../problem.ts'
 
 const VRIDS = 255
 
-/** One problem for every interface and family with more routers than VRIDs, at the first one too many. */
+/** Returns one problem for each interface and family with more routers than VRIDs, at the first router too many. */
 export function tooManyRouters(entries: readonly unknown[], locate: Locate): Problem[] {
   const routersOn = new Map<string, number[]>()
   for (const [index, entry] of entries.entries()) {
@@ -28,7 +28,10 @@ export function tooManyRouters(entries: readonly unknown[], locate: Locate): Pro
   })
 }
 
-/** `auto` may mean many interfaces: resolve.ts knows. */
+/**
+ * Returns the interface and family of an entry. `undefined` for `auto`, which may stand for several interfaces;
+ * resolve.ts checks those.
+ */
 function spaceOf(entry: unknown): string | undefined {
   if (typeof entry !== 'object' || entry === null) return undefined
   const name: unknown = Reflect.get(entry, 'interface')

@@ -1,7 +1,7 @@
 /**
- * A keepalived file to configuration, by the same schema and the same cross checks as YAML. Decided here: a syntax
- * error refuses the file, and so does an instance that keepalived would end at or that cannot be shown in FAULT. Any
- * other error of an instance puts that instance in FAULT; the others run. This file does not know the disk: other files
+ * Turns a keepalived file into a configuration, with the same schema and cross checks as YAML. A syntax error refuses
+ * the file, and so does an instance for which keepalived would stop, or which cannot be shown in FAULT. Any other error
+ * of an instance puts that instance in FAULT; the other instances run. This file does not read the disk: included files
  * come from `source`.
  */
 import { configFrom, type ParsedConfig } from '../configuration.ts'
@@ -13,7 +13,7 @@ import { parseKeepalived } from './text/parser.ts'
 import { fieldsOf, inFault, itemsOf, locateIn, mapping, plain, type Written, written } from './written.ts'
 
 export type KeepalivedDocument = ImportedDocument & {
-  /** Every problem, the warnings of the import among them. */
+  /** Configuration with every problem, including the warnings of the import. */
   readonly parsed: ParsedConfig
 }
 
@@ -26,7 +26,7 @@ export function parseKeepalivedConfig(
   return 'problems' in read ? read : read.parsed
 }
 
-/** With the document itself, for whoever wants to print it. */
+/** Reads a keepalived file and returns the document as well, for printing. */
 export function readKeepalived(
   file: SourceFile,
   source: KeepalivedSource,
@@ -45,7 +45,9 @@ export function readKeepalived(
   }
 }
 
-/** Puts an instance with an error in FAULT with its interface and addresses; an error that remains refuses the file. */
+/**
+ * Puts each instance with an error in FAULT, with its interface and addresses. An error that remains refuses the file.
+ */
 function withoutBadRouters(found: ImportedDocument): ImportedDocument & { readonly parsed: ParsedConfig } {
   let { document, fates, notes, warnings } = found
   const bare = new Set<Written>()
@@ -80,7 +82,7 @@ function withoutBadRouters(found: ImportedDocument): ImportedDocument & { readon
   }
 }
 
-/** Leaves out each warning of the first round that is an error now. */
+/** Removes each warning of the first round that is an error now. */
 function withoutRepeats(problems: readonly Problem[]): readonly Problem[] {
   const errors = new Set(problems.filter(isError).map(({ file, line, message }) => `${file}:${line}:${message}`))
   return problems.filter(
@@ -88,7 +90,7 @@ function withoutRepeats(problems: readonly Problem[]): readonly Problem[] {
   )
 }
 
-/** The first error of each virtual router that has one. */
+/** Returns the first error of each virtual router with errors, by its index. */
 function wrongRouters(problems: readonly Problem[]): ReadonlyMap<number, Problem> {
   const wrong = new Map<number, Problem>()
   for (const problem of problems.filter(isError)) {

@@ -1,6 +1,6 @@
 /**
- * An imported document as YAML that gives the same configuration, with what was not carried over in comments above it.
- * Decided here: the words of that list. This file does not know keywords, nor where the text goes.
+ * Writes an imported document as YAML with the same configuration. Comments above it list the keywords that were not
+ * carried over. This file decides the text of that list. It does not know keywords, nor where the text goes.
  */
 import { stringify } from 'yaml'
 import type { ImportedDocument } from './import/import.ts'
@@ -8,12 +8,13 @@ import type { Fate, FateKind } from './keywords/fate.ts'
 import { plain } from './written.ts'
 
 const HEADINGS: readonly (readonly [FateKind, string])[] = [
-  ['refused', 'refused: these would change packets or election, and their instances stay in fault'],
+  ['refused', 'refused: these would change packets or the election, so their instances stay in fault'],
   ['notSupported', 'not carried over'],
   ['unknown', 'not known'],
   ['noEffect', 'without effect here'],
 ]
 
+/** Returns the YAML text of an imported document. */
 export function conversionText(file: string, { document, fates, notes }: ImportedDocument): string {
   const carried = fates.filter(({ kind }) => kind === 'carried').length
   const lists = HEADINGS.flatMap(([kind, heading]) => {
@@ -21,7 +22,7 @@ export function conversionText(file: string, { document, fates, notes }: Importe
     return of.length === 0 ? [] : ['', `${capital(heading)} (${of.length}):`, ...of.map(fateLine)]
   })
   const comments = [
-    `The same as ${file}, made by holdfast convert.`,
+    `The same configuration as ${file}, written by holdfast convert.`,
     `Carried over: ${carried} ${carried === 1 ? 'keyword' : 'keywords'}.`,
     ...lists,
     ...(notes.length === 0 ? [] : ['', `Also (${notes.length}):`]),
@@ -37,7 +38,7 @@ function fateLine({ keyword, at, message }: Fate): string {
 
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
 
-/** Whatever a name or a file may hold: a comment ends with its line. */
+/** Returns a text on one line. A comment ends with its line, whatever a name contains. */
 const oneLine = (text: string) => text.replace(/[\p{Cc}\u2028\u2029]/gu, ' ')
 
 const record = (value: unknown): Record<string, unknown> =>

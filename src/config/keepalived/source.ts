@@ -1,32 +1,35 @@
 /**
- * What a keepalived file reaches for beyond its own text: other files, the name of the host, chance. All of it is
- * handed in, so that the same file always means the same. This file does not know where any of it comes from.
+ * What a keepalived file needs besides its own text: other files, the host name, random numbers. The caller passes all
+ * of it, so that the same file always has the same result. This file does not know where the values come from.
  */
 
 export type SourceFile = { readonly file: string; readonly text: string }
 
 export type Inclusion = {
-  /** In the order in which they are read. */
+  /** Files in the order in which they are read. */
   readonly files: readonly SourceFile[]
-  /** Found, and why it was not read. */
+  /** Files that were found and could not be read. */
   readonly unreadable: readonly { readonly file: string; readonly reason: string }[]
 }
 
-/** `pattern` is a path with wildcards and csh braces; a relative one starts in `directory`. */
+/**
+ * Returns the files of an include. `pattern` is a path with wildcards and csh braces; a relative path starts in
+ * `directory`.
+ */
 export type KeepalivedSource = (pattern: string, directory: string) => Inclusion
 
 export type Surroundings = {
-  /** What `@name` lines are compared with: option -i, or the host name up to its first dot. */
+  /** Text that `@name` lines are compared with: option -i, or the host name up to its first dot. */
   readonly configId: string
-  /** The user that scripts run as when the file names none; undefined: as the daemon. */
+  /** User of scripts if the file names none. `undefined`: the user of the daemon. */
   readonly scriptUser: string | undefined
-  /** A program without a slash, looked for as a shell would; undefined: there is none. */
+  /** Returns the path of a program without a slash, found as a shell does; `undefined` if there is none. */
   readonly programPath: (name: string) => string | undefined
-  /** For ${_RANDOM}: from 0 up to, but not, 1. */
+  /** Returns a random number from 0 up to, but not including, 1; used for ${_RANDOM}. */
   readonly random: () => number
 }
 
-/** `/etc/keepalived/x.conf` → `/etc/keepalived`. */
+/** Returns the folder of a path: `/etc/keepalived/x.conf` gives `/etc/keepalived`. */
 export function directoryOf(file: string): string {
   const slash = file.lastIndexOf('/')
   return slash < 0 ? '.' : slash === 0 ? '/' : file.slice(0, slash)

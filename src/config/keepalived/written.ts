@@ -1,6 +1,6 @@
 /**
- * A value of the configuration that remembers where a keepalived file says it, so that problems found by the schema and
- * the cross checks point at the line that the operator wrote. This file does not know which keys there are.
+ * A configuration value with its position in a keepalived file. So problems of the schema and of the cross checks point
+ * at the line that the operator wrote. This file does not know which keys exist.
  */
 import type { Locate, Path, Position } from '../problem.ts'
 
@@ -8,22 +8,23 @@ export type Scalar = string | number | boolean
 export type Fields = { readonly [key: string]: Written | undefined }
 export type Written = {
   readonly at: Position
-  /** Where its name is; the same place where it has none. */
+  /** Position of its key; absent if the value has no key. */
   readonly key?: Position
   readonly value: Scalar | readonly Written[] | Fields
 }
 
-/** A value with its place. `undefined`: the file does not say it. */
+/** A value with its position; `undefined` if the file does not set it. */
 export type Found<T> = { readonly value: T; readonly at: Written['at'] } | undefined
 
 export const written = (value: Written['value'], at: Position, key?: Position): Written =>
   key === undefined ? { at, value } : { at, key, value }
 
-/** The fields that are there, in the order in which they are written down. */
+/** Returns a mapping. Its keys are written in the order of `fields`. */
 export const mapping = (fields: Fields, at: Position): Written => written(fields, at)
 
 const isList = (value: Written['value']): value is readonly Written[] => Array.isArray(value)
 
+/** Returns the value without positions. */
 export function plain({ value }: Written): unknown {
   if (isList(value)) return value.map(plain)
   if (typeof value !== 'object') return value
@@ -32,6 +33,7 @@ export function plain({ value }: Written): unknown {
   )
 }
 
+/** Returns a function that finds the position of a path. */
 export function locateIn(root: Written): Locate {
   return (path: Path, at = 'value') => {
     let place: Written = root
@@ -56,7 +58,7 @@ export const fieldsOf = ({ value }: Written): Fields => (isList(value) || typeof
 export const itemsOf = (entry: Written | undefined): readonly Written[] =>
   entry !== undefined && isList(entry.value) ? entry.value : []
 
-/** A virtual router that takes no part, and says why. */
+/** Returns the router with the key `fault`, which keeps it out of the election. */
 export function inFault(router: Written, reason: string): Written {
   const fault = reason.replace(/\p{Cc}/gu, ' ').slice(0, 1000)
   return mapping({ ...fieldsOf(router), fault: written(fault, router.at) }, router.at)

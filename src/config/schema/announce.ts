@@ -1,7 +1,7 @@
 /**
- * When and how often an Active announces its addresses: the keys of `announce`, and what the profile makes of those that
- * are not written. Decided here: the schedule of each profile (docs/architecture.md, Announcements; VR-GARP-01, -02, -04). This file
- * does not know frames, nor how many an interface may send at once.
+ * When and how often an Active announces its addresses: the keys of `announce`, and the defaults of each profile
+ * (docs/architecture.md, Announcements; VR-GARP-01, -02, -04). This file decides the schedule. It does not know frames,
+ * nor how many of them an interface may send at the same time.
  */
 import * as z from 'zod'
 import type { ProfileName } from '../../vrrp/profile.ts'
@@ -16,7 +16,7 @@ const MOST_COPIES = 100
 
 const risesFromZero = (values: readonly number[]) =>
   values[0] === 0 && values.every((value, i) => i === 0 || value > (values[i - 1] ?? 0))
-const AT_WANTED = '1 to 20 durations wanted that start with 0ms and rise'
+const AT_EXPECTED = '1 to 20 durations, the first 0ms and each greater than the one before'
 
 const spacing = () =>
   duration(0, MINUTE)
@@ -25,58 +25,76 @@ const spacing = () =>
 
 export const announceSchema = section(
   {
-    at: list(duration(0, HOUR), AT_WANTED)
-      .refine((values) => values.length <= 20 && risesFromZero(values), { error: AT_WANTED })
+    at: list(duration(0, HOUR), AT_EXPECTED)
+      .refine((values) => values.length <= 20 && risesFromZero(values), { error: AT_EXPECTED })
       .optional()
       .describe(
-        'When gratuitous ARP or unsolicited NA is sent after a takeover, default [0ms, 20ms, 100ms, 500ms, 2s, 5s], IPv6 [0ms, 1s, 2s]',
+        'Times after a takeover at which gratuitous ARP or unsolicited NA is sent, default: [0ms, 20ms, 100ms, 500ms, 2s, 5s], IPv6 [0ms, 1s, 2s]',
       ),
-    copies: whole(1, MOST_COPIES).optional().describe('How many frames an address gets at each of them, default 1'),
-    refresh: z
-      .union([z.literal(false), duration(SECOND, 24 * HOUR)], { error: 'a duration from 1s to 24h or false wanted' })
+    copies: whole(1, MOST_COPIES)
       .optional()
-      .describe('How often an Active repeats it, false = never, default 60s'),
-    refreshCopies: whole(1, MOST_COPIES).optional().describe('How many frames an address gets at a refresh, default 1'),
+      .describe('Number of frames for each address at each of these times, default: 1'),
+    refresh: z
+      .union([z.literal(false), duration(SECOND, 24 * HOUR)], { error: 'a duration from 1s to 24h, or false' })
+      .optional()
+      .describe('Time after which an Active announces its addresses again, default: 60s; false: never'),
+    refreshCopies: whole(1, MOST_COPIES)
+      .optional()
+      .describe('Number of frames for each address at a refresh, default: 1'),
     onRival: section(
       {
-        copies: whole(0, MOST_COPIES).describe('How many frames an address gets when a rival is heard'),
-        delay: duration(0, HOUR).prefault('0s').describe('So many once more, so long after it; 0s = not once more'),
+        copies: whole(0, MOST_COPIES).describe('Number of frames for each address when a competing Active is heard'),
+        delay: duration(0, HOUR)
+          .prefault('0s')
+          .describe('Time after which the same number of frames is sent once more; 0s: not again'),
       },
-      'a mapping with copies and delay wanted',
+      'a mapping with copies and delay',
     )
       .optional()
-      .describe('When a rival is heard, default 0, 50 and 200 ms, IPv6 0, 1 and 2 s'),
-    spacing: spacing().describe('Least time between two gratuitous ARP of the interface, default by number'),
-    spacingNa: spacing().describe('Least time between two unsolicited NA of the interface, default by number'),
+      .describe(
+        'Announcements when a competing Active is heard, default: after 0, 50 and 200 ms, IPv6 after 0, 1 and 2 s',
+      ),
+    spacing: spacing().describe(
+      'Shortest time between two gratuitous ARP frames of the interface, default: depends on their number',
+    ),
+    spacingNa: spacing().describe(
+      'Shortest time between two unsolicited NA of the interface, default: depends on their number',
+    ),
   },
-  'a mapping with at and refresh wanted',
+  'a mapping with at and refresh',
 )
 
 export type AnnounceKeys = z.output<typeof announceSchema>
 
 export type AnnounceSchedule = {
-  /** After the takeover; from 0 on. A moment that comes twice is two frames for each address. */
+  /** Times after the takeover, from 0. A time that is repeated gives several frames for each address. */
   readonly at: readonly Millis[]
   readonly refresh: Millis | undefined
-  /** Undefined = 1. */
+  /** Number of frames at a refresh; `undefined` means 1. */
   readonly refreshCopies?: number | undefined
-  /** After a rival was heard, as `at`. Undefined: what arp/announcement.ts says. */
+  /**
+   * Times after a competing Active was heard, in the form of `at`. `undefined`: the schedule of arp/announcement.ts.
+   */
   readonly onRival?: readonly Millis[] | undefined
-  /** Between two frames of the interface. Undefined: the pacer's own rates. */
+  /** Shortest time between two frames of the interface. `undefined`: the rates of the pacer. */
   readonly spacing?: { readonly [family in Family]: Millis | undefined } | undefined
 }
 
-/** RFC 4861 §7.2.6 asks for a second between unsolicited advertisements, and for three at most. */
+/** RFC 4861 §7.2.6 asks for at least one second between unsolicited advertisements, and for three of them at most. */
 const HOLDFAST_AT: Readonly<Record<Family, readonly number[]>> = {
   ipv4: [0, 20, 100, 500, 2000, 5000],
   ipv6: [0, 1000, 2000],
 }
 const HOLDFAST_REFRESH = millis(60_000)
-/** keepalived's garp_master_repeat and _delay; its IPv6 is not kinder (VR-GARP-07). */
+/** keepalived's garp_master_repeat and garp_master_delay; it uses the same values for IPv6 (VR-GARP-07). */
 const KEEPALIVED = { copies: 5, delay: 5000 }
-/** Design: Rivals. keepalived has none of these, and a rival's own announcements come in between. */
-const RIVAL_AGAIN: Readonly<Record<Family, readonly number[]>> = { ipv4: [50, 200], ipv6: [1000, 2000] }
+/**
+ * Further announcements with profile `keepalived`, in milliseconds after a competing Active was heard. keepalived has
+ * none of them. They are needed because the competing Active announces the addresses as well.
+ */
+const COMPETING_AGAIN: Readonly<Record<Family, readonly number[]>> = { ipv4: [50, 200], ipv6: [1000, 2000] }
 
+/** Returns the schedule of a router's announcements. */
 export function announceSchedule(keys: AnnounceKeys, profile: ProfileName, family: Family): AnnounceSchedule {
   const like = profile === 'keepalived'
   const once = profile === 'rfc9568'
@@ -96,7 +114,7 @@ function onRival({ onRival }: AnnounceKeys, like: boolean, family: Family): read
   if (onRival !== undefined) return blocks(onRival.delay > 0 ? [0, onRival.delay] : [0], onRival.copies)
   if (!like) return undefined
   const { copies, delay } = KEEPALIVED
-  return [...blocks([0, delay], copies), ...RIVAL_AGAIN[family].map(millis)].sort((a, b) => a - b)
+  return [...blocks([0, delay], copies), ...COMPETING_AGAIN[family].map(millis)].sort((a, b) => a - b)
 }
 
 const blocks = (moments: readonly number[], copies: number): readonly Millis[] =>

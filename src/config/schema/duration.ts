@@ -1,28 +1,28 @@
 /**
- * Durations as people write them: a number and its unit. A number alone is refused, because keepalived's seconds and
- * the packet's centiseconds have been mixed up often enough. This file does not know which key wants which bounds.
+ * Durations as people write them: a number and its unit. A number without a unit is refused, because keepalived's
+ * seconds are easily confused with the centiseconds of the packet. This file does not know the bounds of any key.
  */
 import { type Millis, millis } from '../../wire/units.ts'
 
 const UNIT: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
 
-// At most six decimals: enough for every bound in use, and few enough that a double holds the milliseconds.
+// At most six decimals. This is enough for every bound in use, and a double holds the milliseconds exactly.
 export const DURATION = /^(?:\d{1,9}(?:\.\d{1,6})?(?:ms|s|m|h)){1,4}$/
 
-/** `40.95s` → 40950, `1m30s` → 90000; undefined for what is not a duration. */
+/** Returns milliseconds: `40.95s` gives 40950, `1m30s` gives 90000. `undefined` if the text is no duration. */
 export function parseDuration(text: string): Millis | undefined {
   if (!DURATION.test(text)) return undefined
   const parts = [...text.matchAll(/([\d.]+)([a-z]+)/g)].map(([, amount, unit = '']) => ({
     amount,
     factor: UNIT[unit] ?? 0,
   }))
-  // Each unit is smaller than the one before it: 30s1m is a slip of the pen.
+  // Each unit must be smaller than the one before it: 30s1m is an error.
   if (parts.some(({ factor }, i) => i > 0 && factor >= (parts[i - 1]?.factor ?? 0))) return undefined
   const sum = parts.reduce((total, { amount, factor }) => total + Number(amount) * factor, 0)
   return millis(Math.round(sum * 1e6) / 1e6)
 }
 
-/** Reads back to the same value. */
+/** Returns a text that parseDuration() turns into the same value. */
 export function formatDuration(value: number): string {
   if (value >= 3_600_000 && value % 3_600_000 === 0) return `${value / 3_600_000}h`
   if (value >= 1000 && value % 10 === 0) return `${value / 1000}s`

@@ -1,6 +1,6 @@
 /**
- * A health check out of the keys of its entry, with every default filled in (docs/adr/0024). Decided here: the defaults,
- * also those that depend on another key.
+ * Turns the keys of a health check into a check, with every default filled in (docs/adr/0024). This file decides the
+ * defaults, including those that depend on another key.
  */
 import type { ProbeSpec } from '../../healthcheck/check.ts'
 import { type Millis, millis } from '../../wire/units.ts'
@@ -10,7 +10,10 @@ import type { HealthcheckKeys } from './healthcheck-keys.ts'
 const INTERVAL = millis(1000)
 const FAST_INTERVAL = millis(20)
 const JITTER = 0.1
-/** The last result outlives a thread that hangs, is found out and starts again. */
+/**
+ * Shortest default of `unknownAfter`, in milliseconds. The last result stays valid while a thread that hangs is
+ * detected and started again.
+ */
 const LEAST_UNKNOWN_AFTER = 8000
 
 /** Returns the times of a probe. The default of most of them depends on the interval. */
@@ -27,7 +30,10 @@ export function timesOf(keys: Pick<HealthcheckKeys, 'interval' | 'fastInterval' 
   }
 }
 
-/** Returns `undefined` for an entry of no kind; the schema refuses it, and one of several kinds. */
+/**
+ * Returns the check of an entry. `undefined` if the entry has no kind; the schema has refused it, and any entry of
+ * several kinds.
+ */
 export function checkFrom(keys: HealthcheckKeys): Check | undefined {
   const { name, all, any } = keys
   if (all !== undefined) return { kind: 'combination', name, mode: 'all', members: all }

@@ -1,23 +1,24 @@
 /**
- * Values that only health checks have, read from their text. Decided here: what an answer, a URL and a header may look
- * like. URL and RegExp are those that the checks use themselves: another reader would promise what they do not keep.
- * This file does not know which key a value stands under.
+ * Reads values that only health checks have. This file decides what a status, a URL and a header may look like. It uses
+ * the same URL and RegExp as the checks, so that it accepts nothing that a check cannot use. It does not know which key
+ * has the value.
  */
 import * as z from 'zod'
 import type { StatusRange } from '../../healthcheck/check.ts'
 import type { Reading } from './field.ts'
 
-/** In a message it may stand only without credentials and query (schema-problem.ts). */
+/**
+ * Returns a function that reads a URL. A message may show a URL only without credentials and query (schema-problem.ts).
+ */
 export const urlFrom =
-  (key: string, example: string) =>
+  (example: string) =>
   (text: string): Reading<string> => {
-    if (!/^https?:\/\//i.test(text) || !URL.canParse(text))
-      return { refused: `${key} needs a URL such as ${example}`, isWhole: true }
+    if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return { refused: `a URL such as ${example}` }
     const { username, password } = new URL(text)
     try {
       decodeURIComponent(`${username}${password}`)
     } catch {
-      return { refused: 'credentials with valid percent signs wanted' }
+      return { refused: 'credentials with valid percent encoding' }
     }
     return { value: text }
   }
@@ -27,26 +28,26 @@ export function patternFrom(text: string): Reading<string> {
     new RegExp(text, 'su')
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/^.*\/su?: /s, '') : ''
-    return { refused: `a regular expression wanted (${reason})` }
+    return { refused: `a valid regular expression (${reason})` }
   }
   return { value: text }
 }
 
 export const jitterFrom =
-  (wanted: string) =>
+  (accepted: string) =>
   (text: string): Reading<number> => {
     const [, digits] = /^(\d{1,3}(?:\.\d{1,3})?)%$/.exec(text) ?? []
     const percent = Number(digits)
-    return percent >= 0 && percent <= 100 ? { value: percent / 100 } : { refused: wanted }
+    return percent >= 0 && percent <= 100 ? { value: percent / 100 } : { refused: accepted }
   }
 
-/** Values of headers, of variables of the environment. */
-export const texts = (wanted: string) =>
-  z.record(z.string(), z.string({ error: 'a text wanted, in quotes' }), { error: wanted })
+/** Returns the schema of headers, or of environment variables. */
+export const texts = (accepted: string) =>
+  z.record(z.string(), z.string({ error: 'a text in quotes' }), { error: accepted })
 
-export const HEADERS_WANTED = 'a mapping of names of headers to texts wanted'
+export const HEADERS_EXPECTED = 'a mapping from names of headers to texts'
 
-/** RFC 9110 §5.1, §5.5. What Node would refuse to send is refused here, where it has a line. */
+/** Refuses headers that Node would refuse to send (RFC 9110 §5.1, §5.5). Here the problem has a line. */
 export function headersFrom(
   headers: Readonly<Record<string, string>>,
   context: z.core.ParsePayload,
@@ -55,11 +56,11 @@ export function headersFrom(
   for (const [name, value] of Object.entries(headers)) {
     const key = name.toLowerCase()
     const refused = !/^[!#$%&'*+.^_`|~0-9a-z-]{1,128}$/.test(key)
-      ? 'the name of a header wanted'
+      ? 'the name of a header'
       : !/^[\t\x20-\x7e\x80-\xff]*$/.test(value)
-        ? 'one line of printable characters wanted'
+        ? 'one line of printable characters'
         : lower.has(key)
-          ? 'every header once wanted, capitals make no difference'
+          ? 'each header once, in upper or lower case'
           : undefined
     if (refused !== undefined) context.issues.push({ code: 'custom', message: refused, input: value, path: [name] })
     lower.set(key, value)
@@ -67,7 +68,7 @@ export function headersFrom(
   return Object.fromEntries(lower)
 }
 
-export const STATUS_WANTED = 'a status from 100 to 599, a range such as 200-399, or a list of such wanted'
+export const STATUS_EXPECTED = 'a status from 100 to 599, a range such as 200-399, or a list of them'
 
 type WrittenStatus = number | string
 export function statusFrom(
@@ -80,6 +81,6 @@ export function statusFrom(
     return first >= 100 && last <= 599 && first <= last ? [[first, last]] : []
   })
   if (ranges.length > 0 && ranges.length === [written].flat().length) return ranges
-  context.issues.push({ code: 'custom', message: STATUS_WANTED, input: written })
+  context.issues.push({ code: 'custom', message: STATUS_EXPECTED, input: written })
   return z.NEVER
 }

@@ -1,11 +1,14 @@
-/** An entry of `healthchecks:` as a schema: keys, what goes with what, and the check that comes out of it. */
+/** The schema of an entry of `healthchecks:`: it checks the keys and returns the check. */
 import * as z from 'zod'
 import type { Check } from '../checks.ts'
 import { checkFrom } from './healthcheck-defaults.ts'
 import { healthcheckKeys } from './healthcheck-keys.ts'
 import { kindProblems } from './healthcheck-kind.ts'
 
-/** Made when there is a check to read: making it takes as long as all other schemas together, and a start waits for it. */
+/**
+ * The schema is created at its first use. Creating it takes as long as creating all other schemas together, which would
+ * delay a start.
+ */
 export const healthcheckSchema = z.lazy(() =>
   healthcheckKeys().transform((entry, context): Check => {
     const problems = kindProblems(entry)

@@ -1,6 +1,6 @@
 /**
- * The knobs of one router: their place in the file, and what they are: what the profile says, except where the file
- * says otherwise (docs/architecture.md, Protocol decisions). This file does not know what a knob does.
+ * Options of a router whose defaults depend on the profile (docs/architecture.md, Protocol decisions): their schema,
+ * and their value after the profile and the file are combined. This file does not know what an option does.
  */
 import type * as z from 'zod'
 import { type Knobs, type ProfileName, profileKnobs } from '../../vrrp/profile.ts'
@@ -9,73 +9,90 @@ import { type TransportKeys, unicastOf } from './transport.ts'
 
 const profileDefault = 'default: by profile'
 
-/** docs/architecture.md, Protocol decisions: everything on which the RFC, its neighbours and safety disagree. Undefined = as the profile says. */
+/**
+ * Schema of the options on which the RFC, other implementations and safety disagree. `undefined`: the profile decides.
+ */
 export const knobShape = {
   checksum: oneOf('pseudo-header', 'message-only')
     .optional()
-    .describe(`IPv4 checksum that we send (RFC 9568 §5.2.8), ${profileDefault}`),
+    .describe(`Form of the IPv4 checksum that we send (RFC 9568 §5.2.8), ${profileDefault}`),
   checksumAccepted: oneOf('either', 'pseudo-header', 'message-only')
     .optional()
-    .describe(`IPv4 checksum forms that we accept, ${profileDefault}`),
+    .describe(`Forms of the IPv4 checksum that we accept, ${profileDefault}`),
   fastPreempt: flag()
     .optional()
-    .describe(`A better Backup acts on a demotion of the Active after Skew_Time, ${profileDefault}`),
-  lastAdvertisement: flag().optional().describe(`An Active that loses sends one last advertisement, ${profileDefault}`),
+    .describe(`If the Active lowers its priority, a better Backup takes over after Skew_Time, ${profileDefault}`),
+  lastAdvertisement: flag()
+    .optional()
+    .describe(`An Active that loses the election sends one more advertisement, ${profileDefault}`),
   keepUntilClaimed: flag()
     .optional()
     .describe(
-      `An Active that loses answers until the winner's gratuitous ARP or NA is heard, 20 ms at most, ${profileDefault}`,
+      `An Active that loses answers for its addresses until it hears the winner's gratuitous ARP or NA, at most 20 ms, ${profileDefault}`,
     ),
-  announceOnRival: flag().optional().describe(`Announce the addresses again when a rival is heard, ${profileDefault}`),
+  announceOnRival: flag()
+    .optional()
+    .describe(`Announce the addresses again when a competing Active is heard, ${profileDefault}`),
   probeRivals: flag()
     .optional()
     .describe(
-      `An Active asks by ARP or ND before every advertisement whether somebody else answers, ${profileDefault}`,
+      `Before each advertisement, an Active asks by ARP or ND whether another host answers for its addresses, ${profileDefault}`,
     ),
   radar: flag()
     .optional()
-    .describe(`An Active asks once a second who else has any of its addresses, ${profileDefault}`),
-  stagger: flag().optional().describe(`Backups of equal priority expire one after the other, ${profileDefault}`),
-  leaving: flag().optional().describe(`On shutdown keep the addresses until the successor is heard, ${profileDefault}`),
+    .describe(
+      `Duplicate address detection: an Active asks once a second which other hosts have its addresses, ${profileDefault}`,
+    ),
+  stagger: flag()
+    .optional()
+    .describe(`Backups of equal priority take over one after the other, not together, ${profileDefault}`),
+  leaving: flag()
+    .optional()
+    .describe(`On shutdown, the Active keeps the addresses until its successor is heard, ${profileDefault}`),
   remindSuccessor: flag()
     .optional()
-    .describe(`Who leaves has the winner of several successors announce again, ${profileDefault}`),
+    .describe(
+      `A router that leaves asks the winner of several successors to announce the addresses again, ${profileDefault}`,
+    ),
   onlyListedPeers: flag()
     .optional()
-    .describe(`Refuse unicast advertisements of routers not in peers, ${profileDefault}`),
+    .describe(`Refuse unicast advertisements of routers that are not in peers, ${profileDefault}`),
   ttlCheck: flag().optional().describe(`Require TTL 255 in unicast too; multicast always does, ${profileDefault}`),
   firstAddressLinkLocal: flag()
     .optional()
     .describe(`IPv6: the first address of an advertisement must be link-local, ${profileDefault}`),
   assertOnLower: flag()
     .optional()
-    .describe(`An Active answers a lower-priority advertisement at once (RFC 9568 §6.4.3), ${profileDefault}`),
+    .describe(`An Active answers a lower-priority advertisement immediately (RFC 9568 §6.4.3), ${profileDefault}`),
   assertSpacing: duration(0, 10_000)
     .optional()
-    .describe(`Least time between two such answers to the same router, ${profileDefault}`),
+    .describe(`Shortest time between two such answers to the same router, ${profileDefault}`),
   priorityZeroFromActiveOnly: flag()
     .optional()
-    .describe(`Priority 0 counts only from the Active last accepted, ${profileDefault}`),
+    .describe(`Accept priority 0 only from the Active whose advertisement was accepted last, ${profileDefault}`),
   advertisePriorityChange: flag()
     .optional()
-    .describe(`An Active advertises a change of its effective priority at once, ${profileDefault}`),
+    .describe(`An Active advertises a change of its effective priority immediately, ${profileDefault}`),
   groupTie: flag()
     .optional()
-    .describe(`Of sync groups of equal priority one member decides, the same on every node, ${profileDefault}`),
+    .describe(`If sync groups have equal priority, the same member decides on every node, ${profileDefault}`),
   addressListCheck: flag()
     .optional()
     .describe(`Discard advertisements that list other addresses than ours (RFC 3768 §7.1), ${profileDefault}`),
   intervalCheck: flag()
     .optional()
-    .describe(`Version 3: discard advertisements with another interval than ours, as in version 2, ${profileDefault}`),
+    .describe(
+      `Version 3: discard advertisements with another interval than ours, as version 2 does, ${profileDefault}`,
+    ),
   oldUnicastChecksum: flag()
     .optional()
-    .describe(`IPv4 unicast: take the checksums of keepalived up to 1.3.6 as well, ${profileDefault}`),
+    .describe(`IPv4 unicast: accept the checksums of keepalived up to 1.3.6 as well, ${profileDefault}`),
 } satisfies Record<keyof Knobs, z.ZodType>
 
 type Written = z.output<z.ZodObject<typeof knobShape>>
 type Transported = { readonly transport: TransportKeys }
 
+/** Returns the options of a router: those of the file, otherwise those of the profile. */
 export function routerKnobs(
   router: Written & Transported & { readonly profile: ProfileName; readonly version: 2 | 3 },
 ): Knobs {
@@ -106,7 +123,10 @@ export function routerKnobs(
   }
 }
 
-/** A range for the listed ones would be worth nothing if everybody else came in without one (VR-UC-04). */
+/**
+ * Returns whether a listed peer has a TTL range. Then routers that are not listed are refused; otherwise the range
+ * would be useless (VR-UC-04).
+ */
 function hasTtlRange(router: Transported): boolean {
   const { peers = [] } = unicastOf(router) ?? {}
   return peers.some(({ minTtl, maxTtl }) => minTtl !== undefined || maxTtl !== undefined)

@@ -1,43 +1,46 @@
 /**
- * The key `notify:` of a virtual router or sync group: programs that are told of its changes of state (VR-NTF-01). Decided
- * here: what may be said of them, and how long one may run. This file does not know what they are told.
+ * The key `notify:` of a virtual router or sync group: programs that run when its state changes (VR-NTF-01). This file
+ * decides their options, and how long a program may run. It does not know their arguments.
  */
 import type { NotifyPrograms } from '../../notify/notification.ts'
 import { duration, section } from './field.ts'
 import { argv, capabilities, unsafe, user } from './program.ts'
 
-const NOTIFY_WANTED = 'a mapping with one of active, backup, fault, stop and change wanted'
+const NOTIFY_EXPECTED = 'a mapping with at least one of active, backup, fault, stop and change'
 
 /**
- * keepalived lets them run for ever. Here the next one of the same router waits: a call of a cloud's API that is tried
- * again ends within this, and whoever hangs must not keep the last word from being said for longer.
+ * Default time limit of a program. keepalived has no limit. In holdfast, the next program of the same router waits for
+ * this one. A request to the API of a cloud, with one retry, ends within this time. A program that hangs delays the
+ * next one by no more.
  */
 const TIMEOUT = '30s'
 
 export const notify = () =>
   section(
     {
-      active: argv().optional().describe('Run when it has become Active'),
-      backup: argv().optional().describe('Run when it has become Backup, also at the start'),
-      fault: argv().optional().describe('Run when it has gone into fault'),
-      stop: argv().optional().describe('Run when the daemon ends, after the addresses are off, for 5s at most'),
+      active: argv().optional().describe('Runs when the router has become Active'),
+      backup: argv().optional().describe('Runs when the router has become Backup, also at the start'),
+      fault: argv().optional().describe('Runs when the router has gone into fault'),
+      stop: argv().optional().describe('Runs when the daemon ends, after the addresses are removed, for 5s at most'),
       change: argv()
         .optional()
         .describe(
-          'Run for each of these with four more arguments, which are those of keepalived: INSTANCE or GROUP, name, state, priority',
+          'Runs for each of these with four more arguments, as in keepalived: INSTANCE or GROUP, name, state, priority',
         ),
-      user: user().optional().describe('They run as this user of /etc/passwd, default: as the daemon'),
+      user: user().optional().describe('User of /etc/passwd that the programs run as, default: the user of the daemon'),
       capabilities: capabilities()
         .optional()
-        .describe("keep: they have the daemon's capabilities, as its own user and as root; default none"),
+        .describe("keep: the programs have the daemon's capabilities, also as another user; default: none"),
       unsafe: unsafe()
         .optional()
-        .describe('One that others can change: refuse = the file is wrong, skip = it is left out, run; default refuse'),
-      timeout: duration(100, 600_000).prefault(TIMEOUT).describe('One that runs for longer is killed, default 30s'),
+        .describe(
+          'Program that other users can change; refuse: the configuration is refused; skip: the program does not run; run: it runs; default: refuse',
+        ),
+      timeout: duration(100, 600_000).prefault(TIMEOUT).describe('Time after which a program is killed, default: 30s'),
     },
-    NOTIFY_WANTED,
+    NOTIFY_EXPECTED,
   )
-    .refine((programs) => EVENTS.some((event) => programs[event] !== undefined), { error: NOTIFY_WANTED })
+    .refine((programs) => EVENTS.some((event) => programs[event] !== undefined), { error: NOTIFY_EXPECTED })
     .transform((programs): NotifyPrograms => programs)
 
 /** Keys that name a program. */

@@ -1,7 +1,7 @@
 /**
- * Health checks that come by a name: what the nodes of an on-premise OpenShift ask of themselves (docs/adr/0024). Decided
- * here: what is asked, how often, and what it weighs, as their own configuration has it; a check of the file with the same
- * name takes the place of one of these. This file does not know the routers, nor who writes the files.
+ * Predefined health checks: those that the nodes of an on-premise OpenShift cluster run (docs/adr/0024). This file
+ * decides what they check, how often, and their weights, as in OpenShift's own configuration. A check of the file with
+ * the same name replaces one of these. This file does not know the routers, nor which program writes the files.
  */
 import { type Check, nameOf } from '../checks.ts'
 import type { Path } from '../problem.ts'
@@ -11,14 +11,14 @@ import { type Track, trackerKey } from './track.ts'
 export const PRESETS = ['openshift-api', 'openshift-ingress'] as const
 export type PresetName = (typeof PRESETS)[number]
 
-/** Written by whoever knows what runs on this node; a file that is not there counts as down. */
+/** Files that an agent on the node writes. A file that does not exist counts as down. */
 export const PRESET_FILES = {
   iptables: '/var/run/keepalived/iptables-rule-exists',
   machineConfigServer: '/run/holdfast/agent/machine-config-server',
   defaultRouter: '/run/holdfast/agent/default-router',
 } as const
 
-/** As curl -L -k -f asks. */
+/** Options of an HTTP check that behaves like curl -L -k -f. */
 const curl = { redirects: true, tls: { verify: false } }
 const api = { interval: '2s', timeout: '1.9s', rise: 3, fall: 3 }
 const ingress = { interval: '1s', timeout: '900ms', rise: 3, fall: 2 }
@@ -58,18 +58,18 @@ const TRACK: Readonly<Record<PresetName, readonly Track[]>> = {
   ],
 }
 
-const sentinel = (name: string, what: string, path: string): string =>
-  `HTTP cannot tell whether ${what}: "${name}" is up while ${path} is there, which an agent on the node has to write; ` +
-  'without it that weight is never added'
+const fileNote = (name: string, what: string, path: string): string =>
+  `HTTP cannot tell whether ${what}. Check "${name}" is up while the file ${path} exists. An agent on the node must write it; ` +
+  'without the file, the weight of the check is never added'
 
-/** What nobody can ask by HTTP, and what is down for ever where nobody writes it down. */
+/** Notes about checks that HTTP cannot do. Such a check stays down if no agent writes its file. */
 const NOTES: Readonly<Record<PresetName, readonly string[]>> = {
   'openshift-api': [
-    sentinel('openshift-iptables', 'the rules that lead the API to HAProxy are there', PRESET_FILES.iptables),
-    sentinel('openshift-mcs', 'the machine-config-server runs', PRESET_FILES.machineConfigServer),
+    fileNote('openshift-iptables', 'the rules that send API traffic to HAProxy exist', PRESET_FILES.iptables),
+    fileNote('openshift-mcs', 'the machine-config-server runs', PRESET_FILES.machineConfigServer),
   ],
   'openshift-ingress': [
-    sentinel('openshift-default-router', 'a pod of the default router is ready here', PRESET_FILES.defaultRouter),
+    fileNote('openshift-default-router', 'a pod of the default router is ready here', PRESET_FILES.defaultRouter),
   ],
 }
 
@@ -78,7 +78,10 @@ export const presetNotes = (name: PresetName): readonly string[] => NOTES[name]
 type Tracking = { readonly preset?: PresetName | undefined; readonly track: Track[] }
 type Sections<R, G> = { readonly healthchecks: Check[]; readonly virtualRouters: R[]; readonly syncGroups: G[] }
 
-/** What the file says stays where it stands, so that positions in it remain true; the rest comes behind. */
+/**
+ * Adds the checks and trackers of the presets. Entries of the file keep their index, so their positions stay correct;
+ * added entries come after them.
+ */
 export function expandPresets<R extends Tracking, G extends Tracking>(config: Sections<R, G>): Sections<R, G> {
   const { healthchecks, virtualRouters, syncGroups } = config
   const used = PRESETS.filter((name) => [...virtualRouters, ...syncGroups].some(({ preset }) => preset === name))
@@ -91,7 +94,7 @@ export function expandPresets<R extends Tracking, G extends Tracking>(config: Se
   }
 }
 
-/** Where the file says that this is tracked: in its own entry, or by the preset that brings it. */
+/** Returns the path of a tracker: its own entry, or the key `preset` that added it. */
 export function trackerPath({ preset, track }: Readonly<Tracking>, path: Path, index: number, key?: string): Path {
   const tracker = track[index]
   if (preset !== undefined && tracker !== undefined && TRACK[preset].includes(tracker)) return [...path, 'preset']

@@ -1,7 +1,7 @@
 /**
- * What a virtual router or a sync group tracks, and what that weighs (VR-TRK-01). Decided here: that an entry names an
- * interface or a health check, never both. This file does not know whether what is named exists (cross-check.ts,
- * healthcheck-problem.ts), nor what a weight comes to (weights.ts).
+ * The trackers of a virtual router or a sync group, with their weights (VR-TRK-01). A tracker names an interface or a
+ * health check, never both. This file does not know whether the name exists (cross-check.ts, healthcheck-problem.ts),
+ * nor the effect of a weight (weights.ts).
  */
 import type * as z from 'zod'
 import { flag, interfaceName, itemName, section, whole } from './field.ts'
@@ -10,47 +10,50 @@ export type TrackedInterface = { readonly interface: string; readonly weight: nu
 export type TrackedHealthcheck = { readonly healthcheck: string; readonly weight: number; readonly reverse: boolean }
 export type Track = TrackedInterface | TrackedHealthcheck
 
-/** VR-TRK-01: 254 is for files and processes alone, which healthcheck-problem.ts sees to. */
+/** Largest weight. 254 is for files and processes only, which healthcheck-problem.ts checks (VR-TRK-01). */
 export const GREATEST_WEIGHT = 254
 export const USUAL_WEIGHT = 253
 
 const keys = section(
   {
-    interface: interfaceName().optional().describe('Up means administratively up and with carrier'),
+    interface: interfaceName()
+      .optional()
+      .describe('Name of an interface; it is up if it is administratively up and has carrier'),
     healthcheck: itemName().optional().describe('Name of a check under healthchecks'),
     weight: whole(-GREATEST_WEIGHT, GREATEST_WEIGHT)
       .default(0)
-      .describe('Added while up (positive) or while down (negative); 0 = the router is in fault while it is down'),
+      .describe(
+        'Change of the priority: a positive weight counts while the item is up, a negative one while it is down; 0: the router is in fault while it is down',
+      ),
     reverse: flag()
       .optional()
       .describe(
-        'Health checks only: the weight is taken away where it would be added, and 0 is a fault while it is up',
+        'For health checks only: the weight is subtracted instead of added, and 0 is a fault while the check is up',
       ),
   },
-  'a mapping with interface or healthcheck, and weight wanted',
+  'a mapping with weight, and interface or healthcheck',
 )
 
 export const trackSchema = keys.transform((entry, context): Track => {
   const { interface: link, healthcheck, weight, reverse } = entry
-  const refuse = (path: readonly (keyof typeof entry)[], message: string) =>
-    context.issues.push({ code: 'custom', message, input: entry, path: [...path] })
+  const refuse = (path: readonly (keyof typeof entry)[], message: string, isWhole = false) =>
+    context.issues.push({ code: 'custom', message, input: entry, path: [...path], params: { isWhole } })
   if (healthcheck !== undefined && link === undefined) return { healthcheck, weight, reverse: reverse ?? false }
-  if (link === undefined) refuse([], 'interface or healthcheck wanted')
-  else if (healthcheck !== undefined) refuse(['healthcheck'], 'either interface or healthcheck wanted')
-  else if (Math.abs(weight) > USUAL_WEIGHT)
-    refuse(['weight'], `a whole number from -${USUAL_WEIGHT} to ${USUAL_WEIGHT} wanted`)
-  else if (reverse !== undefined) refuse(['reverse'], 'it goes with healthcheck')
+  if (link === undefined) refuse([], 'interface or healthcheck')
+  else if (healthcheck !== undefined) refuse(['healthcheck'], 'either interface or healthcheck')
+  else if (Math.abs(weight) > USUAL_WEIGHT) refuse(['weight'], `an integer from -${USUAL_WEIGHT} to ${USUAL_WEIGHT}`)
+  else if (reverse !== undefined) refuse(['reverse'], 'only together with healthcheck', true)
   return { interface: link ?? '', weight }
 }) satisfies z.ZodType<Track>
 
 export const isInterface = (tracker: Track): tracker is TrackedInterface => 'interface' in tracker
 
-/** As it is called in a sentence. */
+/** Returns the name of the interface or check, for messages. */
 export const trackedName = (tracker: Track): string => (isInterface(tracker) ? tracker.interface : tracker.healthcheck)
 
 export const trackerKind = (tracker: Track) => (isInterface(tracker) ? 'interface' : 'healthcheck')
 
-/** An interface and a check may have the same name. */
+/** Returns a key for the tracker. An interface and a check may have the same name. */
 export const trackerKey = (tracker: Track): string => `${trackerKind(tracker)} ${trackedName(tracker)}`
 
 export const interfacesIn = (track: readonly Track[]): readonly TrackedInterface[] => track.filter(isInterface)

@@ -1,7 +1,7 @@
 /**
- * One virtual address as a file writes it, and what that means for the kernel: where it is installed, as which network
- * and with which label. Decided here: that a prefix selects the network and nothing else, unless the file wants it
- * installed as written (docs/architecture.md, Addresses). This file does not know which addresses go into a packet.
+ * One virtual address in a configuration, and its form in the kernel: interface, prefix length and label. A prefix
+ * length only selects the network, unless the configuration asks to install it as written (docs/architecture.md,
+ * Addresses). This file does not know which addresses a packet contains.
  */
 import * as z from 'zod'
 import type { OwnAddresses } from '../../vrrp/parameters.ts'
@@ -13,21 +13,23 @@ import { interfaceName, type NetworkAddress, networkAddress, pattern, section } 
 
 export type VirtualAddress = NetworkAddress & {
   readonly label?: string | undefined
-  /** Where it is installed, if that is another interface than the router's. */
+  /** Interface on which the address is installed, if it is not the router's. */
   readonly interface?: string | undefined
 }
 
-const WANTED = 'an IP address or { address, label, interface } wanted'
+const EXPECTED = 'an IP address or { address, label, interface }'
 
 const entry = section(
   {
-    address: networkAddress().describe('The address'),
-    label: pattern(/^[!-~]{1,15}$/, 'a label of up to 15 printable ASCII characters without blanks wanted')
+    address: networkAddress().describe('The virtual address'),
+    label: pattern(/^[!-~]{1,15}$/, 'a label of up to 15 printable ASCII characters without blanks')
       .optional()
-      .describe('IPv4: label of the address in the kernel'),
-    interface: interfaceName().optional().describe('Installed there, instead of on the interface of the router'),
+      .describe('IPv4 only: label of the address in the kernel'),
+    interface: interfaceName()
+      .optional()
+      .describe('Interface on which the address is installed, default: that of the router'),
   },
-  'a mapping with address wanted',
+  'a mapping with address',
 )
 
 export const virtualAddress = () =>
@@ -42,22 +44,22 @@ export const virtualAddress = () =>
           interface: on,
         })),
       ],
-      { error: WANTED },
+      { error: EXPECTED },
     )
     .transform((value): VirtualAddress => value)
 
-/** How an address is in the kernel. */
+/** Form of an address in the kernel. */
 export type AddressForm = {
   readonly address: Address
   readonly prefixLength: number
-  /** Absent: the interface of the router. */
+  /** Interface of the address; absent if it is the router's. */
   readonly interfaceName?: string | undefined
   readonly label?: string | undefined
 }
 
 export type PlacedAddress = { readonly entry: VirtualAddress; readonly path: Path }
 
-/** The keys of a virtual router that say which addresses it has, and how. */
+/** Keys of a virtual router that list its addresses. */
 type Keys = { readonly addresses: readonly VirtualAddress[]; readonly excludedAddresses: readonly VirtualAddress[] }
 type PrefixKeys = { readonly addressPrefix?: 'host' | 'written' | undefined; readonly profile: ProfileName }
 type OwnerKeys = {
@@ -67,20 +69,21 @@ type OwnerKeys = {
 }
 type FormKeys = Keys & PrefixKeys & { readonly interface: unknown }
 
-/** Those of the packet, then the others. */
+/** Returns the addresses of the packet, then the excluded ones. */
 export const allAddresses = ({ addresses, excludedAddresses }: Keys): readonly PlacedAddress[] => [
   ...addresses.map((entry, index) => ({ entry, path: ['addresses', index] })),
   ...excludedAddresses.map((entry, index) => ({ entry, path: ['excludedAddresses', index] })),
 ]
 
-/** VR-CFG-06: installed and announced like the others, and not in the packet. */
+/** Returns all addresses of a router. Excluded addresses are installed and announced like the others (VR-CFG-06). */
 export const heldAddresses = (router: Keys): readonly Address[] =>
   allAddresses(router).map(({ entry }) => entry.address)
 
+/** Returns whether addresses get the prefix length of the file. */
 export const installsAsWritten = ({ addressPrefix, profile }: PrefixKeys): boolean =>
   (addressPrefix ?? (profile === 'keepalived' ? 'written' : 'host')) === 'written'
 
-/** Undefined: nothing of the kind is asked, without priority 255. */
+/** Returns the meaning of priority 255; `undefined` for any other priority. */
 export const ownAddressesOf = ({ ownAddresses, priority, profile }: OwnerKeys): OwnAddresses | undefined =>
   priority === 255 ? (ownAddresses ?? (profile === 'keepalived' ? 'installed' : 'node')) : undefined
 
@@ -94,7 +97,7 @@ export function addressForms(router: FormKeys): readonly AddressForm[] {
   }))
 }
 
-/** Interfaces besides its own. */
+/** Returns the interfaces of a router's addresses, without its own interface. */
 export const otherInterfaces = (router: FormKeys): readonly string[] => [
   ...new Set(addressForms(router).flatMap(({ interfaceName }) => interfaceName ?? [])),
 ]

@@ -1,15 +1,16 @@
 /**
- * The key `notify.webhook:` of the whole configuration: a URL to which events are posted. Decided here: which events there
- * are to choose from, and how patient an attempt is. This file does not know what an event holds, nor how it is posted.
+ * The key `notify.webhook:` of the configuration: a URL to which events are posted. This file decides which kinds of
+ * events can be chosen, and the default times of an attempt. It does not know the content of an event, nor how it is
+ * posted.
  */
 import * as z from 'zod'
 import type { WebhookSpec } from '../../notify/webhook.ts'
 import { duration, list, oneOf, section, textual } from './field.ts'
-import { HEADERS_WANTED, headersFrom, texts, urlFrom } from './healthcheck-field.ts'
+import { HEADERS_EXPECTED, headersFrom, texts, urlFrom } from './healthcheck-field.ts'
 
 const HOUR = 3_600_000
 
-/** The kinds of the journal; a test holds them equal. */
+/** Kinds of events in the event journal; a test compares both lists. */
 export const EVENT_KINDS = [
   'started',
   'earlierLife',
@@ -39,7 +40,7 @@ export const EVENT_KINDS = [
   'journalGap',
 ] as const
 
-/** Who has what, and what is wrong; not what the network says all day. */
+/** Events that are posted by default: changes of the holder and problems, without routine reports of the network. */
 const DEFAULT_EVENTS = [
   'started',
   'earlierLife',
@@ -54,38 +55,41 @@ const DEFAULT_EVENTS = [
   'reloaded',
 ] as const satisfies readonly (typeof EVENT_KINDS)[number][]
 
-/** Files written for 0.1 have the former name. */
+/** Replaces a name of version 0.1, which older files may have. */
 const newKind = (kind: unknown): unknown => (kind === 'duplicateOwner' ? 'duplicateHolder' : kind)
 
-const EVENTS_WANTED = 'a list of kinds of events wanted'
-const RETRY_WANTED = 'a mapping with first, most and giveUpAfter wanted'
+const EVENTS_EXPECTED = 'a list of kinds of events'
+const RETRY_EXPECTED = 'a mapping with first, most and giveUpAfter'
 
 export const webhook = () =>
   section(
     {
-      url: textual('an http or https URL wanted', urlFrom('url', 'https://alerts.example/holdfast')).describe(
-        'Events are posted here, as JSON',
+      url: textual('an http or https URL', urlFrom('https://alerts.example/holdfast')).describe(
+        'URL to which events are posted, as JSON',
       ),
-      events: list(z.preprocess(newKind, oneOf(...EVENT_KINDS)), EVENTS_WANTED)
-        .min(1, { error: EVENTS_WANTED })
+      events: list(z.preprocess(newKind, oneOf(...EVENT_KINDS)), EVENTS_EXPECTED)
+        .min(1, { error: EVENTS_EXPECTED })
         .default([...DEFAULT_EVENTS])
-        .describe('Kinds of events of the journal that are posted'),
-      headers: texts(HEADERS_WANTED).transform(headersFrom).default({}).describe('Sent with each, such as a token'),
-      timeout: duration(100, 60_000).prefault('5s').describe('Of one attempt'),
+        .describe('Kinds of events that are posted'),
+      headers: texts(HEADERS_EXPECTED)
+        .transform(headersFrom)
+        .default({})
+        .describe('Headers of each request, such as a token'),
+      timeout: duration(100, 60_000).prefault('5s').describe('Time limit of one attempt'),
       retry: section(
         {
           first: duration(10, HOUR)
             .prefault('500ms')
-            .describe('Before the second attempt, doubled for each further one'),
-          most: duration(10, HOUR).prefault('1m').describe('Between two attempts, at most'),
+            .describe('Delay before the second attempt, doubled for each further one'),
+          most: duration(10, HOUR).prefault('1m').describe('Longest delay between two attempts'),
           giveUpAfter: duration(0, 24 * HOUR)
             .prefault('1h')
-            .describe('An event that is older is not tried again'),
+            .describe('Age at which an event is dropped'),
         },
-        RETRY_WANTED,
+        RETRY_EXPECTED,
       )
         .prefault({})
-        .describe('An event that has not arrived is posted again'),
+        .describe('Delays after which an event that has not arrived is posted again'),
     },
-    'a mapping with url wanted',
+    'a mapping with url',
   ).transform((spec): WebhookSpec => spec)

@@ -1,6 +1,6 @@
 /**
- * A YAML text as a plain value, and where each path of it is written. Syntax and repeated keys are judged here; what
- * the keys mean is not known. Nothing here throws, whatever the text: it comes from a person.
+ * Reads a YAML text as a plain value, and finds where each path of it is written. This file checks syntax and repeated
+ * keys; it does not know the meaning of any key. Nothing here throws, whatever the text is.
  */
 
 import { type Document, isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
@@ -13,10 +13,11 @@ export type ReadDocument = {
   readonly value: unknown
   readonly locate: Locate
   readonly problems: readonly Problem[]
-  /** False: the text is not YAML, and `value` says nothing. */
+  /** Whether the text is YAML. If not, `value` has no meaning. */
   readonly wellFormed: boolean
 }
 
+/** Reads a YAML text. `file` is its name in the problems. */
 export function readDocument(text: string, file?: string): ReadDocument {
   const lines = linesOf(text)
   const position = (offset: number): Position => {
@@ -31,9 +32,9 @@ export function readDocument(text: string, file?: string): ReadDocument {
     const document = parseDocument(text, {
       prettyErrors: false,
       logLevel: 'error',
-      // Repeated keys are found below, with both of their places.
+      // Repeated keys are reported below, with both positions.
       uniqueKeys: false,
-      // !!binary and its like make values that no other text can make.
+      // Tags such as !!binary make values that no schema expects.
       resolveKnownTags: false,
     })
     const locate: Locate = (path, at = 'value') => position(offsetOf(document, path, at))
@@ -48,20 +49,20 @@ export function readDocument(text: string, file?: string): ReadDocument {
     if (spaces.length > 0) return { value: undefined, locate, problems: spaces, wellFormed: false }
     return { value: document.toJS(), locate, problems, wellFormed: true }
   } catch (error) {
-    // Nesting without end and aliases by the thousand end here: yaml throws for them.
+    // The yaml library throws for very deep nesting, and for thousands of aliases.
     const message = messageOf(error)
     return { value: undefined, locate: () => position(0), problems: [unreadable(message, 0)], wellFormed: false }
   }
 }
 
-/** The first of each line: the others follow from it. */
+/** Returns the first problem of each line, because the others follow from it. */
 function oneALine(problems: readonly Problem[]): Problem[] {
   const lines = new Map<number, Problem>()
   for (const problem of problems) if (!lines.has(problem.line)) lines.set(problem.line, problem)
   return [...lines.values()]
 }
 
-/** The parser counts lines as well, and leaves out those that it skips behind an error. */
+/** Returns the line numbers of a text. The parser counts lines as well, but not those that it skips after an error. */
 function linesOf(text: string): LineCounter {
   const lines = new LineCounter()
   lines.addNewLine(0)
@@ -70,8 +71,8 @@ function linesOf(text: string): LineCounter {
 }
 
 /**
- * Without what the parser quotes: an alias, a tag or an escape that nobody meant as one can be the better part of a
- * password. The place says where to look.
+ * Returns the parser's message without the text that it quotes. An alias, a tag or an escape may be a part of a
+ * password. The position tells where to look.
  */
 function complaint(message: string): string {
   const [first = ''] = message.split('\n', 1)
@@ -81,7 +82,10 @@ function complaint(message: string): string {
     .replace(/^The .* tag has no suffix$/, 'A tag has no suffix')
 }
 
-/** What YAML allows and a configuration cannot mean: a key set twice, a key that is no word. */
+/**
+ * Returns the problems of keys that YAML allows and a configuration does not: a key that is set twice, and a key that
+ * is not a word.
+ */
 function keyProblems(node: unknown, path: Path, position: (offset: number) => Position): Problem[] {
   if (isSeq(node))
     return node.items.flatMap((item, index) => (isScalar(item) ? [] : keyProblems(item, [...path, index], position)))
@@ -90,10 +94,10 @@ function keyProblems(node: unknown, path: Path, position: (offset: number) => Po
   return node.items.flatMap(({ key, value }) => {
     const offset = startOf(key) ?? startOf(node) ?? 0
     const refuse = (at: Path, message: string) => problemAt(() => position(offset), at, 'error', message)
-    if (!isScalar(key)) return [refuse(path, 'Cannot use a list, a mapping or an alias as a key: a word wanted')]
+    if (!isScalar(key)) return [refuse(path, 'Cannot use a list, a mapping or an alias as a key: expected a word')]
     const name = String(key.value)
     if (holdsNoBreakSpace(name)) return [refuse(path, NO_BREAK_SPACE_FOUND)]
-    // Most values are neither lists nor mappings, and there are thousands.
+    // Most values are neither lists nor mappings, and there may be thousands.
     const inner = isScalar(value) ? [] : keyProblems(value, [...path, name], position)
     const before = seen.get(name)
     if (before !== undefined)
@@ -106,14 +110,14 @@ function keyProblems(node: unknown, path: Path, position: (offset: number) => Po
   })
 }
 
-/** As far as the path exists; the rest is missing, and its place is what it is missing from. */
+/** Returns the offset of a path. If a part is missing, returns the offset of the last part that exists. */
 function offsetOf(document: Document.Parsed, path: Path, at: 'key' | 'value'): number {
   let node: unknown = document.contents
   let offset = startOf(node) ?? 0
   for (const [depth, step] of path.entries()) {
     if (isAlias(node)) node = node.resolve(document)
     if (isMap(node)) {
-      // The last of repeated keys is the one whose value counts.
+      // Of repeated keys, the value of the last one counts.
       const pair = node.items.findLast(({ key }) => isScalar(key) && String(key.value) === String(step))
       if (pair === undefined) return offset
       const nameOnly = (at === 'key' && depth === path.length - 1) || startOf(pair.value) === undefined

@@ -1,19 +1,22 @@
 /**
- * The white space that a YAML parser stumbles over: a key whose indentation belongs to no level, and a no-break space that
- * an editor or a web page has put in. Both make a parser report five errors, none of which names the cause. This file
- * looks at a text only after it was found not to be YAML.
+ * Finds white space that breaks a YAML text: a key with an indentation that belongs to no level, or a no-break space
+ * from an editor or a web page. For both, the parser reports five errors, and none of them names the cause. These
+ * functions are called only for a text that is not YAML.
  */
 
-/** `offset`: where in the text. */
+/** A mistake in a text; `offset` is its index in the text. */
 export type Culprit = { readonly offset: number; readonly message: string }
 
 const NO_BREAK_SPACE = '\u00a0'
 export const NO_BREAK_SPACE_FOUND = 'this line contains a no-break space (U+00A0)'
 
-/** A key that begins with one is valid YAML, and never meant. */
+/** Returns whether a key has a no-break space. This is valid YAML, and always a mistake. */
 export const holdsNoBreakSpace = (key: string): boolean => key.includes(NO_BREAK_SPACE)
 
-/** `isKnown`: whether a word is a key of the configuration, which may be quoted. */
+/**
+ * Returns the first mistake, or `undefined` if none is found. `isKnown` tells whether a word is a key of the
+ * configuration, which a message may quote.
+ */
 export function culpritIn(text: string, isKnown: (word: string) => boolean): Culprit | undefined {
   return noBreakSpaceIn(text) ?? wrongIndentIn(text, isKnown)
 }
@@ -28,10 +31,10 @@ function noBreakSpaceIn(text: string): Culprit | undefined {
   return undefined
 }
 
-/** A level of keys or of list entries; `opens`: its last line has no value, so that a deeper level may follow. */
+/** A level of keys or of list entries. `opens`: its last line has no value, so a deeper level may follow. */
 type Level = { readonly indent: number; readonly isList: boolean; opens: boolean }
 
-/** Block style alone: a text with brackets over several lines or block scalars is left to the parser. */
+/** Checks block style only. A text with block scalars, or with brackets over several lines, is left to the parser. */
 function wrongIndentIn(text: string, isKnown: (word: string) => boolean): Culprit | undefined {
   const levels: Level[] = []
   let offset = 0
@@ -46,7 +49,7 @@ function wrongIndentIn(text: string, isKnown: (word: string) => boolean): Culpri
     if (key === undefined && dashes === '') return undefined
     const indent = spaces.length
     const wrong = wrongLevel(levels, indent, dashes !== '')
-    // What is not a key of ours may be a part of a password.
+    // An unknown word may be a part of a password.
     const word = key !== undefined && isKnown(key) ? `"${key}"` : 'this line'
     if (wrong !== undefined)
       return { offset: start + indent, message: `${word} is indented by ${indent}, expected ${wrong}` }
@@ -61,7 +64,7 @@ const unclosed = (value: string): boolean => {
   return (plain.match(/[[{]/g)?.length ?? 0) > (plain.match(/[\]}]/g)?.length ?? 0)
 }
 
-/** Returns the indentation that was expected; `undefined`: this one is right. */
+/** Returns the expected indentation, or `undefined` if this one is correct. */
 function wrongLevel(levels: readonly Level[], indent: number, isEntry: boolean): number | undefined {
   const last = levels.at(-1)
   if (last === undefined || levels.some((level) => level.indent === indent)) return undefined

@@ -1,6 +1,6 @@
 /**
- * The names that keys of keepalived's language have in YAML, for people who write the one and think of the other. Words
- * of the sentence `"virtual_router_id" is called "vrid" here`: the name, and a remark. This file does not read keepalived's files.
+ * The YAML names of keys in keepalived's language, for operators who know keepalived. Each entry gives the name and a
+ * remark for the message `"virtual_router_id" is called "vrid" here`. This file does not read keepalived's files.
  */
 export const KEEPALIVED_NAMES: Readonly<Record<string, readonly [name: string, remark?: string]>> = Object.assign(
   Object.create(null),

@@ -1,6 +1,6 @@
 /**
- * What the schema found, in words: what was found, what was wanted, where, and what was probably meant.
- * This file does not know single keys, except those whose values may be secrets.
+ * Turns the errors of the schema into problems: the path, what is wrong, and what is accepted. This file does not know
+ * single keys, except those whose values may be secrets.
  */
 import type { z } from 'zod'
 import { jsonSchema } from '../config.ts'
@@ -9,15 +9,16 @@ import { DURATION } from '../schema/duration.ts'
 import { KEEPALIVED_NAMES } from './keepalived-names.ts'
 import { nearestWord } from './spelling.ts'
 
-/** What a document may have; by default it is a configuration. */
+/** What a document may contain. The default is the configuration. */
 type Vocabulary = {
   readonly schema: () => Schema
-  /** Of a key of keepalived: the one that stands for it, and a remark. */
+  /** The key to use in place of a key of keepalived, and a remark. */
   readonly nameOf: (key: string) => readonly [string, string?] | undefined
 }
 
 const CONFIGURATION: Vocabulary = { schema: schemaOfConfiguration, nameOf: (key) => KEEPALIVED_NAMES[key] }
 
+/** Returns the problems of a value that the schema refuses. */
 export function schemaProblems(
   issues: readonly z.core.$ZodIssue[],
   value: unknown,
@@ -25,12 +26,15 @@ export function schemaProblems(
   vocabulary: Vocabulary = CONFIGURATION,
 ): Problem[] {
   const problems = issues.flatMap((issue) => issueProblems(issue, [], { value, locate, ...vocabulary }))
-  // A key that is there under another name is not missing as well.
+  // A required key that is there under another name is not reported as missing.
   const meant = new Set(problems.flatMap((problem) => problem.meant ?? []))
   return problems.filter(({ missing }) => missing === undefined || !meant.has(missing)).map(plain)
 }
 
-/** `meant`, `missing`: paths of the known keys that an unknown key stands for, and that are not there. */
+/**
+ * A problem with two paths. `meant`: the known key that an unknown key probably means. `missing`: the key that is
+ * required.
+ */
 type Found = Problem & { readonly meant?: string | undefined; readonly missing?: string }
 
 const plain = ({ meant: _, missing: __, ...problem }: Found): Problem => problem
@@ -42,13 +46,13 @@ function issueProblems(issue: z.core.$ZodIssue, base: Path, document: Document):
   const path = [...base, ...issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step))]
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => {
-      const told = isSecret(path) ? path : [...path, key]
+      const shownPath = isSecret(path) ? path : [...path, key]
       const known = knownKeys(path, schema())
       const name = nameOf(key)?.[0] ?? nearestWord(key, known)
       return {
         ...problemAt(
           () => locate([...path, key], 'key'),
-          told,
+          shownPath,
           'error',
           unknownKey(key, path, { known, meant: name, keepalived: nameOf(key) }),
         ),
@@ -61,36 +65,39 @@ function issueProblems(issue: z.core.$ZodIssue, base: Path, document: Document):
     if (inside !== undefined) return inside.flatMap((error) => issueProblems(error, path, document))
   }
   if (issue.code === 'custom' && issue.params?.isWhole === true)
-    return [problemAt(locate, path, 'error', issue.message)]
+    return [problemAt(locate, path, 'error', `${place(path)}: ${issue.message}`)]
   const found = at(value, path)
   const name = path.at(-1)
   if (name === undefined && (found ?? null) === null) return [problemAt(locate, path, 'error', 'the file is empty')]
   if (found === undefined && typeof name === 'string') {
     const parent = path.slice(0, -1)
-    const where = parent.length === 0 ? '' : ` in ${formatPath(parent)}`
-    const message = `missing key "${name}"${where} (${issue.message.replace(/ wanted\b/, '')})`
+    const message = `${formatPath(path)}: required, ${issue.message}`
     return [{ ...problemAt(locate, parent, 'error', message), missing: formatPath(path) }]
   }
-  const object = name === undefined ? 'the configuration' : typeof name === 'string' ? `"${name}"` : formatPath(path)
-  if (found === null) return [problemAt(locate, path, 'error', `${object} has no value: ${issue.message}`)]
-  const what = isSecret(path) ? 'what is written' : shown(found)
-  return [problemAt(locate, path, 'error', `Cannot use ${what} as ${object}: ${issue.message}`)]
+  const object = place(path)
+  if (found === null) return [problemAt(locate, path, 'error', `${object}: no value, expected ${issue.message}`)]
+  const what = isSecret(path) ? 'this value' : shown(found)
+  return [problemAt(locate, path, 'error', `${object}: cannot use ${what}, expected ${issue.message}`)]
 }
 
 /**
- * A password must not come back in a message, not even one that stands where it should not (VR-V2-06). What is sent to
- * whoever is checked may hold one, and so may a URL.
+ * Keys whose values may contain a secret. A message must not quote them, wherever they stand (VR-V2-06). Requests of a
+ * check and URLs may contain passwords.
  */
 const SECRETS: Path = ['authentication', 'headers', 'environment', 'send', 'http', 'tcp', 'exec', 'notify']
+/** Returns whether the value at a path may be a secret. */
 export const isSecret = (path: Path): boolean =>
   path.some((step) => SECRETS.includes(step)) || (path[0] === 'api' && path[1] === 'peers')
 
-/** Of the alternatives of a union, the one meant is that whose kind of value was given. */
+/**
+ * Returns whether the error concerns the content of an alternative. If so, the operator meant this alternative of the
+ * union.
+ */
 function isAboutContent(issue: z.core.$ZodIssue): boolean {
   return issue.path.length > 0 || issue.code === 'unrecognized_keys' || issue.code === 'custom'
 }
 
-/** Of a mapping with more keys than these, a list would hide the message. */
+/** Largest number of known keys that a message lists. With more, the list would hide the message. */
 const MOST_LISTED = 10
 
 type Meant = {
@@ -109,11 +116,15 @@ function unknownKey(key: string, parent: Path, { keepalived, known, meant }: Mea
   return `unknown key "${key.slice(0, 64)}" in ${place(parent)}: ${advice}`
 }
 
+/** Returns a path for a message. */
 const place = (path: Path): string => (path.length === 0 ? 'the configuration' : formatPath(path))
 
 type Schema = z.core.JSONSchema._JSONSchema | z.core.JSONSchema._JSONSchema[] | undefined
 
-/** Made once: it takes a millisecond, and a file in a wrong format has a thousand unknown keys. */
+/**
+ * The JSON Schema, created once. Creating it takes a millisecond, and a file in a wrong format has a thousand unknown
+ * keys.
+ */
 let schemaOfAll: Schema
 
 function schemaOfConfiguration(): Schema {
@@ -133,7 +144,7 @@ function knownKeys(path: Path, schema: Schema): string[] {
 
 let words: ReadonlySet<string> | undefined
 
-/** Whether this word is a key somewhere in the configuration. */
+/** Returns whether a word is a key anywhere in the configuration. */
 export function isKey(word: string): boolean {
   words ??= new Set(wordsOf(schemaOfConfiguration()))
   return words.has(word)
@@ -141,7 +152,7 @@ export function isKey(word: string): boolean {
 
 let durations: ReadonlySet<string> | undefined
 
-/** Whether the value of this key, or each of its list, is a duration. */
+/** Returns whether the value of a key is a duration, or a list of durations. */
 export function isDurationKey(key: string): boolean {
   durations ??= new Set(durationsIn(schemaOfConfiguration()))
   return durations.has(key)
@@ -183,7 +194,7 @@ function at(root: unknown, path: Path): unknown {
   )
 }
 
-/** Short, on one line, and without following a value that contains itself. */
+/** Returns a value as short text on one line. A value that contains itself is not followed. */
 function shown(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? 'an empty list' : 'a list'
   if (typeof value === 'object' && value !== null) return 'a mapping'

@@ -1,9 +1,9 @@
 /**
- * Which known word was probably meant. Letters that changed places count as one slip, as in `vird`.
+ * Finds the known word that was probably meant. Two letters that changed places count as one mistake, as in `vird`.
  * This file does not know what the words are for.
  */
 
-/** The nearest candidate within about one slip in three letters; undefined when none is near. */
+/** Returns the nearest candidate with at most one mistake in three letters; `undefined` if none is near. */
 export function nearestWord(word: string, candidates: readonly string[]): string | undefined {
   if (word.length > 64) return undefined
   const limit = Math.max(1, Math.floor(word.length / 3))
@@ -15,10 +15,10 @@ export function nearestWord(word: string, candidates: readonly string[]): string
   return best?.candidate
 }
 
-// advert_interval, AdvertInterval and advert-interval are the same slip of the pen.
+// advert_interval, AdvertInterval and advert-interval count as the same word.
 const plain = (word: string): string => word.toLowerCase().replace(/[_-]/g, '')
 
-/** Optimal string alignment distance. */
+/** Returns the number of mistakes between two words (optimal string alignment distance). */
 function slipsBetween(a: string, b: string): number {
   let beforeLast: number[] = []
   let last = Array.from({ length: b.length + 1 }, (_, j) => j)
@@ -43,7 +43,7 @@ function slipsBetween(a: string, b: string): number {
   return last[b.length] ?? 0
 }
 
-/** Returns the text for a name that no virtual router and no sync group has. */
+/** Returns the message for a name that no virtual router and no sync group has. */
 export function unknownRouter(name: string, known: readonly string[]): string {
   const meant = nearestWord(name, known)
   const hint = meant === undefined ? `known names: ${known.join(', ') || 'none'}` : `did you mean "${meant}"?`

@@ -1,10 +1,11 @@
 /**
- * YAML to configuration, or every problem at once. This file does not know what a configuration means (configuration.ts).
+ * Reads YAML as a configuration, or returns all of its problems. This file does not know the meaning of a configuration
+ * (configuration.ts).
  */
 import { configFrom, type ParsedConfig } from '../configuration.ts'
 import { readDocument } from './document.ts'
 
-/** `file` is only what the problems are labelled with. */
+/** Reads a YAML text. `file` is its name in the problems. */
 export function parseConfig(text: string, file?: string): ParsedConfig {
   return configFrom(readDocument(text, file))
 }

@@ -123,9 +123,9 @@ describe('an order', () => {
     [['-s', 'blue'], 'ip netns exec NAME'],
     [['-C'], 'holdfast checks no virtual servers'],
     [['-T'], 'holdfast has no genhash'],
-    [['--listen', '9655'], 'Cannot use "9655" as --listen: an IP address and a port wanted'],
+    [['--listen', '9655'], '--listen: cannot use "9655", expected an IP address and a port'],
     [['--listen=0.0.0.0:9655'], 'Cannot listen on 0.0.0.0 without --public: it is not a loopback address'],
-    [['--metrics-compat=other'], 'Cannot use "other" as --metrics-compat: '],
+    [['--metrics-compat=other'], '--metrics-compat: cannot use "other", expected none or keepalived-exporter'],
   ])('%j is refused: %s', (argv, message) => {
     expect(keepalivedOrder(argv)).toEqual({ do: 'refuse', message: expect.stringContaining(message) })
   })

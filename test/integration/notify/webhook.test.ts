@@ -267,12 +267,15 @@ test('the configuration has defaults and accepts the kinds of the journal', () =
 })
 
 test.each([
-  ['{ webhook: { url: "ftp://geheim" } }', /url needs a URL such as https:/],
-  ['{ webhook: { url: geheim } }', /url needs a URL such as https:/],
-  ['{ webhook: { url: "http://x", headers: { "X Y": geheim } } }', /the name of a header wanted/],
-  ['{ webhook: { url: "http://x", events: [geheim] } }', /started, .* or journalGap wanted/],
+  [
+    '{ webhook: { url: "ftp://geheim" } }',
+    /notify\.webhook\.url: cannot use this value, expected a URL such as https:/,
+  ],
+  ['{ webhook: { url: geheim } }', /notify\.webhook\.url: cannot use this value, expected a URL such as https:/],
+  ['{ webhook: { url: "http://x", headers: { "X Y": geheim } } }', /expected the name of a header$/],
+  ['{ webhook: { url: "http://x", events: [geheim] } }', /expected started, .* or journalGap$/],
   ['{ webhook: { url: "http://x", geheim: 1 } }', /known keys are url, events, headers, timeout, retry/],
-  ['{ webhook: { url: "http://x", retry: { first: 1ms } } }', /a duration from 10ms to 1h wanted/],
+  ['{ webhook: { url: "http://x", retry: { first: 1ms } } }', /expected a duration from 10ms to 1h$/],
 ])('%s is told, without what is written', (notify, expected) => {
   const messages = told(notify)
   expect(messages.join('\n')).toMatch(expected)

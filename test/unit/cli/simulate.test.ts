@@ -298,7 +298,10 @@ describe('what is wrong with a scenario', () => {
     return stderr.replaceAll(`${folder}/`, '')
   }
   test.each([
-    ['{ at: 1s, kind: crash, node: n1, for: 1s }', /^scenario\.yaml:5:21: Cannot use "crash" as "kind": crash engine,/],
+    [
+      '{ at: 1s, kind: crash, node: n1, for: 1s }',
+      /^scenario\.yaml:5:21: faults\[0\]\.kind: cannot use "crash", expected crash engine,/,
+    ],
     ['{ at: 1s, kind: stop, node: n9, for: 1s }', /faults\[0\]\.node: there is no node "n9", expected one of n1$/m],
     ['{ at: 1s, kind: stop, node: n1 }', /faults\[0\]\.for: required for "stop", a duration like 10s/],
     ['{ at: 1s, kind: loss, for: 1s }', /faults\[0\]\.amount: required for "loss", a share like 20%/],
@@ -330,7 +333,7 @@ describe('what is wrong with a scenario', () => {
   })
   test('a configuration, with the place in its own file', () => {
     const path = scenario([{ priority: 300 }])
-    expect(problemsOf(path)).toMatch(/^n1\.yaml:8:15: Cannot use 300 as "priority"/)
+    expect(problemsOf(path)).toMatch(/^n1\.yaml:8:15: virtualRouters\[0\]\.priority: cannot use 300/)
   })
   test('one that is written into it, with the place there', () => {
     const path = file(

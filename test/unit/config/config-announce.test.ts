@@ -102,9 +102,11 @@ describe('transport', () => {
   test('either unicast or multicast', () => {
     const both = { multicast: { source: 'auto' }, unicast: { peers: ['10.0.0.2'] } }
     expect(errors({ transport: both })).toEqual([
-      'Cannot use a mapping as "transport": either unicast or multicast wanted',
+      'virtualRouters[0].transport: cannot use a mapping, expected either unicast or multicast',
     ])
-    expect(errors({ transport: {} })).toEqual(['Cannot use a mapping as "transport": unicast or multicast wanted'])
+    expect(errors({ transport: {} })).toEqual([
+      'virtualRouters[0].transport: cannot use a mapping, expected unicast or multicast',
+    ])
   })
 
   test('an unicast TTL is that of every copy; 255 says nothing', () => {
@@ -120,7 +122,7 @@ describe('transport', () => {
       [undefined, undefined],
     ])
     expect(errors({ transport: { unicast: { peers: ['10.0.0.2'], ttl: 0 } } })).toEqual([
-      'Cannot use 0 as "ttl": a whole number from 1 to 255 wanted',
+      'virtualRouters[0].transport.unicast.ttl: cannot use 0, expected an integer from 1 to 255',
     ])
   })
 })

@@ -17,11 +17,26 @@ test('addresses and names, as they are asked', () => {
 })
 
 test.each([
-  ['10.0.0.12:9655', 'the address of a node wanted, written like http://10.0.0.12:9655'],
-  ['ftp://10.0.0.12', 'the address of a node wanted, written like http://10.0.0.12:9655'],
-  ['http://10.0.0.12:9655/v1/status', 'the address of a node wanted, written like http://10.0.0.12:9655'],
-  ['http://10.0.0.12:9655?x=1', 'the address of a node wanted, written like http://10.0.0.12:9655'],
-  ['http://admin:secret@10.0.0.12:9655', 'an address without user and password wanted'],
+  [
+    '10.0.0.12:9655',
+    'api.peers[0]: cannot use this value, expected the address of a node, such as http://10.0.0.12:9655',
+  ],
+  [
+    'ftp://10.0.0.12',
+    'api.peers[0]: cannot use this value, expected the address of a node, such as http://10.0.0.12:9655',
+  ],
+  [
+    'http://10.0.0.12:9655/v1/status',
+    'api.peers[0]: cannot use this value, expected the address of a node, such as http://10.0.0.12:9655',
+  ],
+  [
+    'http://10.0.0.12:9655?x=1',
+    'api.peers[0]: cannot use this value, expected the address of a node, such as http://10.0.0.12:9655',
+  ],
+  [
+    'http://admin:secret@10.0.0.12:9655',
+    'api.peers[0]: cannot use this value, expected an address without user and password',
+  ],
 ])('%s is refused', (peer, wanted) => {
   const [message] = read(`["${peer}"]`)
   expect(message).toContain(wanted)
@@ -30,6 +45,6 @@ test.each([
 
 test('no more than a page can show', () => {
   expect(read(JSON.stringify(Array.from({ length: 17 }, (_, i) => `http://10.0.0.${i + 1}:9655`)))).toEqual([
-    expect.stringContaining('at most 16 nodes wanted'),
+    expect.stringContaining('cannot use this value, expected at most 16 nodes'),
   ])
 })

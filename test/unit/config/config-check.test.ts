@@ -36,7 +36,7 @@ test('warnings are printed and do not fail', async () => {
 
 test('--strict: a warning fails, and a note does not', async () => {
   const noted = write('noted.yaml', GOOD.replace(', stagger: false', ''))
-  const note = `${noted}:2:5: note: no "peers" listed for "a"; only matters if two nodes have the same priority`
+  const note = `${noted}:2:5: note: no "peers" listed for "a"; this matters only if two nodes have the same priority`
   expect(await checkCommand(noted, { strict: true })).toEqual({
     exitCode: 0,
     stdout: `${noted}: ok\n${note}\n`,
@@ -122,8 +122,8 @@ test('every problem on one line with its place, exit 78', async () => {
   expect([exitCode, stdout]).toEqual([78, ''])
   const lines = stderr.trimEnd().split('\n')
   expect(lines).toEqual([
-    `${file}:2:22: Cannot use 0 as "vrid": a whole number from 1 to 255 wanted`,
-    expect.stringContaining(`${file}:2:54: Cannot use "x" as virtualRouters[0].addresses[0]: an IP address wanted`),
+    `${file}:2:22: virtualRouters[0].vrid: cannot use 0, expected an integer from 1 to 255`,
+    expect.stringContaining(`${file}:2:54: virtualRouters[0].addresses[0]: cannot use "x", expected an IP address`),
   ])
 })
 
@@ -209,7 +209,7 @@ ${file}:5:104: note: cannot tell whether weight 50 of web and weight -20 of eth1
     expect(stdout).toContain('  plus the number in the file of "w", times 2\n')
     expect(stdout).toContain('  openshift-lb  openshift-both  openshift-mcs\n')
     expect(stdout).toContain(
-      'preset openshift-api: HTTP cannot tell whether the machine-config-server runs: "openshift-mcs" is up while /run/holdfast/agent/machine-config-server is there',
+      'preset openshift-api: HTTP cannot tell whether the machine-config-server runs. Check "openshift-mcs" is up while the file /run/holdfast/agent/machine-config-server exists.',
     )
   })
 

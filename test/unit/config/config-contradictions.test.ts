@@ -17,7 +17,7 @@ const unicast = (rest: string) => `ttlCheck: false, transport: { unicast: { ${re
 describe('families', () => {
   test('mixed in one router', () => {
     expect(said(V4.replace('10.0.0.200', '10.0.0.200, "fd00::1"'))).toEqual([
-      '2:66: Cannot use fd00::1 in "a" beside 10.0.0.200: a virtual router has addresses of one family, make a router of each and a sync group of both',
+      '2:66: Cannot use fd00::1 in "a" beside 10.0.0.200: a virtual router has addresses of one family; use one router for each family, and a sync group of both',
     ])
   })
 
@@ -46,13 +46,15 @@ describe('link-local addresses', () => {
   test('cannot choose an interface', () => {
     const router = 'name: a, vrid: 1, interface: auto, addresses: ["fe80::1"], stagger: false'
     expect(said(router)).toEqual([
-      '2:36: Cannot choose an interface for "a" by a link-local address, which every interface could have: name one',
+      '2:36: Cannot choose an interface for "a" by a link-local address, which every interface could have; write the name of the interface',
     ])
   })
 
   test('none among the VIPs: noted, refused by the letter of the RFC, or said to be wanted', () => {
     const router = V6.replace(', firstAddressLinkLocal: false', '')
-    expect(said(router)).toEqual([expect.stringMatching(/^2:53: note: "a" has no link-local virtual address, /)])
+    expect(said(router)).toEqual([
+      expect.stringMatching(/^2:53: note: "a" has no link-local virtual address\. RFC 9568 §5\.2\.9 /),
+    ])
     expect(said(`${router}, profile: rfc9568`)).toEqual([
       '2:53: Cannot run "a" without a link-local virtual address (RFC 9568 §5.2.9): add one, or set "firstAddressLinkLocal: false"',
     ])
@@ -66,17 +68,17 @@ describe('link-local addresses', () => {
   test('the hint of multicast names routers by the addresses they send from', () => {
     expect(said(`${V6}, peers: ["fe80::2", "fe80::3"]`)).toEqual([])
     expect(said(`${V6}, peers: ["fe80::2", "fd00::3"]`).map(message)).toEqual([
-      'Cannot use fd00::3 as a peer of "a": routers know each other by their link-local addresses in IPv6 multicast',
+      'Cannot use fd00::3 as a peer of "a": in IPv6 multicast, routers identify each other by their link-local addresses',
     ])
   })
 
   test('unicast peers: all or none', () => {
     expect(said(`${V6}, ${unicast('peers: ["fe80::2", "fe80::3"]')}`)).toEqual([])
     expect(said(`${V6}, ${unicast('peers: ["fe80::2", "fd00::3"]')}`).map(message)).toEqual([
-      'Cannot use fd00::3 as a peer of "a" beside fe80::2: one source address serves all peers, so all are link-local or none is',
+      'Cannot use fd00::3 as a peer of "a" beside fe80::2: one source address serves all peers, so either all are link-local or none is',
     ])
     expect(said(`${V6}, ${unicast('source: "fd00::1", peers: ["fe80::2"]')}`).map(message)).toEqual([
-      'Cannot use fe80::2 as a peer of "a" with source fd00::1: one source address serves all peers, so all are link-local or none is',
+      'Cannot use fe80::2 as a peer of "a" with source fd00::1: one source address serves all peers, so either all are link-local or none is',
     ])
   })
 })
@@ -91,7 +93,7 @@ describe('version 2', () => {
   test.each(['1.5s', '100ms', '254.99s'])('%s is none: whole seconds (VR-V2-13)', (interval) => {
     expect(said(`${v2}, advertisementInterval: ${interval}`).filter((line) => !line.includes('warning'))).toEqual([
       expect.stringMatching(
-        /: Cannot use ".*" as "advertisementInterval": whole seconds from 1s to 255s wanted in version 2$/,
+        /: Cannot use ".*" as "advertisementInterval": version 2 accepts whole seconds from 1s to 255s$/,
       ),
     ])
   })
@@ -108,14 +110,14 @@ describe('version 2', () => {
     expect(
       said(`${V4}, advertisementInterval: 41s, authentication: { type: simple, password: x }`).map(message),
     ).toEqual([
-      'Cannot use "41s" as "advertisementInterval": a duration from 10ms to 40.95s wanted in version 3',
-      'Cannot use "authentication" in "a": version 3 has none (RFC 9568 §9), only version 2 has',
+      'Cannot use "41s" as "advertisementInterval": version 3 accepts a duration from 10ms to 40.95s',
+      'Cannot use "authentication" in "a": version 3 has no authentication (RFC 9568 §9), only version 2 has',
     ])
   })
 
   test('there is none of IPv6 (VR-V2-11)', () => {
     expect(said(`${V6}, version: 2`).map(message)).toEqual([
-      'Cannot use version 2 in "a": it has no IPv6, use version 3',
+      'Cannot use version 2 in "a": version 2 has no IPv6; use version 3',
     ])
   })
 
@@ -166,7 +168,7 @@ describe('more routers than VRIDs', () => {
   test('256: it is the number that is refused', () => {
     expect(said(...many(256))).toEqual([
       '257:5: Cannot run 256 virtual routers for IPv4 on "eth0": each needs a VRID of its own, and there are 255 of them on an interface for each family',
-      '257:25: Cannot use 256 as "vrid": a whole number from 1 to 255 wanted',
+      '257:25: virtualRouters[255].vrid: cannot use 256, expected an integer from 1 to 255',
     ])
     const wrapped = many(300).map((each, i) => each.replace(/vrid: \d+/, `vrid: ${(i % 255) + 1}`))
     expect(said(...wrapped)[0]).toContain('Cannot run 300 virtual routers for IPv4 on "eth0"')
@@ -178,6 +180,6 @@ test('a packet of more than 1500 octets is noted', () => {
   const router = (count: number) => V6.replace('"fd00::200"', addresses.slice(0, count).join(', '))
   expect(said(router(90))).toEqual([])
   expect(said(router(92))).toEqual([
-    '2:53: warning: "a" advertises 92 addresses in packets of 1520 octets: an interface with the usual MTU of 1500 cannot carry them',
+    '2:53: warning: "a" advertises 92 addresses in packets of 1520 octets, more than the usual MTU of 1500: only an interface with a larger MTU can send them',
   ])
 })

@@ -76,14 +76,18 @@ describe('refused', () => {
     [
       'no members',
       ['name: g, members: []'],
-      ['6:25: Cannot use an empty list as "members": at least one member wanted'],
+      ['6:25: syncGroups[0].members: cannot use an empty list, expected at least one member'],
     ],
     [
       'no list of members',
       ['name: g, members: a'],
-      ['6:25: Cannot use "a" as "members": a list of names of virtual routers wanted'],
+      ['6:25: syncGroups[0].members: cannot use "a", expected a list of names of virtual routers'],
     ],
-    ['no name', ['members: [a, b]'], [expect.stringContaining('missing key "name" in syncGroups[0]')]],
+    [
+      'no name',
+      ['members: [a, b]'],
+      [expect.stringContaining('syncGroups[0].name: required, a name of letters, digits, ".", "_" and "-"')],
+    ],
     ['a key that is none', ['name: g, members: [a, b], prio: 3'], [expect.stringContaining('unknown key "prio"')]],
   ])('%s', (_, groups, problems) => expect(said(groups)).toEqual(problems))
 
@@ -96,7 +100,7 @@ describe('refused', () => {
 
   test('a member that has problems of its own is no stranger to the group', () => {
     expect(said(['name: g, members: [a, b]'], withKeys(1, 'priority: 999'))).toEqual([
-      '3:93: Cannot use 999 as "priority": a whole number from 1 to 255 wanted',
+      '3:93: virtualRouters[1].priority: cannot use 999, expected an integer from 1 to 255',
     ])
   })
 })
@@ -104,7 +108,7 @@ describe('refused', () => {
 describe('advised', () => {
   test('a group of one', () => {
     expect(said(['name: g, members: [a]'])).toEqual([
-      '6:25: warning: Sync group "g" has one member, which moves as it would without a group',
+      '6:25: warning: Sync group "g" has one member only, so it has no effect',
     ])
   })
 
@@ -122,7 +126,7 @@ describe('advised', () => {
     const routers = withKeys(1, 'track: [{ interface: eth1, weight: 5 }, { interface: eth2 }]')
     const text = file(['name: g, members: [a, b]'], routers)
     expect(said(['name: g, members: [a, b]'], routers)).toEqual([
-      '3:118: warning: The weight of "eth1" has no effect in "b", a member of sync group "g": track it at the group, whose members all follow',
+      '3:118: warning: The weight of "eth1" has no effect in "b", because it is a member of sync group "g": track it in the group, so that all members follow',
     ])
     const parsed = parseConfig(text)
     const resolved = 'config' in parsed ? resolveRouters(parsed.config, { interfaces: [] }).routers : []

@@ -160,73 +160,196 @@ describe('what is written', () => {
 })
 
 describe('refused', () => {
-  const ONE = 'exactly one of http, tcp, exec, file, process, all and any wanted'
+  const ONE = 'exactly one of http, tcp, exec, file, process, all and any'
   const at = (column: number, message: string) => `2:${column}: ${message}`
   test.each([
-    ['interval: 1s', [at(5, `Cannot use a mapping as healthchecks[0]: ${ONE}`)]],
-    ['tcp: "a:1", file: /x', [at(34, 'check "x" has both tcp and file; use one')]],
-    ['http: "ftp://a/"', [at(22, 'http needs a URL such as http://localhost:8080/healthz')]],
-    ['http: "localhost:80"', [at(22, 'http needs a URL such as http://localhost:8080/healthz')]],
-    ['http: "/x"', [at(22, 'http needs a URL such as http://localhost:8080/healthz')]],
-    ['http: "http://a/", method: get', [expect.stringContaining('Cannot use "get" as "method": a method wanted')]],
-    ['http: "http://a/", status: 99', [expect.stringContaining('Cannot use 99 as "status": a status from 100 to 599')]],
-    ['http: "http://a/", status: 300-200', [expect.stringContaining('Cannot use "300-200" as "status"')]],
-    ['http: "http://a/", status: []', [expect.stringContaining('Cannot use an empty list as "status"')]],
+    ['interval: 1s', [at(5, `healthchecks[0]: cannot use a mapping, expected ${ONE}`)]],
+    ['tcp: "a:1", file: /x', [at(34, 'healthchecks[0].file: check "x" has both tcp and file; use one')]],
+    [
+      'http: "ftp://a/"',
+      [at(22, 'healthchecks[0].http: cannot use this value, expected a URL such as http://localhost:8080/healthz')],
+    ],
+    [
+      'http: "localhost:80"',
+      [at(22, 'healthchecks[0].http: cannot use this value, expected a URL such as http://localhost:8080/healthz')],
+    ],
+    [
+      'http: "/x"',
+      [at(22, 'healthchecks[0].http: cannot use this value, expected a URL such as http://localhost:8080/healthz')],
+    ],
+    [
+      'http: "http://a/", method: get',
+      [expect.stringContaining('healthchecks[0].method: cannot use "get", expected a method, such as GET or HEAD')],
+    ],
+    [
+      'http: "http://a/", status: 99',
+      [
+        expect.stringContaining(
+          'healthchecks[0].status: cannot use 99, expected a status from 100 to 599, a range such as 200-399, or a list of them',
+        ),
+      ],
+    ],
+    [
+      'http: "http://a/", status: 300-200',
+      [
+        expect.stringContaining(
+          'healthchecks[0].status: cannot use "300-200", expected a status from 100 to 599, a range such as 200-399, or a list of them',
+        ),
+      ],
+    ],
+    [
+      'http: "http://a/", status: []',
+      [
+        expect.stringContaining(
+          'healthchecks[0].status: cannot use an empty list, expected a status from 100 to 599, a range such as 200-399, or a list of them',
+        ),
+      ],
+    ],
     [
       'http: "http://a/", body: { matches: "(" }',
-      [expect.stringMatching(/Cannot use "\(" as "matches": a regular expression wanted \(.+\)$/)],
+      [expect.stringMatching(/body\.matches: cannot use "\(", expected a valid regular expression \(.+\)$/)],
     ],
-    ['http: "http://a/", body: ""', [expect.stringContaining('a text of at least one character wanted')]],
-    ['http: "http://a/", method: HEAD, body: x', [expect.stringContaining('as "body": an answer to HEAD has none')]],
+    [
+      'http: "http://a/", body: ""',
+      [expect.stringContaining('healthchecks[0].body: cannot use "", expected a text of at least one character')],
+    ],
+    [
+      'http: "http://a/", method: HEAD, body: x',
+      [expect.stringContaining('healthchecks[0].body: not possible with method HEAD, whose answer has no body')],
+    ],
     [
       'http: "http://a/", tls: { verify: false }',
-      [expect.stringContaining('it goes with a URL that starts with https')],
+      [expect.stringContaining('healthchecks[0].tls: only for a URL that starts with https')],
     ],
     [
       'http: "https://a/", tls: { verify: false, caFile: /x }',
-      [expect.stringContaining('either "verify: false" or caFile wanted')],
+      [expect.stringContaining('healthchecks[0].tls: cannot use a mapping, expected either "verify: false" or caFile')],
     ],
     [
       'http: "http://a/", send: x',
-      [expect.stringContaining('Cannot use what is written as "send": it goes with tcp, and this is http')],
+      [expect.stringContaining('healthchecks[0].send: only for tcp checks; the kind of this check is http')],
     ],
     [
       'tcp: "a:1", redirects: 3',
-      [expect.stringContaining('Cannot use 3 as "redirects": it goes with http, and this is tcp')],
+      [expect.stringContaining('healthchecks[0].redirects: only for http checks; the kind of this check is tcp')],
     ],
-    ['file: /x, events: false', [expect.stringContaining('it goes with http and tcp, and this is file')]],
-    ['all: [y], interval: 1s', [expect.stringContaining('it goes with probes, and this is all')]],
-    ['tcp: "a"', [expect.stringContaining('a host and a port wanted')]],
-    ['tcp: "a:0"', [expect.stringContaining('a host and a port wanted')]],
-    ['tcp: "a:65536"', [expect.stringContaining('a host and a port wanted')]],
-    ['tcp: "10.0.0.256:1"', [expect.stringContaining('a host and a port wanted')]],
-    ['tcp: "[10.0.0.x]:1"', [expect.stringContaining('a host and a port wanted')]],
-    ['exec: true', [expect.stringContaining('a program with its absolute path and its arguments wanted, as a list')]],
-    ['exec: [true]', [expect.stringContaining('a text wanted')]],
+    [
+      'file: /x, events: false',
+      [expect.stringContaining('healthchecks[0].events: only for http and tcp checks; the kind of this check is file')],
+    ],
+    [
+      'all: [y], interval: 1s',
+      [
+        expect.stringContaining(
+          'healthchecks[0].interval: only for checks that are no combination; the kind of this check is all',
+        ),
+      ],
+    ],
+    [
+      'tcp: "a"',
+      [
+        expect.stringContaining(
+          'healthchecks[0].tcp: cannot use this value, expected a host and a port, such as 127.0.0.1:9445 or [::1]:9445',
+        ),
+      ],
+    ],
+    [
+      'tcp: "a:0"',
+      [
+        expect.stringContaining(
+          'healthchecks[0].tcp: cannot use this value, expected a host and a port, such as 127.0.0.1:9445 or [::1]:9445',
+        ),
+      ],
+    ],
+    [
+      'tcp: "a:65536"',
+      [
+        expect.stringContaining(
+          'healthchecks[0].tcp: cannot use this value, expected a host and a port, such as 127.0.0.1:9445 or [::1]:9445',
+        ),
+      ],
+    ],
+    [
+      'tcp: "10.0.0.256:1"',
+      [
+        expect.stringContaining(
+          'healthchecks[0].tcp: cannot use this value, expected a host and a port, such as 127.0.0.1:9445 or [::1]:9445',
+        ),
+      ],
+    ],
+    [
+      'tcp: "[10.0.0.x]:1"',
+      [
+        expect.stringContaining(
+          'healthchecks[0].tcp: cannot use this value, expected a host and a port, such as 127.0.0.1:9445 or [::1]:9445',
+        ),
+      ],
+    ],
+    [
+      'exec: true',
+      [
+        expect.stringContaining(
+          'healthchecks[0].exec: cannot use this value, expected a list: a program with its absolute path, then its arguments',
+        ),
+      ],
+    ],
+    ['exec: [true]', [expect.stringContaining('healthchecks[0].exec[0]: cannot use this value, expected a text')]],
     ['exec: [curl, x]', [expect.stringContaining('a program with its absolute path')]],
     ['exec: []', [expect.stringContaining('a program with its absolute path')]],
-    ['file: x', [expect.stringContaining('an absolute path wanted')]],
-    ['process: a/b', [expect.stringContaining('the name of a program wanted')]],
-    ['process: a, count: 0', [expect.stringContaining('a whole number from 1 to 1000 wanted')]],
-    ['file: /x, fastInterval: 2s', [expect.stringContaining('as "fastInterval": at most the interval (1s) wanted')]],
+    ['file: x', [expect.stringContaining('healthchecks[0].file: cannot use "x", expected an absolute path')]],
+    [
+      'process: a/b',
+      [expect.stringContaining('healthchecks[0].process: cannot use "a/b", expected the name of a program')],
+    ],
+    [
+      'process: a, count: 0',
+      [expect.stringContaining('healthchecks[0].count: cannot use 0, expected an integer from 1 to 1000')],
+    ],
+    [
+      'file: /x, fastInterval: 2s',
+      [expect.stringContaining('healthchecks[0].fastInterval: cannot use "2s", expected at most the interval (1s)')],
+    ],
     [
       'file: /x, interval: 2s, unknownAfter: 3s',
-      [expect.stringContaining('at least interval and timeout (4s) wanted')],
+      [
+        expect.stringContaining(
+          'healthchecks[0].unknownAfter: cannot use "3s", expected at least interval and timeout together (4s)',
+        ),
+      ],
     ],
-    ['file: /x, jitter: 101%', [expect.stringContaining('a percentage from 0% to 100% wanted')]],
-    ['file: /x, jitter: 0.1', [expect.stringContaining('a percentage from 0% to 100% wanted')]],
+    [
+      'file: /x, jitter: 101%',
+      [expect.stringContaining('healthchecks[0].jitter: cannot use "101%", expected a percentage from 0% to 100%')],
+    ],
+    [
+      'file: /x, jitter: 0.1',
+      [expect.stringContaining('healthchecks[0].jitter: cannot use 0.1, expected a percentage from 0% to 100%')],
+    ],
     ['file: /x, timeout: 5', [expect.stringContaining('with its unit: 5s or 5ms')]],
-    ['file: /x, rise: 0', [expect.stringContaining('a whole number from 1 to 1000 wanted')]],
-    ['file: /x, initial: maybe', [expect.stringContaining('firstResult, up or down wanted')]],
+    [
+      'file: /x, rise: 0',
+      [expect.stringContaining('healthchecks[0].rise: cannot use 0, expected an integer from 1 to 1000')],
+    ],
+    [
+      'file: /x, initial: maybe',
+      [expect.stringContaining('healthchecks[0].initial: cannot use "maybe", expected firstResult, up or down')],
+    ],
     ['file: /x, intervall: 1s', [expect.stringContaining('did you mean "interval"?')]],
-    ['any: []', [expect.stringContaining('a list of names of health checks wanted')]],
+    [
+      'any: []',
+      [
+        expect.stringContaining(
+          'healthchecks[0].any: cannot use an empty list, expected a list of names of health checks',
+        ),
+      ],
+    ],
   ])('%s', (check, wanted) => expect(about(check)).toEqual(wanted))
 
   test('all of a file at once', () => {
     const text = file(['name: x, tcp: "a:0"', 'name: y, file: y', 'name: x, file: /z'], '[{ healthcheck: xx }]')
     expect(said(text)).toEqual([
-      expect.stringMatching(/^2:\d+: Cannot use what is written as "tcp"/),
-      expect.stringMatching(/^3:\d+: Cannot use "y" as "file"/),
+      expect.stringMatching(/^2:\d+: healthchecks\[0\]\.tcp: cannot use this value/),
+      expect.stringMatching(/^3:\d+: healthchecks\[1\]\.file: cannot use "y", expected an absolute path/),
       expect.stringMatching(/^6:\d+: Cannot track "xx" in "a": there is no such health check, did you mean "x"\?$/),
     ])
   })
@@ -255,11 +378,20 @@ describe('refused', () => {
   })
 
   test.each([
-    ['{ weight: 3 }', 'Cannot use a mapping as virtualRouters[0].track[0]: interface or healthcheck wanted'],
-    ['{ interface: eth1, healthcheck: x }', 'Cannot use "x" as "healthcheck": either interface or healthcheck wanted'],
-    ['{ interface: eth1, reverse: true }', 'Cannot use true as "reverse": it goes with healthcheck'],
-    ['{ interface: eth1, weight: 254 }', 'Cannot use 254 as "weight": a whole number from -253 to 253 wanted'],
-    ['{ healthcheck: x, weight: 255 }', 'Cannot use 255 as "weight": a whole number from -254 to 254 wanted'],
+    ['{ weight: 3 }', 'virtualRouters[0].track[0]: cannot use a mapping, expected interface or healthcheck'],
+    [
+      '{ interface: eth1, healthcheck: x }',
+      'virtualRouters[0].track[0].healthcheck: cannot use "x", expected either interface or healthcheck',
+    ],
+    ['{ interface: eth1, reverse: true }', 'virtualRouters[0].track[0].reverse: only together with healthcheck'],
+    [
+      '{ interface: eth1, weight: 254 }',
+      'virtualRouters[0].track[0].weight: cannot use 254, expected an integer from -253 to 253',
+    ],
+    [
+      '{ healthcheck: x, weight: 255 }',
+      'virtualRouters[0].track[0].weight: cannot use 255, expected an integer from -254 to 254',
+    ],
   ])('track %s', (tracker, message) => {
     const found = said(file(['name: x, file: /x'], `[${tracker}]`))
     expect(found.map((line) => line.replace(/^\d+:\d+: /, ''))).toEqual([message])
@@ -273,7 +405,13 @@ describe('refused', () => {
   ])('weight 254 of %s: %s (VR-TRK-01)', (check, allowed) => {
     const found = said(file([`name: x, ${check}`], '[{ healthcheck: x, weight: 254 }]'))
     expect(found).toEqual(
-      allowed ? [] : [expect.stringContaining('Cannot use 254 as the weight of "x": a whole number from -253 to 253')],
+      allowed
+        ? []
+        : [
+            expect.stringContaining(
+              'Cannot use 254 as the weight of "x": expected an integer from -253 to 253; 254 is for files and processes only',
+            ),
+          ],
     )
   })
 
@@ -300,23 +438,31 @@ describe('advised', () => {
 
   test('a timeout beyond the interval, and a walk through all processes too often', () => {
     expect(about('file: /x, timeout: 2s')).toEqual([
-      expect.stringContaining('a slot that comes while it runs is skipped'),
+      expect.stringContaining(
+        'the timeout of "x" (2s) is longer than its interval (1s): a poll that is due while the check still runs is skipped',
+      ),
     ])
     expect(about('process: x, interval: 100ms')).toEqual([
-      expect.stringContaining('looks through all processes of this node'),
+      expect.stringContaining(
+        '"x" reads all processes of this node while the process is missing: an interval of 1s is often enough',
+      ),
     ])
   })
 
   test('a file of weights times 0', () => {
     expect(about('file: /x, content: weight')).toEqual([
-      expect.stringContaining('write "weight: 1" to add what it holds'),
+      expect.stringContaining(
+        '"a" is in fault while the file of "x" contains another number than 0, because its weight is 0. Write "weight: 1" to add the number to the priority.',
+      ),
     ])
   })
 
   test('weights of one member of a group and of an owner (VR-SG-04, VR-TRK-08)', () => {
     const group = 'syncGroups:\n  - { name: g, members: [a] }\n'
     expect(said(file(['name: x, file: /x'], '[{ healthcheck: x, weight: 5 }]', group))).toContainEqual(
-      expect.stringContaining('warning: The weight of "x" has no effect in "a", a member of sync group "g"'),
+      expect.stringContaining(
+        'warning: The weight of "x" has no effect in "a", because it is a member of sync group "g"',
+      ),
     )
     const owner = file(['name: x, file: /x'], '[{ healthcheck: x, weight: 5 }], priority: 255')
     expect(said(owner)).toEqual([expect.stringContaining('warning: Weights have no effect on "a"')])

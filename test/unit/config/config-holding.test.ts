@@ -44,13 +44,28 @@ const says = (text: string): NamedAddress => ({ reading: readAddressText(text) }
 
 describe('what is written', () => {
   test.each([
-    ['10.0.0', 'Cannot use "10.0.0" as "holding": an IP address wanted, written like 10.0.0.11 or fd00::11'],
-    ['127.0.0.1', 'Cannot use "127.0.0.1" as "holding": an address of the LAN wanted, and this one is loopback'],
-    ['eth0', 'Cannot use "eth0" as "holding": an IP address wanted, or the absolute path of a file that says one'],
-    ['./ip', 'Cannot use "./ip" as "holding": an IP address wanted, or the absolute path of a file that says one'],
-    ['5', 'Cannot use 5 as "holding": an IP address wanted, or the absolute path of a file that says one'],
+    [
+      '10.0.0',
+      'virtualRouters[0].interface.holding: cannot use "10.0.0", expected an IP address, such as 10.0.0.11 or fd00::11',
+    ],
+    [
+      '127.0.0.1',
+      'virtualRouters[0].interface.holding: cannot use "127.0.0.1", expected an address of the LAN; this is a loopback address',
+    ],
+    [
+      'eth0',
+      'virtualRouters[0].interface.holding: cannot use "eth0", expected an IP address, or the absolute path of a file that contains one',
+    ],
+    [
+      './ip',
+      'virtualRouters[0].interface.holding: cannot use "./ip", expected an IP address, or the absolute path of a file that contains one',
+    ],
+    [
+      '5',
+      'virtualRouters[0].interface.holding: cannot use 5, expected an IP address, or the absolute path of a file that contains one',
+    ],
     ['fd00::5', 'Cannot run "a" where fd00::5 is: its virtual addresses are IPv4'],
-    ['10.0.0.200', 'Cannot run "a" where 10.0.0.200 is: it is its virtual address, which moves'],
+    ['10.0.0.200', 'Cannot run "a" where 10.0.0.200 is: this is a virtual address of the router itself, which moves'],
   ])('%s is refused', (holding, problem) => {
     expect(problemsOf(router(holding))).toEqual([problem])
   })
@@ -60,7 +75,7 @@ describe('what is written', () => {
       problemsOf(`virtualRouters:\n  - { ${COMMON}, addresses: [10.0.0.200], interface: { holdin: 10.0.0.5 } }\n`),
     ).toEqual([expect.stringContaining('did you mean "holding"?')])
     expect(problemsOf(`virtualRouters:\n  - { ${COMMON}, addresses: [10.0.0.200], interface: [eth0] }\n`)).toEqual([
-      'Cannot use a list as "interface": the name of an interface wanted, auto, or { holding: an address or a file that says one }',
+      'virtualRouters[0].interface: cannot use a list, expected the name of an interface, auto, or { holding: an address, or a file that contains one }',
     ])
   })
 
@@ -82,12 +97,26 @@ describe('what a file says', () => {
     ['10.0.9.5', { address: '10.0.9.5' }],
     ['10.0.9.5\n', { address: '10.0.9.5' }],
     ['  fd00:0::5 \r\n', { address: 'fd00::5' }],
-    ['', { problem: 'it is empty' }],
-    ['\n', { problem: 'it is empty' }],
-    ['10.0.9.5\n10.0.9.6\n', { problem: expect.stringContaining(String.raw`it says "10.0.9.5\n10.0.9.6"`) }],
-    ['10.0.9.5/24', { problem: expect.stringContaining('an IP address wanted') }],
-    ['::1', { problem: expect.stringContaining('this one is loopback') }],
-    [`${'x'.repeat(200)}`, { problem: expect.stringMatching(/^it says "x{57}\.\.\.": /) }],
+    ['', { problem: 'the file is empty' }],
+    ['\n', { problem: 'the file is empty' }],
+    ['10.0.9.5\n10.0.9.6\n', { problem: expect.stringContaining(String.raw`it contains "10.0.9.5\n10.0.9.6"`) }],
+    [
+      '10.0.9.5/24',
+      {
+        problem: expect.stringContaining(
+          'it contains "10.0.9.5/24", expected an IP address, such as 10.0.0.11 or fd00::11',
+        ),
+      },
+    ],
+    [
+      '::1',
+      {
+        problem: expect.stringContaining(
+          'it contains "::1", expected an address of the LAN; this is a loopback address',
+        ),
+      },
+    ],
+    [`${'x'.repeat(200)}`, { problem: expect.stringMatching(/^it contains "x{57}\.\.\.", expected /) }],
     ['\u0000\u001b[2J', { problem: expect.not.stringContaining('\u001b') }],
   ])('%j', (text, reading) => {
     expect(readAddressText(text)).toEqual(reading)
@@ -123,18 +152,20 @@ describe('where it runs', () => {
   test.each<[string, NamedAddress | undefined, string]>([
     ['not read', undefined, `${FILE}: it has not been read yet`],
     ['missing', { reading: { problem: 'it does not exist' } }, `${FILE}: it does not exist`],
-    ['of the other family', says('fd00::5'), `${FILE}: it says fd00::5, and the virtual addresses of "a" are IPv4`],
-    ['nowhere', says('10.0.9.9'), `no interface has 10.0.9.9, which ${FILE} says`],
+    ['of the other family', says('fd00::5'), `${FILE}: it contains fd00::5, but the virtual addresses of "a" are IPv4`],
+    ['nowhere', says('10.0.9.9'), `no interface has 10.0.9.9 (from ${FILE})`],
   ])('%s: a warning, and in fault until it comes', (_, named, why) => {
     const { resolved, said } = resolve(router(FILE), LAN, named)
     expect([resolved.interfaceName, resolved.fault]).toEqual([undefined, 'interfaceMissing'])
-    expect(said).toEqual([`warning: Cannot find the interface of "a": ${why}, the router is in fault until then`])
+    expect(said).toEqual([
+      `warning: Cannot find the interface of "a": ${why}; the router is in fault until that changes`,
+    ])
   })
 
   test('a VIP of another router in the file is nobody’s own address', () => {
     const text = `${router(FILE)}  - { name: b, vrid: 52, addresses: [10.0.9.5], interface: eth0, priority: 90, stagger: false }\n`
     expect(resolve(text, LAN, says('10.0.9.5')).resolved.held?.problem).toBe(
-      `10.0.9.5, which ${FILE} says, is a virtual address of this file and not an own one of this node`,
+      `10.0.9.5 (from ${FILE}) is a virtual address of this configuration, not an own address of this node`,
     )
   })
 

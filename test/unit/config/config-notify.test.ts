@@ -29,27 +29,27 @@ test('argv lists, a user, a timeout of 30 s', () => {
 test.each([
   [
     '/bin/true',
-    'Cannot use what is written as "notify": a mapping with one of active, backup, fault, stop and change wanted',
+    'virtualRouters[0].notify: cannot use this value, expected a mapping with at least one of active, backup, fault, stop and change',
   ],
   [
     '{ user: nobody }',
-    'Cannot use what is written as "notify": a mapping with one of active, backup, fault, stop and change wanted',
+    'virtualRouters[0].notify: cannot use this value, expected a mapping with at least one of active, backup, fault, stop and change',
   ],
   [
     '{ active: /bin/true }',
-    'Cannot use what is written as "active": a program with its absolute path and its arguments wanted, as a list',
+    'virtualRouters[0].notify.active: cannot use this value, expected a list: a program with its absolute path, then its arguments',
   ],
   [
     '{ active: [] }',
-    'Cannot use what is written as "active": a program with its absolute path and its arguments wanted, as a list',
+    'virtualRouters[0].notify.active: cannot use this value, expected a list: a program with its absolute path, then its arguments',
   ],
   [
     '{ active: [sh, -c, "password"] }',
-    'Cannot use what is written as "active": a program with its absolute path and its arguments wanted, as a list',
+    'virtualRouters[0].notify.active: cannot use this value, expected a list: a program with its absolute path, then its arguments',
   ],
   [
     '{ active: [/bin/true], timeout: 5 }',
-    'Cannot use what is written as "timeout": a duration from 100ms to 600s wanted, with its unit: 5s or 5ms',
+    'virtualRouters[0].notify.timeout: cannot use this value, expected a duration from 100ms to 600s, with its unit: 5s or 5ms',
   ],
   [
     '{ master: [/bin/true] }',

@@ -95,7 +95,9 @@ describe('OpenShift', () => {
   test('bootstrap without peers is alone, the generation before unicast was multicast', () => {
     const key = `name: a, ${V4}, vrid: 14, priority: 70, addresses: [192.168.111.5/32], stagger: false`
     const bootstrap = node(`virtualRouters:\n  - { ${key}, transport: { unicast: { peers: [] } } }\n`)
-    expect(bootstrap.said).toEqual(['"a" has no unicast peers: it will be alone and become Active'])
+    expect(bootstrap.said).toEqual([
+      '"a" has an empty list of unicast peers: it hears no other router and becomes Active',
+    ])
     const old = node(`virtualRouters:\n  - { ${key} }\n`)
     expect(old.said).toEqual([])
     const says = ({ routers }: typeof old) => routers.map((router) => [router.at, router.says])

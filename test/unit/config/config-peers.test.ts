@@ -44,15 +44,15 @@ describe('minTtl and maxTtl', () => {
   test.each([
     [
       `ttlCheck: false, ${unicast('[{ address: 10.0.0.2, minTtl: 255, maxTtl: 250 }]')}`,
-      'Cannot hear 10.0.0.2 with a TTL from 255 to 250: least first',
+      'Cannot use minTtl 255 and maxTtl 250 for 10.0.0.2: minTtl must not be greater than maxTtl',
     ],
     [
       `ttlCheck: true, ${unicast('[{ address: 10.0.0.2, maxTtl: 250 }]')}`,
-      'Cannot hear 10.0.0.2 with a TTL up to 250: "ttlCheck" of "a" wants 255, set it to false',
+      'Cannot use maxTtl 250 for 10.0.0.2: "ttlCheck" of "a" accepts 255 only; set it to false',
     ],
     [
       `ttlCheck: false, ${unicast('[{ address: 10.0.0.2, maxTtl: 256 }]')}`,
-      'Cannot use 256 as "maxTtl": a whole number from 0 to 255 wanted',
+      'virtualRouters[0].transport.unicast.peers[0].maxTtl: cannot use 256, expected an integer from 0 to 255',
     ],
   ])('%s', (rest, problem) => expect(said(rest)).toEqual([problem]))
 

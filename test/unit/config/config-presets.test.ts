@@ -150,7 +150,7 @@ describe('beside what the file says', () => {
   test('an unknown one is refused', () => {
     const parsed = parseConfig(`virtualRouters:\n${router('preset: openshift')}`)
     expect('problems' in parsed && parsed.problems.map(({ message }) => message)).toEqual([
-      'Cannot use "openshift" as "preset": openshift-api or openshift-ingress wanted',
+      'virtualRouters[0].preset: cannot use "openshift", expected openshift-api or openshift-ingress',
     ])
   })
 })

@@ -31,52 +31,56 @@ describe('what can be said wrong about one value', () => {
   test('a small file is silent', () => expect(said(file(router()))).toEqual([]))
 
   test.each([
-    ['vrid', '0', 'Cannot use 0 as "vrid": a whole number from 1 to 255 wanted'],
-    ['vrid', '256', 'Cannot use 256 as "vrid": a whole number from 1 to 255 wanted'],
-    ['vrid', '1.5', 'Cannot use 1.5 as "vrid": a whole number from 1 to 255 wanted'],
-    ['vrid', '"51"', 'Cannot use "51" as "vrid": a whole number from 1 to 255 wanted'],
-    ['vrid', '', '"vrid" has no value: a whole number from 1 to 255 wanted'],
-    ['vrid', undefined, 'missing key "vrid" in virtualRouters[0] (a whole number from 1 to 255)'],
-    ['priority', '0', 'Cannot use 0 as "priority": a whole number from 1 to 255 wanted'],
-    ['priority', '256', 'Cannot use 256 as "priority": a whole number from 1 to 255 wanted'],
-    ['preempt', 'yes', 'Cannot use "yes" as "preempt": true or false wanted'],
-    ['profile', 'cisco', 'Cannot use "cisco" as "profile": holdfast, keepalived or rfc9568 wanted'],
-    ['name', '51', 'Cannot use 51 as "name": a name of letters, digits, ".", "_" and "-" wanted'],
+    ['vrid', '0', 'virtualRouters[0].vrid: cannot use 0, expected an integer from 1 to 255'],
+    ['vrid', '256', 'virtualRouters[0].vrid: cannot use 256, expected an integer from 1 to 255'],
+    ['vrid', '1.5', 'virtualRouters[0].vrid: cannot use 1.5, expected an integer from 1 to 255'],
+    ['vrid', '"51"', 'virtualRouters[0].vrid: cannot use "51", expected an integer from 1 to 255'],
+    ['vrid', '', 'virtualRouters[0].vrid: no value, expected an integer from 1 to 255'],
+    ['vrid', undefined, 'virtualRouters[0].vrid: required, an integer from 1 to 255'],
+    ['priority', '0', 'virtualRouters[0].priority: cannot use 0, expected an integer from 1 to 255'],
+    ['priority', '256', 'virtualRouters[0].priority: cannot use 256, expected an integer from 1 to 255'],
+    ['preempt', 'yes', 'virtualRouters[0].preempt: cannot use "yes", expected true or false'],
+    ['profile', 'cisco', 'virtualRouters[0].profile: cannot use "cisco", expected holdfast, keepalived or rfc9568'],
+    ['name', '51', 'virtualRouters[0].name: cannot use 51, expected a name of letters, digits, ".", "_" and "-"'],
     [
       'interface',
       'averylonginterface',
-      'Cannot use "averylonginterface" as "interface": the name of an interface wanted, up to 15 characters',
+      'virtualRouters[0].interface: cannot use "averylonginterface", expected the name of an interface, up to 15 characters',
     ],
-    ['version', '4', 'Cannot use 4 as "version": 2 or 3 wanted'],
-    ['addresses', '[]', 'Cannot use an empty list as "addresses": at least one address wanted'],
-    ['addresses', '10.0.0.1', 'Cannot use "10.0.0.1" as "addresses": a list of addresses wanted'],
+    ['version', '4', 'virtualRouters[0].version: cannot use 4, expected 2 or 3'],
+    ['addresses', '[]', 'virtualRouters[0].addresses: cannot use an empty list, expected at least one address'],
+    ['addresses', '10.0.0.1', 'virtualRouters[0].addresses: cannot use "10.0.0.1", expected a list of addresses'],
     [
       'transport',
       'broadcast',
-      'Cannot use "broadcast" as "transport": multicast or { unicast: { peers: [...] } } wanted',
+      'virtualRouters[0].transport: cannot use "broadcast", expected multicast or { unicast: { peers: [...] } }',
     ],
-    ['transport', '{ unicast: {} }', 'missing key "peers" in virtualRouters[0].transport.unicast (a list of peers)'],
+    ['transport', '{ unicast: {} }', 'virtualRouters[0].transport.unicast.peers: required, a list of peers'],
     [
       'track',
       '[{ interface: eth1, weight: 254 }]',
-      'Cannot use 254 as "weight": a whole number from -253 to 253 wanted',
+      'virtualRouters[0].track[0].weight: cannot use 254, expected an integer from -253 to 253',
     ],
-    ['announce', '{ at: [20ms] }', 'Cannot use a list as "at": 1 to 20 durations wanted that start with 0ms and rise'],
+    [
+      'announce',
+      '{ at: [20ms] }',
+      'virtualRouters[0].announce.at: cannot use a list, expected 1 to 20 durations, the first 0ms and each greater than the one before',
+    ],
     [
       'announce',
       '{ at: [0ms, 5ms, 5ms] }',
-      'Cannot use a list as "at": 1 to 20 durations wanted that start with 0ms and rise',
+      'virtualRouters[0].announce.at: cannot use a list, expected 1 to 20 durations, the first 0ms and each greater than the one before',
     ],
     [
       'transport',
       '{ unicast: [10.0.0.11, 10.0.0.12] }',
-      'Cannot use a list as "unicast": write unicast: { peers: [10.0.0.11, 10.0.0.12] }',
+      'virtualRouters[0].transport.unicast: cannot use a list, expected unicast: { peers: [10.0.0.11, 10.0.0.12] }',
     ],
-    ['onDuplicate', 'resign', 'Cannot use "resign" as "onDuplicate": announce, yield or alarm wanted'],
+    ['onDuplicate', 'resign', 'virtualRouters[0].onDuplicate: cannot use "resign", expected announce, yield or alarm'],
     [
       'duplicateAllowed',
       '00:1c:73:00:00:99',
-      'Cannot use "00:1c:73:00:00:99" as "duplicateAllowed": a list of MAC addresses wanted',
+      'virtualRouters[0].duplicateAllowed: cannot use "00:1c:73:00:00:99", expected a list of MAC addresses',
     ],
     ...[
       '["001c.7300.0099"]',
@@ -87,34 +91,38 @@ describe('what can be said wrong about one value', () => {
     ].map((value): [string, string, string] => [
       'duplicateAllowed',
       value,
-      `Cannot use ${value.slice(1, -1)} as virtualRouters[0].duplicateAllowed[0]: the MAC address of one host wanted, written like 00:1c:73:00:00:99`,
+      `virtualRouters[0].duplicateAllowed[0]: cannot use ${value.slice(1, -1)}, expected the MAC address of one host, such as 00:1c:73:00:00:99`,
     ]),
-    ['announce', '{ refresh: 1ms }', 'Cannot use "1ms" as "refresh": a duration from 1s to 24h wanted'],
+    [
+      'announce',
+      '{ refresh: 1ms }',
+      'virtualRouters[0].announce.refresh: cannot use "1ms", expected a duration from 1s to 24h',
+    ],
   ])('%s: %s', (key, value, message) => {
     expect(about({ [key]: value })).toEqual([message])
   })
 
   test.each([
-    ['10.0.0', 'an IP address wanted, written like 10.0.0.200, 10.0.0.200/24 or fd00::200/64'],
-    ['010.0.0.1', 'an IP address wanted, written like 10.0.0.200, 10.0.0.200/24 or fd00::200/64'],
-    ['10.0.0.1/33', 'a prefix length from 1 to 32 wanted after the slash'],
-    ['10.0.0.1/24/1', 'a prefix length from 1 to 32 wanted after the slash'],
-    ['10.0.0.0/24', 'the address of a host wanted, and this one is its network'],
-    ['10.0.0.255/24', 'the address of a host wanted, and this one is the broadcast address of its network'],
-    ['224.0.0.18', 'the address of one host wanted, and this one is multicast'],
-    ['127.0.0.1', 'an address of the LAN wanted, and this one is loopback'],
-    ['0.0.0.0', 'no host can have this address'],
-    ['255.255.255.255', 'no host can have this address'],
-    ['fd00::200/129', 'a prefix length from 1 to 128 wanted after the slash'],
-    ['fd00::/64', 'the address of a host wanted, and this one is its network'],
-    ['fd00::1%eth0', 'an address without zone wanted: it is on the interface of the router'],
-    ['ff02::12', 'the address of one host wanted, and this one is multicast'],
-    ['::1', 'an address of the LAN wanted, and this one is loopback'],
-    ['::', 'no host can have this address'],
-    ['::ffff:10.0.0.1', 'an address as it is on the LAN wanted: 10.0.0.1'],
+    ['10.0.0', 'an IP address, such as 10.0.0.200, 10.0.0.200/24 or fd00::200/64'],
+    ['010.0.0.1', 'an IP address, such as 10.0.0.200, 10.0.0.200/24 or fd00::200/64'],
+    ['10.0.0.1/33', 'a prefix length from 1 to 32 after the slash'],
+    ['10.0.0.1/24/1', 'a prefix length from 1 to 32 after the slash'],
+    ['10.0.0.0/24', 'the address of a host; this is the address of its network'],
+    ['10.0.0.255/24', 'the address of a host; this is the broadcast address of its network'],
+    ['224.0.0.18', 'the address of one host; this is a multicast address'],
+    ['127.0.0.1', 'an address of the LAN; this is a loopback address'],
+    ['0.0.0.0', 'an address that a host can have'],
+    ['255.255.255.255', 'an address that a host can have'],
+    ['fd00::200/129', 'a prefix length from 1 to 128 after the slash'],
+    ['fd00::/64', 'the address of a host; this is the address of its network'],
+    ['fd00::1%eth0', 'an address without a zone (%): the router sets the interface'],
+    ['ff02::12', 'the address of one host; this is a multicast address'],
+    ['::1', 'an address of the LAN; this is a loopback address'],
+    ['::', 'an address that a host can have'],
+    ['::ffff:10.0.0.1', 'the IPv4 form of this address: 10.0.0.1'],
   ])('address %s', (text, message) => {
     expect(about({ addresses: `["${text}"]` })).toEqual([
-      `Cannot use "${text}" as virtualRouters[0].addresses[0]: ${message}`,
+      `virtualRouters[0].addresses[0]: cannot use "${text}", expected ${message}`,
     ])
   })
 
@@ -137,23 +145,26 @@ describe('what can be said wrong about one value', () => {
     const many = (count: number) => `[${Array.from({ length: count }, (_, i) => `10.0.${i >> 7}.${(i & 127) + 1}`)}]`
     expect(about({ addresses: many(255) })).toEqual([])
     expect(about({ addresses: many(256) })).toEqual([
-      'Cannot use a list as "addresses": at most 255 addresses wanted, because the packet counts them in one octet',
+      'virtualRouters[0].addresses: cannot use a list, expected at most 255 addresses, because the packet counts them in one octet',
     ])
   })
 })
 
 describe('durations carry their unit (VR-CFG-02: nothing is rounded)', () => {
-  const bounds = 'a duration from 10ms to 40.95s (version 2: 1s to 255s) wanted'
+  const bounds = 'a duration from 10ms to 40.95s (version 2: 1s to 255s)'
   test.each([
-    ['1', `Cannot use 1 as "advertisementInterval": ${bounds}, with its unit: 1s or 1ms`],
-    ['1 s', `Cannot use "1 s" as "advertisementInterval": ${bounds}, written like 100ms, 1.5s or 2m`],
-    ['-1s', `Cannot use "-1s" as "advertisementInterval": ${bounds}, written like 100ms, 1.5s or 2m`],
-    ['9ms', `Cannot use "9ms" as "advertisementInterval": ${bounds}`],
-    ['0s', `Cannot use "0s" as "advertisementInterval": ${bounds}`],
-    ['255.01s', `Cannot use "255.01s" as "advertisementInterval": ${bounds}`],
-    ['40.96s', 'Cannot use "40.96s" as "advertisementInterval": a duration from 10ms to 40.95s wanted in version 3'],
-    ['0.925s', 'Cannot use "0.925s" as "advertisementInterval": whole steps of 10ms wanted, such as 930ms'],
-    ['1.001s', 'Cannot use "1.001s" as "advertisementInterval": whole steps of 10ms wanted, such as 1s'],
+    ['1', `virtualRouters[0].advertisementInterval: cannot use 1, expected ${bounds}, with its unit: 1s or 1ms`],
+    ['1 s', `virtualRouters[0].advertisementInterval: cannot use "1 s", expected ${bounds}, such as 100ms, 1.5s or 2m`],
+    ['-1s', `virtualRouters[0].advertisementInterval: cannot use "-1s", expected ${bounds}, such as 100ms, 1.5s or 2m`],
+    ['9ms', `virtualRouters[0].advertisementInterval: cannot use "9ms", expected ${bounds}`],
+    ['0s', `virtualRouters[0].advertisementInterval: cannot use "0s", expected ${bounds}`],
+    ['255.01s', `virtualRouters[0].advertisementInterval: cannot use "255.01s", expected ${bounds}`],
+    ['40.96s', 'Cannot use "40.96s" as "advertisementInterval": version 3 accepts a duration from 10ms to 40.95s'],
+    [
+      '0.925s',
+      'virtualRouters[0].advertisementInterval: cannot use "0.925s", expected a multiple of 10ms, such as 930ms',
+    ],
+    ['1.001s', 'virtualRouters[0].advertisementInterval: cannot use "1.001s", expected a multiple of 10ms, such as 1s'],
   ])('%s is refused', (text, message) => {
     expect(about({ advertisementInterval: text })).toEqual([message])
   })
@@ -289,9 +300,9 @@ describe('places', () => {
     ].join('\n')
     expect(said(text)).toEqual([
       '1:8: unknown key "lisen" in api: did you mean "listen"?',
-      '4:11: Cannot use 300 as "vrid": a whole number from 1 to 255 wanted',
+      '4:11: virtualRouters[0].vrid: cannot use 300, expected an integer from 1 to 255',
       '6:5: Cannot set "interface" twice: it is already set on line 5',
-      '9:9: Cannot use "nonsense" as virtualRouters[0].addresses[1]: an IP address wanted, written like 10.0.0.200, 10.0.0.200/24 or fd00::200/64',
+      '9:9: virtualRouters[0].addresses[1]: cannot use "nonsense", expected an IP address, such as 10.0.0.200, 10.0.0.200/24 or fd00::200/64',
       '11:13: Cannot use "b" as the name of two virtual routers: it is used already on line 10',
       '11:22: Cannot use VRID 5 twice for IPv4 on "eth0": it is used already on line 10',
       '11:54: Cannot use 10.0.0.1 twice as a virtual address: it is used already on line 10',
@@ -301,7 +312,7 @@ describe('places', () => {
   test('through an anchor the place is that of the text that was written', () => {
     const text = `virtualRouters:\n  - name: a\n    vrid: 1\n    interface: eth0\n    addresses: [10.0.0.200]\n    transport: { unicast: { peers: &p [10.0.0.2, x] } }\n`
     expect(errors(text)).toEqual([
-      '6:50: Cannot use "x" as virtualRouters[0].transport.unicast.peers[1]: an IP address wanted, written like 10.0.0.11 or fd00::11',
+      '6:50: virtualRouters[0].transport.unicast.peers[1]: cannot use "x", expected an IP address, such as 10.0.0.11 or fd00::11',
     ])
   })
 
@@ -313,7 +324,7 @@ describe('places', () => {
         line: 2,
         column: 22,
         path: 'virtualRouters[0].vrid',
-        message: 'Cannot use 0 as "vrid": a whole number from 1 to 255 wanted',
+        message: 'virtualRouters[0].vrid: cannot use 0, expected an integer from 1 to 255',
         severity: 'error',
       },
     ])
@@ -321,9 +332,9 @@ describe('places', () => {
 
   test.each([
     ['', '1:1: the file is empty'],
-    ['- 1', '1:1: Cannot use a list as the configuration: a mapping with virtualRouters wanted'],
-    ['virtualRouters: []', '1:17: warning: There is nothing to do: no virtual router is configured'],
-    ['log: {}', '1:1: missing key "virtualRouters" (a list of virtual routers)'],
+    ['- 1', '1:1: the configuration: cannot use a list, expected a mapping with virtualRouters'],
+    ['virtualRouters: []', '1:17: warning: no virtual router is configured, so the daemon does nothing'],
+    ['log: {}', '1:1: virtualRouters: required, a list of virtual routers'],
   ])('%j', (text, message) => expect(said(text)).toEqual([message]))
 
   test.each([
@@ -356,7 +367,7 @@ describe('places', () => {
 
   test('a list as a key', () => {
     expect(said(`? [a]\n: b\n${file(router())}`)).toContain(
-      '1:3: Cannot use a list, a mapping or an alias as a key: a word wanted',
+      '1:3: Cannot use a list, a mapping or an alias as a key: expected a word',
     )
   })
 })
@@ -384,13 +395,13 @@ describe('what one value means for another', () => {
   test('peers: repeated, or a virtual address', () => {
     expect(about(unicast('[10.0.0.2, { address: 10.0.0.2 }, 10.0.0.200]'))).toEqual([
       'Cannot list peer 10.0.0.2 twice in "a": it is listed already on line 2',
-      'Cannot use 10.0.0.200 as a peer of "a": it is its virtual address',
+      'Cannot use 10.0.0.200 as a peer of "a": this is a virtual address of the router itself',
     ])
   })
 
   test('the hint of multicast beside unicast', () => {
     expect(about({ ...unicast('[10.0.0.2]'), peers: '[10.0.0.2]' })).toEqual([
-      'Cannot use "peers" beside unicast in "a": it is the hint of multicast, write them under transport.unicast',
+      'Cannot use "peers" together with unicast in "a": this key is for multicast; list the peers under transport.unicast',
     ])
   })
 
@@ -407,9 +418,15 @@ describe('what one value means for another', () => {
   })
 
   test('no peers: alone, whatever the profile, and that is told', () => {
-    expect(about(unicast('[]'))[0]).toContain('it will be alone')
-    expect(about({ ...unicast('[]'), profile: 'keepalived' })[0]).toContain('it will be alone')
-    expect(about({ ...unicast('[]'), profile: 'rfc9568' })[0]).toContain('it will be alone')
+    expect(about(unicast('[]'))[0]).toContain(
+      'a" has an empty list of unicast peers: it hears no other router and becomes Active',
+    )
+    expect(about({ ...unicast('[]'), profile: 'keepalived' })[0]).toContain(
+      'a" has an empty list of unicast peers: it hears no other router and becomes Active',
+    )
+    expect(about({ ...unicast('[]'), profile: 'rfc9568' })[0]).toContain(
+      'a" has an empty list of unicast peers: it hears no other router and becomes Active',
+    )
   })
 
   test.each([
@@ -417,13 +434,13 @@ describe('what one value means for another', () => {
     ['"[::]:9655"', 'Cannot listen on :: without "public: true": it is not a loopback address'],
     [
       'localhost:9655',
-      'Cannot use "localhost:9655" as "listen": an IP address and a port wanted, written like 127.0.0.1:9655, or false',
+      'api.listen: cannot use "localhost:9655", expected an IP address and a port, such as 127.0.0.1:9655, or false',
     ],
     [
       '127.0.0.1:0',
-      'Cannot use "127.0.0.1:0" as "listen": an IP address and a port wanted, written like 127.0.0.1:9655, or false',
+      'api.listen: cannot use "127.0.0.1:0", expected an IP address and a port, such as 127.0.0.1:9655, or false',
     ],
-    ['true', 'Cannot use true as "listen": an IP address and a port wanted, written like 127.0.0.1:9655, or false'],
+    ['true', 'api.listen: cannot use true, expected an IP address and a port, such as 127.0.0.1:9655, or false'],
   ])('api.listen %s', (listen, message) => {
     expect(said(`api: { listen: ${listen} }\n${file(router())}`)).toEqual([`1:16: ${message}`])
   })
@@ -450,13 +467,21 @@ describe('advice does not fail', () => {
     ],
     ['a delay without preemption', { preempt: 'false', preemptDelay: '5s' }, '"preemptDelay" has no effect on "a"'],
     ['its own interface', { track: '[{ interface: eth0 }]' }, '"a" need not track "eth0"'],
-    ['a short interval', { advertisementInterval: '50ms' }, 'An interval of 50ms asks for real-time priority'],
-    ['unicast without ttlCheck', { transport: '{ unicast: { peers: [10.0.0.2] } }' }, '"ttlCheck: true" refuses them'],
+    [
+      'a short interval',
+      { advertisementInterval: '50ms' },
+      '106: warning: An interval of 50ms needs real-time priority: without it, a Backup on a busy node may take over from an Active that works; holdfast doctor measures the delays',
+    ],
+    [
+      'unicast without ttlCheck',
+      { transport: '{ unicast: { peers: [10.0.0.2] } }' },
+      'note: "a" accepts unicast advertisements from outside the LAN. Set "ttlCheck: true" to reject them, if all peers are on this LAN and send TTL 255.',
+    ],
     ['multicast without peers', { stagger: undefined }, 'no "peers" listed for "a"'],
     [
       'neighbouring priorities, unknown',
       { stagger: undefined, peers: '[10.0.0.2, 10.0.0.3]', advertisementInterval: '100ms' },
-      '"a" may move twice when priorities differ by less than 8: give each peer its priority',
+      '74: warning: the addresses of "a" may move twice if two priorities differ by less than 8: list the priority of each peer',
     ],
     [
       'neighbouring priorities, known',
@@ -465,12 +490,12 @@ describe('advice does not fail', () => {
         peers: '[{ address: 10.0.0.2, priority: 100 }, { address: 10.0.0.3, priority: 99 }]',
         advertisementInterval: '100ms',
       },
-      '"a" may move twice when priorities differ by less than 8: set them further apart',
+      '74: warning: the addresses of "a" may move twice if two priorities differ by less than 8: set the priorities further apart',
     ],
     [
       'half of the priorities',
       { stagger: undefined, peers: '[{ address: 10.0.0.2, priority: 100 }, 10.0.0.3]' },
-      '"a" knows the priority of some peers only',
+      '74: warning: the "peers" of "a" list a priority for some nodes only: a peer without one counts as a node of another priority',
     ],
   ])('%s', (_, keys, words) => {
     const parsed = parseConfig(file(router(keys)))

@@ -63,7 +63,7 @@ describe('multicast', () => {
   test('without a link-local address: a warning and a fault, and :: in the parameters', () => {
     const { router, said } = resolve(node('eth0 fd00::11/64'), `${API6}, interface: eth0`)
     expect(said).toEqual([
-      'h.yaml:2:66: warning: Cannot send from "eth0": it has no link-local address of its own, "api6" is in fault until then',
+      'h.yaml:2:66: warning: Cannot send from "eth0": it has no link-local address of its own, "api6" is in fault until that changes',
     ])
     expect([router.source, router.fault, router.parameters.primaryAddress]).toEqual([
       undefined,
@@ -162,7 +162,11 @@ describe('unicast', () => {
 
   test('named: has to be there, and not tentative', () => {
     const named = unicast('source: "fd00::15", peers: ["fd00::12"]')
-    expect(resolve(LAN, named).said).toEqual([expect.stringContaining('"eth0": it does not have this address')])
+    expect(resolve(LAN, named).said).toEqual([
+      expect.stringContaining(
+        'Cannot send from fd00::15 on "eth0": the interface does not have this address, "api6" is in fault until that changes',
+      ),
+    ])
     const tentative = resolve(node('eth0 fd00::15/64~'), named)
     expect(tentative.said).toEqual([expect.stringContaining('"eth0": this address is still tentative')])
     expect(tentative.router.fault).toBe('sourceAddressMissing')
@@ -255,7 +259,7 @@ describe('a packet must fit into the MTU (VR-PKT-10)', () => {
   test('90 addresses are 1488 octets', () => {
     expect(errors(90, 1488)).toEqual([])
     expect(errors(90, 1487)).toEqual([
-      'h.yaml:2:53: Cannot advertise 90 addresses of "a" on "eth0": the packet has 1488 octets and the MTU is 1487, make two routers of it',
+      'h.yaml:2:53: Cannot advertise 90 addresses of "a" on "eth0": the packet has 1488 octets, and the MTU is 1487; use two routers',
     ])
     expect(errors(90, 0), 'an MTU that is not known').toEqual([])
   })

@@ -202,7 +202,9 @@ describe('source', () => {
   test('named, and not on the interface', () => {
     const named = `${API}, interface: eth0, transport: { unicast: { source: 10.0.0.99, peers: [10.0.0.12] } }`
     expect(resolve(LAN, named).said).toEqual([
-      expect.stringMatching(/warning: Cannot send from 10\.0\.0\.99 on "eth0": it does not have this address/),
+      expect.stringMatching(
+        /warning: Cannot send from 10\.0\.0\.99 on "eth0": the interface does not have this address/,
+      ),
     ])
     expect(resolve(node('eth0 10.0.0.11/24 10.0.0.99/24'), named).router.source).toBe('10.0.0.99')
   })
@@ -221,7 +223,7 @@ describe('own addresses', () => {
 
   test('a VIP that is the own address of the node is an error', () => {
     expect(own('eth0 10.0.0.200/24')).toContainEqual(
-      'h.yaml:2:40: Cannot use 10.0.0.200 as a virtual address: it is the own address of "eth0" (the owner of an address has priority 255)',
+      'h.yaml:2:40: Cannot use 10.0.0.200 as a virtual address: it is the own address of "eth0" (only an address owner, with priority 255, may use it)',
     )
     expect(own('eth0 10.0.0.11/24', 'eth1 10.0.0.200/24')).toContainEqual(
       expect.stringContaining('own address of "eth1"'),
@@ -246,8 +248,8 @@ describe('own addresses', () => {
 
   test.each(['lo', 'kube-ipvs0'])('a VIP on %s stays there: a warning', (name) =>
     expect(own('eth0 10.0.0.11/24', `${name} 10.0.0.200/32`)).toEqual([
-      `h.yaml:2:40: warning: 10.0.0.200/32 is on "${name}" too and stays there, as LVS and kube-proxy (IPVS) need it: ` +
-        'this node answers ARP for it also as Backup, unless arp_ignore is 1',
+      `h.yaml:2:40: warning: 10.0.0.200/32 is on "${name}" as well and stays there, because LVS and kube-proxy (IPVS) need it: ` +
+        'unless arp_ignore is 1, this node answers ARP for it even as Backup',
     ]),
   )
 
@@ -305,7 +307,11 @@ describe('own addresses', () => {
 
   test('an owner without them is in fault', () => {
     const { router, said } = resolve(LAN, `${API}, interface: eth0, priority: 255`)
-    expect(said).toEqual([expect.stringContaining('warning: Cannot own 10.0.0.200: "eth0" does not have it')])
+    expect(said).toEqual([
+      expect.stringContaining(
+        'warning: Cannot find 10.0.0.200 on "eth0": "api" (priority 255) is in fault until the node has this address',
+      ),
+    ])
     expect(router.fault).toBe('sourceAddressMissing')
   })
 })

@@ -80,7 +80,7 @@ describe('moves that never happen', () => {
       `priority: 150, track: [{ healthcheck: web, weight: ${weight} }], peers: [${list.join(', ')}]`
     expect(advice(keys(-20, all), [slow])).toEqual([
       'weight -20 of web is too small: 130 is still above the best peer (120); use -31 or less, if the listed peer with ' +
-        'priority 150 is this node itself (--node knows)',
+        'priority 150 is this node itself (use --node to find out)',
     ])
     expect(notes(keys(-20, all), [slow]), 'no move is promised').toEqual([])
     expect(advice(keys(-31, all), [slow])).toEqual([])
@@ -132,7 +132,7 @@ describe('moves that never happen', () => {
       ...['b', 'c', 'd'].map((name) =>
         expect.stringContaining(`weight -1 of ${name} is too small: 99 is still within`),
       ),
-      '1 more of the weights of "a" are too small',
+      '1 more weights of "a" are too small',
     ])
   })
 
@@ -143,8 +143,7 @@ describe('moves that never happen', () => {
 
   test('preempt: false', () => {
     expect(advice(track(-5, ', preempt: false'))).toEqual([
-      'The weights of "a" move nothing while its Active lives: with "preempt: false" no Backup takes over from it, ' +
-        'whatever its priority, and only what is tracked with weight 0 does',
+      'The weights of "a" do not move the addresses: with "preempt: false", no Backup takes over from a working Active, whatever its priority. Use weight 0 to release the addresses when a check fails.',
     ])
     expect(advice(track(0, ', preempt: false'))).toEqual([])
   })
@@ -152,7 +151,9 @@ describe('moves that never happen', () => {
   test('a member is judged by what its group tracks', () => {
     const group = 'syncGroups:\n  - { name: g, members: [a], track: [{ healthcheck: web, weight: -5 }] }\n'
     expect(advice(`${FAST}, preempt: false`, [WEB], group)).toEqual([
-      expect.stringContaining('The weights of "a" move nothing'),
+      expect.stringContaining(
+        'The weights of "a" do not move the addresses: with "preempt: false", no Backup takes over from a working Active, whatever its priority. Use weight 0 to release the addresses when a check fails.',
+      ),
     ])
   })
 })
@@ -166,14 +167,14 @@ describe('the slowest path', () => {
     expect(slow(OURS, 'http: "http://localhost/", timeout: 900ms, fall: 2')).toEqual([
       'The addresses of "a" may take 3.57s to move when "web" stops answering: 1.1s until the next poll (interval ' +
         'and jitter) + 1.8s 2 times the timeout (fall) + 22ms fastInterval + 648ms Skew_Time of the successor; a ' +
-        'connection that ends is noticed at once',
+        'connection that ends is noticed immediately',
     ])
   })
 
   test('without fastPreempt it is Active_Down_Interval', () => {
     expect(slow(`${OURS}, fastPreempt: false`, `tcp: "a:1", ${QUICK}`)).toEqual([
       'The addresses of "a" may take 3.86s to move when "web" stops answering: 110ms until the next poll (interval ' +
-        'and jitter) + 100ms timeout + 3.65s Active_Down_Interval of the successor; a connection that ends is noticed at once',
+        'and jitter) + 100ms timeout + 3.65s Active_Down_Interval of the successor; a connection that ends is noticed immediately',
     ])
     expect(slow(`${OURS}, preemptDelay: 5s`, `tcp: "a:1", ${QUICK}`)).toEqual([
       expect.stringContaining('+ 5s preemptDelay + 3.65s'),
@@ -201,7 +202,7 @@ describe('the slowest path', () => {
     expect(notes(keys, checks)).toEqual([
       expect.stringContaining('may take 5.56s to move when "slow" stops answering: 5.5s until the next poll'),
     ])
-    expect(notes(keys, checks)[0]).toMatch(/; the kernel usually tells of a change at once$/)
+    expect(notes(keys, checks)[0]).toMatch(/; the kernel usually reports a change immediately$/)
   })
 
   test('within a second nothing is said', () => {

@@ -40,20 +40,20 @@ vrrp_instance BAD {
     'here',
   )
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
-  expect(stdout).toBe(`# The same as /keepalived.conf, made by holdfast convert.
+  expect(stdout).toBe(`# The same configuration as /keepalived.conf, written by holdfast convert.
 # Carried over: 13 keywords.
 #
-# Refused: these would change packets or election, and their instances stay in fault (1):
-#   /keepalived.conf:10: use_vmac: addresses keep the MAC of the interface, and another one would surprise switches and peers
+# Refused: these would change packets or the election, so their instances stay in fault (1):
+#   /keepalived.conf:10: use_vmac: holdfast has no virtual MACs: addresses use the MAC of the interface
 #
 # Not carried over (1):
-#   /keepalived.conf:2: smtp_alert: no mail is sent: use metrics and their alerts
+#   /keepalived.conf:2: smtp_alert: holdfast sends no mail: use metrics and alerts
 #
 # Not known (1):
-#   /keepalived.conf:4: global_defs: keepalived has no keyword "colour" there, it is skipped
+#   /keepalived.conf:4: global_defs: keepalived has no keyword "colour" there; the line is ignored
 #
 # Without effect here (1):
-#   /keepalived.conf:3: max_auto_priority: scheduling is set at the start of holdfast (--realtime) or by systemd
+#   /keepalived.conf:3: max_auto_priority: scheduling is set with --realtime or by systemd
 #
 # Also (1):
 #   /keepalived.conf:12: "scope" of 10.0.0.7/24 is not supported: the address is installed without it
@@ -81,7 +81,7 @@ virtualRouters:
     version: 2
     priority: 100
     stagger: false
-    fault: '/keepalived.conf:10: "use_vmac" is refused: addresses keep the MAC of the interface, and another one would surprise switches and peers'
+    fault: '/keepalived.conf:10: "use_vmac" is refused: holdfast has no virtual MACs: addresses use the MAC of the interface'
 `)
 })
 

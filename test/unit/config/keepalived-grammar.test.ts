@@ -161,32 +161,42 @@ describe('includes', () => {
 
 describe('bad input: a problem with its place, and nothing is read', () => {
   test.each<readonly [string, string, Readonly<Record<string, string>>, string]>([
-    ['a NUL', 'a\nb \0c', {}, '2:3: Cannot read the file: there is a NUL in it, which no text has'],
+    ['a NUL', 'a\nb \0c', {}, '2:3: Cannot read the file: it contains a NUL character, so it is not a text file'],
     ['an unclosed block', 'a {\n b {\n }\n', {}, '1:3: Cannot find the "}" of this block: "a" is not closed'],
     ['a brace too many', 'a {\n}\n }', {}, '3:2: Cannot read this "}": no block is open'],
-    ['a brace without keyword', 'a {\n}\n{', {}, '3:1: Cannot read this "{": there is no keyword before it'],
-    ['an unclosed quote', 'a b\nc "d e', {}, '2:3: Cannot read the line: this quote is not closed on it'],
+    ['a brace without keyword', 'a {\n}\n{', {}, '3:1: Cannot read this "{": no keyword before it'],
+    ['an unclosed quote', 'a b\nc "d e', {}, '2:3: Cannot read the line: this quote is not closed on the same line'],
     // keepalived goes on without it; then a router that it holds would be gone without a word.
     ['a missing file', 'include b.conf', {}, '1:9: Cannot include "b.conf": there is no such file'],
     [
       'a loop',
       'include b.conf',
       { '/etc/keepalived/b.conf': 'a\ninclude keepalived.conf' },
-      `CUT/etc/keepalived/b.conf:2:9: Cannot include "${FILE}": it is being read already, the includes are a loop`,
+      `CUT/etc/keepalived/b.conf:2:9: Cannot include "${FILE}": this file includes itself`,
     ],
-    ['a line that goes on', 'a \\\nb', {}, '1:3: Cannot go on in the next line: only definitions ($NAME=...) can'],
-    ['a definition of itself', '$A=x ${A}\nb $A', {}, '2:1: Cannot replace "$A": it never ends'],
+    [
+      'a line that goes on',
+      'a \\\nb',
+      {},
+      '1:3: Cannot continue this line in the next one: only definitions ($NAME=...) may have several lines',
+    ],
+    [
+      'a definition of itself',
+      '$A=x ${A}\nb $A',
+      {},
+      '2:1: Cannot replace "$A": the definition contains itself or is too long',
+    ],
     [
       'a sequence without end',
       '~SEQ(A,1,0,5) b',
       {},
-      '1:1: Cannot repeat the line: a step wanted that leads from 1 to 5',
+      '1:1: Cannot repeat the line: expected a step that leads from 1 to 5',
     ],
     [
       'a sequence too long',
       '~SEQ(A,1,100000) b',
       {},
-      '1:1: Cannot repeat the line: at most 65536 repetitions wanted, and this is 100000',
+      '1:1: Cannot repeat the line: 100000 repetitions are too many, the limit is 65536',
     ],
   ])('%s', (_, text, others, expected) => {
     const full = expected.startsWith('CUT') ? expected.slice(3) : `${FILE}:${expected}`
@@ -195,7 +205,9 @@ describe('bad input: a problem with its place, and nothing is read', () => {
 
   test('a huge file', () => {
     const [first] = problemsOf('a\n'.repeat(150_000))
-    expect(first).toBe(`${FILE}:100001:1: Cannot read the file: what it says comes to more than 100000 lines or 4 MiB`)
+    expect(first).toBe(
+      `${FILE}:100001:1: Cannot read the file: with its includes it has more than 100000 lines or 4 MiB`,
+    )
   })
 
   test('sequences of sequences', () => {

@@ -241,7 +241,7 @@ const CARRIED: readonly (readonly [Block, string, string, string, unknown])[] = 
     'unicast_fault_no_peer',
     'unicast_fault_no_peer\nunicast_src_ip 10.0.0.1',
     `${A}.fault`,
-    `${FILE}:27: "unicast_fault_no_peer" holds: there are no unicast peers`,
+    `${FILE}:27: there are no unicast peers, and "unicast_fault_no_peer" is set`,
   ],
   ['vrrp_instance', 'preempt', 'nopreempt\npreempt', `${A}.preempt`, true],
   ['vrrp_instance', 'nopreempt', 'nopreempt', `${A}.preempt`, false],
@@ -539,8 +539,8 @@ test('an unknown keyword is told with its place, and its block is skipped', () =
   expect(parsed.imported?.unknown).toBe(2)
   expect(parsed.warnings.map(({ line, column, message }) => `${line}:${column} ${message}`)).toEqual(
     expect.arrayContaining([
-      '1:1 top level: keepalived has no keyword "foo" there, it is skipped',
-      expect.stringContaining('vrrp_instance: keepalived has no keyword "baz" there, it is skipped'),
+      '1:1 top level: keepalived has no keyword "foo" there; the line is ignored',
+      expect.stringContaining('vrrp_instance: keepalived has no keyword "baz" there; the line is ignored'),
     ]),
   )
 })

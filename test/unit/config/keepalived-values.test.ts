@@ -59,7 +59,7 @@ test('each problem of a refused file is told once, and the lack of routers is no
   const typo = await checkCommand(fileWith(instanceOf({ vrid: 'virtual_router_ID 51' })))
   expect(typo.stderr.trim().split('\n')).toEqual([
     expect.stringContaining(
-      'keepalived.conf:1:1: vrrp_instance VI_1: virtual_router_id is required, a whole number from 1 to 255',
+      'keepalived.conf:1:1: vrrp_instance VI_1: virtual_router_id is required, an integer from 1 to 255 (keepalived refuses this file as well)',
     ),
     expect.stringContaining('keepalived has no keyword "virtual_router_ID" there'),
   ])
@@ -74,15 +74,15 @@ test('a message about a value quotes it and names the value in force', () => {
   const { warnings } = loaded(instanceOf({ priority: 'priority 300', state: 'state MASTER', interval: 'advert_int 0' }))
   expect(warnings.map(({ message }) => message)).toEqual(
     expect.arrayContaining([
-      'Cannot use "300" as priority: a whole number from 1 to 255 wanted; 100 is used, as keepalived does',
-      'Cannot use "0" as advert_int: seconds from 0.01 to 255 wanted; it is left out, as keepalived does',
+      'Cannot use "300" as priority: expected an integer from 1 to 255; 100 is used, as in keepalived',
+      'Cannot use "0" as advert_int: expected seconds from 0.01 to 255; the line is ignored, as in keepalived',
     ]),
   )
   const { warnings: ofAddress } = loaded(instanceOf({}, 'VI_1', 'hello\n10.44.0.100/40'))
   expect(ofAddress.map(({ message }) => message)).toEqual(
     expect.arrayContaining([
-      'Cannot use "hello": an IP address wanted; it is left out, as keepalived does',
-      'Cannot use the prefix of 10.44.0.100/40: it becomes 10.44.0.100/32, as in keepalived',
+      'Cannot use "hello": expected an IP address; the line is ignored, as in keepalived',
+      'The prefix length of 10.44.0.100/40 is too long: it becomes 10.44.0.100/32, as in keepalived',
     ]),
   )
 })

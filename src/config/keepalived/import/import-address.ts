@@ -1,6 +1,6 @@
 /**
- * One line of virtual_ipaddress. Decided here: which of its options matter. This file does not know which family an
- * instance has, nor in which block the line stands.
+ * Reads one line of virtual_ipaddress. This file decides which options of the line matter. It does not know the family
+ * of the instance, nor in which block the line is.
  */
 import { type Family, familyOf, parseAddress } from '../../../wire/address.ts'
 import { hostPrefixLength } from '../../network.ts'
@@ -11,19 +11,19 @@ import type { Refusal } from './import-refusal.ts'
 
 export type ImportedAddress = {
   readonly line: Line
-  /** With its prefix length, as it is written. */
+  /** Address with its prefix length, as the file has it. */
   readonly address: Word
   readonly family: Family
   readonly device: Word | undefined
   readonly label: Word | undefined
-  /** Options that keepalived would obey and nobody does here. */
+  /** Options that keepalived follows and holdfast does not have. */
   readonly missing: readonly string[]
-  /** keepalived would go on while the interface is down. */
+  /** Whether the address has `no_track`: keepalived keeps the instance running while the interface is down. */
   readonly untracked: boolean
   readonly refused: string | undefined
 }
 
-/** With a value behind them; the others stand alone. */
+/** Options with a value after them; all others stand alone. */
 const WITH_VALUE: readonly string[] = [
   'dev',
   'label',
@@ -34,9 +34,10 @@ const WITH_VALUE: readonly string[] = [
   'preferred_lft',
   'track_group',
 ]
-/** What is done anyway. */
+/** Options that holdfast does by itself. */
 const DONE: readonly string[] = ['noprefixroute', 'nodad', '-nodad', 'mngtmpaddr', 'home']
 
+/** Returns the address of a line with its options, or `undefined` if there is no IP address. */
 export function addressOf(line: Line): ImportedAddress | undefined {
   const [first, ...options] = line.words
   const family = first === undefined ? undefined : familyIn(first.text)
@@ -55,31 +56,33 @@ export function addressOf(line: Line): ImportedAddress | undefined {
     else if (option === 'no_track') untracked = true
     else if (option === 'use_vmac') refused = 'the MAC of an address is always the one of its interface'
     else if (option === 'scope' && value?.text === 'global') continue
-    // This is what is done with IPv6 addresses anyway, and IPv4 has no such thing.
+    // holdfast does this with every IPv6 address, and IPv4 has no preferred lifetime.
     else if (option === 'preferred_lft' && value?.text === '0') continue
     else if (!DONE.includes(option)) missing.push(option)
   }
   return { line, address, family, device, label, missing, untracked, refused }
 }
 
-/** keepalived takes the longest prefix in place of a longer one. */
+/** Shortens a prefix length to the longest of the family, as keepalived does. */
 function shortened(text: string, family: Family): string {
   const most = hostPrefixLength(family)
   return text.replace(/\/(\d{1,9})$/, (_, length) => `/${Math.min(Number(length), most)}`)
 }
 
+/** Returns the family of an address with or without prefix length; `undefined` if the text is no address. */
 export function familyIn(text: string): Family | undefined {
   const address = parseAddress(text.replace(/\/.*$/, ''))
   return address === undefined ? undefined : familyOf(address)
 }
 
+/** Returns the addresses of a block. Warns about each line and option that holdfast does not use. */
 export function addressLines(section: Section, keyword: string, refusals: Refusal[]): readonly ImportedAddress[] {
   return section.entries(keyword).flatMap((line) => {
     const address = addressOf(line)
     if (address === undefined) {
       section.ledger.warn(
         line.at,
-        `Cannot use "${line.words[0]?.text ?? ''}": an IP address wanted; it is left out, as keepalived does`,
+        `Cannot use "${line.words[0]?.text ?? ''}": expected an IP address; the line is ignored, as in keepalived`,
       )
       return []
     }
@@ -87,7 +90,10 @@ export function addressLines(section: Section, keyword: string, refusals: Refusa
     const name = address.address.text
     const [first] = line.words
     if (first !== undefined && first.text !== name)
-      section.ledger.warn(line.at, `Cannot use the prefix of ${first.text}: it becomes ${name}, as in keepalived`)
+      section.ledger.warn(
+        line.at,
+        `The prefix length of ${first.text} is too long: it becomes ${name}, as in keepalived`,
+      )
     for (const option of missing)
       section.ledger.warn(line.at, `"${option}" of ${name} is not supported: the address is installed without it`)
     if (untracked && device !== undefined)
@@ -96,12 +102,13 @@ export function addressLines(section: Section, keyword: string, refusals: Refusa
         `"no_track" of ${name} is not supported: the instance is in fault while "${device.text}" is down`,
       )
     if (label !== undefined && address.family === 'ipv6')
-      section.ledger.warn(label.at, `The label of ${name} is left out: IPv6 addresses have none`)
+      section.ledger.warn(label.at, `The label of ${name} is ignored: IPv6 addresses have no labels`)
     if (refused !== undefined) refusals.push({ line, message: refused })
     return [address]
   })
 }
 
+/** Returns the address as an entry of `addresses`. */
 export function addressEntry({ address, family, device, label, line }: ImportedAddress): Written {
   const plain = written(address.text, address.at)
   const named = family === 'ipv4' ? label : undefined

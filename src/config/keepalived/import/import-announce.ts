@@ -1,6 +1,7 @@
 /**
- * garp_* and their global defaults as a schedule of announcements. Decided here: which default each falls back to
- * (VR-GARP-04). What a file does not say is left to `profile: keepalived`. This file does not know frames.
+ * Turns garp_* and their global defaults into a schedule of announcements. This file decides the default of each
+ * keyword (VR-GARP-04). Keywords that are missing in the file keep the values of `profile: keepalived`. This file does
+ * not know frames.
  */
 import { formatDuration } from '../../schema/duration.ts'
 import type { Section } from '../text/section.ts'
@@ -11,6 +12,7 @@ const MOST_COPIES = 100
 const LONGEST_DELAY = 3600
 const DEFAULT = { copies: 5, delay: 5000 }
 
+/** Returns the key `announce` of an instance, or `undefined` if the file has no keyword for it. */
 export function announceOf(section: Section, globals: Globals, device: Written['value']): Written | undefined {
   const all = globals.section
   const least = all.flag('vrrp_min_garp')
@@ -24,13 +26,13 @@ export function announceOf(section: Section, globals: Globals, device: Written['
   const refresh = delay('master_refresh')
   const refreshCopies = copies('master_refresh_repeat', 1)
   // The instance's own garp_master values do not count here, those of global_defs do.
-  const rivalCopies =
+  const competingCopies =
     copies('lower_prio_repeat', 0) ??
     integer(all, 'vrrp_garp_master_repeat', 1) ??
     (fewer && { value: 1, at: fewer.at })
-  const rivalDelay =
+  const competingDelay =
     delay('lower_prio_delay') ?? seconds(all, 'vrrp_garp_master_delay') ?? (fewer && { value: 0, at: fewer.at })
-  const rivalAt = rivalCopies?.at ?? rivalDelay?.at
+  const competingAt = competingCopies?.at ?? competingDelay?.at
   const group = globals.garpGroups.find(({ interfaces }) => typeof device === 'string' && interfaces.includes(device))
   const spacing = seconds(group?.section, 'garp_interval') ?? seconds(all, 'vrrp_garp_interval')
   const spacingNa = seconds(group?.section, 'gna_interval') ?? seconds(all, 'vrrp_gna_interval')
@@ -50,13 +52,13 @@ export function announceOf(section: Section, globals: Globals, device: Written['
         : lasting({ ...refresh, value: Math.max(1000, refresh.value) })),
     refreshCopies: refreshCopies && written(refreshCopies.value, refreshCopies.at),
     onRival:
-      rivalAt &&
+      competingAt &&
       mapping(
         {
-          copies: written(rivalCopies?.value ?? DEFAULT.copies, rivalCopies?.at ?? rivalAt),
-          delay: lasting({ value: rivalDelay?.value ?? DEFAULT.delay, at: rivalDelay?.at ?? rivalAt }),
+          copies: written(competingCopies?.value ?? DEFAULT.copies, competingCopies?.at ?? competingAt),
+          delay: lasting({ value: competingDelay?.value ?? DEFAULT.delay, at: competingDelay?.at ?? competingAt }),
         },
-        rivalAt,
+        competingAt,
       ),
     spacing: spacing && spacing.value > 0 ? lasting(spacing) : undefined,
     spacingNa: spacingNa && spacingNa.value > 0 ? lasting(spacingNa) : undefined,
@@ -73,7 +75,7 @@ function seconds(section: Section | undefined, keyword: string): Found<number> {
   return section.seconds(keyword, 0, LONGEST_DELAY, { text: 0 })
 }
 
-/** Fewer than `from` come to it, more than we send to the most of it. */
+/** Returns a number of copies: at least `from`, at most the largest number that holdfast sends. */
 function integer(section: Section, keyword: string, from: number): Found<number> {
   if (section.line(keyword) === undefined) return undefined
   const found = section.integer(keyword, 0, 999_999_999, { text: from })

@@ -1,8 +1,8 @@
 /**
- * vrrp_script, track_file and vrrp_track_process as health checks. Decided here: that they keep keepalived's pace (no
- * fast interval, no jitter) and its first result, that a command is cut and never given to a shell, that root's has
- * the daemon's capabilities, and what becomes of one that others can change. This file does not know who tracks a check; the weight that a check has by itself is handed
- * on to whoever does.
+ * Turns vrrp_script, track_file and vrrp_track_process into health checks. They keep keepalived's interval and first
+ * result, without fast interval and jitter. A command is split into words and never given to a shell. A script of root
+ * has the daemon's capabilities. This file decides what happens to a script that other users can change. It does not
+ * know the trackers of a check; each tracker receives the check's own weight.
  */
 import { formatDuration } from '../../schema/duration.ts'
 import type { Surroundings } from '../source.ts'
@@ -15,13 +15,16 @@ export type Weight = { readonly value: number; readonly reverse: boolean }
 
 export type Tracked = {
   readonly kind: 'script' | 'file' | 'process'
-  /** As the file calls it. */
+  /** Name in the keepalived file. */
   readonly name: string
   readonly line: Line
   readonly weight: Weight
-  /** Without its name. Undefined: keepalived would go on without it, which has been told. */
+  /**
+   * Keys of the check without its name. `undefined` if keepalived would run without the check; then a warning has been
+   * given.
+   */
   readonly fields: Fields | undefined
-  /** Set: whoever tracks it is refused. */
+  /** Reason for which each instance that tracks the check is refused; `undefined` if there is none. */
   readonly refused: string | undefined
 }
 
@@ -30,6 +33,7 @@ export type CheckDefaults = { readonly user: Written | undefined; readonly secur
 const LONGEST_INTERVAL = 3600
 const MOST_RESULTS = 1000
 
+/** Reads a vrrp_script block. */
 export function scriptOf(
   line: Line,
   { user, security }: CheckDefaults,
@@ -63,18 +67,24 @@ export function scriptOf(
   }
 }
 
-/** The name of a group behind it is not taken over: the groups are those of the user. */
+/** Returns the user of a line. The group after it is not used: a program has the groups of its user. */
 export function userOf(line: Line | undefined): Written | undefined {
   const word = line?.words[1]
   return word === undefined ? undefined : written(word.text, word.at)
 }
 
-/** keepalived's programs have its own rights, unless it becomes another user for them: then the kernel takes them away. */
+/**
+ * Returns whether a program keeps the daemon's capabilities. keepalived's programs have its own rights, unless it
+ * changes to another user; then the kernel removes them.
+ */
 export function capabilitiesOf(user: Written | undefined, line: Line): Written | undefined {
   return isRoot(user) ? written('keep', line.at) : undefined
 }
 
-/** With enable_script_security keepalived drops what root would run and others can change; whom else it runs it does not ask. */
+/**
+ * Returns the key `unsafe`. With enable_script_security, keepalived skips a program of root that other users can
+ * change. It does not check programs of other users.
+ */
 export const unsafeOf = (user: Written | undefined, security: boolean, line: Line): Written =>
   written(security && isRoot(user) ? 'skip' : 'run', line.at)
 
@@ -87,7 +97,10 @@ function count(section: Section, name: string): Written | undefined {
   return found && written(Math.min(MOST_RESULTS, found.value), found.at)
 }
 
-/** keepalived takes every number as the weight of a script; beyond `most` it moves the priority no further. */
+/**
+ * Returns the weight of a check. keepalived accepts any number for a script; beyond `most` the priority does not change
+ * further.
+ */
 function weightOf(section: Section, kind: Tracked['kind'], otherwise: number): Weight {
   const most = kind === 'script' ? 253 : 254
   let value = otherwise
@@ -98,8 +111,7 @@ function weightOf(section: Section, kind: Tracked['kind'], otherwise: number): W
     const read = leadingNumber(word.text)
     const isInside = Math.abs(read) <= most
     value = isInside ? read : kind === 'script' ? Math.sign(read) * most : value
-    if (!isInside || !isWholeNumber(word.text))
-      section.ignore(line, `a whole number from -${most} to ${most} wanted`, word, value)
+    if (!isInside || !isWholeNumber(word.text)) section.ignore(line, `an integer from -${most} to ${most}`, word, value)
   }
   return { value, reverse: section.line('weight')?.words[2]?.text === 'reverse' }
 }
@@ -108,11 +120,14 @@ function withProgram(section: Section, programPath: Surroundings['programPath'],
   const line = section.line('script')
   const words = line === undefined ? undefined : programOf(line, programPath)
   if (line !== undefined && words !== undefined) return { exec: words, ...fields }
-  if (line !== undefined) section.ignore(line, 'a program that is there, and quotes that are closed, wanted')
+  if (line !== undefined) section.ignore(line, 'a program that exists, with closed quotes')
   return undefined
 }
 
-/** The second word of the line, cut into words; what stands behind it is not part of the command. */
+/**
+ * Returns the program of a line. The second word of the line is the command, which is split into words; the rest of the
+ * line is not used.
+ */
 export function programOf(line: Line, programPath: Surroundings['programPath']): Written | undefined {
   const command = commandWordsOf(line.text)?.[1]
   const [program, ...rest] = (command === undefined ? undefined : commandWordsOf(command)) ?? []
@@ -126,19 +141,22 @@ export function programOf(line: Line, programPath: Surroundings['programPath']):
   )
 }
 
+/** Reads a track_file block. */
 export function fileOf(line: Line, ledger: Ledger): Tracked {
   const section = new Section('track_file', line.block ?? [], ledger)
   const file = section.word('file')
   const init = section.line('init_file')
   const initial = init?.words.slice(1).find(({ text }) => /^[-+]?\d/.test(text))?.text ?? '0'
-  // Without the file its value is 0 here as well.
+  // A missing file counts as 0 in holdfast as well.
   if (init !== undefined && Number(initial) === 0 && !init.words.some(({ text }) => text === 'overwrite'))
-    ledger.turn(init, 'noEffect', 'a file that is missing counts as 0 as well')
+    ledger.turn(init, 'noEffect', 'a missing file counts as 0 anyway')
   const absolute = file?.text.startsWith('/') === true
-  if (file !== undefined && !absolute) section.ignore(section.line('file') ?? line, 'an absolute path wanted')
+  if (file !== undefined && !absolute) section.ignore(section.line('file') ?? line, 'an absolute path')
   const name = line.words[1]?.text ?? ''
   const refused =
-    init !== undefined && Number(initial) !== 0 ? `the file of "${name}" is not made with ${initial} in it` : undefined
+    init !== undefined && Number(initial) !== 0
+      ? `holdfast does not create the file of "${name}" with the value ${initial}`
+      : undefined
   return {
     kind: 'file',
     name,
@@ -152,9 +170,10 @@ export function fileOf(line: Line, ledger: Ledger): Tracked {
   }
 }
 
-/** keepalived is told of a change and does not wait for another look at it. */
+/** Returns the jitter of a check without polling: keepalived is notified of each change. */
 const still = (line: Line): Fields => ({ jitter: written('0%', line.at) })
 
+/** Reads a vrrp_track_process block. */
 export function processOf(line: Line, ledger: Ledger): Tracked {
   const section = new Section('vrrp_track_process', line.block ?? [], ledger)
   const processLine = section.line('process')
@@ -164,11 +183,11 @@ export function processOf(line: Line, ledger: Ledger): Tracked {
   const odd = ['param_match', 'full_command', 'quorum_max'].find((keyword) => section.line(keyword) !== undefined)
   const refused =
     odd !== undefined
-      ? `"${odd}" of "${name}" cannot be done`
+      ? `"${odd}" of "${name}" is not supported`
       : parameters.length > 0
-        ? `"${name}" is known by its parameters, and processes are known by their name alone`
+        ? `"${name}" selects a process by its parameters; holdfast finds processes by name only`
         : quorum?.value === 0
-          ? `"${name}" wants no process at all`
+          ? `"${name}" has quorum 0`
           : undefined
   const both = section.seconds('delay', 0, 3600)
   const fork = section.seconds('fork_delay', 0, 3600) ?? both
@@ -197,6 +216,6 @@ export function processOf(line: Line, ledger: Ledger): Tracked {
   }
 }
 
-/** A check under the name that it has here. */
+/** Returns a check as an entry of `healthchecks`, under its name in holdfast. */
 export const checkEntry = (name: string, { fields = {}, line }: Tracked): Written =>
   mapping({ name: written(name, line.words[1]?.at ?? line.at), ...fields }, line.at)

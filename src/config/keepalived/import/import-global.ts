@@ -1,5 +1,6 @@
 /**
- * global_defs: what instances and scripts take when they say nothing themselves. This file does not know instances.
+ * Reads global_defs: defaults for instances and scripts that do not set a value themselves. This file does not know
+ * instances.
  */
 
 import { reasonOf } from '../keywords/keywords.ts'
@@ -9,7 +10,7 @@ import { type Ledger, Section } from '../text/section.ts'
 import { type Found, type Written, written } from '../written.ts'
 import { type CheckDefaults, userOf } from './import-check.ts'
 
-/** Interfaces that share a spacing of their announcements. */
+/** Interfaces that share the spacing of their announcements. */
 export type GarpGroup = { readonly section: Section; readonly interfaces: readonly string[] }
 
 export type Globals = {
@@ -19,13 +20,13 @@ export type Globals = {
   readonly onlyListedPeers: boolean
   readonly lowerPrioNoAdvert: Found<boolean>
   readonly higherPrioSendAdvert: Found<boolean>
-  /** Why every instance is refused that does not say otherwise, by the keyword that it can say it with. */
+  /** Reasons that refuse every instance. `unless` is the keyword by which an instance overrides the reason. */
   readonly refusals: readonly { readonly line: Line; readonly unless: string | undefined; readonly message: string }[]
   readonly garpGroups: readonly GarpGroup[]
   readonly section: Section
 }
 
-/** Several blocks add up. */
+/** Reads global_defs. Several blocks count as one. */
 export function globalsOf(file: Section, ledger: Ledger, surroundings: Surroundings): Globals {
   const blocks = file.all('global_defs')
   const section = new Section(
@@ -37,7 +38,7 @@ export function globalsOf(file: Section, ledger: Ledger, surroundings: Surroundi
   const refuse = (name: string, unless: string | undefined, harmless: (line: Line) => boolean) => {
     const line = section.line(name)
     if (line === undefined) return
-    if (harmless(line)) ledger.turn(line, 'noEffect', 'it says what holds anyway')
+    if (harmless(line)) ledger.turn(line, 'noEffect', 'this is the default')
     else refusals.push({ line, unless, message: reasonOf('global_defs', name) })
   }
   const first = ({ words }: Line) => words[1]?.text
@@ -54,7 +55,7 @@ export function globalsOf(file: Section, ledger: Ledger, surroundings: Surroundi
   return {
     version: section.integer('vrrp_version', 2, 3),
     defaultInterface: interfaceName && written(interfaceName.text, interfaceName.at),
-    scripts: { user: user ?? nobodyNamed(surroundings, blocks), security },
+    scripts: { user: user ?? defaultScriptUser(surroundings, blocks), security },
     onlyListedPeers: section.line('vrrp_check_unicast_src') !== undefined,
     lowerPrioNoAdvert: section.flag('vrrp_lower_prio_no_advert'),
     higherPrioSendAdvert: section.flag('vrrp_higher_prio_send_advert'),
@@ -71,8 +72,8 @@ function garpGroupOf(line: Line, ledger: Ledger): GarpGroup {
   return { section, interfaces: one === undefined ? several : [one.text, ...several] }
 }
 
-/** keepalived_script, where there is such a user. */
-function nobodyNamed({ scriptUser }: Surroundings, [block]: readonly Line[]): Written | undefined {
+/** Returns the user keepalived_script, if the system has this user. */
+function defaultScriptUser({ scriptUser }: Surroundings, [block]: readonly Line[]): Written | undefined {
   if (scriptUser === undefined) return undefined
   return written(scriptUser, block?.at ?? { line: 1, column: 1 })
 }

@@ -1,6 +1,6 @@
 /**
- * A vrrp_sync_group. Decided here: members that are not there are left out as keepalived does, and a group without
- * any is none. This file does not know what an instance says.
+ * Reads a vrrp_sync_group. Members that do not exist are ignored, as in keepalived, and a group without members is
+ * dropped. This file does not know the keywords of an instance.
  */
 
 import { reasonOf } from '../keywords/keywords.ts'
@@ -15,11 +15,12 @@ import { type Checks, tracksOf } from './import-track.ts'
 
 export type Group = {
   readonly entry: Written | undefined
-  /** Why every member of it stays in fault, and who they are. */
+  /** Reason why every member stays in fault; `undefined` if there is none. */
   readonly refusal: string | undefined
   readonly members: readonly Instance[]
 }
 
+/** Returns a sync group as an entry of `syncGroups`. */
 export function groupOf(
   line: Line,
   name: string,
@@ -37,7 +38,7 @@ export function groupOf(
       if (instance === undefined)
         ledger.warn(
           word.at,
-          `Cannot have "${word.text}" in a sync group: there is no such instance; it is left out, as keepalived does`,
+          `Cannot use "${word.text}" in a sync group: there is no such instance; the member is ignored, as in keepalived`,
         )
       return []
     }),
@@ -48,7 +49,7 @@ export function groupOf(
   const weighted = members.some(({ instance }) => instance.weighted)
   if (apart !== undefined && weighted)
     refusals.push({ line: apart, message: reasonOf('vrrp_sync_group', 'sync_group_tracking_weight') })
-  else if (apart !== undefined) ledger.turn(apart, 'noEffect', 'no member weighs anything by itself')
+  else if (apart !== undefined) ledger.turn(apart, 'noEffect', 'no member has a weight of its own')
   const bfd = section.line('track_bfd')
   if (bfd !== undefined) refusals.push({ line: bfd, message: reasonOf('vrrp_sync_group', 'track_bfd') })
   for (const { line: refused, message } of refusals) ledger.refuse(refused, message)
@@ -56,7 +57,7 @@ export function groupOf(
   const at = line.words[1]?.at ?? line.at
   const all = members.map(({ instance }) => instance)
   if (members.length === 0) {
-    ledger.turn(line, 'noEffect', 'it has no member')
+    ledger.turn(line, 'noEffect', 'the group has no member')
     return { entry: undefined, refusal: undefined, members: all }
   }
   const entry = mapping(

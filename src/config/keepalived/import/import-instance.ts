@@ -1,6 +1,6 @@
 /**
- * A vrrp_instance as a virtual router with `profile: keepalived`. Decided here: what keepalived would do where the file
- * says nothing, and what makes an instance one that must not run. This file does not know groups, nor what a check asks.
+ * Turns a vrrp_instance into a virtual router with `profile: keepalived`. This file decides the values that keepalived
+ * uses if the file has none, and which instances must not run. It does not know groups, nor what a check does.
  */
 import type { Family } from '../../../wire/address.ts'
 import { formatDuration } from '../../schema/duration.ts'
@@ -19,17 +19,18 @@ import { transportOf } from './import-transport.ts'
 
 export type Instance = {
   readonly line: Line
-  /** As the file calls it. */
+  /** Name in the keepalived file. */
   readonly word: string
   readonly name: string
-  /** Undefined: it says too little to be a router at all. */
+  /** The virtual router; `undefined` if required keywords are missing. */
   readonly router: Written | undefined
-  /** Why it stays in fault. */
+  /** Reason why it stays in fault; `undefined` if there is none. */
   readonly refusal: string | undefined
-  /** Some tracker of its own weighs something. */
+  /** Whether a tracker of its own has a weight. */
   readonly weighted: boolean
 }
 
+/** Reads a vrrp_instance block. */
 export function instanceOf(
   line: Line,
   name: string,
@@ -52,14 +53,14 @@ export function instanceOf(
   const word = line.words[1]?.text ?? ''
   if (vrid === undefined || version === undefined || family === undefined || device === undefined) {
     if (vrid === undefined)
-      ledger.fail(line.at, `vrrp_instance ${word}: virtual_router_id is required, a whole number from 1 to 255`)
+      ledger.fail(line.at, `vrrp_instance ${word}: virtual_router_id is required, an integer from 1 to 255`)
     if (named === undefined) ledger.fail(line.at, `vrrp_instance ${word}: interface is required`)
     if (family === undefined)
-      ledger.fail(line.at, `vrrp_instance ${word}: virtual_ipaddress is required, with an address`, false)
+      ledger.fail(line.at, `vrrp_instance ${word}: virtual_ipaddress is required, with at least one address`, false)
     return { line, word, name, router: undefined, refusal: undefined, weighted: false }
   }
   const { startAs, startsActive } = initialState(section)
-  // keepalived: an instance that begins as the owner of its addresses is taken for it when it names no priority.
+  // keepalived: without a priority, an instance with state MASTER has the priority of an address owner.
   const priority = section.integer('priority', 1, 255, always(100)) ?? { value: startsActive ? 255 : 100, at: line.at }
   const tracks = tracksOf(section, checks, priority.value === 255)
   refusals.push(...tracks.refusals)
@@ -91,12 +92,11 @@ function initialState(section: Section): { readonly startAs: Written | undefined
   const state = section.word('state') && section.line('state')
   const [, word] = state?.words ?? []
   const startsActive = word?.text === 'MASTER'
-  if (state !== undefined && !startsActive && word?.text !== 'BACKUP')
-    section.ignore(state, 'MASTER or BACKUP wanted', word)
+  if (state !== undefined && !startsActive && word?.text !== 'BACKUP') section.ignore(state, 'MASTER or BACKUP', word)
   return { startAs: state && startsActive ? written('active', state.at) : undefined, startsActive }
 }
 
-/** Returns the first refusal with its place; the ledger has all of them. */
+/** Returns the first reason for a refusal, with its position. The import report gets all of them. */
 function refuse(refusals: readonly Refusal[], ledger: Ledger): string | undefined {
   for (const { line, message } of refusals) ledger.refuse(line, message)
   const [first] = refusals
@@ -111,8 +111,8 @@ function addressesOf(section: Section, refusals: Refusal[]): readonly ImportedAd
     if (address.family === family) return true
     section.ledger.warn(
       address.address.at,
-      `Cannot use ${address.address.text} beside ${found[0]?.address.text ?? ''}: they are of two families; ` +
-        'it is left out, as keepalived does (virtual_ipaddress_excluded may have it)',
+      `Cannot use ${address.address.text} beside ${found[0]?.address.text ?? ''}: the two addresses are of different families; ` +
+        'the second one is ignored, as in keepalived (it may be in virtual_ipaddress_excluded)',
     )
     return false
   })
@@ -129,7 +129,7 @@ function versionOf(section: Section, globals: Globals, family: Family): { value:
   return { value: own?.value ?? globals.version?.value ?? 2, at }
 }
 
-/** keepalived rounds to what the packet can carry. */
+/** Returns the interval, rounded to a value that the packet can carry, as keepalived does. */
 function intervalOf(section: Section, version: number): Written | undefined {
   const found = section.seconds('advert_int', 0.01, 255)
   if (found === undefined) return undefined
@@ -138,12 +138,14 @@ function intervalOf(section: Section, version: number): Written | undefined {
   if (rounded !== found.value)
     section.ledger.warn(
       found.at,
-      `Version ${version} cannot carry ${formatDuration(found.value)}: it becomes ${formatDuration(rounded)}, as in keepalived`,
+      `VRRP version ${version} cannot carry an interval of ${formatDuration(found.value)}: it becomes ${formatDuration(rounded)}, as in keepalived`,
     )
   return written(formatDuration(rounded), found.at)
 }
 
-/** Looked at even where nothing comes of it, so that each of its lines has a fate. */
+/**
+ * Reads the authentication block. The block is read even if its values are not used, so that each line has a handling.
+ */
 function authenticationOf(section: Section, version: number | undefined, refusals: Refusal[]): Written | undefined {
   const line = section.line('authentication')
   if (line === undefined) return undefined
@@ -154,17 +156,21 @@ function authenticationOf(section: Section, version: number | undefined, refusal
   const signed = inside.line('auth_hmac')
   if (signed !== undefined) refusals.push({ line: signed, message: reasonOf('authentication', 'auth_hmac') })
   if (version === 3) {
-    const why = 'version 3 has no authentication, and keepalived leaves it out as well'
+    const why = 'version 3 has no authentication, and keepalived ignores it as well'
     for (const each of [line, type, inside.line('auth_pass')])
       if (each !== undefined) section.ledger.turn(each, 'noEffect', why)
     return undefined
   }
   if (type !== undefined && kind === 'AH')
-    refusals.push({ line: type, message: '"auth_type AH" is refused: authentication headers are not spoken' })
+    refusals.push({
+      line: type,
+      message: '"auth_type AH" is refused: holdfast does not support authentication headers',
+    })
   if (type === undefined || kind !== 'PASS' || password === undefined) {
     const lines = [line, inside.line('auth_pass')].filter((each) => each !== undefined)
     if (kind !== 'AH' && signed === undefined)
-      for (const each of lines) section.ledger.turn(each, 'noEffect', 'without PASS and a password there is none')
+      for (const each of lines)
+        section.ledger.turn(each, 'noEffect', 'authentication needs auth_type PASS and a password')
     return undefined
   }
   return mapping({ type: written('simple', type.at), password: written(password.text, password.at) }, line.at)
@@ -175,7 +181,7 @@ function preemption(section: Section, startsActive: boolean, priority: number): 
   const delay = section.seconds('preempt_delay', 0, 1000, always(0))
   const last = no !== undefined && (yes === undefined || yes.at.line < no.at.line) ? no : undefined
   const idle = startsActive || priority === 255
-  const why = startsActive ? 'it has none with state MASTER' : 'it has none with priority 255'
+  const why = startsActive ? 'not used with state MASTER' : 'not used with priority 255'
   for (const line of [no, section.line('preempt_delay')])
     if (line !== undefined && idle) section.ledger.turn(line, 'noEffect', why)
   return {
@@ -195,7 +201,7 @@ function knobsOf(section: Section, globals: Globals, family: Family, line: Line)
     assertOnLower: flagWritten(quiet, (value) => !value),
     lastAdvertisement: flagWritten(last, (value) => value),
     checksum: sum && written('message-only', sum.at),
-    // What the profile says already, said once more: it keeps advice away that a keepalived file cannot follow.
+    // These values are the defaults of the profile. Writing them avoids advice that a keepalived file cannot follow.
     ttlCheck: unicast && written(false, unicast.at),
     firstAddressLinkLocal: family === 'ipv6' ? written(false, line.at) : undefined,
     stagger: unicast === undefined ? written(false, line.at) : undefined,

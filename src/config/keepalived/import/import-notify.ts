@@ -1,6 +1,6 @@
 /**
- * notify_* of an instance or a group as programs. Decided here: a program that keepalived would not find is left out,
- * and one user runs them all. This file does not know when they run, nor with which arguments.
+ * Turns notify_* of an instance or a group into programs. A program that keepalived would not find is ignored. One user
+ * runs all programs of a block. This file does not know when they run, nor with which arguments.
  */
 
 import type { Surroundings } from '../source.ts'
@@ -18,18 +18,18 @@ const KEYS = {
   change: 'notify',
 } as const
 
+/** Returns the key `notify`, or `undefined` if the block has no usable notify program. */
 export function notifyOf(
   section: Section,
   defaults: CheckDefaults,
   { programPath }: Surroundings,
 ): Written | undefined {
   const program = (keyword: string): { readonly line: Line; readonly argv: Written } | undefined => {
-    // keepalived keeps the first one.
+    // keepalived uses the first line of a keyword.
     const [line, ...others] = section.all(keyword)
-    for (const other of others) section.ledger.turn(other, 'noEffect', `set already on line ${line?.at.line}`)
+    for (const other of others) section.ledger.turn(other, 'noEffect', `already set on line ${line?.at.line}`)
     const argv = line && programOf(line, programPath)
-    if (line !== undefined && argv === undefined)
-      section.ignore(line, 'a program that is there, and quotes that are closed, wanted')
+    if (line !== undefined && argv === undefined) section.ignore(line, 'a program that exists, with closed quotes')
     return line && argv && { line, argv }
   }
   const programs = {

@@ -1,6 +1,7 @@
 /**
- * What an instance says that cannot be done without changing packets or election. Decided here: which of it is harmless
- * after all, because it says what holds anyway. This file does not know what becomes of an instance that is refused.
+ * Finds keywords of an instance that holdfast cannot follow without changing packets or the election. This file decides
+ * which of them are harmless, because they only repeat a default. It does not know what happens to an instance that is
+ * refused.
  */
 
 import { KEYWORDS, reasonOf } from '../keywords/keywords.ts'
@@ -17,6 +18,7 @@ const HARMLESS: Readonly<Record<string, (value: string) => boolean>> = {
   old_unicast_checksum: (value) => value === 'never',
 }
 
+/** Returns the reasons to refuse an instance. */
 export function refusalsOf(section: Section, globals: Globals): readonly Refusal[] {
   const own = KEYWORDS.filter(({ block, fate }) => block === 'vrrp_instance' && fate === 'refused').flatMap(
     ({ name }): Refusal[] => {
@@ -24,7 +26,7 @@ export function refusalsOf(section: Section, globals: Globals): readonly Refusal
       if (line === undefined) return []
       if (HARMLESS[name]?.(line.words[1]?.text ?? '') !== true)
         return [{ line, message: reasonOf('vrrp_instance', name) }]
-      section.ledger.turn(line, 'noEffect', 'it says what holds anyway')
+      section.ledger.turn(line, 'noEffect', 'this is the default')
       return []
     },
   )

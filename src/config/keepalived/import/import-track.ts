@@ -1,6 +1,6 @@
 /**
- * track_script, track_interface, track_file and track_process of an instance or a group as trackers. Decided here: a
- * tracker that keepalived would go on without is left out and told. This file does not know what a check asks.
+ * Turns track_script, track_interface, track_file and track_process of an instance or a group into trackers. A tracker
+ * without which keepalived would run is ignored, with a warning. This file does not know what a check does.
  */
 
 import type { Line } from '../text/parser.ts'
@@ -10,7 +10,7 @@ import type { Tracked, Weight } from './import-check.ts'
 
 export type Checks = {
   readonly find: (kind: Tracked['kind'], name: string) => Tracked | undefined
-  /** Its name here; from then on it is part of the configuration. */
+  /** Returns the name of the check in holdfast. From then on, the check is part of the configuration. */
   readonly use: (check: Tracked) => string
 }
 
@@ -26,7 +26,10 @@ const KINDS: readonly (readonly [string, Tracked['kind']])[] = [
   ['track_process', 'process'],
 ]
 
-/** `isOwner`: of priority 255, for whom keepalived takes weight 1 of a file, which it has when it names none, for 0. */
+/**
+ * Returns the trackers of a block. `isOwner`: priority 255. With it, keepalived treats weight 1 of a file as 0, even if
+ * 1 is the file's default weight.
+ */
 export function tracksOf(section: Section, checks: Checks, isOwner = false): Tracks {
   const entries: Written[] = []
   const refusals: { line: Line; message: string }[] = []
@@ -44,7 +47,7 @@ export function tracksOf(section: Section, checks: Checks, isOwner = false): Tra
     const [name] = line.words
     const weight = weightIn(line, 253, { value: 0, reverse: false }, section)
     if (name === undefined || weight === undefined) continue
-    if (weight.reverse) refusals.push({ line, message: `interface "${name.text}" cannot be weighed in reverse` })
+    if (weight.reverse) refusals.push({ line, message: `interface "${name.text}" cannot have "reverse"` })
     else add(line, { interface: written(name.text, name.at) }, weight)
   }
   for (const [keyword, kind] of KINDS)
@@ -57,34 +60,37 @@ export function tracksOf(section: Section, checks: Checks, isOwner = false): Tra
         section.ledger.warn(
           name.at,
           check === undefined
-            ? `Cannot track "${name.text}": there is no such ${kind}; it is left out, as keepalived does`
-            : `Cannot track "${name.text}": it cannot be used; it is left out, as keepalived does`,
+            ? `Cannot track "${name.text}": there is no such ${kind}; the tracker is ignored, as in keepalived`
+            : `Cannot track "${name.text}": its definition has an error; the tracker is ignored, as in keepalived`,
         )
       else {
         const weight = weightIn(line, kind === 'script' ? 253 : 254, check.weight, section)
         if (weight === undefined) continue
         const isFault = isOwner && kind === 'file' && weight.value === 1
         if (isFault)
-          section.ledger.warn(name.at, `Weight 1 of "${name.text}" counts as 0 beside priority 255, as in keepalived`)
+          section.ledger.warn(
+            name.at,
+            `Weight 1 of "${name.text}" counts as 0 together with priority 255, as in keepalived`,
+          )
         add(line, { healthcheck: written(checks.use(check), name.at) }, isFault ? { ...weight, value: 0 } : weight)
       }
     }
   return { entries, weighted, refusals }
 }
 
-/** Reads `weight N`, `weight N reverse`, `weight N noreverse`. `undefined`: keepalived does not track it. */
+/** Reads `weight N`, `weight N reverse` and `weight N noreverse`. `undefined` if keepalived does not track the item. */
 function weightIn(line: Line, most: number, otherwise: Weight, section: Section): Weight | undefined {
   const [name, keyword, amount, direction] = line.words
   if (keyword === undefined) return otherwise
-  const wanted = `weight and a whole number from -${most} to ${most} wanted`
+  const expected = `weight and an integer from -${most} to ${most}`
   const warn = (result: string) =>
     section.ledger.warn(
       keyword.at,
       `Cannot use "${[keyword, amount].flatMap((word) => word?.text ?? []).join(' ')}" of "${name?.text ?? ''}": ` +
-        `${wanted}; ${result}, as keepalived does`,
+        `expected ${expected}; ${result}, as in keepalived`,
     )
   if (keyword.text !== 'weight' || amount === undefined) {
-    warn('it is not tracked')
+    warn('the item is not tracked')
     return undefined
   }
   const value = leadingNumber(amount.text)

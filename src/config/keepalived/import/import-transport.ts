@@ -1,6 +1,6 @@
 /**
- * unicast_peer, unicast_src_ip, mcast_src_ip and unicast_ttl as a transport. Decided here: that an empty list of peers
- * means multicast, as it does for keepalived. This file does not know what else an instance says.
+ * Turns unicast_peer, unicast_src_ip, mcast_src_ip and unicast_ttl into a transport. An empty list of peers means
+ * multicast, as in keepalived. This file does not know the other keywords of an instance.
  */
 import type { Family } from '../../../wire/address.ts'
 import { familyName } from '../../network.ts'
@@ -10,6 +10,7 @@ import { mapping, type Written, written } from '../written.ts'
 import { familyIn } from './import-address.ts'
 import type { Refusal } from './import-refusal.ts'
 
+/** Returns the key `transport`, or `undefined` for multicast from the default source. */
 export function transportOf(section: Section, family: Family, refusals: Refusal[]): Written | undefined {
   const blocks = section.all('unicast_peer')
   const peers = section.entries('unicast_peer').flatMap((line) => peerOf(line, family, section))
@@ -25,7 +26,7 @@ export function transportOf(section: Section, family: Family, refusals: Refusal[
   }
   const odd = first ?? section.line('unicast_src_ip')
   if (odd !== undefined && alone !== undefined)
-    refusals.push({ line: alone, message: '"unicast_fault_no_peer" holds: there are no unicast peers' })
+    refusals.push({ line: alone, message: 'there are no unicast peers, and "unicast_fault_no_peer" is set' })
   else if (odd !== undefined)
     section.ledger.warn(odd.at, 'There are no unicast peers, so this instance uses multicast, as keepalived does')
   if (alone !== undefined && odd === undefined) section.ledger.turn(alone, 'noEffect', 'the instance uses multicast')
@@ -39,7 +40,7 @@ function sourceIn(section: Section, family: Family, keyword: string): Written | 
   const word = line && section.word(keyword)
   if (line === undefined || word === undefined) return undefined
   if (familyIn(word.text) === family) return written(word.text, word.at)
-  section.ignore(line, `an address of ${familyName(family)} wanted`, word)
+  section.ignore(line, `an ${familyName(family)} address`, word)
   return undefined
 }
 
@@ -47,8 +48,8 @@ function peerOf(line: Line, family: Family, section: Section): Written[] {
   const [address, ...options] = line.words
   if (address === undefined) return []
   if (familyIn(address.text) !== family) {
-    const message = `Cannot use "${address.text}" as a unicast peer: an address of ${familyName(family)} wanted`
-    section.ledger.warn(address.at, `${message}; it is left out, as keepalived does`)
+    const message = `Cannot use "${address.text}" as a unicast peer: expected an ${familyName(family)} address`
+    section.ledger.warn(address.at, `${message}; the peer is ignored, as in keepalived`)
     return []
   }
   const bound = (name: string): Written | undefined => {

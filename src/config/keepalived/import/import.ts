@@ -1,7 +1,7 @@
 /**
- * A parsed keepalived file as the document that a YAML file would be. Decided here: the order in which blocks are
- * looked at, so that names may be used before they are defined, and that what nobody tracks is not asked. This file
- * does not know the grammar (parser.ts), nor whether the document is a good configuration (../configuration.ts).
+ * Turns a parsed keepalived file into the document that a YAML file would be. This file decides the order in which
+ * blocks are read, so names may be used before they are defined. A check without a tracker is left out. This file does
+ * not know the grammar (parser.ts), nor whether the document is a valid configuration (../configuration.ts).
  */
 
 import type { Problem } from '../../problem.ts'
@@ -20,12 +20,13 @@ import { ItemNames } from './item-name.ts'
 export type ImportedDocument = {
   readonly document: Written
   readonly fates: readonly Fate[]
-  /** What is to be said beside the fates. */
+  /** Remarks that do not belong to one keyword. */
   readonly notes: readonly Problem[]
-  /** All of it: the notes, and what the fates come to. */
+  /** All remarks: the notes, and one for each keyword that is not carried over. */
   readonly warnings: readonly Problem[]
 }
 
+/** Returns the document, the handling of each keyword, and the warnings. */
 export function importDocument(lines: readonly Line[], file: string, surroundings: Surroundings): ImportedDocument {
   const ledger = new Ledger()
   const section = new Section('file', lines, ledger)
@@ -63,7 +64,7 @@ export function importDocument(lines: readonly Line[], file: string, surrounding
     ),
   )
   for (const check of found)
-    if (!used.has(check)) ledger.turn(check.line, 'noEffect', 'nobody tracks it, so it is not run')
+    if (!used.has(check)) ledger.turn(check.line, 'noEffect', 'no instance tracks it, so it does not run')
   const reasons = new Map(groups.flatMap(({ members, refusal }) => members.map((member) => [member, refusal] as const)))
   const at = { file, line: 1, column: 1 }
   const list = (entries: readonly Written[]) =>
@@ -94,13 +95,13 @@ function instancesIn(
   for (const line of named(section, 'vrrp_instance', ledger)) {
     const word = line.words[1]?.text ?? ''
     const name = names.give(word, 'router')
-    if (name !== word) ledger.warn(line.words[1]?.at ?? line.at, `"${word}" is called "${name}" here`)
+    if (name !== word) ledger.warn(line.words[1]?.at ?? line.at, `"${word}" is called "${name}" in holdfast`)
     instances.set(word, read(line, name))
   }
   return instances
 }
 
-/** keepalived skips a block that has no name, and the second of a name. */
+/** Returns the usable blocks of a keyword. keepalived skips a block without a name, and the second block of a name. */
 function named(section: Section, keyword: string, ledger: Ledger): readonly Line[] {
   const seen = new Set<string>()
   return section.all(keyword).filter((line) => {
@@ -111,8 +112,8 @@ function named(section: Section, keyword: string, ledger: Ledger): readonly Line
     }
     const why =
       line.block === undefined ? 'it has no block' : name === undefined ? 'it has no name' : 'the name is used already'
-    ledger.turn(line, 'noEffect', `${why}, so it is skipped as keepalived does`)
-    ledger.warn(line.at, `Cannot use this ${keyword}: ${why}; it is skipped, as keepalived does`)
+    ledger.turn(line, 'noEffect', `${why}, so the block is skipped, as in keepalived`)
+    ledger.warn(line.at, `Cannot use this ${keyword}: ${why}; the block is skipped, as in keepalived`)
     return false
   })
 }

@@ -1,11 +1,11 @@
 /**
- * Names of keepalived, which may be any word, as names that holdfast takes: letters, digits, ".", "_", "-". Decided
- * here: the first of two that come to the same keeps it. This file does not know what is named.
+ * Turns names of keepalived, which may be any word, into names that holdfast accepts: letters, digits, ".", "_" and
+ * "-". If two names become equal, the first one keeps its form. This file does not know what is named.
  */
 
 const LONGEST = 63
 
-/** Gives each word one name, and no name twice. */
+/** Gives each word one name, and no name to two words. */
 export class ItemNames {
   readonly #taken = new Set<string>()
 

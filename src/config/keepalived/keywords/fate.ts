@@ -1,31 +1,34 @@
 /**
- * What becomes of each thing that a keepalived file says. Decided here: that nothing seen is without a fate, and how
- * fates are counted. This file does not know any keyword.
+ * The handling of each thing that a keepalived file says. Everything in the file has a handling. This file decides how
+ * handlings are counted. It does not know any keyword.
  */
 import type { Position } from '../../problem.ts'
 
 export type FateKind =
-  /** It stands in the configuration. */
+  /** It is in the configuration. */
   | 'carried'
-  /** Neither packets, nor election, nor addresses differ without it. */
+  /** Packets, election and addresses are the same without it. */
   | 'noEffect'
-  /** Something is missing that keepalived would do: a warning says what. */
+  /** keepalived would do something that holdfast does not; a warning says what. */
   | 'notSupported'
-  /** Packets or election would differ: the instance stays in fault. */
+  /** Packets or the election would differ, so the instance stays in fault. */
   | 'refused'
-  /** No keyword of keepalived that we know of. */
+  /** It is no keyword of keepalived. */
   | 'unknown'
 
 export type Fate = {
   readonly kind: FateKind
-  /** `vrrp_instance.priority`; of an unknown one only where it stands, because it may be half a password. */
+  /**
+   * Name such as `vrrp_instance.priority`. For an unknown keyword, only the name of its block, because the word may be
+   * part of a password.
+   */
   readonly keyword: string
   readonly at: Position
-  /** Why, or what follows from it; empty for what is simply carried over. */
+  /** Reason or consequence; empty if the keyword is carried over. */
   readonly message: string
 }
 
-/** For status: small, and plain data. */
+/** Plain data for `holdfast status`. */
 export type Imported = {
   readonly file: string
   readonly carried: number

@@ -1,6 +1,4 @@
-/**
- * What is known of one keyword. Values only: the table is keywords.ts.
- */
+/** What is known about one keyword of keepalived. The table itself is keywords.ts. */
 
 export type KeywordFate = 'carried' | 'noEffect' | 'notSupported' | 'refused'
 
@@ -19,11 +17,11 @@ export type Keyword = {
   readonly block: Block
   readonly name: string
   readonly fate: KeywordFate
-  /** Carried: the key it becomes. Otherwise why it has no effect, or what is missing without it. */
+  /** If carried over: the key that it becomes. Otherwise the reason why it has no effect, or what is missing. */
   readonly says: string
 }
 
-/** Several keywords that share a fate and its reason. */
+/** Returns several keywords with the same handling and the same reason. */
 export const keywords =
   (block: Block, fate: KeywordFate) =>
   (says: string, ...names: readonly string[]): readonly Keyword[] =>

@@ -1,6 +1,4 @@
-/**
- * Keywords at the top of the file and in global_defs (keywords.ts). This file does not know how they are read.
- */
+/** Keywords at the top of the file and in global_defs (keywords.ts). This file does not know how they are read. */
 import { type Keyword, keywords } from './keyword.ts'
 
 const carried = keywords('global_defs', 'carried')
@@ -8,14 +6,14 @@ const noEffect = keywords('global_defs', 'noEffect')
 const notSupported = keywords('global_defs', 'notSupported')
 const refused = keywords('global_defs', 'refused')
 
-const MAIL = 'no mail is sent: use metrics and their alerts'
-const IPVS = 'it is about IPVS (virtual_server), which holdfast does not do'
-const BFD = 'it is about BFD, which holdfast does not do'
-const SCHEDULING = 'scheduling is set at the start of holdfast (--realtime) or by systemd'
-const BUFFERS = 'receive buffers are at least 4 MiB, and an overflow is told and survived'
-const SNMP = 'there is no SNMP agent: use /metrics'
-const FIFO = 'nothing is written to it: use notify programs, or events of the status API'
-const FIREWALL = 'no firewall rules are made: they are for virtual MACs and no_accept'
+const MAIL = 'holdfast sends no mail: use metrics and alerts'
+const IPVS = 'for IPVS (virtual_server), which holdfast does not have'
+const BFD = 'for BFD, which holdfast does not have'
+const SCHEDULING = 'scheduling is set with --realtime or by systemd'
+const BUFFERS = 'receive buffers have at least 4 MiB, and an overflow is reported and handled'
+const SNMP = 'holdfast has no SNMP agent: use /metrics'
+const FIFO = 'holdfast writes to no FIFO: use notify programs, or events of the status API'
+const FIREWALL = 'holdfast adds no firewall rules: they are for virtual MACs and no_accept'
 
 export const GLOBAL_KEYWORDS: readonly Keyword[] = [
   ...keywords('file', 'carried')('virtualRouters', 'vrrp_instance'),
@@ -27,17 +25,17 @@ export const GLOBAL_KEYWORDS: readonly Keyword[] = [
     'announce.spacing, announce.spacingNa of the routers on these interfaces',
     'garp_group',
   ),
-  ...keywords('file', 'carried')('its keywords below', 'global_defs'),
+  ...keywords('file', 'carried')('its keywords are below', 'global_defs'),
   ...keywords('file', 'noEffect')(
-    'carrier comes from netlink, which needs no polling',
+    'the kernel reports the carrier (netlink), so polling is not needed',
     'linkbeat_use_polling',
     'linkbeat_interfaces',
   ),
   ...keywords('file', 'noEffect')('holdfast has its own run directory', 'use_pid_dir', 'instance'),
-  ...keywords('file', 'noEffect')('holdfast leaves in its own bounded time', 'child_wait_time'),
+  ...keywords('file', 'noEffect')('holdfast has its own time limit for a shutdown', 'child_wait_time'),
   ...keywords('file', 'noEffect')(FIREWALL, 'namespace_with_ipsets'),
   ...keywords('file', 'notSupported')(
-    'the address is not added: give it to the interface by the network configuration of the node',
+    'the address is not added: use the network configuration of the node',
     'static_ipaddress',
   ),
   ...keywords('file', 'notSupported')(
@@ -49,18 +47,15 @@ export const GLOBAL_KEYWORDS: readonly Keyword[] = [
     'static_rules',
   ),
   ...keywords('file', 'notSupported')('static addresses and routes are not tracked', 'track_group'),
+  ...keywords('file', 'notSupported')('a change of an interface counts immediately', 'interface_up_down_delays'),
   ...keywords('file', 'notSupported')(
-    'an interface that goes down or comes back counts at once',
-    'interface_up_down_delays',
-  ),
-  ...keywords('file', 'notSupported')(
-    'IPVS is not configured: keep a keepalived that runs with --check for it',
+    'holdfast does not configure IPVS: keep keepalived for it, with --check',
     'virtual_server',
     'virtual_server_group',
     'SSL',
     'net_namespace_ipvs',
   ),
-  ...keywords('file', 'notSupported')('there is no BFD', 'bfd_instance'),
+  ...keywords('file', 'notSupported')('holdfast has no BFD', 'bfd_instance'),
   ...keywords('file', 'refused')(
     'keepalived would run in another network namespace: start holdfast there (ip netns exec)',
     'net_namespace',
@@ -68,7 +63,7 @@ export const GLOBAL_KEYWORDS: readonly Keyword[] = [
 
   ...carried('user of each check and notify program; for root also capabilities: keep', 'script_user'),
   ...carried(
-    'unsafe: skip, without it run: what becomes of a program of root that others can change',
+    'unsafe: skip (without this keyword: run), for a program of root that other users can change',
     'enable_script_security',
   ),
   ...carried('version', 'vrrp_version'),
@@ -84,9 +79,9 @@ export const GLOBAL_KEYWORDS: readonly Keyword[] = [
   ...carried('assertOnLower', 'vrrp_lower_prio_no_advert'),
   ...carried('lastAdvertisement', 'vrrp_higher_prio_send_advert'),
   ...carried('onlyListedPeers', 'vrrp_check_unicast_src'),
-  ...carried('interface of routers that name none', 'default_interface'),
+  ...carried('interface of routers without one', 'default_interface'),
 
-  ...noEffect('a missing interface is always waited for', 'dynamic_interfaces'),
+  ...noEffect('holdfast always waits for a missing interface', 'dynamic_interfaces'),
   ...noEffect(SCHEDULING, 'max_auto_priority', 'min_auto_priority_delay', 'vrrp_priority', 'vrrp_no_swap'),
   ...noEffect(SCHEDULING, 'vrrp_rt_priority', 'vrrp_cpu_affinity', 'vrrp_rlimit_rttime', 'vrrp_rlimit_rtime'),
   ...noEffect(BUFFERS, 'vrrp_netlink_cmd_rcv_bufs', 'vrrp_netlink_cmd_rcv_bufs_force', 'vrrp_netlink_monitor_rcv_bufs'),
@@ -97,20 +92,17 @@ export const GLOBAL_KEYWORDS: readonly Keyword[] = [
     'process_monitor_rcv_bufs_force',
   ),
   ...noEffect(BUFFERS, 'vrrp_rx_bufs_policy', 'vrrp_rx_bufs_multiplier'),
-  ...noEffect('it names the sender of mail and the agent of SNMP, neither of which there is', 'router_id'),
+  ...noEffect('it is for mail and SNMP, which holdfast does not have', 'router_id'),
   ...noEffect('processes keep their names', 'process_names', 'process_name', 'vrrp_process_name'),
-  ...noEffect(
-    'an advertisement with another address list is counted and accepted either way',
-    'vrrp_skip_check_adv_addr',
-  ),
-  ...noEffect('advertisements of unknown routers are counted always', 'log_unknown_vrids'),
-  ...noEffect('a configuration that is wrong is never put in force', 'reload_check_config'),
-  ...noEffect('it is read for the includes behind it', 'include_check'),
-  ...noEffect('nothing is copied, the files are read once', 'tmp_config_directory', 'config_save_dir'),
+  ...noEffect('an advertisement with another address list is always counted and accepted', 'vrrp_skip_check_adv_addr'),
+  ...noEffect('advertisements of unknown routers are always counted', 'log_unknown_vrids'),
+  ...noEffect('a configuration with an error is never put in force', 'reload_check_config'),
+  ...noEffect('it applies to the includes after it', 'include_check'),
+  ...noEffect('the files are read once and not copied', 'tmp_config_directory', 'config_save_dir'),
   ...noEffect('the dump has one name', 'data_use_instance'),
-  ...noEffect('_RANDOM differs with every reading', 'random_seed'),
+  ...noEffect('_RANDOM has a new value each time the file is read', 'random_seed'),
   ...noEffect('files of holdfast have mode 0600', 'umask'),
-  ...noEffect('paths of programs are taken as they are written', 'use_symlink_paths'),
+  ...noEffect('paths of programs are used as they are written', 'use_symlink_paths'),
   ...noEffect(
     FIREWALL,
     'vrrp_iptables',
@@ -120,12 +112,7 @@ export const GLOBAL_KEYWORDS: readonly Keyword[] = [
     'nftables_ifindex',
     'nftables_counters',
   ),
-  ...noEffect(
-    'there are no virtual MACs that it could be about',
-    'disable_local_igmp',
-    'vmac_prefix',
-    'vmac_addr_prefix',
-  ),
+  ...noEffect('holdfast has no virtual MACs', 'disable_local_igmp', 'vmac_prefix', 'vmac_addr_prefix'),
   ...noEffect(
     IPVS,
     'nftables_ipvs',
@@ -152,27 +139,38 @@ export const GLOBAL_KEYWORDS: readonly Keyword[] = [
   ...notSupported(MAIL, 'smtp_connect_timeout', 'smtp_alert', 'smtp_alert_vrrp', 'no_email_faults'),
   ...notSupported(SNMP, 'snmp_socket', 'enable_traps', 'enable_snmp_vrrp', 'enable_snmp_keepalived', 'enable_snmp_rfc'),
   ...notSupported(SNMP, 'enable_snmp_rfcv2', 'enable_snmp_rfcv3', 'enable_snmp_checker'),
-  ...notSupported('there is no D-Bus interface: use the status API', 'enable_dbus', 'dbus_service_name'),
+  ...notSupported('holdfast has no D-Bus interface: use the status API', 'enable_dbus', 'dbus_service_name'),
   ...notSupported(FIFO, 'notify_fifo', 'notify_fifo_script', 'vrrp_notify_fifo', 'vrrp_notify_fifo_script'),
   ...notSupported(FIFO, 'vrrp_notify_priority_changes', 'fifo_write_vrrp_states_on_reload', 'lvs_notify_fifo'),
   ...notSupported(FIFO, 'lvs_notify_fifo_script'),
-  ...notSupported('it is not run: use ExecStartPre= of systemd', 'startup_script', 'startup_script_timeout'),
-  ...notSupported('it is not run: use ExecStopPost= of systemd', 'shutdown_script', 'shutdown_script_timeout'),
-  ...notSupported('routers start at once, and listen for an Active_Down_Interval first', 'vrrp_startup_delay'),
-  ...notSupported('only the interface of a router is announced on again', 'vrrp_garp_extra_if', 'vrrp_vmac_garp_intvl'),
+  ...notSupported('the script does not run: use ExecStartPre= of systemd', 'startup_script', 'startup_script_timeout'),
   ...notSupported(
-    'there is no reload by a file: send SIGHUP, or use holdfast reload',
+    'the script does not run: use ExecStopPost= of systemd',
+    'shutdown_script',
+    'shutdown_script_timeout',
+  ),
+  ...notSupported('routers start immediately, and first listen for an Active_Down_Interval', 'vrrp_startup_delay'),
+  ...notSupported(
+    'announcements are repeated on the interface of the router only',
+    'vrrp_garp_extra_if',
+    'vrrp_vmac_garp_intvl',
+  ),
+  ...notSupported(
+    'a file cannot trigger a reload: send SIGHUP, or use holdfast reload',
     'reload_time_file',
     'reload_repeat',
   ),
-  ...notSupported('it is neither made nor removed: holdfast reload tells when it is done', 'reload_file'),
-  ...notSupported('connections are not synchronised', 'lvs_sync_daemon'),
+  ...notSupported('holdfast does not use this file: holdfast reload waits until the reload is done', 'reload_file'),
+  ...notSupported('holdfast does not synchronise connections', 'lvs_sync_daemon'),
 
   ...refused('a group other than 224.0.0.18 cannot be used', 'vrrp_mcast_group4'),
   ...refused('a group other than ff02::12 cannot be used', 'vrrp_mcast_group6'),
   ...refused(
-    'Active_Down_Interval is three intervals (RFC 9568 §6.1), and another number splits the group',
+    'Active_Down_Interval is three intervals (RFC 9568 §6.1); routers with another number do not agree on the Active',
     'vrrp_down_timer_adverts',
   ),
-  ...refused('strict mode refuses advertisements and drops packets to the addresses in ways of its own', 'vrrp_strict'),
+  ...refused(
+    'strict mode rejects advertisements and drops packets by rules that holdfast does not have',
+    'vrrp_strict',
+  ),
 ]

@@ -1,6 +1,7 @@
 /**
- * Names for text: `$NAME=...`, `$NAME` and `${NAME}`, and those that keepalived brings along. Decided here: what may
- * stand behind a name, and that a replacement comes to an end. This file does not know lines, blocks or keywords.
+ * Definitions in a keepalived file: `$NAME=...`, `$NAME` and `${NAME}`, and the names that keepalived defines. This
+ * file decides what may follow a name, and how many replacements a line may need. It does not know lines, blocks or
+ * keywords.
  */
 
 import { directoryOf, type Surroundings } from '../source.ts'
@@ -8,7 +9,7 @@ import { type Passage, placeIn, slice, splice } from './place.ts'
 
 export type Definition =
   | { readonly kind: 'text'; readonly text: string }
-  /** Its lines are read where the name stands, and keep the places where they were written. */
+  /** Lines that are read in the place of the name. Their positions are those of the definition. */
   | { readonly kind: 'lines'; readonly lines: readonly Passage[] }
   | { readonly kind: 'computed'; readonly compute: (file: string, parameters: readonly number[]) => string }
 
@@ -16,12 +17,13 @@ export type Definitions = Map<string, Definition>
 
 const text = (value: string): Definition => ({ kind: 'text', text: value })
 
+/** Returns the names that keepalived defines itself. */
 export function predefined({ configId, random }: Surroundings): Definitions {
   return new Map<string, Definition>([
     ['_PWD', { kind: 'computed', compute: directoryOf }],
     ['_INSTANCE', text(configId)],
     ['_RANDOM', { kind: 'computed', compute: (_, bounds) => between(bounds, random()) }],
-    // They would begin a comment if they were written.
+    // Written in the file, these two characters would start a comment.
     ['_HASH', text('#')],
     ['_BANG', text('!')],
   ])
@@ -31,7 +33,7 @@ function between([least = 0, most = 32_767]: readonly number[], chance: number):
   return String(least + Math.floor(chance * Math.max(1, most - least + 1)))
 }
 
-/** Undefined: this line defines nothing. */
+/** Returns the name and value of a definition, or `undefined` if the line defines nothing. */
 export function definitionIn(line: Passage): { readonly name: string; readonly value: Passage } | undefined {
   const [, name] = /^\$([A-Za-z_][A-Za-z0-9_]*)=/.exec(line.text) ?? []
   if (name === undefined) return undefined
@@ -41,18 +43,23 @@ export function definitionIn(line: Passage): { readonly name: string; readonly v
 
 export type Replaced = {
   readonly line: Passage
-  /** What a definition of several lines adds behind this one. */
+  /** Further lines of a definition that has several. */
   readonly rest: readonly Passage[]
-  /** Set: it does not come to an end, or grows beyond all measure. */
+  /** Name whose replacement does not end or makes the line too long; `undefined` if there is none. */
   readonly endless: string | undefined
 }
 
 const LONGEST_LINE = 8192
 const MOST_REPLACEMENTS = 1000
-/** A name in braces may be followed by anything, a bare one only by white space, a comma or a parenthesis. */
+/**
+ * A name in braces may be followed by anything; a name without braces only by white space, a comma or a parenthesis.
+ */
 const NAME = /\$(?:\{([A-Za-z_][A-Za-z0-9_]*)((?: +\d+)*)\}|([A-Za-z_][A-Za-z0-9_]*)(?=[ \t,)]|$))/g
 
-/** Names that are not defined stay as they are: a script may mean a variable of its own. */
+/**
+ * Replaces the names in a line. A name without a definition stays as it is, because a script may have variables of its
+ * own.
+ */
 export function replaceNames(written: Passage, definitions: Definitions): Replaced {
   let line = written
   let rest: readonly Passage[] = []
@@ -69,7 +76,7 @@ export function replaceNames(written: Passage, definitions: Definitions): Replac
       from = start + 1
       continue
     }
-    // A value is read again from its beginning: it may hold names itself.
+    // The value is read again from its start, because it may contain names.
     from = start
     if (definition.kind === 'lines') {
       const [first, ...others] = definition.lines
@@ -82,12 +89,12 @@ export function replaceNames(written: Passage, definitions: Definitions): Replac
     }
     count++
     if (count > MOST_REPLACEMENTS || line.text.length > LONGEST_LINE) return { line, rest, endless: name }
-    // A sequence is run before the names behind it are replaced.
+    // A sequence is expanded before the names after it are replaced.
     if (/^[ \t]*~/.test(line.text)) return { line, rest, endless: undefined }
   }
 }
 
-/** Brackets of a sequence: the text in them, and what follows. */
+/** Returns the text in the brackets of a sequence, and the rest of the line; `undefined` if there are no brackets. */
 export function bracketed(
   line: Passage,
   start: number,

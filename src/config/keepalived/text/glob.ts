@@ -1,11 +1,14 @@
 /**
- * Patterns of include: csh braces and the wildcards `*`, `?` and `[...]`, one path segment at a time. Decided here: how
- * many alternatives a pattern may have. This file does not know which files there are.
+ * Patterns of include: csh braces and the wildcards `*`, `?` and `[...]`, one path segment at a time. This file decides
+ * how many alternatives a pattern may have. It does not know which files exist.
  */
 
 const MOST_ALTERNATIVES = 1024
 
-/** `{a,b{c,d}}.conf` → `a.conf`, `bc.conf`, `bd.conf`; braces that are not closed stand for themselves. */
+/**
+ * Expands braces: `{a,b{c,d}}.conf` gives `a.conf`, `bc.conf` and `bd.conf`. Braces that are not closed are ordinary
+ * characters.
+ */
 export function alternatives(pattern: string): readonly string[] {
   const found: string[] = []
   const waiting = [pattern]
@@ -20,7 +23,7 @@ export function alternatives(pattern: string): readonly string[] {
 
 function firstBraces(pattern: string): readonly string[] | undefined {
   for (let open = pattern.indexOf('{'); open >= 0; open = pattern.indexOf('{', open + 1)) {
-    // {} is no choice, as in a shell.
+    // {} has no alternatives, as in a shell.
     if (pattern[open + 1] === '}') continue
     const cuts = [open]
     let depth = 0
@@ -36,9 +39,13 @@ function firstBraces(pattern: string): readonly string[] | undefined {
   return undefined
 }
 
+/** Returns whether a segment has a wildcard. */
 export const isWild = (segment: string): boolean => /[*?[]/.test(segment)
 
-/** Of one name in a directory; one that begins with a dot must be asked for with a dot. */
+/**
+ * Returns a function that tests a file name. A name that begins with a dot matches only a pattern that begins with a
+ * dot.
+ */
 export function matcherOf(segment: string): (name: string) => boolean {
   const source = segment.replace(/\[!?\]?[^\]]*\]|[\s\S]/g, (part) =>
     part === '*'
@@ -56,7 +63,7 @@ export function matcherOf(segment: string): (name: string) => boolean {
 function classOf(part: string): string {
   const not = part.startsWith('[!') || part.startsWith('[^')
   const inside = part.slice(not ? 2 : 1, -1).replace(/[\\\]^[]/g, '\\$&')
-  // A range the wrong way round matches nothing, and is no mistake either.
+  // A reversed range matches nothing, and is not an error.
   const valid = !/(.)-(.)/s.test(inside) || [...inside.matchAll(/(.)-(.)/gs)].every(([, a = '', b = '']) => a <= b)
   return inside === '' || !valid ? '(?!)' : `[${not ? '^' : ''}${inside}]`
 }

@@ -1,13 +1,16 @@
 /**
- * Characters to lines and words, as keepalived cuts them: comments from `#` or `!`, quotes, escapes. Decided here: a
- * quote ends on its line, and a NUL is no text. This file knows no keyword, no variable and no block.
+ * Splits text into lines and words as keepalived does: comments from `#` or `!`, quotes, escapes. A quote ends on its
+ * line, and a NUL character is an error. This file knows no keyword, no variable and no block.
  */
 import { type Problem, problemAt } from '../../problem.ts'
 import { joined, type Passage, placeIn, slice, splice, trimEnd, trimStart } from './place.ts'
 
 export type LexedText = { readonly lines: readonly Passage[]; readonly problems: readonly Problem[] }
 
-/** Without comments and white space around; blank lines stay, because they end a definition of several lines. */
+/**
+ * Returns the lines without comments and surrounding white space. Blank lines stay, because they end a definition of
+ * several lines.
+ */
 export function linesOf(file: string, text: string): LexedText {
   const problems: Problem[] = []
   const lines = text.replace(/^\uFEFF/, '').split('\n')
@@ -16,7 +19,7 @@ export function linesOf(file: string, text: string): LexedText {
       const raw: Passage = { text: written.replace(/\r+$/, ''), file, line: index + 1, columns: 1 }
       const zero = raw.text.indexOf('\0')
       if (zero < 0) return withoutComment(raw, problems)
-      const message = 'Cannot read the file: there is a NUL in it, which no text has'
+      const message = 'Cannot read the file: it contains a NUL character, so it is not a text file'
       problems.push(problemAt(() => placeIn(raw, zero), [], 'error', message))
       return slice(raw, 0, 0)
     }),
@@ -34,14 +37,14 @@ function withoutComment(raw: Passage, problems: Problem[]): Passage {
     if (character === '"' && comment < 0) quote = quote < 0 ? i : -1
     else if (character === '\\') {
       const next = line.text[i + 1]
-      // Even at the end of a comment: a definition of several lines may have one on each.
+      // A backslash counts even at the end of a comment, because each line of a definition may have a comment.
       if (next === undefined) continued = true
       else if (quote < 0 && comment < 0 && (next === '#' || next === '!')) line = splice(line, i, i + 1, '')
       else i++
     } else if (quote < 0 && comment < 0 && (character === '!' || character === '#')) comment = i
   }
   if (quote >= 0) {
-    const message = 'Cannot read the line: this quote is not closed on it'
+    const message = 'Cannot read the line: this quote is not closed on the same line'
     const at = placeIn(line, quote)
     problems.push(problemAt(() => at, [], 'error', message))
   }
@@ -54,13 +57,13 @@ function withoutComment(raw: Passage, problems: Problem[]): Passage {
 export type Word = {
   readonly text: string
   readonly quoted: boolean
-  /** In the text that was cut. */
+  /** Index of the first character in the line. */
   readonly start: number
 }
 
 const SPACE = ' \t\f\n\r\v'
 
-/** Words of a line: a quoted string is one, and nothing is escaped. */
+/** Splits a line into words. A quoted string is one word, and there are no escapes. */
 export function wordsOf(text: string): readonly Word[] {
   const words: Word[] = []
   for (let i = 0; i < text.length; ) {
@@ -91,8 +94,8 @@ const ESCAPES: Readonly<Record<string, string>> = {
 }
 
 /**
- * Words of a command: both quotes, which may begin inside a word, and escapes. Undefined: a quote is not closed, or the
- * text ends with a backslash.
+ * Splits a command into words, with both kinds of quotes, which may begin inside a word, and escapes. Returns
+ * `undefined` if a quote is not closed, or the text ends with a backslash.
  */
 export function commandWordsOf(text: string): readonly string[] | undefined {
   const words: string[] = []
@@ -131,7 +134,7 @@ function unescaped(text: string, start: number): { readonly text: string; readon
   const [octal] = /^[0-7]{1,3}/.exec(rest) ?? []
   const [, hex] = /^x([0-9a-fA-F]+)/.exec(rest) ?? []
   const [, control] = /^c([\s\S])/.exec(rest) ?? []
-  // Octets, of which only the lowest eight bits count, as in C.
+  // The result is one octet: only the lowest eight bits count, as in C.
   const octet = (value: number) => String.fromCharCode(value & 0xff)
   if (hex !== undefined) return { text: octet(Number.parseInt(hex.slice(-2), 16)), end: start + 1 + hex.length }
   if (control !== undefined) return { text: octet(control.charCodeAt(0) & 0x1f), end: start + 2 }

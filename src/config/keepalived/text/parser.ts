@@ -1,7 +1,7 @@
 /**
- * Lines to a tree of blocks. Decided here: a brace stands for itself wherever it is outside of quotes, every block is
- * closed, and a problem is where the brace is. This file knows no keyword: what a line means, and whether it may have
- * a block, is import.ts.
+ * Turns lines into a tree of blocks. A brace outside of quotes is a word of its own, every block must be closed, and a
+ * problem has the position of the brace. This file knows no keyword: import.ts decides what a line means, and whether
+ * it may have a block.
  */
 import { type Position, type Problem, problemAt } from '../../problem.ts'
 import type { KeepalivedSource, SourceFile, Surroundings } from '../source.ts'
@@ -12,24 +12,25 @@ import { readFiles } from './reader.ts'
 export type Word = { readonly text: string; readonly quoted: boolean; readonly at: Position }
 
 export type Line = {
-  /** At least one. */
+  /** At least one word. */
   readonly words: readonly Word[]
-  /** Undefined: no braces. */
+  /** Lines of the block; `undefined` if the line has no braces. */
   readonly block?: readonly Line[]
   readonly at: Position
-  /** As it stands there: commands are cut by other rules than keywords. */
+  /** Text of the line. Commands are split by other rules than keywords. */
   readonly text: string
 }
 
 export type ParsedFile = {
   readonly lines: readonly Line[]
   readonly problems: readonly Problem[]
-  /** All that were read, the first one included. */
+  /** Paths of all files that were read, including the first one. */
   readonly files: readonly string[]
 }
 
 const DEEPEST = 32
 
+/** Reads a keepalived file with its includes, and returns its lines as a tree of blocks. */
 export function parseKeepalived(file: SourceFile, source: KeepalivedSource, surroundings: Surroundings): ParsedFile {
   const read = readFiles(file, source, surroundings)
   const { lines, problems } = treeOf(read.lines.flatMap(piecesOf))
@@ -38,7 +39,7 @@ export function parseKeepalived(file: SourceFile, source: KeepalivedSource, surr
 
 type Piece = { readonly kind: 'line' | 'open' | 'close'; readonly passage: Passage }
 
-/** `a b { c }` is a line, a brace, a line, a brace. */
+/** Splits a line at its braces: `a b { c }` gives a line, a brace, a line, and a brace. */
 function piecesOf(line: Passage): readonly Piece[] {
   const pieces: Piece[] = []
   let start = 0
@@ -51,7 +52,7 @@ function piecesOf(line: Passage): readonly Piece[] {
     const character = line.text[i]
     if (character === '"') quoted = !quoted
     if (quoted || (character !== '{' && character !== '}')) continue
-    // A name that nobody has defined: its braces are no block, and whoever reads the line says what is wrong with it.
+    // A name without a definition: its braces are no block. The reader of the line reports the problem.
     const [undefinedName] = /^\{[A-Za-z_][A-Za-z0-9_]*\}/.exec(line.text.slice(i)) ?? []
     if (undefinedName !== undefined && line.text[i - 1] === '$') {
       i += undefinedName.length - 1
@@ -81,11 +82,11 @@ function treeOf(pieces: readonly Piece[]): { readonly lines: readonly Line[]; re
       if (last.words.length > 0) lines.push(last)
     } else if (kind === 'open') {
       if (last === undefined || last.block !== undefined) {
-        refuse(at, 'Cannot read this "{": there is no keyword before it')
+        refuse(at, 'Cannot read this "{": no keyword before it')
         return { lines: [], problems }
       }
       if (open.length >= DEEPEST) {
-        refuse(at, `Cannot read blocks that are more than ${DEEPEST} deep`)
+        refuse(at, `Cannot read this block: more than ${DEEPEST} blocks are nested`)
         return { lines: [], problems }
       }
       open.push({ line: last, brace: at })

@@ -1,7 +1,6 @@
 /**
- * A stretch of text that still knows where each of its characters was written: comments are cut out of lines, values
- * are put in the place of names, and a problem must name what the operator sees all the same. This file does not know
- * what the text means.
+ * A piece of text that knows where each of its characters was written. Comments are removed from lines, and values
+ * replace names, but a problem must point at the line in the file. This file does not know what the text means.
  */
 import type { Position } from '../../problem.ts'
 
@@ -9,10 +8,11 @@ export type Passage = {
   readonly text: string
   readonly file: string
   readonly line: number
-  /** 1-based column of each character, or of the first one where the others follow it. */
+  /** Column of each character, from 1; or the column of the first one, if the others follow it. */
   readonly columns: number | readonly number[]
 }
 
+/** Returns the position of one character. */
 export function placeIn({ file, line, columns }: Passage, index: number): Position {
   if (typeof columns === 'number') return { file, line, column: columns + index }
   return { file, line, column: columns[index] ?? columns.at(-1) ?? 1 }
@@ -23,6 +23,7 @@ const columnsOf = (passage: Passage): readonly number[] =>
     ? Array.from(passage.text, (_, index) => placeIn(passage, index).column)
     : passage.columns
 
+/** Returns a part of the text with its positions. */
 export function slice(passage: Passage, start: number, end = passage.text.length): Passage {
   const { text, columns } = passage
   return {
@@ -32,7 +33,7 @@ export function slice(passage: Passage, start: number, end = passage.text.length
   }
 }
 
-/** `text` instead of the characters from `start` to `end`; all of it stands where the first of them stood. */
+/** Replaces the characters from `start` to `end` by `text`, which gets the position of the first of them. */
 export function splice(passage: Passage, start: number, end: number, text: string): Passage {
   const columns = columnsOf(passage)
   const column = columns[start] ?? columns.at(-1) ?? 1
@@ -43,18 +44,20 @@ export function splice(passage: Passage, start: number, end: number, text: strin
   }
 }
 
-/** Of one line. */
+/** Joins two pieces of one line. */
 export const joined = (first: Passage, second: Passage): Passage => ({
   ...first,
   text: first.text + second.text,
   columns: [...columnsOf(first), ...columnsOf(second)],
 })
 
+/** Removes blanks and tabs at the end. */
 export function trimEnd(passage: Passage): Passage {
   const { length } = passage.text.replace(/[ \t]+$/, '')
   return length === passage.text.length ? passage : slice(passage, 0, length)
 }
 
+/** Removes blanks and tabs at the start. */
 export function trimStart(passage: Passage): Passage {
   const start = passage.text.length - passage.text.replace(/^[ \t]+/, '').length
   return start === 0 ? passage : slice(passage, start)

@@ -1,7 +1,7 @@
 /**
- * From files to the lines that count: conditions (`@name`), definitions, sequences and includes are dealt with here,
- * and leave no trace but places. Decided here: how much of that there may be, that a file which is named and missing
- * is a problem, and that a loop of includes is one. This file knows no block and no keyword but `include`.
+ * Reads files into the lines of the configuration. Conditions (`@name`), definitions, sequences and includes are
+ * resolved here and leave only positions. This file decides how many there may be. A missing file that is named is a
+ * problem, and so is a loop of includes. This file knows no block, and no keyword except `include`.
  */
 import { type Problem, problemAt } from '../../problem.ts'
 import { directoryOf, type KeepalivedSource, type SourceFile, type Surroundings } from '../source.ts'
@@ -16,7 +16,7 @@ export type ReadFiles = {
   readonly files: readonly string[]
 }
 
-/** keepalived logs it, and -t passes. */
+/** End of a warning. keepalived logs it as well, and keepalived -t accepts the file. */
 export const MATCHES_NOTHING = 'matches no file: nothing is included'
 
 const MOST_LINES = 100_000
@@ -24,13 +24,14 @@ const MOST_CHARACTERS = 4 * 1024 * 1024
 const DEEPEST = 32
 const MOST_PROBLEMS = 100
 
+/** Reads a file and everything that it includes. */
 export function readFiles(first: SourceFile, source: KeepalivedSource, surroundings: Surroundings): ReadFiles {
   const reader = new Reader(source, surroundings)
   reader.read(first, [])
   return { lines: reader.lines, problems: reader.problems, files: reader.files }
 }
 
-/** Definitions are made while reading, and hold from then on: reading is a walk with a state. */
+/** Reads lines in order. A definition is in force from its line on, so the reader has a state. */
 class Reader {
   readonly lines: Passage[] = []
   readonly problems: Problem[] = []
@@ -40,7 +41,7 @@ class Reader {
   readonly #definitions: Definitions
   #characters = 0
   #full = false
-  /** `include_check wildcard_match`: also of what a wildcard does not match. */
+  /** `include_check wildcard_match`: a wildcard without a match is a problem. */
   #wildcardMustMatch = false
 
   constructor(source: KeepalivedSource, surroundings: Surroundings) {
@@ -71,9 +72,10 @@ class Reader {
     this.#wildcardMustMatch = wildcardMustMatch
   }
 
-  /** Returns the definition that goes on in the next line. */
+  /** Processes a line. Returns the definition that continues in the next line, if there is one. */
   #take(written: Passage, stack: readonly string[], depth: number) {
-    if (depth > DEEPEST) return this.#refuse(written, `Cannot go more than ${DEEPEST} definitions or includes deep`)
+    if (depth > DEEPEST)
+      return this.#refuse(written, `Cannot read the line: more than ${DEEPEST} definitions or includes are nested`)
     let line = written
     let rest: readonly Passage[] = []
     for (let again = true; again && line.text !== ''; ) {
@@ -94,7 +96,10 @@ class Reader {
       if (line.text === '') break
       const replaced = replaceNames(line, this.#definitions)
       if (replaced.endless !== undefined)
-        return this.#refuse(line, `Cannot replace "$${replaced.endless}": it never ends`)
+        return this.#refuse(
+          line,
+          `Cannot replace "$${replaced.endless}": the definition contains itself or is too long`,
+        )
       again = replaced.line !== line
       line = replaced.line
       if (replaced.rest.length > 0) rest = [...replaced.rest, ...rest]
@@ -104,7 +109,7 @@ class Reader {
     return undefined
   }
 
-  /** `@main ...` holds where the configuration id is main, `@^main ...` everywhere else. */
+  /** Evaluates a condition: `@main ...` holds if the configuration id is main, `@^main ...` if it is another one. */
   #condition(line: Passage): { readonly holds: boolean; readonly line: Passage } {
     const found = /^@(\^?)(\S*)([ \t]*)/.exec(line.text)
     if (found === null) return { holds: true, line }
@@ -120,7 +125,7 @@ class Reader {
     const inner = found === undefined ? '' : this.#plain(line, found.inner)
     const result = kind === 'SEQ' ? sequenceRounds(inner, hexadecimal === 'x') : listRounds(inner)
     if (found === undefined || 'refused' in result) {
-      this.#refuse(line, `Cannot repeat the line: ${'refused' in result ? result.refused : 'brackets wanted'}`)
+      this.#refuse(line, `Cannot repeat the line: ${'refused' in result ? result.refused : 'expected brackets'}`)
       return true
     }
     for (const round of result.rounds) {
@@ -135,7 +140,7 @@ class Reader {
     for (const [name, text] of round) this.#definitions.set(name, { kind: 'text', text } satisfies Definition)
   }
 
-  /** Bounds of a sequence may be names. */
+  /** Returns the text with names replaced, because the bounds of a sequence may be names. */
   #plain(line: Passage, inner: string): string {
     return replaceNames({ ...line, text: inner }, this.#definitions).line.text
   }
@@ -147,7 +152,11 @@ class Reader {
     if (pattern !== undefined && words.length === 2 && /^include[rmwba]?$/.test(keyword?.text ?? ''))
       return this.#include(line, keyword?.text ?? '', pattern, stack)
     if (line.text.endsWith('\\'))
-      return this.#refuse(line, 'Cannot go on in the next line: only definitions ($NAME=...) can', line.text.length - 1)
+      return this.#refuse(
+        line,
+        'Cannot continue this line in the next one: only definitions ($NAME=...) may have several lines',
+        line.text.length - 1,
+      )
     this.#characters += line.text.length
     if (this.lines.length < MOST_LINES && this.#characters <= MOST_CHARACTERS) {
       this.lines.push(line)
@@ -155,7 +164,7 @@ class Reader {
     }
     this.#full = true
     const message =
-      `Cannot read the file: what it says comes to more than ${MOST_LINES} lines ` +
+      `Cannot read the file: with its includes it has more than ${MOST_LINES} lines ` +
       `or ${MOST_CHARACTERS / 1024 / 1024} MiB`
     return this.#refuse(line, message)
   }
@@ -178,9 +187,9 @@ class Reader {
       this.#say(problemAt(() => placeIn(line, start), [], 'warning', `include "${pattern}" ${MATCHES_NOTHING}`))
     for (const found of files) {
       if (stack.includes(found.file))
-        this.#refuse(line, `Cannot include "${found.file}": it is being read already, the includes are a loop`, start)
+        this.#refuse(line, `Cannot include "${found.file}": this file includes itself`, start)
       else if (stack.length >= DEEPEST)
-        this.#refuse(line, `Cannot include "${found.file}": includes are more than ${DEEPEST} deep`, start)
+        this.#refuse(line, `Cannot include "${found.file}": more than ${DEEPEST} includes are nested`, start)
       else if (!this.#full) this.read(found, stack)
     }
     return undefined

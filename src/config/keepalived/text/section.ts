@@ -1,6 +1,7 @@
 /**
- * One block of a keepalived file, looked at by keyword. Decided here: every line gets a fate from the table, of a
- * keyword that is repeated the last line counts, and after a value with an error that of keepalived is in force. This file does not know what any keyword means.
+ * One block of a keepalived file, read by keyword. Every line has a handling from the table. If a keyword is repeated,
+ * its last line counts. After a value with an error, the value that keepalived uses is in force. This file does not
+ * know what any keyword means.
  */
 import type { Position, Problem } from '../../problem.ts'
 import type { Fate, FateKind } from '../keywords/fate.ts'
@@ -8,10 +9,10 @@ import type { Block } from '../keywords/keyword.ts'
 import { keywordIn } from '../keywords/keywords.ts'
 import type { Line, Word } from './parser.ts'
 
-/** keepalived -t has an exit status of its own for it. */
+/** Text of an error for which keepalived -t has an exit status of its own. */
 export const VALUE_REQUIRED = 'a value is required'
 
-/** What is said about a file while it is imported. */
+/** Collects the handling of each line, and the remarks, while a file is imported. */
 export class Ledger {
   readonly #fates = new Map<Line, Fate>()
   readonly #remarks: Problem[] = []
@@ -20,13 +21,16 @@ export class Ledger {
     this.#fates.set(line, { kind, keyword, at: line.at, message })
   }
 
-  /** Of a line that has one already. */
+  /** Changes the handling of a line. */
   turn(line: Line, kind: FateKind, message: string): void {
     const before = this.#fates.get(line)
     this.fate(line, kind, before?.keyword ?? line.words[0]?.text ?? '', message)
   }
 
-  /** `message` says it whole, with the name of the keyword, as the reason of a fault does. */
+  /**
+   * Marks a line as refused. `message` is a complete sentence with the name of the keyword, as in the reason of a
+   * fault.
+   */
   refuse(line: Line, message: string): void {
     this.turn(line, 'refused', message.replace(/^"[^"]*" is refused: /, ''))
   }
@@ -35,7 +39,7 @@ export class Ledger {
     this.#remarks.push({ ...at, path: '', message, severity: 'warning' })
   }
 
-  /** Refuses the whole file. */
+  /** Adds an error that refuses the whole file. */
   fail(at: Position, message: string, asKeepalived = true): void {
     const also = asKeepalived ? ' (keepalived refuses this file as well)' : ''
     this.#remarks.push({ ...at, path: '', message: message + also, severity: 'error' })
@@ -45,21 +49,21 @@ export class Ledger {
     return [...this.#fates.values()]
   }
 
-  /** What was said in so many words. */
+  /** Remarks that are not about the handling of one line. */
   get notes(): readonly Problem[] {
     return this.#remarks
   }
 
-  /** What the fates come to. */
+  /** One warning for each line that is not carried over. */
   get told(): readonly Problem[] {
     return this.fates.flatMap(({ kind, keyword, at, message }): Problem[] => {
-      const begin = WORDS[kind]
+      const begin = WARNING_TEXT[kind]
       return begin === undefined ? [] : [{ ...at, path: '', message: begin(keyword, message), severity: 'warning' }]
     })
   }
 }
 
-const WORDS: Partial<Record<FateKind, (keyword: string, message: string) => string>> = {
+const WARNING_TEXT: Partial<Record<FateKind, (keyword: string, message: string) => string>> = {
   notSupported: (keyword, message) => `"${keyword}" is not supported: ${message}`,
   refused: (keyword, message) => `"${keyword}" is refused: ${message}`,
   unknown: (keyword, message) => `${keyword}: ${message}`,
@@ -76,9 +80,9 @@ export class Section {
       const keyword = keywordIn(block, name)
       if (keyword === undefined) {
         const where = block === 'file' ? 'top level' : block
-        // Half of a password that was cut in two may stand where a keyword should.
+        // The word may be a part of a password that was split in two.
         const shown = block === 'authentication' ? '' : ` "${name.slice(0, 64)}"`
-        ledger.fate(line, 'unknown', where, `keepalived has no keyword${shown} there, it is skipped`)
+        ledger.fate(line, 'unknown', where, `keepalived has no keyword${shown} there; the line is ignored`)
         continue
       }
       ledger.fate(line, keyword.fate, name, keyword.fate === 'carried' ? '' : keyword.says)
@@ -88,12 +92,12 @@ export class Section {
     }
   }
 
-  /** Every line of a keyword, for those that add up. */
+  /** Returns every line of a keyword. */
   all(name: string): readonly Line[] {
     return this.#lines.get(name) ?? []
   }
 
-  /** The line that counts. */
+  /** Returns the last line of a keyword, which is the one that counts. */
   line(name: string): Line | undefined {
     const lines = this.all(name)
     const last = lines.at(-1)
@@ -102,7 +106,7 @@ export class Section {
     return last
   }
 
-  /** keepalived ends at a keyword without the value that it needs. */
+  /** Returns the value of a keyword. A missing value is an error, for which keepalived stops as well. */
   word(name: string): Word | undefined {
     const line = this.line(name)
     const word = line?.words[1]
@@ -110,49 +114,55 @@ export class Section {
     return word
   }
 
-  /** Returns the whole number of the last line that keepalived takes. */
+  /** Returns the value of the last line that has a valid integer. */
   integer(name: string, least: number, most: number, after?: AfterError): Value {
-    return this.#number(name, { least, most, form: /^[-+]?\d{1,9}$/, what: 'a whole number', ...after })
+    return this.#number(name, { least, most, form: /^[-+]?\d{1,9}$/, what: 'an integer', ...after })
   }
 
-  /** Returns milliseconds. */
+  /** Returns a value in seconds as milliseconds. */
   seconds(name: string, least: number, most: number, after?: AfterError): Value {
     const form = /^[-+]?(?:\d{1,9}(?:\.\d{0,9})?|\.\d{1,9})$/
     const found = this.#number(name, { least, most, form, what: 'seconds', ...after })
     return found === undefined ? undefined : { ...found, value: Math.round(found.value * 1e6) / 1e3 }
   }
 
-  /** `keyword`, `keyword on`, `keyword off`. */
+  /** Returns the value of `keyword`, `keyword on` or `keyword off`. */
   flag(name: string): { readonly value: boolean; readonly at: Position } | undefined {
     const line = this.line(name)
     if (line === undefined) return undefined
     const word = line.words[1]
     const value = word === undefined ? true : FLAGS[word.text]
     if (value !== undefined) return { value, at: word?.at ?? line.at }
-    this.ignore(line, 'on or off wanted', word)
+    this.ignore(line, 'on or off', word)
     return undefined
   }
 
-  /** The lines of blocks such as track_script, however many blocks there are. */
+  /** Returns the lines of a block such as track_script. Several blocks count as one. */
   entries(name: string): readonly Line[] {
     return this.all(name).flatMap((line) => {
-      if (line.block === undefined) this.ignore(line, 'a block { } wanted')
+      if (line.block === undefined) this.ignore(line, 'a block { }')
       return line.block ?? []
     })
   }
 
-  /** Reports a line that keepalived does not take as it is written; `instead` is in force. */
-  ignore(line: Line, wanted: string, word?: Word, instead?: number): void {
+  /**
+   * Reports a line with a value that keepalived does not accept. `instead` is the value in force; without it, the line
+   * is ignored.
+   */
+  ignore(line: Line, expected: string, word?: Word, instead?: number): void {
     const name = line.words[0]?.text ?? ''
     const result =
-      instead === undefined ? 'it is left out, as keepalived does' : `${instead} is used, as keepalived does`
+      instead === undefined ? 'the line is ignored, as in keepalived' : `${instead} is used, as in keepalived`
     const value = word === undefined ? `the value of "${name}"` : `"${word.text}" as ${name}`
-    this.ledger.turn(line, 'noEffect', `${wanted}; ${result}`)
-    this.ledger.warn(line.words[1]?.at ?? line.at, `Cannot use ${value}: ${wanted}; ${result}`)
+    this.ledger.turn(line, 'noEffect', `expected ${expected}; ${result}`)
+    this.ledger.warn(line.words[1]?.at ?? line.at, `Cannot use ${value}: expected ${expected}; ${result}`)
   }
 
-  /** A line with an error leaves the value of an earlier line in force, or sets the one that keepalived takes instead. */
-  #number(name: string, { least, most, form, what, text, outside }: Wanted): Value {
+  /**
+   * Returns the value in force. After a line with an error, it is that of an earlier line, or the one that keepalived
+   * uses instead.
+   */
+  #number(name: string, { least, most, form, what, text, outside }: Expected): Value {
     let found: Value
     if (this.line(name) !== undefined && this.word(name) === undefined) return undefined
     for (const line of this.all(name)) {
@@ -164,7 +174,7 @@ export class Section {
         continue
       }
       const instead = Number.isNaN(value) ? text : outside?.(value)
-      this.ignore(line, `${what} from ${least} to ${most} wanted`, word, instead ?? found?.value)
+      this.ignore(line, `${what} from ${least} to ${most}`, word, instead ?? found?.value)
       if (instead !== undefined) found = { value: instead, at: word.at }
     }
     return found
@@ -173,30 +183,33 @@ export class Section {
 
 type Value = { readonly value: number; readonly at: Position } | undefined
 
-/** What keepalived 2.2.7 takes after an error. Without one the line counts for nothing. */
+/** Value that keepalived 2.2.7 uses after an error. Without one, the line is ignored. */
 export type AfterError = {
-  /** After a text that is no number. */
+  /** After a text that is not a number. */
   readonly text?: number
   /** After a number out of range. */
   readonly outside?: (value: number) => number | undefined
 }
 
-type Wanted = AfterError & {
+type Expected = AfterError & {
   readonly least: number
   readonly most: number
   readonly form: RegExp
   readonly what: string
 }
 
-/** Returns the number at the beginning of a text, as strtol does. */
+/** Returns the number at the start of a text, as strtol does. */
 export const leadingNumber = (text: string): number => Number(/^[-+]?\d{1,9}/.exec(text)?.[0] ?? 0)
 
 export const isWholeNumber = (text: string): boolean => /^[-+]?\d{1,9}$/.test(text)
 
-/** One value after each error. */
+/** Uses the same value after each error. */
 export const always = (value: number): AfterError => ({ text: value, outside: () => value })
 
-/** The least value after a text that is no number, and after a number below it; a greater number is left out. */
+/**
+ * Uses `least` after a text that is not a number, and after a number from `from` up to `least`. A greater number is
+ * ignored.
+ */
 export const atLeast = (least: number, from = 0): AfterError => ({
   text: least,
   outside: (value) => (value >= from && value < least ? least : undefined),
