@@ -103,7 +103,7 @@ export const virtualRouterSchema = section(
     startAs: oneOf('backup', 'active')
       .default('backup')
       .describe(
-        'active: like state MASTER in a keepalived file; the router starts as Backup and preempts, whatever preempt and preemptDelay are',
+        'active: as with this state in a keepalived file, the router starts as Backup and preempts, whatever preempt and preemptDelay are',
       ),
     fault: pattern(/^\P{Cc}{1,1000}$/u, 'a reason of up to 1000 characters on one line')
       .optional()

@@ -172,6 +172,19 @@ function peering(placed: Placed, refuse: Refuse): void {
       `Cannot use ${peers[other]?.address} as a peer of "${name}" ${source === 'auto' ? 'beside' : 'with source'} ` +
         `${basis}: one source address serves all peers, so either all are link-local or none is`,
     )
+  ttlRanges(placed, refuse)
+  if (router.peers !== undefined)
+    refuse(
+      ['peers'],
+      `Cannot use "peers" together with unicast in "${name}": this key is for multicast; list the peers under transport.unicast`,
+    )
+}
+
+/** Checks the range of TTLs of each peer. */
+function ttlRanges(placed: Placed, refuse: Refuse): void {
+  const { router, path } = placed
+  const { peers = [], path: listed } = peerList(placed)
+  const at = listed.slice(path.length)
   for (const [index, { address, minTtl, maxTtl }] of peers.entries()) {
     if (minTtl === undefined && maxTtl === undefined) continue
     if ((minTtl ?? 0) > (maxTtl ?? 255))
@@ -182,12 +195,7 @@ function peering(placed: Placed, refuse: Refuse): void {
     else if (routerKnobs(router).ttlCheck && (maxTtl ?? 255) < 255)
       refuse(
         [...at, index, 'maxTtl'],
-        `Cannot use maxTtl ${maxTtl} for ${address}: "ttlCheck" of "${name}" accepts 255 only; set it to false`,
+        `Cannot use maxTtl ${maxTtl} for ${address}: "ttlCheck" of "${router.name}" accepts 255 only; set it to false`,
       )
   }
-  if (router.peers !== undefined)
-    refuse(
-      ['peers'],
-      `Cannot use "peers" together with unicast in "${name}": this key is for multicast; list the peers under transport.unicast`,
-    )
 }

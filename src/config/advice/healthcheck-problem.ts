@@ -24,18 +24,23 @@ export type CheckSections = {
   readonly complete: boolean
 }
 
+type Report = (severity: Severity, at: Path, message: string) => void
+
 /** Returns the problems of health checks and of the trackers that name them. */
 export function healthcheckProblems(sections: CheckSections, locate: Locate): Problem[] {
-  const { checks, names, tracking, complete } = sections
+  const { checks, complete } = sections
   const problems: Problem[] = []
-  const report = (severity: Severity, at: Path, message: string) =>
-    problems.push(problemAt(locate, at, severity, message))
-  const unknownCheck = (name: string) => {
-    const meant = nearestWord(name, [...names])
-    return `there is no such health check${meant === undefined ? '' : `, did you mean "${meant}"?`}`
-  }
-  const byName = new Map(checks.map(({ check }) => [nameOf(check), check]))
+  const report: Report = (severity, at, message) => problems.push(problemAt(locate, at, severity, message))
+  checkProblems(sections, report)
+  trackerProblems(sections, report)
+  if (complete)
+    for (const { check, path } of untracked(sections))
+      report('warning', [...path, 'name'], `check "${nameOf(check)}" is not used by any router (add it under track:)`)
+  return [...repeated(checks.map(nameValue), locate), ...problems]
+}
 
+function checkProblems({ checks, names }: CheckSections, report: Report): void {
+  const byName = checksByName(checks)
   for (const { check, path } of checks) {
     if (check.kind === 'probe') {
       for (const [key, message] of surprises(check.spec)) report('warning', [...path, key], message)
@@ -44,13 +49,17 @@ export function healthcheckProblems(sections: CheckSections, locate: Locate): Pr
     const { name, mode, members } = check
     for (const [index, member] of members.entries()) {
       const at = [...path, mode, index]
-      if (!names.has(member)) report('error', at, `Cannot combine "${member}" in "${name}": ${unknownCheck(member)}`)
+      if (!names.has(member))
+        report('error', at, `Cannot combine "${member}" in "${name}": ${unknownCheck(member, names)}`)
       else if (leadsTo(member, name, byName))
         report('error', at, `Cannot combine "${member}" in "${name}": "${name}" would depend on itself`)
       else if (members.indexOf(member) < index) report('error', at, `Cannot combine "${member}" twice in "${name}"`)
     }
   }
+}
 
+function trackerProblems({ checks, names, tracking }: CheckSections, report: Report): void {
+  const byName = checksByName(checks)
   for (const { name, track, path } of tracking) {
     for (const [index, tracker] of track.entries()) {
       if (!('healthcheck' in tracker)) continue
@@ -60,7 +69,7 @@ export function healthcheckProblems(sections: CheckSections, locate: Locate): Pr
         report(
           'error',
           [...at, 'healthcheck'],
-          `Cannot track "${healthcheck}" in "${name}": ${unknownCheck(healthcheck)}`,
+          `Cannot track "${healthcheck}" in "${name}": ${unknownCheck(healthcheck, names)}`,
         )
       const check = byName.get(healthcheck)
       const probe = check?.kind === 'probe' ? check.spec.probe : undefined
@@ -80,11 +89,14 @@ export function healthcheckProblems(sections: CheckSections, locate: Locate): Pr
         )
     }
   }
+}
 
-  if (complete)
-    for (const { check, path } of untracked(sections))
-      report('warning', [...path, 'name'], `check "${nameOf(check)}" is not used by any router (add it under track:)`)
-  return [...repeated(checks.map(nameValue), locate), ...problems]
+const checksByName = (checks: readonly PlacedCheck[]): ReadonlyMap<string, Check> =>
+  new Map(checks.map(({ check }) => [nameOf(check), check]))
+
+function unknownCheck(name: string, names: ReadonlySet<string>): string {
+  const meant = nearestWord(name, [...names])
+  return `there is no such health check${meant === undefined ? '' : `, did you mean "${meant}"?`}`
 }
 
 function nameValue({ check, path }: PlacedCheck): UniqueValue {
