@@ -50,7 +50,7 @@ const WAITING = [
   'test/netns/agent-print.test.ts',
   'test/netns/agent-real-keepalived.test.ts',
   'test/netns/agent-relocation.test.ts',
-  'test/netns/agent-sentinel.test.ts',
+  'test/netns/agent-redirect-file.test.ts',
   'test/netns/agent-status.test.ts',
   'test/netns/api.test.ts',
   'test/netns/bad-input.test.ts',

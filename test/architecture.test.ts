@@ -175,7 +175,7 @@ const SHARED_WITH_PAGE = ['http/page/cluster.js', 'http/page/headline.js', 'http
 const SPEAKS_KEEPALIVED = [
   'keepalived/counts.ts',
   'keepalived/dump.ts',
-  'cluster/decisions/engine/upstream-words.ts',
+  'cluster/decisions/engine/upstream-names.ts',
   'notify/keepalived-arguments.ts',
   // A peer in a lab: its configuration and its log.
   'lab/daemons/frr.ts',

@@ -72,8 +72,8 @@ function questionOf(options: NodeIpOptions): Question | string {
   if (wrong >= 0) return `"${options.values[wrong]}": not an IP address`
   const file = join(options.root, options.hintFile)
   const hint = hintIn([
-    { name: 'the environment', words: process.env },
-    { name: file, words: environmentIn(textOf(file) ?? '') },
+    { name: 'the environment', variables: process.env },
+    { name: file, variables: environmentIn(textOf(file) ?? '') },
   ])
   if (typeof hint === 'string') return hint
   const given = values.flatMap((value) => value ?? [])

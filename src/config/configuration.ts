@@ -12,7 +12,7 @@ import { groupProblems, type PlacedGroup } from './advice/sync-group.ts'
 import { tooManyRouters } from './advice/vrid-space.ts'
 import { nameOf } from './checks.ts'
 import { type Config, configSchema, syncGroupSchema, virtualRouterSchema } from './config.ts'
-import type { Imported } from './keepalived/keywords/fate.ts'
+import type { Imported } from './keepalived/keywords/handling.ts'
 import {
   byPosition,
   isError,

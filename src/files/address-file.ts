@@ -1,6 +1,7 @@
 /**
- * The files of `interface: { holding: FILE }` as they are now, and again when they have changed. Decided here: that a look
- * at a file never waits for whoever may write it, and how often one looks. Refuses to know what the address means.
+ * Reads the files of `interface: { holding: FILE }`, now and again when they have changed. Reading never waits for the
+ * program that writes the file. This file decides how often a file is checked. It does not know the meaning of the
+ * address.
  */
 import {
   closeSync,
@@ -20,21 +21,27 @@ import { readAddressText } from '../config/schema/holding.ts'
 
 type Reading = NamedAddress['reading']
 
-/** More than any address and its line end; what is longer is none. */
+/** Size limit in octets: more than any address and its line end. */
 const LONGEST = 256
-/** The kernel is asked so often what time it was last written: a storm of changes is two looks a second. */
+/**
+ * Milliseconds between two checks of the modification time. A file that changes often is read at most twice a second.
+ */
 const LOOK_EVERY = 500
-/** A writer that has begun is done by then, and two changes in one tick of the file's clock are one. */
+/**
+ * Milliseconds from a change to the reading. A writer is finished by then, and two changes in one tick of the file
+ * system's clock count as one.
+ */
 const SETTLED_AFTER = 50
 const HOW = constants.O_RDONLY | constants.O_NONBLOCK
 
+/** Reads an address file. Returns the address, or the problem. */
 export function readAddressFile(file: string): Reading {
   try {
     const descriptor = openSync(file, HOW)
     try {
       if (!fstatSync(descriptor).isFile()) return NO_FILE
       const bytes = Buffer.alloc(LONGEST)
-      return judge(bytes, readSync(descriptor, bytes, 0, LONGEST, 0))
+      return readingOf(bytes, readSync(descriptor, bytes, 0, LONGEST, 0))
     } finally {
       closeSync(descriptor)
     }
@@ -49,7 +56,7 @@ async function readLater(file: string): Promise<Reading> {
     try {
       if (!(await handle.stat()).isFile()) return NO_FILE
       const bytes = Buffer.alloc(LONGEST)
-      return judge(bytes, (await handle.read(bytes, 0, LONGEST, 0)).bytesRead)
+      return readingOf(bytes, (await handle.read(bytes, 0, LONGEST, 0)).bytesRead)
     } finally {
       await handle.close()
     }
@@ -58,7 +65,7 @@ async function readLater(file: string): Promise<Reading> {
   }
 }
 
-/** For whoever judges a configuration: those that `known` does not have yet. */
+/** Returns the results of the address files of a configuration. Files that are in `known` are not read again. */
 export function addressFilesOf(
   config: Pick<Config, 'virtualRouters'>,
   known: ReadonlyMap<string, NamedAddress> = new Map(),
@@ -67,33 +74,34 @@ export function addressFilesOf(
   return new Map(addressFilesIn(config).map((file) => [file, fresh(file)]))
 }
 
-const NO_FILE: Reading = { problem: 'it is no regular file' }
+const NO_FILE: Reading = { problem: 'it is not a regular file' }
 
-const judge = (bytes: Buffer, length: number): Reading =>
+const readingOf = (bytes: Buffer, length: number): Reading =>
   length === LONGEST
-    ? { problem: 'it is too long for one address' }
+    ? { problem: 'the file is too long for one address' }
     : readAddressText(bytes.toString('utf8', 0, length))
 
 function complaint(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
   if (code === 'ENOENT' || code === 'ENOTDIR') return 'it does not exist'
-  return code === 'EACCES' ? 'it may not be read (EACCES)' : `it cannot be read (${code})`
+  return code === 'EACCES' ? 'permission denied (EACCES)' : `it cannot be read (${code})`
 }
 
 type Watched = { readonly stop: () => void }
 
-/** Behind the daemon's AddressFilePort; its looks are asked of the thread pool, and keep no process alive. */
+/** Implements the daemon's AddressFilePort. Its reads run in the thread pool, and do not keep the process alive. */
 export class WatchedAddressFiles {
   readonly #watched = new Map<string, Watched>()
-  /** Read for the configuration that comes next. */
+  /** Results for the configuration that comes next. */
   #prepared: ReadonlyMap<string, Reading> = new Map()
 
-  /** So that the engine waits for no disk when it takes that configuration. */
+  /** Reads new files in advance, so that the engine does not wait for a disk when it takes the configuration. */
   async prepare(next: Pick<Config, 'virtualRouters'>): Promise<void> {
     const added = addressFilesIn(next).filter((file) => !this.#watched.has(file))
     this.#prepared = new Map(await Promise.all(added.map(async (file) => [file, await readLater(file)] as const)))
   }
 
+  /** Watches these files and no others. Returns the results of the new ones. */
   follow(files: readonly string[], onNews: (file: string, reading: Reading) => void): ReadonlyMap<string, Reading> {
     for (const [file, { stop }] of this.#watched) {
       if (files.includes(file)) continue
@@ -128,7 +136,7 @@ function watch(file: string, onReading: (reading: Reading) => void): Watched {
   }
   const listener: StatsListener = () => look(SETTLED_AFTER)
   watchFile(file, { interval: LOOK_EVERY, persistent: false }, listener)
-  // What changed between the first reading and the first look of the watcher.
+  // Reads a change between the first reading and the first check of the watcher.
   look(2 * LOOK_EVERY)
   return {
     stop: () => {

@@ -1,7 +1,7 @@
 /**
- * A configuration file from the disk, with the digest that names its text. A file that cannot be read is a problem of
- * the operator like any other, so it comes back as one: every command reports it in the same words. This file does not
- * know what a configuration means, nor whether it is read at start, for a check or for a reload (docs/adr/0010).
+ * Reads a configuration file and computes the digest of its text. A file that cannot be read is returned as a problem,
+ * so every command reports it with the same text. This file does not know the meaning of a configuration, nor whether
+ * it is read at the start, for a check or for a reload (docs/adr/0010).
  */
 
 import { createHash, type Hash } from 'node:crypto'
@@ -10,18 +10,18 @@ import { messageOf } from '../base/message-of.ts'
 import type { ParsedConfig } from '../config/configuration.ts'
 import type { Problem } from '../config/problem.ts'
 
-const WORDS: Readonly<Record<string, string>> = {
+const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
-  // Root without CAP_DAC_OVERRIDE, which the worker has given up and many daemons never had, is a user like any other.
+  // The worker has given up CAP_DAC_OVERRIDE, and many daemons never have it. Without it, root has no special rights.
   EACCES: `permission denied: the user ${process.geteuid?.() ?? ''} must own it, or its mode must allow it`,
   EISDIR: 'it is a directory',
   ENOTDIR: 'a part of the path is not a directory',
 }
 
-/** 48 bits: a metric's value is a double, and must say the same as the digits of the status. */
+/** Number of digits: 48 bits. A metric is a double, which holds this many bits exactly. */
 const HASH_DIGITS = 12
 
-/** `hash` is '' when there is no text. */
+/** A configuration with its hash; the hash is '' if the file could not be read. */
 export type LoadedConfig = ParsedConfig & { readonly hash: string }
 
 /** Returns the contents of the file, or the problem that keeps it from being read. */
@@ -41,7 +41,7 @@ export const hashOf = (digest: Hash): string => digest.digest('hex').slice(0, HA
 
 function problemOfReading(file: string, error: unknown): Problem {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  const reason = WORDS[code] ?? messageOf(error)
+  const reason = REASONS[code] ?? messageOf(error)
   const message = `Cannot read the configuration: ${reason}${code === '' ? '' : ` (${code})`}`
   return { file, line: 0, column: 0, path: '', message, severity: 'error' }
 }

@@ -1,7 +1,7 @@
 /**
- * In which language a configuration file is written, YAML or keepalived's, and reading it so. Decided here: a daemon
- * that was told to run from keepalived's file is idle while that file is missing, because a cluster writes it later
- * (docs/adr/0030), but a reload that does not find it changes nothing. Refuses to know what either language says.
+ * Finds the language of a configuration file, YAML or keepalived's, and reads it. A daemon that runs from keepalived's
+ * file is idle while that file does not exist, because a cluster may write it later (docs/adr/0030). A reload without
+ * the file changes nothing. This file does not know the meaning of either language.
  */
 import type { ApiOverride } from '../config/api-options.ts'
 import { parseConfig } from '../config/text/yaml.ts'
@@ -9,20 +9,20 @@ import { contentsOf, digestOf, hashOf, type LoadedConfig, readText } from './con
 import { loadKeepalivedConfig } from './keepalived-file.ts'
 import { surroundingsHere } from './keepalived-source.ts'
 
-/** How a keepalived file is to be read. */
+/** Settings for reading a keepalived file. */
 export type KeepalivedReading = {
-  /** Which of its lines with an @ count; undefined: those with the name of this host. */
+  /** Name that lines with an @ are compared with; `undefined` for the name of this host. */
   readonly configId: string | undefined
-  /** A missing file is an error. */
+  /** Whether a missing file is an error. */
   readonly allFiles: boolean
-  /** What the command line says of the API. */
+  /** Keys of `api` from the command line. */
   readonly api?: ApiOverride | undefined
 }
 
-/** `missing`: there is no such file, and that is no error. */
+/** `missing`: the file does not exist, and that is not an error. */
 export type AnyConfig = LoadedConfig & { readonly missing: boolean }
 
-/** Without `keepalived` it is YAML. */
+/** Reads a configuration. Without `keepalived`, the file is YAML. */
 export function loadAny(
   file: string,
   keepalived: KeepalivedReading | undefined,
@@ -43,7 +43,7 @@ export function loadAny(
   }
   const loaded = withApi(loadKeepalivedConfig(file, surroundings, orNothing), api)
   if (!missing || 'problems' in loaded) return { ...loaded, missing }
-  const message = 'There is no such file: nothing runs until it is there and a reload is asked for'
+  const message = 'There is no such file: the daemon is idle until the file exists and a reload is ordered'
   const problem = { file, line: 0, column: 0, path: '', message, severity: 'warning' } as const
   return { ...loaded, warnings: [problem], missing }
 }
@@ -60,14 +60,15 @@ function loadYaml(file: string, read: (file: string) => string): LoadedConfig {
   const parsed = parseConfig(text, file)
   if (!('problems' in parsed) || !looksLikeKeepalived(text)) return { hash, ...parsed }
   const message =
-    "This is keepalived's configuration, not YAML: holdfast run -f runs it, holdfast convert translates it"
+    "This file is in keepalived's language, not YAML: use holdfast run -f to run it, or holdfast convert to translate it"
   return { hash, problems: [{ file, line: 1, column: 1, path: '', message, severity: 'error' }] }
 }
 
 const isMissing = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT'
 
-/** A block of keepalived's that opens, as no line of YAML could look. */
+/** Start of a block in keepalived's language, in a form that no line of YAML has. */
 const KEEPALIVED_BLOCK =
   /^[ \t]*(?:global_defs|vrrp_instance|vrrp_sync_group|vrrp_script|vrrp_track_file|vrrp_track_process|virtual_server|static_ipaddress)\b[^:\n#!]*\{?[ \t]*(?:[#!].*)?$/m
 
+/** Returns whether a text is in keepalived's language. */
 export const looksLikeKeepalived = (text: string): boolean => KEEPALIVED_BLOCK.test(text)

@@ -1,6 +1,6 @@
 /**
- * Client of the daemon's control socket: one request, one answer, in bounded time, or a stream of events. Decides which
- * socket is trusted. Knows no request.
+ * Client of the daemon's control socket: one request and one answer within a time limit, or a stream of events. This
+ * file decides which socket is trusted. It does not know any request.
  */
 import { statSync } from 'node:fs'
 import { request } from 'node:http'
@@ -8,18 +8,18 @@ import { dirname } from 'node:path'
 
 export type Question = {
   readonly path: string
-  /** Present: a command; sent as JSON. */
+  /** Body of a command, sent as JSON. */
   readonly order?: unknown
-  /** Present: a command; sent as it is. */
+  /** Body of a command, sent unchanged. */
   readonly text?: string
-  /** Milliseconds for the whole answer. */
+  /** Time limit of the whole answer, in milliseconds. */
   readonly within: number
 }
 export type Answer = { readonly status: number; readonly body: string }
 
-/** Rejects with Error when nobody answers there, or not in time. */
+/** Sends a request. Rejects with Error if there is no answer in time. */
 export async function ask(socketPath: string, { path, order, text, within }: Question): Promise<Answer> {
-  refuseStranger(socketPath)
+  refuseForeignSocket(socketPath)
   return await new Promise((resolve, reject) => {
     const body = text ?? (order === undefined ? undefined : JSON.stringify(order))
     const method = body === undefined ? 'GET' : 'POST'
@@ -46,8 +46,8 @@ export async function ask(socketPath: string, { path, order, text, within }: Que
 }
 
 /**
- * A stream of server-sent events: each `data:` is told until the stream ends, which resolves, as `signal` does. Rejects
- * with Error when there is none.
+ * Passes on the data of each server-sent event until the stream ends or `signal` is aborted. Rejects with Error if the
+ * stream cannot be opened.
  */
 export async function listen(
   socketPath: string,
@@ -55,13 +55,13 @@ export async function listen(
   onData: (data: string) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  refuseStranger(socketPath)
+  refuseForeignSocket(socketPath)
   await new Promise<void>((resolve, reject) => {
     const headers = { accept: 'text/event-stream' }
     const asked = request({ socketPath, path, headers, agent: false, signal }, (response) => {
       if (response.statusCode !== 200) {
         asked.destroy()
-        return reject(new Error(`it answered ${response.statusCode}`))
+        return reject(new Error(`the daemon answered with status ${response.statusCode}`))
       }
       let rest = ''
       response.setEncoding('utf8')
@@ -80,20 +80,21 @@ export async function listen(
 
 const DATA = 'data: '
 
-function refuseStranger(socketPath: string): void {
-  const stranger = strangeOwner(socketPath)
-  if (stranger !== undefined) throw new Error(`it belongs to the user ${stranger}, who is not the daemon's`)
+function refuseForeignSocket(socketPath: string): void {
+  const uid = foreignUser(socketPath)
+  if (uid !== undefined) throw new Error(`the socket belongs to user ${uid}, not to the user of the daemon`)
 }
 
 /**
- * Where others may write to the folder, one of them can put his own socket there and answer as he likes. Ours belongs to
- * root, to us, or to the user who has the folder. What is not there fails by itself.
+ * Returns the user of a socket that is not trusted; `undefined` for any other. If other users may write to the folder,
+ * one of them can put a socket there and answer with anything. A trusted socket belongs to root, to us, or to the user
+ * of the folder. A missing socket gives an error later.
  */
-function strangeOwner(socketPath: string): number | undefined {
+function foreignUser(socketPath: string): number | undefined {
   try {
     const { uid } = statSync(socketPath)
-    const believed = [0, process.geteuid?.(), statSync(dirname(socketPath)).uid]
-    return believed.includes(uid) ? undefined : uid
+    const trusted = [0, process.geteuid?.(), statSync(dirname(socketPath)).uid]
+    return trusted.includes(uid) ? undefined : uid
   } catch {
     return undefined
   }

@@ -1,13 +1,13 @@
 /**
- * A configuration that is to be put in force: read again, judged against the node, and compared with what is in force,
- * so that it takes effect at little cost (docs/adr/0010). Decided here: that a file which has gone since the start is an
- * error now, in either language, and that nothing waits for whoever may write into it. A text that was handed over is
- * read as the file would be (docs/adr/0051). Refuses to know what reads it.
+ * Prepares a configuration that is to be put in force: reads it again, checks it on this node, and compares it with the
+ * configuration in force (docs/adr/0010). A file that has disappeared since the start is an error, in either language.
+ * Reading never waits for a program that may write the file. A text that was handed over is read like the file
+ * (docs/adr/0051). This file does not know which thread runs it.
  */
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import type { Config } from '../config/config.ts'
 import { type ConfigDiff, diffConfig } from '../config/diff.ts'
-import type { Imported } from '../config/keepalived/keywords/fate.ts'
+import type { Imported } from '../config/keepalived/keywords/handling.ts'
 import { type NodeSettings, withSettings } from '../config/node-settings.ts'
 import type { NodeView } from '../config/node-view.ts'
 import { byPosition, isError, type Problem } from '../config/problem.ts'
@@ -16,33 +16,33 @@ import { addressFilesOf } from './address-file.ts'
 import { type KeepalivedReading, loadAny } from './configuration-language.ts'
 import { judgeScripts } from './script-problem.ts'
 
-/** A configuration file read again. With `ok` the problems are warnings; otherwise there is an error among them. */
+/** A configuration that was read again. With `ok`, the problems are warnings; otherwise at least one is an error. */
 export type FreshConfig =
   | {
       readonly ok: true
       readonly config: Config
       readonly hash: string
-      /** From the configuration in force to this one. */
+      /** Difference from the configuration in force. */
       readonly diff: ConfigDiff
       readonly warnings: readonly Problem[]
-      /** Of keepalived's file. */
+      /** Handling of keepalived's keywords; only for keepalived's file. */
       readonly imported?: Imported | undefined
     }
   | { readonly ok: false; readonly problems: readonly Problem[] }
 
 export type ReadOrder = {
   readonly file: string
-  /** How, when it is keepalived's. */
+  /** Settings for keepalived's file; absent for YAML. */
   readonly keepalived?: KeepalivedReading | undefined
-  /** What was handed over, in the place of what is in the file. */
+  /** Text that was handed over, in the place of the file. */
   readonly text?: string | undefined
-  /** In the place of what the configuration says. */
+  /** Settings that replace keys of the configuration. */
   readonly settings?: NodeSettings | undefined
   readonly node: NodeView
   readonly inForce: Config
 }
 
-/** Plain data. */
+/** Reads and checks a configuration. The result is plain data, so a thread can send it. */
 export async function freshConfig(order: ReadOrder): Promise<FreshConfig> {
   const { file, keepalived, text, settings = {}, node, inForce } = order
   const reading = keepalived === undefined ? undefined : { ...keepalived, allFiles: true }
@@ -58,11 +58,11 @@ export async function freshConfig(order: ReadOrder): Promise<FreshConfig> {
   return { ok: true, config, hash, diff: diffConfig(inForce, config), warnings: problems, imported }
 }
 
-/** A pipe that nobody writes to would keep this thread, and with it the process, from ever ending. */
+/** Reads a regular file. Opening a pipe without a writer would block this thread for ever. */
 export function readRegular(file: string): string {
   const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
-    if (!fstatSync(descriptor).isFile()) throw new Error('a regular file wanted')
+    if (!fstatSync(descriptor).isFile()) throw new Error('it is not a regular file')
     return readFileSync(descriptor, 'utf8')
   } finally {
     closeSync(descriptor)

@@ -1,9 +1,8 @@
 /**
- * A small file that others read, replaced as a whole: a reader sees the old text or the new one, and what lies in its
- * place is never written through. Decided here: a folder like /tmp is no safe place, so that the new text goes into a
- * file of its own that nobody else can have made, and a link is replaced instead of followed. Waits on no disk: the
- * calls are asynchronous; whether the text is to be found after a power failure as well is the caller's to say. Refuses
- * to know what is in it.
+ * Replaces a small file that other programs read. A reader sees the old text or the new one, and a link in its place is
+ * replaced, not followed. A folder like /tmp is not safe, so the new text goes into a new file that no other user can
+ * create first. The calls are asynchronous. The caller decides whether the text must survive a power failure. This file
+ * does not know the content.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -12,18 +11,18 @@ import { open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { messageOf } from '../base/message-of.ts'
 
-/** What a dump shows is for whoever may command the daemon. */
+/** Mode of the new file: a dump is only for users who may command the daemon. */
 const MODE = 0o600
 const FRESH = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
 
-/** Rejects with Error; its message names the file. */
+/** Replaces a file. Rejects with Error; its message names the file. */
 export async function replaceFile(path: string, text: string, durable = false): Promise<void> {
   const fresh = `${path}.${randomUUID()}`
   try {
     const file = await open(fresh, FRESH, MODE)
     try {
       await file.writeFile(text)
-      // Before the name: otherwise it may name an empty file.
+      // The text must be on the disk before the name; otherwise the name may lead to an empty file.
       if (durable) await file.sync()
     } finally {
       await file.close()

@@ -1,6 +1,6 @@
 /**
- * A keepalived file from the disk, with the digest that names its text and the text of everything it includes: a
- * reload that changes an included file is a change. This file does not know what the text means.
+ * Reads a keepalived file and computes a digest of its text and of all included files, so that a change of an included
+ * file counts. This file does not know the meaning of the text.
  */
 import { type KeepalivedDocument, parseKeepalivedConfig, readKeepalived } from '../config/keepalived/configuration.ts'
 import type { KeepalivedSource, Surroundings } from '../config/keepalived/source.ts'
@@ -8,6 +8,7 @@ import type { Problem } from '../config/problem.ts'
 import { contentsOf, digestOf, hashOf, type LoadedConfig, readText } from './configuration-file.ts'
 import { keepalivedSource, surroundingsHere } from './keepalived-source.ts'
 
+/** Reads a keepalived file as a configuration. */
 export function loadKeepalivedConfig(
   file: string,
   surroundings: Surroundings = surroundingsHere(),
@@ -25,7 +26,7 @@ export function loadKeepalivedConfig(
   return { hash: hashOf(digest), ...parsed }
 }
 
-/** With the document that it comes to, for `holdfast convert`. */
+/** Reads a keepalived file and returns its document as well, for `holdfast convert`. */
 export function readKeepalivedFile(
   file: string,
   surroundings: Surroundings = surroundingsHere(),

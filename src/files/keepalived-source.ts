@@ -1,7 +1,7 @@
 /**
- * What a keepalived file reaches for, from this node: included files, the host name, the user of scripts, programs on
- * the PATH. Decided here: only regular files that nobody means to execute are read, as keepalived does, and no file
- * beyond a size. This file does not know what the files say.
+ * Provides what a keepalived file needs from this node: included files, the host name, the user of scripts, and
+ * programs on the PATH. Only regular files without execute permission are read, as in keepalived, and no file above a
+ * size. This file does not know the content of the files.
  */
 
 import { accessSync, closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, statSync } from 'node:fs'
@@ -15,6 +15,7 @@ const LARGEST = 4 * 1024 * 1024
 const PATHS = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin']
 const SCRIPT_USER = 'keepalived_script'
 
+/** Returns the properties of this node that a keepalived file may use. */
 export function surroundingsHere(configId = hostname().replace(/\..*$/, '')): Surroundings {
   return {
     configId,
@@ -24,6 +25,7 @@ export function surroundingsHere(configId = hostname().replace(/\..*$/, '')): Su
   }
 }
 
+/** Returns the files of an include. */
 export const keepalivedSource: KeepalivedSource = (pattern, directory) => {
   const files: Inclusion['files'][number][] = []
   const unreadable: Inclusion['unreadable'][number][] = []
@@ -38,7 +40,7 @@ export const keepalivedSource: KeepalivedSource = (pattern, directory) => {
   return { files, unreadable }
 }
 
-/** Files that are there, in the order of their names; directories are none. */
+/** Returns the existing files that match a pattern, sorted by name, without directories. */
 function matching(pattern: string): readonly string[] {
   let found = [pattern.startsWith('/') ? '/' : '.']
   const segments = pattern.split('/').filter((segment) => segment !== '')
@@ -73,7 +75,7 @@ function namesIn(directory: string): readonly string[] {
   }
 }
 
-/** Never waits: a pipe that nobody writes to is no configuration. */
+/** Reads an included file. It never blocks: a pipe without a writer is not read. */
 export function readIncluded(file: string): { readonly text: string } | { readonly reason: string } {
   try {
     const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
@@ -81,7 +83,7 @@ export function readIncluded(file: string): { readonly text: string } | { readon
       const { size, mode } = fstatSync(descriptor)
       const isRegular = (mode & constants.S_IFMT) === constants.S_IFREG
       if (!isRegular || (mode & 0o111) !== 0) return { reason: 'it is not a regular file without execute permission' }
-      if (size > LARGEST) return { reason: `it has ${size} octets, and more than ${LARGEST} are not read` }
+      if (size > LARGEST) return { reason: `the file has ${size} octets, and the limit is ${LARGEST}` }
       return { text: readFileSync(descriptor, 'utf8') }
     } finally {
       closeSync(descriptor)

@@ -1,8 +1,8 @@
 /**
- * The file in which an engine remembers the configuration that it was handed (docs/adr/0051): replaced as a whole, and on
- * the disk before anybody is told so. Decided here: one write at a time and the newest text last, so that a disk which
- * hangs and comes back leaves no older text behind; who waits is told after a while that it is not kept; what could not be
- * written is tried again. Refuses to know what the text says.
+ * The file that stores the configuration which an engine was handed (docs/adr/0051). It is replaced as a whole, and is
+ * on the disk before the sender gets an answer. There is one write at a time, and the newest text is written last, so a
+ * disk that was blocked leaves no older text behind. A sender that waits too long is told that the text is not stored
+ * yet. A failed write is tried again. This file does not know the content.
  */
 
 import { mkdir, readdir, rm } from 'node:fs/promises'
@@ -12,16 +12,16 @@ import { replaceFile } from './fresh-file.ts'
 
 const LONGEST_WAIT = 5_000
 const TRY_AGAIN = 10_000
-/** What an end in the middle of a write has left. */
+/** Name of a file that an interrupted write left behind. */
 const LEFT_BEHIND = /^\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 export type ManagedFileOptions = {
   readonly path: string
-  /** It cannot be written, in words. */
+  /** Called when the file cannot be written. */
   readonly onProblem: (message: string) => void
-  /** It can again. */
-  readonly onKept: () => void
-  /** Rejects with Error. */
+  /** Called when writing works again. */
+  readonly onStored: () => void
+  /** Writes the file. Rejects with Error. */
   readonly put?: (path: string, text: string) => Promise<void>
   /** Milliseconds. */
   readonly longestWait?: number
@@ -32,7 +32,7 @@ export class ManagedFile {
   readonly path: string
   readonly #options: ManagedFileOptions
   readonly #put: (path: string, text: string) => Promise<void>
-  /** Not yet in the file. */
+  /** Text that is not in the file yet. */
   #wanted: { readonly text: string } | undefined
   #writing: Promise<void> | undefined
   #problem: string | null = null
@@ -44,12 +44,12 @@ export class ManagedFile {
     this.#put = options.put ?? ((path, text) => replaceFile(path, text, true))
   }
 
-  /** Why what is in force is not in it, in words; null: it is. */
+  /** Reason why the configuration in force is not in the file; `null` if it is. */
   get problem(): string | null {
     return this.#problem
   }
 
-  /** Makes the folder. Never rejects. */
+  /** Creates the folder and removes files of interrupted writes. Never rejects. */
   async prepare(): Promise<void> {
     const folder = dirname(this.path)
     try {
@@ -64,21 +64,25 @@ export class ManagedFile {
     }
   }
 
-  /** Resolves when this text, or a newer one, is in the file, or not in time: why not. Never rejects. */
+  /**
+   * Stores a text. Resolves when this text, or a newer one, is in the file, or with the reason if it is not in time.
+   * Never rejects.
+   */
   keep(text: string): Promise<string | undefined> {
     this.#wanted = { text }
     this.#begin()
     return this.settled()
   }
 
-  /** What was to be kept is, or why not. */
+  /** Waits for the last write. Resolves with the reason if it failed. */
   async settled(within = this.#options.longestWait ?? LONGEST_WAIT): Promise<string | undefined> {
     const writing = this.#writing
     if (writing === undefined) return this.#problem ?? undefined
     let late: NodeJS.Timeout | undefined
     const tooLate = new Promise<void>((resolve) => {
       late = setTimeout(() => {
-        if (this.#writing !== undefined) this.#fail(`Cannot write ${this.path}: no answer of the disk in ${within} ms`)
+        if (this.#writing !== undefined)
+          this.#fail(`Cannot write ${this.path}: the disk has not answered for ${within} ms`)
         resolve()
       }, within)
     })
@@ -105,10 +109,10 @@ export class ManagedFile {
       }
       if (this.#wanted !== wanted) continue
       this.#wanted = undefined
-      if (this.#problem !== null) this.#options.onKept()
+      if (this.#problem !== null) this.#options.onStored()
       this.#problem = null
     }
-    // In the same turn as the last look: who comes later begins anew.
+    // This is in the same turn as the last check, so a later call starts a new write.
     this.#writing = undefined
   }
 

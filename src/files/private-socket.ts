@@ -1,7 +1,7 @@
 /**
- * A unix socket for those who may command. Decided here: they are root and the daemon's own user, and the kernel says
- * who it is (SO_PEERCRED); mode 0600 keeps the others from connecting at all. A socket file that an earlier life left is
- * taken over; one that somebody still listens on is not. Refuses to know what is said over it.
+ * A unix socket for users who may command the daemon: root, and the daemon's own user. The kernel tells the user of a
+ * client (SO_PEERCRED), and mode 0600 keeps other users from connecting. A socket file of an earlier run is replaced;
+ * one with a process that listens is not. This file does not know the protocol.
  */
 
 import { mkdirSync, statSync, unlinkSync } from 'node:fs'
@@ -12,12 +12,12 @@ import { unsafeFolder } from './socket-folder.ts'
 
 export type ControlPeer = { readonly pid: number; readonly uid: number }
 
-/** Undefined: nobody can say who it is; then it is refused. */
+/** Returns whether a client may command the daemon. `undefined`: the user is unknown, and the client is refused. */
 export function mayCommand(peer: ControlPeer | undefined, own = process.geteuid?.() ?? 0): boolean {
   return peer !== undefined && (peer.uid === 0 || peer.uid === own)
 }
 
-/** Rejects with Error when the path cannot be used; its message names the path. */
+/** Listens on the path with mode 0600. Rejects with Error if the path cannot be used; its message names the path. */
 export async function listenPrivately(server: Server, path: string, onUnsafe: (why: string) => void): Promise<void> {
   try {
     mkdirSync(dirname(path), { recursive: true, mode: 0o755 })
@@ -30,7 +30,7 @@ export async function listenPrivately(server: Server, path: string, onUnsafe: (w
   removeStale(path)
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) => reject(new Error(`Cannot listen on ${path}: ${cause.message}`, { cause })))
-    // Bound before listen() returns: with a chmod afterwards it would be open to all for a moment.
+    // The mode must be right when listen() returns: before a later chmod, every user could connect.
     const before = process.umask(0o177)
     try {
       server.listen(path, () => resolve())
@@ -41,8 +41,8 @@ export async function listenPrivately(server: Server, path: string, onUnsafe: (w
 }
 
 /**
- * Listens on the path for a moment, and removes a stale socket for it. Returns why that is impossible; `undefined` when it is
- * possible, and also when another daemon answers there, which listenPrivately() reports.
+ * Listens on the path for a moment, and removes a stale socket for it. Returns the reason if that is impossible,
+ * otherwise `undefined`. Another daemon on the path is not an error here; listenPrivately() reports it.
  */
 export async function unusableSocket(path: string): Promise<string | undefined> {
   if (await isAnswered(path)) return undefined
@@ -50,13 +50,13 @@ export async function unusableSocket(path: string): Promise<string | undefined> 
   try {
     await listenPrivately(probe, path, () => {})
   } catch (error) {
-    return `${messageOf(error)}: without its socket "holdfast status" and a liveness probe get no answer. Remove what is there, make room, or set api.socket`
+    return `${messageOf(error)}. Without this socket, "holdfast status" and liveness probes get no answer. Remove the file at this path, free space, or set api.socket`
   }
   await new Promise((resolve) => probe.close(resolve))
   return undefined
 }
 
-/** Another daemon lives behind this path. */
+/** Returns whether another daemon listens on this path. */
 export async function isAnswered(path: string): Promise<boolean> {
   return isSocket(path) && (await answers(path))
 }

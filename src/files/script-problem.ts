@@ -1,8 +1,8 @@
 /**
- * The programs that health checks and notifications run, judged on this node: whether they may be run at all (VR-TRK-07), and as whom.
- * Decided here: what another user could change is an error, because it would run with our rights, unless the configuration
- * says that it is left out or run all the same; what is not there yet, or cannot be known from here, is a warning, because
- * it may come. Refuses to know what makes a program safe.
+ * Checks the programs of health checks and notifications on this node: whether they may run (VR-TRK-07), and as which
+ * user. A program that another user can change is an error, because it would run with our rights; the configuration may
+ * skip it or run it. A program that does not exist yet, or cannot be checked, is a warning, because it may come later.
+ * This file does not know what makes a program safe.
  */
 import { access, constants } from 'node:fs/promises'
 import type { Config } from '../config/config.ts'
@@ -13,22 +13,22 @@ import { disks } from '../healthcheck/disk-queue.ts'
 import { unsafeBecause } from '../healthcheck/programs/script-safety.ts'
 import { userNamed } from '../healthcheck/programs/user.ts'
 
-/** A disk that does not answer must not keep a daemon from starting. */
+/** Time limit of a check in milliseconds. A disk that does not answer must not stop the start of a daemon. */
 const PATIENCE = 1_000
 
-/** One of those that the configuration names. */
+/** A program that the configuration names. */
 type NamedProgram = {
   readonly argv: readonly [string, ...string[]]
   readonly user: string | undefined
   readonly capabilities?: 'keep' | undefined
   readonly unsafe?: 'skip' | 'run' | undefined
   readonly leftOut: LeftOut
-  /** As the end of a sentence: of whom it is. */
+  /** End of a message: the check, router or group of the program. */
   readonly owner: string
   readonly path: Path
-  /** Where its user and its capabilities stand. */
+  /** Path of the keys for its user and its capabilities. */
   readonly base: Path
-  /** What it means that there is no such user. */
+  /** Start of the message if its user does not exist. */
   readonly userMissing: string
 }
 
@@ -36,17 +36,19 @@ type Judgement = { readonly problems: readonly Problem[]; readonly leftOut?: Lef
 
 export type JudgedConfig = {
   readonly problems: readonly Problem[]
-  /** To put in force: without the programs that are to be left out. */
+  /** Configuration to put in force, without the programs that are skipped. */
   readonly config: Config
 }
 
+/** Returns the problems of all programs. */
 export const scriptProblems = async (config: Config, locate: Locate): Promise<readonly Problem[]> =>
   (await judgeScripts(config, locate)).problems
 
+/** Returns the problems of all programs, and the configuration without those that are skipped. */
 export async function judgeScripts(config: Config, locate: Locate): Promise<JudgedConfig> {
   const found = [...checkPrograms(config), ...notifyPrograms(config)].map((program) =>
     within(PATIENCE, judged(program, locate), (): Judgement => {
-      const message = `Cannot say whether ${program.argv[0]} may be run, ${program.owner}: its disk has not answered for ${PATIENCE} ms`
+      const message = `Cannot check whether ${program.argv[0]} is safe, ${program.owner}: its disk has not answered for ${PATIENCE} ms`
       return { problems: [problemAt(locate, program.path, 'warning', message)] }
     }),
   )
@@ -67,7 +69,7 @@ const checkPrograms = ({ healthchecks }: Config): readonly NamedProgram[] =>
         owner: `for "${name}"`,
         path: [...base, 'exec', 0],
         base,
-        userMissing: `"${name}" is unknown`,
+        userMissing: `check "${name}" cannot run`,
       },
     ]
   })
@@ -83,7 +85,7 @@ const notifyPrograms = ({ syncGroups, virtualRouters }: Config): readonly NamedP
         const argv = notify?.[event]
         if (argv === undefined) return []
         const base = [key, index, 'notify']
-        const owner = `to notify of "${name}"`
+        const owner = `for notifications of "${name}"`
         const userMissing = `Cannot run ${argv[0]}, ${owner}`
         const path = [...base, event, 0]
         const { capabilities, unsafe, user } = notify ?? {}
@@ -102,9 +104,10 @@ async function judged(
   const problems: Problem[] = []
   if (runsAs === 'missing')
     problems.push(problemAt(locate, [...base, 'user'], 'warning', `${userMissing}: there is no user "${user}" here`))
-  // The launcher decides the same (native/launcher/privileges.c); the daemon may be another user than who asks here.
+  // The launcher applies the same rule (native/launcher/privileges.c). The daemon may run as another user than this
+  // command.
   else if (capabilities === 'keep' && runsAs !== undefined && ![0, process.geteuid?.()].includes(runsAs.uid)) {
-    const message = `${argv[0]} has no capability, ${owner}, unless "${user}" is the user of the daemon`
+    const message = `${argv[0]} gets no capabilities, ${owner}, unless "${user}" is the user of the daemon`
     problems.push(problemAt(locate, [...base, 'capabilities'], 'warning', message))
   }
   const unsafe = await disks.ask(argv[0], () =>
@@ -113,7 +116,7 @@ async function judged(
   const say = (severity: Severity, message: string) =>
     problems.push(problemAt(locate, path, severity, `${message}, ${owner}`))
   if (unsafe?.reason === 'scriptUnsafe' && wanted === 'skip') {
-    say('warning', `Left out ${argv[0]}: ${unsafe.why}`)
+    say('warning', `Skipped ${argv[0]}: ${unsafe.why}`)
     return { problems, leftOut }
   }
   if (unsafe?.reason === 'scriptUnsafe' && wanted === 'run') say('warning', `Runs ${argv[0]}, although ${unsafe.why}`)

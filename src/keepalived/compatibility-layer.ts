@@ -107,12 +107,12 @@ export class CompatibilityLayer<Answer> {
         onCommand: (command) => void (command === 'reload' ? this.reload(`${SOCKET}: reload`) : this.#stop(socket)),
         onRefused: (peer) => {
           onRefused()
-          const who = peer === undefined ? 'somebody unknown' : `the user ${peer.uid} (pid ${peer.pid})`
-          recorder.logLimited(`${SOCKET} ${peer?.uid}`, 'warn', `Refused ${who} at ${SOCKET}`, { ...peer })
+          const who = peer === undefined ? 'a client of unknown user' : `user ${peer.uid} (pid ${peer.pid})`
+          recorder.logLimited(`${SOCKET} ${peer?.uid}`, 'warn', `Refused ${who} on ${SOCKET}`, { ...peer })
         },
         onProblem: (message) => recorder.logLimited(message, 'warn', message, { socket }),
       })
-      recorder.log('info', `${SOCKET} is ${socket}: it takes reload and stop`, { socket })
+      recorder.log('info', `${SOCKET} is ${socket}: it accepts reload and stop`, { socket })
     } catch (error) {
       recorder.log('error', messageOf(error), { socket })
     }

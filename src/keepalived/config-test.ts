@@ -58,7 +58,7 @@ function adviceOf({ config, locate, warnings }: Read): readonly Problem[] {
 /** Returns keepalived's security violation (status 6): scripts without enable_script_security. */
 function unguarded(file: string, { config, imported }: Read): readonly Problem[] {
   const runs = config.healthchecks.some((check) => check.kind === 'probe' && check.spec.probe.kind === 'exec')
-  const isSafe = imported?.fates.some(({ keyword }) => /(^|\.)enable_script_security$/.test(keyword)) === true
+  const isSafe = imported?.handlings.some(({ keyword }) => /(^|\.)enable_script_security$/.test(keyword)) === true
   if (!runs || isSafe) return []
   const message =
     'Scripts are run without enable_script_security (they run as keepalived runs them, also those that others can change)'

@@ -1,18 +1,22 @@
 /**
- * What keepalived would call a state, and what it would count of a virtual router: for its dumps and for the names of its
- * exporter. A file of its own so that whoever serves metrics all day does not hold what reads a configuration. Pure.
+ * The state of a virtual router in keepalived's terms, and the counters that keepalived has: for its dumps and for the
+ * metric names of its exporter. They are in a file of their own, so that a thread that serves metrics does not load the
+ * reader of configurations. The functions are pure.
  */
 import type { RouterSnapshot } from '../daemon/telemetry/snapshot.ts'
 
-type StateWord = (typeof STATES)[number]
-/** A state is written as its place in this list, too. */
+type KeepalivedState = (typeof STATES)[number]
+/** Names of the states. Some outputs have the index in this list instead. */
 const STATES = ['INIT', 'BACKUP', 'MASTER', 'FAULT'] as const
 
-/** As its JSON, its SNMP and the exporters write it. */
-export const keepalivedState = (router: RouterSnapshot): number => STATES.indexOf(stateWord(router))
+/** Returns the number of the state, as in keepalived's JSON, in SNMP and in its exporters. */
+export const keepalivedState = (router: RouterSnapshot): number => STATES.indexOf(stateName(router))
 
-/** Waiting for the first results is no fault: a probe that looks for one would restart a pod that only starts. */
-export function stateWord({ state, faults }: RouterSnapshot): StateWord {
+/**
+ * Returns the name of the state. Waiting for the first results is INIT and not FAULT: a probe that looks for FAULT
+ * would restart a pod that is just starting.
+ */
+export function stateName({ state, faults }: RouterSnapshot): KeepalivedState {
   switch (state) {
     case 'Active':
     case 'Leaving':
@@ -28,9 +32,9 @@ export function stateWord({ state, faults }: RouterSnapshot): StateWord {
 /** What keepalived counts of a virtual router. */
 export type KeepalivedCounts = {
   readonly received: number
-  /** Without those of priority 0. */
+  /** Sent advertisements without those of priority 0. */
   readonly sent: number
-  /** To be Active, and to be it no more. */
+  /** Number of transitions to Active, and from Active. */
   readonly begun: number
   readonly ended: number
   readonly length: number
@@ -45,6 +49,7 @@ export type KeepalivedCounts = {
   readonly zeroSent: number
 }
 
+/** Returns keepalived's counters for a virtual router. */
 export function keepalivedCounts({ counters }: RouterSnapshot): KeepalivedCounts {
   const { received, receivedZero, sent, discarded, warnings, transitions } = counters
   const times = (isMeant: (step: { readonly from: string; readonly to: string }) => boolean) =>
@@ -61,7 +66,7 @@ export function keepalivedCounts({ counters }: RouterSnapshot): KeepalivedCounts
     type: of(discarded, 'type'),
     interval: of(discarded, 'interval-mismatch') + of(warnings, 'interval-mismatch'),
     addressList: of(discarded, 'address-list-mismatch') + of(warnings, 'address-list-mismatch', 'addr-count-zero'),
-    // A type that is no type at all is among the mismatches.
+    // An unknown authentication type counts as a mismatch.
     authenticationInvalid: 0,
     authenticationMismatch: of(discarded, 'auth-type'),
     authenticationFailure: of(discarded, 'auth-data'),

@@ -1,8 +1,8 @@
 /**
- * What the daemon says of itself in keepalived's words, for the probes, exporters and people who read its dumps:
- * keepalived.data (SIGUSR1) and keepalived.stats (SIGUSR2), as 2.2.7 lays them out. Decided here: which of its lines
- * there are, which is what holdfast knows; no password is among them, and no number is made up. Pure: a snapshot in, a
- * text out. Refuses to know files and signals. The only place besides config/keepalived that speaks of its states.
+ * Writes the daemon's state in keepalived's format, for probes, exporters and people who read its dumps:
+ * keepalived.data (SIGUSR1) and keepalived.stats (SIGUSR2), as in version 2.2.7. A dump has only the lines that
+ * holdfast knows a value for, and no password. The functions are pure: a snapshot in, a text out. This file does not
+ * know files and signals. It is the only place outside config/keepalived with keepalived's names for states.
  */
 
 import type { Config, VirtualRouter } from '../config/config.ts'
@@ -12,13 +12,14 @@ import { type AddressForm, addressForms } from '../config/schema/virtual-address
 import type { HealthcheckSnapshot } from '../daemon/health/healthcheck-snapshot.ts'
 import type { RouterSnapshot, Snapshot } from '../daemon/telemetry/snapshot.ts'
 import { familyOf } from '../wire/address.ts'
-import { keepalivedCounts, stateWord } from './counts.ts'
+import { keepalivedCounts, stateName } from './counts.ts'
 
 export type DumpKind = 'data' | 'stats'
 export type Dumped = { readonly snapshot: Snapshot; readonly config: Config }
 /** A dump to write into `file`. */
 export type DumpOrder = { readonly kind: DumpKind; readonly file: string; readonly dumped: Dumped }
 
+/** Returns the text of a dump. */
 export function keepalivedDump(kind: DumpKind, dumped: Dumped): string {
   const lines = kind === 'data' ? dataLines(dumped) : dumped.snapshot.routers.flatMap(statsLines)
   return lines.map((line) => `${line}\n`).join('')
@@ -26,7 +27,7 @@ export function keepalivedDump(kind: DumpKind, dumped: Dumped): string {
 
 function dataLines({ snapshot, config }: Dumped): readonly string[] {
   const { routers, groups, healthchecks } = snapshot
-  const states = new Map(routers.map((router) => [router.name, stateWord(router)]))
+  const states = new Map(routers.map((router) => [router.name, stateName(router)]))
   return [
     '------< Global definitions >------',
     ` Router ID = ${snapshot.hostname}`,
@@ -50,8 +51,8 @@ const section = (title: string, lines: readonly string[]): readonly string[] =>
   lines.length === 0 ? [] : [`------< ${title} >------`, ...lines]
 
 function instanceLines(router: RouterSnapshot, config: Config, healthchecks: Snapshot['healthchecks']): string[] {
-  const { name, version, family, group, holder: owner, priority, tracking, addresses, faults } = router
-  const state = stateWord(router)
+  const { name, version, family, group, holder, priority, tracking, addresses, faults } = router
+  const state = stateName(router)
   const spec = config.virtualRouters.find((one) => one.name === name)
   const device = router.interface ?? (spec && nameOfInterface(spec)) ?? 'none'
   const peers = peersOf(spec?.transport)
@@ -62,8 +63,8 @@ function instanceLines(router: RouterSnapshot, config: Config, healthchecks: Sna
     ...(family === 'ipv6' ? ['   Using Native IPv6'] : []),
     `   State = ${state}`,
   ]
-  if (state === 'BACKUP' && owner.address !== null)
-    lines.push(`   Master router = ${owner.address}`, `   Master priority = ${owner.priority ?? 0}`)
+  if (state === 'BACKUP' && holder.address !== null)
+    lines.push(`   Master router = ${holder.address}`, `   Master priority = ${holder.priority ?? 0}`)
   lines.push(
     `   Wantstate = ${state}`,
     `   Number of interface and track script faults = ${faults.length}`,
@@ -88,7 +89,7 @@ function instanceLines(router: RouterSnapshot, config: Config, healthchecks: Sna
   return lines
 }
 
-/** As they are installed, in the order of the file. */
+/** Returns the addresses as they are installed, in the order of the file. */
 function addressLines(
   spec: VirtualRouter | undefined,
   device: string,
@@ -110,7 +111,7 @@ function addressLines(
 function addressLine({ address, interfaceName, label, prefixLength }: AddressForm, device: string): string {
   const family = familyOf(address)
   const prefix = prefixLength === hostPrefixLength(family) ? '' : `/${prefixLength}`
-  // Never a source, whatever its prefix (docs/profiles.md); keepalived's are with 128 bits alone.
+  // An IPv6 VIP is deprecated with any prefix length (docs/profiles.md); keepalived's is only with 128 bits.
   const more = family === 'ipv6' ? ' deprecated' : label === undefined ? '' : ` label ${label}`
   return `${address}${prefix} dev ${interfaceName ?? device} scope global${more}`
 }

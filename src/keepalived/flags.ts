@@ -1,128 +1,140 @@
 /**
- * keepalived's command line as its manual page and its 2.2.7 binary know it, and what becomes of each flag here: done,
- * without effect (and why nothing differs), not supported (a sentence at the start), refused (it would be another
- * daemon). Decided here: the table, and that an unknown word is refused as keepalived refuses it. Pure: words in, an
- * order out. Refuses to know how an order is carried out.
+ * keepalived's command line, as in its manual page and in version 2.2.7, and the handling of each flag: done, without
+ * effect (with the reason), not supported (with a message at the start), or refused (the result would be another
+ * daemon). An unknown option is refused, as in keepalived. The functions are pure: a command line in, an order out.
+ * This file does not know how an order is executed.
  */
 
 import { apiOverride } from '../config/api-options.ts'
 import type { KeepalivedReading } from '../files/configuration-language.ts'
 
-export type Fate = 'done' | 'noEffect' | 'notSupported' | 'refused'
+export type Handling = 'done' | 'noEffect' | 'notSupported' | 'refused'
 
 export type Flag = {
   readonly short?: string
   readonly long: string
-  /** `maybe`: only in the same word, -tFILE or --config-test=FILE. */
+  /** `maybe`: the value is part of the same argument, as in -tFILE or --config-test=FILE. */
   readonly value?: 'wanted' | 'maybe'
-  readonly fate: Fate
-  /** What becomes of it, or why it does not matter. */
+  readonly handling: Handling
+  /** What the flag does, or why it has no effect. */
   readonly says: string
-  /** What bin/holdfast does about it: no background, a core dump of the engine, or Node without a guardian, which answers. */
+  /** Handling in bin/holdfast: no background, a core dump of the engine, or Node without a guardian, which answers. */
   readonly launcher?: 'foreground' | 'core' | 'answer'
 }
 
 export const FLAGS: readonly Flag[] = [
-  { short: 'f', long: 'use-file', value: 'wanted', fate: 'done', says: 'the configuration file' },
-  { short: 'P', long: 'vrrp', fate: 'done', says: 'VRRP is all that holdfast does' },
-  { short: 'C', long: 'check', fate: 'refused', says: 'holdfast checks no virtual servers' },
-  { short: 'B', long: 'no_bfd', fate: 'noEffect', says: 'holdfast runs no BFD' },
-  { long: 'all', fate: 'noEffect', says: 'there is one engine, and it always runs' },
-  { short: 'l', long: 'log-console', fate: 'noEffect', says: 'the log always goes to standard output' },
-  { short: 'D', long: 'log-detail', fate: 'noEffect', says: 'the log always has its details' },
-  { short: 'S', long: 'log-facility', value: 'wanted', fate: 'noEffect', says: 'the log does not go to syslog' },
-  { short: 'G', long: 'no-syslog', fate: 'noEffect', says: 'the log does not go to syslog' },
+  { short: 'f', long: 'use-file', value: 'wanted', handling: 'done', says: 'the configuration file' },
+  { short: 'P', long: 'vrrp', handling: 'done', says: 'holdfast always runs VRRP, and nothing else' },
+  { short: 'C', long: 'check', handling: 'refused', says: 'holdfast does not check virtual servers' },
+  { short: 'B', long: 'no_bfd', handling: 'noEffect', says: 'holdfast has no BFD' },
+  { long: 'all', handling: 'noEffect', says: 'holdfast has one engine, which always runs' },
+  { short: 'l', long: 'log-console', handling: 'noEffect', says: 'the log always goes to standard output' },
+  { short: 'D', long: 'log-detail', handling: 'noEffect', says: 'the log always has its details' },
+  { short: 'S', long: 'log-facility', value: 'wanted', handling: 'noEffect', says: 'the log does not go to syslog' },
+  { short: 'G', long: 'no-syslog', handling: 'noEffect', says: 'the log does not go to syslog' },
   {
     short: 'g',
     long: 'log-file',
     value: 'maybe',
-    fate: 'notSupported',
-    says: 'the log goes to standard output: send it to a file from there',
+    handling: 'notSupported',
+    says: 'the log goes to standard output: redirect it to a file',
   },
-  { long: 'flush-log-file', fate: 'noEffect', says: 'holdfast writes no log file' },
+  { long: 'flush-log-file', handling: 'noEffect', says: 'holdfast writes no log file' },
   {
     short: 'u',
     long: 'umask',
     value: 'wanted',
-    fate: 'noEffect',
-    says: 'each file that holdfast writes has its own mode',
+    handling: 'noEffect',
+    says: 'holdfast sets the mode of each file that it writes',
   },
   {
     short: 'X',
     long: 'release-vips',
-    fate: 'noEffect',
-    says: 'holdfast always takes its addresses off when it leaves',
+    handling: 'noEffect',
+    says: 'holdfast always removes its addresses when it stops',
   },
   {
     short: 'V',
     long: 'dont-release-vrrp',
-    fate: 'notSupported',
-    says: 'the addresses are taken off all the same when the daemon leaves: left behind they would have two owners',
+    handling: 'notSupported',
+    says: 'holdfast always removes its addresses when it stops: otherwise two nodes would hold them',
   },
-  { short: 'I', long: 'dont-release-ipvs', fate: 'noEffect', says: 'holdfast never touches IPVS' },
+  { short: 'I', long: 'dont-release-ipvs', handling: 'noEffect', says: 'holdfast never touches IPVS' },
   {
     short: 'R',
     long: 'dont-respawn',
-    fate: 'noEffect',
-    says: 'an engine that has ended is never started again from inside',
+    handling: 'noEffect',
+    says: 'holdfast never restarts its engine by itself',
   },
-  { short: 'n', long: 'dont-fork', fate: 'done', says: 'stays in the foreground', launcher: 'foreground' },
+  { short: 'n', long: 'dont-fork', handling: 'done', says: 'stays in the foreground', launcher: 'foreground' },
   {
     short: 'd',
     long: 'dump-conf',
-    fate: 'notSupported',
-    says: 'the configuration is not written into the log: holdfast convert prints it, SIGUSR1 writes what is in force',
+    handling: 'notSupported',
+    says: 'the configuration is not written to the log: holdfast convert prints it, and SIGUSR1 writes the one in force',
   },
-  { short: 'p', long: 'pid', value: 'wanted', fate: 'done', says: 'the pid of the process that takes the signals' },
-  { short: 'r', long: 'vrrp_pid', value: 'wanted', fate: 'done', says: 'the pid of the engine' },
-  { short: 'T', long: 'genhash', fate: 'refused', says: 'holdfast has no genhash', launcher: 'answer' },
-  { short: 'c', long: 'checkers_pid', value: 'wanted', fate: 'noEffect', says: 'there is no such process' },
+  {
+    short: 'p',
+    long: 'pid',
+    value: 'wanted',
+    handling: 'done',
+    says: 'file for the pid of the process that takes the signals',
+  },
+  { short: 'r', long: 'vrrp_pid', value: 'wanted', handling: 'done', says: 'file for the pid of the engine' },
+  { short: 'T', long: 'genhash', handling: 'refused', says: 'holdfast has no genhash', launcher: 'answer' },
+  { short: 'c', long: 'checkers_pid', value: 'wanted', handling: 'noEffect', says: 'holdfast has no such process' },
   {
     short: 'a',
     long: 'address-monitoring',
-    fate: 'notSupported',
-    says: 'the log tells of the virtual addresses only, not of every address of the node',
+    handling: 'notSupported',
+    says: 'the log reports virtual addresses only, not every address of the node',
   },
-  { short: 'b', long: 'bfd_pid', value: 'wanted', fate: 'noEffect', says: 'there is no such process' },
-  { short: 'x', long: 'snmp', fate: 'notSupported', says: 'there is no SNMP: the port of the API serves /metrics' },
-  { short: 'A', long: 'snmp-agent-socket', value: 'wanted', fate: 'notSupported', says: 'there is no SNMP' },
+  { short: 'b', long: 'bfd_pid', value: 'wanted', handling: 'noEffect', says: 'holdfast has no such process' },
+  { short: 'x', long: 'snmp', handling: 'notSupported', says: 'holdfast has no SNMP: use /metrics of the API' },
+  { short: 'A', long: 'snmp-agent-socket', value: 'wanted', handling: 'notSupported', says: 'holdfast has no SNMP' },
   {
     short: 's',
     long: 'namespace',
     value: 'wanted',
-    fate: 'refused',
-    says: 'start it in the namespace instead: ip netns exec NAME holdfast run -f FILE',
+    handling: 'refused',
+    says: 'start holdfast in the namespace instead: ip netns exec NAME holdfast run -f FILE',
   },
-  { short: 'm', long: 'core-dump', fate: 'done', says: 'the engine may write a core dump', launcher: 'core' },
+  { short: 'm', long: 'core-dump', handling: 'done', says: 'the engine may write a core dump', launcher: 'core' },
   {
     short: 'M',
     long: 'core-dump-pattern',
     value: 'maybe',
-    fate: 'notSupported',
+    handling: 'notSupported',
     says: "the node's core_pattern is not changed",
   },
-  { short: 'e', long: 'all-config', fate: 'done', says: 'a file that is missing is an error' },
-  { short: 'i', long: 'config-id', value: 'wanted', fate: 'done', says: 'which lines with an @ count' },
-  { long: 'signum', value: 'wanted', fate: 'done', says: 'prints the number of a signal', launcher: 'answer' },
-  { short: 't', long: 'config-test', value: 'maybe', fate: 'done', says: 'judges the file', launcher: 'answer' },
-  { short: 'v', long: 'version', fate: 'done', says: 'prints the version', launcher: 'answer' },
-  { short: 'h', long: 'help', fate: 'done', says: 'prints the flags', launcher: 'answer' },
-  // Ours, because a node that starts keepalived has nowhere else to say it.
-  { long: 'realtime', value: 'maybe', fate: 'done', says: 'real-time priority, as in holdfast run' },
-  { long: 'force', fate: 'done', says: 'also beside another keepalived, as in holdfast run' },
-  { long: 'keepalived-socket', value: 'wanted', fate: 'done', says: 'a socket that takes reload and stop' },
+  { short: 'e', long: 'all-config', handling: 'done', says: 'a missing file is an error' },
+  {
+    short: 'i',
+    long: 'config-id',
+    value: 'wanted',
+    handling: 'done',
+    says: 'name that lines with an @ are compared with',
+  },
+  { long: 'signum', value: 'wanted', handling: 'done', says: 'prints the number of a signal', launcher: 'answer' },
+  { short: 't', long: 'config-test', value: 'maybe', handling: 'done', says: 'checks the file', launcher: 'answer' },
+  { short: 'v', long: 'version', handling: 'done', says: 'prints the version', launcher: 'answer' },
+  { short: 'h', long: 'help', handling: 'done', says: 'prints the flags', launcher: 'answer' },
+  // Flags of holdfast, because a node that starts keepalived has no other place for them.
+  { long: 'realtime', value: 'maybe', handling: 'done', says: 'real-time priority, as in holdfast run' },
+  { long: 'force', handling: 'done', says: 'start even if another keepalived runs, as in holdfast run' },
+  { long: 'keepalived-socket', value: 'wanted', handling: 'done', says: 'socket that accepts reload and stop' },
   {
     long: 'listen',
     value: 'wanted',
-    fate: 'done',
-    says: 'where the API listens (default: 127.0.0.1:9655; false: nowhere)',
+    handling: 'done',
+    says: 'address of the API (default: 127.0.0.1:9655; false: none)',
   },
-  { long: 'public', fate: 'done', says: '--listen may be another address than loopback' },
+  { long: 'public', handling: 'done', says: 'allows an address other than loopback in --listen' },
   {
     long: 'metrics-compat',
     value: 'wanted',
-    fate: 'done',
-    says: 'keepalived-exporter: /metrics has the names of that exporter as well',
+    handling: 'done',
+    says: 'keepalived-exporter: /metrics has the metric names of that exporter as well',
   },
 ]
 
@@ -135,7 +147,7 @@ export type RunOrder = {
   readonly core: boolean
   readonly force: boolean
   readonly socket: string | undefined
-  /** What keepalived would do and this does not. */
+  /** Texts about keepalived's features that are missing here. */
   readonly warnings: readonly string[]
 } & KeepalivedReading
 
@@ -150,6 +162,7 @@ export const DEFAULT_FILE = '/etc/keepalived/keepalived.conf'
 
 type Given = { readonly flag: Flag; readonly value: string | undefined }
 
+/** Returns the order of a command line. */
 export function keepalivedOrder(argv: readonly string[]): KeepalivedOrder {
   const read = givenFlags(argv)
   if (typeof read === 'string') return { do: 'refuse', message: read }
@@ -159,9 +172,9 @@ export function keepalivedOrder(argv: readonly string[]): KeepalivedOrder {
   const signum = given.get('signum')
   if (signum !== undefined) return { do: 'signum', name: signum }
   for (const { flag } of read) {
-    // With VRRP asked for as well, the checker is what is left out.
-    if (flag.fate === 'refused' && !(flag.long === 'check' && given.has('vrrp')))
-      return { do: 'refuse', message: `${words(flag)}: ${flag.says}` }
+    // With --vrrp as well, only the checker is left out.
+    if (flag.handling === 'refused' && !(flag.long === 'check' && given.has('vrrp')))
+      return { do: 'refuse', message: `${nameOf(flag)}: ${flag.says}` }
   }
   const file = given.get('use-file') ?? DEFAULT_FILE
   const api = apiOverride({
@@ -182,15 +195,18 @@ export function keepalivedOrder(argv: readonly string[]): KeepalivedOrder {
     force: given.has('force'),
     socket: given.get('keepalived-socket'),
     warnings: read.flatMap(({ flag }) =>
-      flag.fate === 'done' || flag.fate === 'noEffect' ? [] : [`${words(flag)}: ${flag.says}`],
+      flag.handling === 'done' || flag.handling === 'noEffect' ? [] : [`${nameOf(flag)}: ${flag.says}`],
     ),
     ...reading,
   }
 }
 
-const words = ({ short, long }: Flag): string => (short === undefined ? `--${long}` : `-${short}, --${long}`)
+const nameOf = ({ short, long }: Flag): string => (short === undefined ? `--${long}` : `-${short}, --${long}`)
 
-/** Or why not. The way of getopt_long(3): -nPf FILE, -fFILE, --use-file=FILE, --use-file FILE, -- at the end. */
+/**
+ * Returns the flags, or the text of the error. The syntax is that of getopt_long(3): -nPf FILE, -fFILE,
+ * --use-file=FILE, --use-file FILE, and -- at the end.
+ */
 function givenFlags(argv: readonly string[]): Given[] | string {
   const given: Given[] = []
   const rest = [...argv]
@@ -206,7 +222,7 @@ function givenFlags(argv: readonly string[]): Given[] | string {
 
 function longFlag(word: string, rest: string[]): Given[] | string {
   const [, name = '', , value] = /^([^=]*)(=(.*))?$/s.exec(word) ?? []
-  // No abbreviations: bin/holdfast reads the same flags, by their full names.
+  // There are no abbreviations: bin/holdfast reads the same flags by their full names.
   const flag = FLAGS.find(({ long }) => long === name)
   if (flag === undefined) return `Unknown option --${name}`
   if (flag.value === undefined)
@@ -235,26 +251,30 @@ function shortFlags(letters: string, rest: string[]): Given[] | string {
   return given
 }
 
-const WORD: Readonly<Record<Fate, string>> = {
+const PREFIX: Readonly<Record<Handling, string>> = {
   done: '',
   noEffect: 'without effect: ',
   notSupported: 'not supported: ',
   refused: 'refused: ',
 }
 
+/** Returns the text of --help. */
 export function keepalivedHelp(): string {
   const names = FLAGS.map(
-    (flag) => `${words(flag)}${flag.value === undefined ? '' : flag.value === 'wanted' ? '=VALUE' : '[=VALUE]'}`,
+    (flag) => `${nameOf(flag)}${flag.value === undefined ? '' : flag.value === 'wanted' ? '=VALUE' : '[=VALUE]'}`,
   )
   const width = Math.max(...names.map((name) => name.length))
-  const lines = FLAGS.map(({ fate, says }, i) => `  ${(names[i] ?? '').padEnd(width)}  ${WORD[fate]}${says}`)
+  const lines = FLAGS.map(({ handling, says }, i) => `  ${(names[i] ?? '').padEnd(width)}  ${PREFIX[handling]}${says}`)
   return [
     'Usage: keepalived [OPTION...]',
-    'holdfast in the place of keepalived: it takes its flags and its configuration file (docs/pod-contract.md).',
+    "holdfast under the name of keepalived: it accepts keepalived's flags and configuration file (docs/pod-contract.md).",
     ...lines,
     '',
   ].join('\n')
 }
 
-/** What keepalived's own names for its signals are here. The others mean something to it alone. */
+/**
+ * Numbers of the signals that holdfast knows by keepalived's names. keepalived has further names without a meaning
+ * here.
+ */
 export const SIGNALS: Readonly<Record<string, number>> = { STOP: 15, RELOAD: 1, DATA: 10, STATS: 12 }

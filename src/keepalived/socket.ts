@@ -1,7 +1,7 @@
 /**
- * The socket over which a cluster's monitor commands the keepalived of its pod: a line `reload`, a line `stop`, no
- * answer (docs/adr/0030). Decided here: a client stays as long as it likes, because the monitor connects once; who may
- * not command is dropped; a line that is neither is told and ignored. What a command does is the caller's business.
+ * The socket over which a cluster's monitor commands the keepalived of its pod: a line `reload` or `stop`, without an
+ * answer (docs/adr/0030). A client may stay connected, because the monitor connects once. A client without the right to
+ * command is disconnected. Any other line is reported and ignored. This file does not know what a command does.
  */
 import { createServer, type Server, type Socket } from 'node:net'
 import { type ControlPeer, listenPrivately, mayCommand } from '../files/private-socket.ts'
@@ -12,14 +12,14 @@ export type LinePorts = {
   readonly peerOf: (socket: Socket) => ControlPeer | undefined
   readonly onCommand: (command: LineCommand) => void
   readonly onRefused: (peer: ControlPeer | undefined) => void
-  /** In words. */
+  /** Called with the text of a problem. */
   readonly onProblem: (message: string) => void
 }
 
 const MOST_CONNECTIONS = 8
 const LONGEST_LINE = 64
 
-/** Rejects with Error when the path cannot be used; its message names the path. */
+/** Opens the socket. Rejects with Error if the path cannot be used; its message names the path. */
 export async function openKeepalivedSocket(path: string, ports: LinePorts): Promise<Server> {
   const server = createServer((socket) => {
     socket.on('error', () => {})
@@ -30,7 +30,7 @@ export async function openKeepalivedSocket(path: string, ports: LinePorts): Prom
   })
   server.maxConnections = MOST_CONNECTIONS
   await listenPrivately(server, path, (unsafe) =>
-    ports.onProblem(`The socket ${path} is not in a safe place: ${unsafe}`),
+    ports.onProblem(`The folder of socket ${path} is not safe: ${unsafe}`),
   )
   return server
 }
@@ -40,7 +40,7 @@ function listen(socket: Socket, { onCommand, onProblem }: LinePorts): void {
   const take = (line: string) => {
     const word = line.trim()
     if (word === 'reload' || word === 'stop') onCommand(word)
-    else if (word !== '') onProblem(`The keepalived socket knows reload and stop, not ${JSON.stringify(word)}`)
+    else if (word !== '') onProblem(`Ignored ${JSON.stringify(word)} on keepalived's socket: expected reload or stop`)
   }
   socket.setEncoding('latin1')
   socket.on('data', (text: string) => {
@@ -49,6 +49,6 @@ function listen(socket: Socket, { onCommand, onProblem }: LinePorts): void {
     for (const line of lines) take(line.slice(0, LONGEST_LINE))
     if (rest.length > LONGEST_LINE) socket.destroy()
   })
-  // A line without its end is none: it may have been cut.
+  // A line without its end may be incomplete and is ignored.
   socket.on('end', () => socket.end())
 }

@@ -1,7 +1,7 @@
 /**
- * The health checks as the engine sees them: they run in the worker thread (docs/architecture.md), and this is their port. Decided
- * here: that a thread that comes after another is given what was set last. It remembers no result: the engine hears
- * `checksLost` and sets the checks anew with what it holds. Refuses to know what a check is, and how a thread is made.
+ * The port of the health checks in the engine; the checks run in the worker thread (docs/architecture.md). A new thread
+ * gets the checks that were set last. This file stores no result: after `checksLost`, the engine sets the checks again
+ * with the results that it has. It does not know what a check does, nor how a thread is started.
  */
 import type { CheckPort, CheckPortNews } from '../daemon/ports.ts'
 import type { CheckSpec } from '../healthcheck/check.ts'
@@ -11,16 +11,16 @@ import type { Millis } from '../wire/units.ts'
 import type { Launchers } from './launchers.ts'
 import { ThreadPulse } from './thread-pulse.ts'
 import type { WorkerMessage } from './worker-message.ts'
-import type { WorkerGuest, WorkerThread } from './worker-thread.ts'
+import type { WorkerClient, WorkerThread } from './worker-thread.ts'
 
 const STOP_TIMEOUT = 1_000
 
-type Thread = Pick<WorkerThread, 'host' | 'keep' | 'post' | 'giveUp'>
+type Thread = Pick<WorkerThread, 'register' | 'keep' | 'post' | 'giveUp'>
 
 export class CheckThread implements CheckPort {
   readonly #thread: Thread
   readonly #launchers: Pick<Launchers, 'permit'>
-  readonly #guest: WorkerGuest
+  readonly #client: WorkerClient
   readonly #pulse: ThreadPulse
   #checks: readonly CheckSpec[] = []
   #formerly: readonly Formerly[] = []
@@ -32,12 +32,12 @@ export class CheckThread implements CheckPort {
     this.#thread = thread
     this.#launchers = launchers
     this.#pulse = new ThreadPulse(() => thread.giveUp(), silentAfter)
-    this.#guest = {
+    this.#client = {
       onStart: () => this.#begin(),
       onMessage: (message) => this.#hear(message),
       onEnd: () => this.#lost(),
     }
-    thread.host(this.#guest)
+    thread.register(this.#client)
   }
 
   set(checks: readonly CheckSpec[], formerly: readonly Formerly[]): void {
@@ -46,12 +46,12 @@ export class CheckThread implements CheckPort {
     this.#permit()
     if (this.#running) this.#order({ kind: 'setChecks', checks, formerly })
     if (checks.length === 0) this.#rest()
-    else if (!this.#running) this.#thread.keep(this.#guest, true)
+    else if (!this.#running) this.#thread.keep(this.#client, true)
   }
 
-  /** The thread is made before anybody knows what it is to check: a router waits for the first result of a check. */
+  /** Starts the thread before its checks are known, because a router waits for the first result of a check. */
   prepare(): void {
-    this.#thread.keep(this.#guest, true)
+    this.#thread.keep(this.#client, true)
   }
 
   askOnceMore(id: number, asked: Asked, within: Millis): void {
@@ -85,7 +85,7 @@ export class CheckThread implements CheckPort {
   #rest(): void {
     this.#running = false
     this.#pulse.end()
-    this.#thread.keep(this.#guest, false)
+    this.#thread.keep(this.#client, false)
   }
 
   #order(order: CheckOrder): void {

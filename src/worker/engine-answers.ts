@@ -1,7 +1,7 @@
 /**
- * What the engine answers its worker: how everything is, whether it runs, and its journal. Decided here: a report goes in
- * pieces, and what is due between two of them comes first; who follows the events is told of each until it is gone.
- * Refuses to know threads, and what an answer is for.
+ * The engine's answers to its worker: a report of everything, a beat, and the event journal. A report is sent in
+ * pieces, and other work of the engine runs between two of them. A thread that follows the events gets each one until
+ * it ends. This file does not know threads, nor the use of an answer.
  */
 import type { EngineReport, ReportPart } from '../daemon/telemetry/report.ts'
 import type { EventSource } from '../http/event-route.ts'
@@ -12,7 +12,7 @@ export type EngineSources = {
   readonly events: EventSource
 }
 
-/** To the thread that has asked; lost when it is gone. */
+/** Sends a message to the thread that asked. It is lost if the thread has ended. */
 type Post = (message: EngineMessage) => void
 
 export class EngineAnswers {
@@ -36,7 +36,7 @@ export class EngineAnswers {
     if (followed) this.#unfollow = this.#sources.events.listen((event) => post({ kind: 'happened', event }))
   }
 
-  /** The thread is gone, or has enough. */
+  /** Stops following the events: the thread has ended, or no longer wants them. */
   unfollow(): void {
     this.#unfollow()
     this.#unfollow = () => {}

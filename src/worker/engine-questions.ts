@@ -1,6 +1,6 @@
 /**
- * The worker's questions to the engine: every one anew, and an answer that does not come is an error instead of old
- * numbers. Refuses to know who wants to know.
+ * The worker's questions to the engine. Each question is sent again, and a missing answer is an error; an old answer is
+ * never used. This file does not know the use of an answer.
  */
 import { assembled, type EngineReport, type ReportPart } from '../daemon/telemetry/report.ts'
 import type { JournalEvent } from '../events/event.ts'
@@ -13,7 +13,7 @@ const ENGINE_TIMEOUT = 1_000
 export class EngineQuestions {
   readonly #tell: (message: WorkerMessage) => void
   readonly #waiting = new Map<number, (answer: EngineAnswer) => void>()
-  /** Pieces of reports that are on their way. */
+  /** Pieces of reports that are not complete. */
   readonly #parts = new Map<number, ReportPart[]>()
   readonly #listeners = new Set<(event: JournalEvent) => void>()
   #lastId = 0
@@ -22,14 +22,14 @@ export class EngineQuestions {
     this.#tell = tell
   }
 
-  /** How everything is. */
+  /** Returns a report of everything. */
   async report(): Promise<EngineReport> {
     const answer = await this.#ask({ about: 'report' })
     if (answer.about === 'report') return answer.report
     throw somethingElse()
   }
 
-  /** Whether it runs: settles when it does. */
+  /** Settles when the engine answers. */
   async beat(): Promise<void> {
     await this.#ask({ about: 'beat' })
   }
@@ -40,7 +40,10 @@ export class EngineQuestions {
     throw somethingElse()
   }
 
-  /** Each event from now on. The engine speaks of them while somebody listens. Returns how to end it. */
+  /**
+   * Calls the listener for each new event. The engine sends events only while there is a listener. Returns a function
+   * that removes the listener.
+   */
   listen(listener: (event: JournalEvent) => void): () => void {
     if (this.#listeners.size === 0) this.#tell({ kind: 'eventsFollowed', followed: true })
     this.#listeners.add(listener)
@@ -51,7 +54,7 @@ export class EngineQuestions {
   }
 
   reported(id: number, part: ReportPart): void {
-    // Of nobody who has stopped waiting.
+    // A question that has timed out is ignored.
     if (this.#waiting.has(id)) this.#parts.set(id, [...(this.#parts.get(id) ?? []), part])
   }
 
@@ -87,4 +90,4 @@ export class EngineQuestions {
   }
 }
 
-const somethingElse = (): Error => new Error('The engine has answered something else')
+const somethingElse = (): Error => new Error('The engine has answered another question')

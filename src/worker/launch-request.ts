@@ -1,7 +1,7 @@
 /**
- * The worker's way to a launcher: it makes the channel, the engine starts the process at the other end, because the worker
- * has no privilege to become another user and no right to start what the configuration does not name. Refuses to know
- * what is said over the channel.
+ * Requests a launcher for the worker. The worker creates the channel, and the engine starts the process at the other
+ * end. The worker has no privilege to become another user, and may not start programs that the configuration does not
+ * name. This file does not know the protocol of the channel.
  */
 
 import { Socket } from 'node:net'
@@ -25,7 +25,7 @@ export class LaunchRequests {
   async launch(programs: ProgramSet): Promise<Duplex | Refusal> {
     try {
       const [ours, theirs] = this.#streamPair()
-      // From here on it is closed with this thread, however that ends.
+      // The stream is closed when this thread ends, in any way.
       const stream = new Socket({ fd: ours, readable: true, writable: true })
       const id = ++this.#lastId
       const answer = new Promise<Refusal | undefined>((resolve) => this.#waiting.set(id, resolve))
@@ -35,8 +35,8 @@ export class LaunchRequests {
       stream.destroy()
       return refusal
     } catch (error) {
-      const words = messageOf(error)
-      return { reason: 'notPossible', detail: `Cannot run ${programs.programs[0]?.argv[0]}: ${words}` }
+      const reason = messageOf(error)
+      return { reason: 'notPossible', detail: `Cannot run ${programs.programs[0]?.argv[0]}: ${reason}` }
     }
   }
 

@@ -1,6 +1,6 @@
 /**
- * The engine's side of launchers: whoever asks for one gets it for programs that the configuration in force names, and for
- * no others. Decided here: that, and that none outlives the thread that asked. Refuses to know how a process is started.
+ * The engine's side of launchers. A launcher is started only for programs of the configuration in force, and ends at
+ * the latest with the thread that asked for it. This file does not know how a process is started.
  */
 
 import { isDeepStrictEqual } from 'node:util'
@@ -12,16 +12,16 @@ import { type User, userNamed } from '../healthcheck/programs/user.ts'
 export const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 export type Programs = Pick<ProgramSet, 'programs' | 'spare' | 'capabilities'> & {
-  /** All of it: nothing is inherited. */
+  /** The complete environment: nothing is inherited. */
   readonly environment: Readonly<Record<string, string>>
-  /** undefined: as the daemon. */
+  /** `undefined`: the user of the daemon. */
   readonly user: User | undefined
 }
 
 export type LauncherPort = {
-  /** The caller's end of the channel stays with the caller. Throws Error with a `code`. */
+  /** Starts a launcher. The caller keeps its end of the channel. Throws Error with a `code`. */
   readonly start: (programs: Programs, channel: number, onEnd: () => void) => { end(): void }
-  /** Nobody is to have it (any more). */
+  /** Closes a channel that no process needs. */
   readonly closeChannel: (channel: number) => void
 }
 
@@ -34,12 +34,14 @@ export class Launchers {
     this.#port = port
   }
 
-  /** From now on these of `owner` may be asked for, instead of those before. */
+  /** Sets the programs of `owner` that may be started. */
   permit(owner: 'healthchecks' | 'notify', sets: readonly ProgramSet[]): void {
     this.#inForce.set(owner, sets)
   }
 
-  /** Takes the descriptor, whatever comes of it. `isWanted`: whether whoever asked is still there. */
+  /**
+   * Starts a launcher. Closes the descriptor in every case. `isWanted` tells whether the thread that asked still runs.
+   */
   async launch(
     wanted: ProgramSet,
     channel: number,
@@ -49,11 +51,11 @@ export class Launchers {
     const refuse = (reason: Refusal['reason'], detail: string): Refusal => ({ reason, detail })
     try {
       const known = [...this.#inForce.values()].some((sets) => sets.some((set) => isDeepStrictEqual(set, wanted)))
-      if (!known) return refuse('notPossible', `Cannot run ${path}: nothing in force names it`)
+      if (!known) return refuse('notPossible', `Cannot run ${path}: the configuration in force does not name it`)
       const user = wanted.user === undefined ? undefined : await userNamed(wanted.user)
       if (user === 'missing') return refuse('userNotPermitted', `There is no user "${wanted.user}" on this node`)
-      // It would have the name of a thread that is gone, and nobody would end it with that.
-      if (!isWanted()) return refuse('notPossible', `Cannot run ${path}: the thread that asked is gone`)
+      // A launcher for a thread that has ended would never be ended.
+      if (!isWanted()) return refuse('notPossible', `Cannot run ${path}: the thread that asked has ended`)
       const programs = { ...wanted, environment: { PATH, ...wanted.environment }, user }
       const launcher = this.#port.start(programs, channel, () => this.#running.delete(launcher))
       this.#running.add(launcher)
@@ -65,12 +67,12 @@ export class Launchers {
     }
   }
 
-  /** Whoever asked is gone: nobody is to have the descriptor. */
+  /** Closes the descriptor of a thread that has ended. */
   discard(channel: number): void {
     this.#port.closeChannel(channel)
   }
 
-  /** The thread that had them is gone: so are their channels, as a rule. */
+  /** Ends the launchers of a thread that has ended. Most of their channels are closed already. */
   endAll(): void {
     for (const launcher of this.#running) launcher.end()
     this.#running.clear()

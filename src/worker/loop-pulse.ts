@@ -1,16 +1,16 @@
 /**
- * Whether the event loop of a thread still turns, whatever it does there. Decided here: a loop that has waited for something
- * since the last look turns, which is seen from outside and wakes nobody; one that has not is busy or hangs, and is asked
- * for a word. Refuses to know what the thread is for.
+ * Tells whether the event loop of a thread still turns. A loop that has waited since the last check turns; this is seen
+ * from outside, and wakes no thread. A loop that has not waited is busy or hangs, and is asked for a beat. This file
+ * does not know the purpose of the thread.
  */
 
-/** Without a moment of waiting and without a word: then it is asked. */
+/** Milliseconds without waiting and without a message after which a beat is requested. */
 const SILENT_AFTER = 3_000
-/** For the answer. */
+/** Time limit of the answer, in milliseconds. */
 const ANSWER_WITHIN = 2_000
-/** So much longer before its first turn: it loads, on a node that may be booting. */
+/** Factor for the time before the first turn, when the thread is loading, perhaps on a node that is booting. */
 const LOADING = 4
-/** A look that finds no answer may come from an engine that was stalled, and has it still before it. */
+/** Number of checks without an answer. The engine itself may have been stalled, with the answer still unread. */
 const LOOKS_IN_VAIN = 2
 
 export class LoopPulse {
@@ -23,19 +23,19 @@ export class LoopPulse {
     this.#alive = now
   }
 
-  /** It owes a word. */
+  /** Whether a beat has been requested. */
   get isAsked(): boolean {
     return this.#asked !== undefined
   }
 
-  /** It has said something. */
+  /** Reports a message of the thread. */
   hear(now: number): void {
     this.#begun = true
     this.#alive = now
     this.#asked = undefined
   }
 
-  /** `idle`: ms that the loop has waited for something, ever. */
+  /** Checks the loop. `idle`: total milliseconds that the loop has waited. */
   look(idle: number, now: number): 'turns' | 'ask' | 'hangs' {
     if (idle > this.#idle) {
       this.#idle = idle

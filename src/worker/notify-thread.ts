@@ -1,23 +1,23 @@
 /**
- * The notifications as the engine sees them: their programs run in the worker thread, and this is their port. Decided here:
- * that nothing is lost with a thread that dies or hangs: what it had not told to be done is posted to the next one, without
- * the programs that had ended. Refuses to know what is notified, and how a thread is made.
+ * The port of the notifications in the engine; their programs run in the worker thread. A thread that dies or hangs
+ * loses nothing: notifications that it has not reported as done are posted to the next one, without the programs that
+ * have ended. This file does not know the content of a notification, nor how a thread is started.
  */
 import type { NotifyPort, NotifyPortNews } from '../daemon/ports.ts'
 import type { Lane, Notification, NotifyNews, NotifyOrder } from '../notify/notification.ts'
 import type { Launchers } from './launchers.ts'
 import { ThreadPulse } from './thread-pulse.ts'
-import type { WorkerGuest, WorkerThread } from './worker-thread.ts'
+import type { WorkerClient, WorkerThread } from './worker-thread.ts'
 
-type Thread = Pick<WorkerThread, 'host' | 'keep' | 'post' | 'giveUp'>
+type Thread = Pick<WorkerThread, 'register' | 'keep' | 'post' | 'giveUp'>
 
 export class NotifyThread implements NotifyPort {
   readonly #thread: Thread
   readonly #launchers: Pick<Launchers, 'permit'>
-  readonly #guest: WorkerGuest
+  readonly #client: WorkerClient
   readonly #pulse: ThreadPulse
   #lanes: readonly Lane[] = []
-  /** By number, in the order in which they were posted. */
+  /** Pending notifications by number, in the order in which they were posted. */
   readonly #pending = new Map<number, Notification>()
   #listener: (news: NotifyPortNews) => void = () => {}
   #running = false
@@ -27,14 +27,14 @@ export class NotifyThread implements NotifyPort {
     this.#thread = thread
     this.#launchers = launchers
     this.#pulse = new ThreadPulse(() => thread.giveUp(), silentAfter)
-    this.#guest = {
+    this.#client = {
       onStart: () => this.#begin(),
       onMessage: (message) => {
         if (message.kind === 'notify') this.#hear(message.news)
       },
       onEnd: () => this.#lost(),
     }
-    thread.host(this.#guest)
+    thread.register(this.#client)
   }
 
   onNews(listener: (news: NotifyPortNews) => void): void {
@@ -72,7 +72,7 @@ export class NotifyThread implements NotifyPort {
     this.#thread.post({ kind: 'notifyOrder', order })
   }
 
-  /** What runs as it was configured before a reload is still to be run. */
+  /** Permits the programs of pending notifications as well: a notification from before a reload still runs. */
   #permit(): void {
     this.#launchers.permit(
       'notify',
@@ -82,10 +82,10 @@ export class NotifyThread implements NotifyPort {
 
   #settle(): void {
     const isNeeded = this.#lanes.length > 0 || this.#pending.size > 0
-    if (isNeeded) return this.#running ? undefined : this.#thread.keep(this.#guest, true)
+    if (isNeeded) return this.#running ? undefined : this.#thread.keep(this.#client, true)
     this.#running = false
     this.#pulse.end()
-    this.#thread.keep(this.#guest, false)
+    this.#thread.keep(this.#client, false)
   }
 
   #begin(): void {
@@ -99,7 +99,7 @@ export class NotifyThread implements NotifyPort {
     this.#pulse.hear()
     if (news.kind === 'beat') return
     const notification = this.#pending.get(news.id)
-    // Of a daemon that has stopped waiting for it.
+    // The notification was dropped when the daemon stopped.
     if (notification === undefined) return
     if (news.kind === 'ran') {
       const runs = notification.runs.filter(({ index }) => index !== news.index)

@@ -1,12 +1,15 @@
 /**
- * Whether the thread still runs that should say a word now and then. Decided here: when its silence is a hang. Refuses to
- * know what it should say.
+ * Detects that a thread hangs that should send a message from time to time. This file decides when silence is a hang.
+ * It does not know the messages.
  */
-/** A thread that runs says something every 3.75 s at the latest (healthcheck/check-service.ts, notify/notify-service.ts). */
+/**
+ * Milliseconds. A thread that works sends a message at least every 3.75 s (healthcheck/check-service.ts,
+ * notify/notify-service.ts).
+ */
 const SILENT_AFTER = 5_000
-/** So much longer before its first word: it loads, on a node that may be booting. */
+/** Factor for the time before the first message, when the thread is loading, perhaps on a node that is booting. */
 const LOADING = 4
-/** Share of it for a second look: an engine that was stalled has the thread's words still before it. */
+/** Time of a second check, as a share. An engine that was stalled has not read the thread's messages yet. */
 const SECOND_LOOK = 1 / 8
 
 export class ThreadPulse {
@@ -20,7 +23,7 @@ export class ThreadPulse {
     this.#silentAfter = silentAfter
   }
 
-  /** A thread that has just begun, or has something to say from now on. */
+  /** Starts to expect messages from a new thread, or from now on. */
   begin(): void {
     this.#expect(LOADING * this.#silentAfter)
   }
@@ -34,7 +37,7 @@ export class ThreadPulse {
     this.#timer = undefined
   }
 
-  /** A word within so many ms. */
+  /** Expects a message within this number of milliseconds. */
   #expect(within: number): void {
     this.#doubted = false
     clearTimeout(this.#timer)

@@ -1,8 +1,7 @@
 /**
- * Events that are posted to a URL, as the engine sees it: an event goes to the worker thread after the turn in which it
- * happened, and is remembered here until it has arrived or is lost, so that a thread that dies loses none. Decided here:
- * which events go, how many may wait, and that whatever is lost is counted and told. Refuses to know HTTP, and what an event
- * means.
+ * Posts events to a URL. An event goes to the worker thread after the turn in which it happened. It is stored here
+ * until it has arrived or is lost, so a thread that dies loses none. This file decides which events are posted and how
+ * many may wait. Each lost event is counted and logged. It does not know HTTP, nor the meaning of an event.
  */
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
@@ -18,30 +17,30 @@ import {
   type WebhookSpec,
   whereOf,
 } from '../notify/webhook.ts'
-import type { WorkerGuest, WorkerThread } from './worker-thread.ts'
+import type { WorkerClient, WorkerThread } from './worker-thread.ts'
 
-type Thread = Pick<WorkerThread, 'host' | 'keep' | 'post'>
+type Thread = Pick<WorkerThread, 'register' | 'keep' | 'post'>
 type WebhookFields = { readonly reason?: string; readonly waiting?: number }
-/** One line for many: the recorder's. */
+/** Writes a log line; the recorder limits their number. */
 export type WebhookLog = (level: 'info' | 'warn', message: string, fields: WebhookFields) => void
 
-/** Some 700 octets each, in both threads. */
+/** Largest number of waiting events. Each needs about 700 octets, in both threads. */
 export const MOST_WAITING = 1_000
-/** Of what is about no virtual router. */
+/** Lane of events that belong to no virtual router. */
 const NODE_LANE = 'node'
 
 export class WebhookThread {
   readonly #thread: Thread
-  readonly #guest: WorkerGuest
+  readonly #client: WorkerClient
   readonly #log: WebhookLog
   #spec: WebhookSpec | undefined
   #kinds: ReadonlySet<string> = new Set()
-  /** By id, in the order in which they happened. */
+  /** Waiting events by id, in the order in which they happened. */
   readonly #waiting = new Map<string, WebhookDelivery>()
-  /** Of this turn. */
+  /** Events of this turn. */
   #fresh: JournalEvent[] = []
   #running = false
-  /** The last attempt has failed. */
+  /** Whether the last attempt failed. */
   #isFailing = false
   readonly #counts = { delivered: 0, refused: 0, expired: 0, overflow: 0, failedAttempts: 0 }
   #onEmpty: () => void = () => {}
@@ -49,7 +48,7 @@ export class WebhookThread {
   constructor(thread: Thread, log: WebhookLog) {
     this.#thread = thread
     this.#log = log
-    this.#guest = {
+    this.#client = {
       onStart: () => this.#begin(),
       onMessage: (message) => {
         if (message.kind === 'webhook') this.#hear(message.news)
@@ -58,10 +57,10 @@ export class WebhookThread {
         this.#running = false
       },
     }
-    thread.host(this.#guest)
+    thread.register(this.#client)
   }
 
-  /** Of the configuration in force. */
+  /** Sets the webhook of the configuration in force. */
   set(spec: WebhookSpec | undefined): void {
     this.#spec = spec
     this.#kinds = new Set(spec?.events)
@@ -73,14 +72,14 @@ export class WebhookThread {
     this.#settle()
   }
 
-  /** Costs next to nothing now: it is called in the middle of a turn. */
+  /** Adds an event. It is called in the middle of a turn, so it must cost almost nothing. */
   happened(event: JournalEvent): void {
     if (!this.#kinds.has(event.kind)) return
     this.#fresh.push(event)
     if (this.#fresh.length === 1) setImmediate(() => this.#take())
   }
 
-  /** Settles when everything has arrived or is lost, or after so many ms. */
+  /** Settles when every event has arrived or is lost, or after `within` milliseconds. */
   async finish(within: number): Promise<void> {
     this.#take()
     if (this.#waiting.size === 0) return
@@ -92,10 +91,10 @@ export class WebhookThread {
         resolve()
       }
     })
-    if (this.#waiting.size > 0) this.#tell('warn', `${this.#waiting.size} events have not arrived: given up`, {})
+    if (this.#waiting.size > 0) this.#tell('warn', `${this.#waiting.size} events have not arrived and are dropped`, {})
   }
 
-  /** Null: nobody is posted anything. */
+  /** Returns the state of the webhook; `null` without a URL. */
   snapshot(): WebhookSnapshot | null {
     if (this.#spec === undefined) return null
     return { to: whereOf(this.#spec), failing: this.#isFailing, waiting: this.#waiting.size, ...this.#counts }
@@ -110,17 +109,19 @@ export class WebhookThread {
     while (this.#waiting.size > MOST_WAITING) {
       const [id = ''] = this.#waiting.keys()
       if (this.#running) this.#order({ kind: 'forget', id })
-      this.#lose(id, 'overflow', `more than ${MOST_WAITING} wait`)
+      this.#lose(id, 'overflow', `more than ${MOST_WAITING} events are waiting`)
     }
     this.#settle()
   }
 
-  /** A thread is there from the first event on, and stays while there is a URL: the next one may be in a hurry. */
+  /**
+   * Keeps a thread from the first event on, as long as there is a URL, so that the next event is posted without delay.
+   */
   #settle(): void {
     if (this.#spec === undefined) {
       this.#running = false
-      this.#thread.keep(this.#guest, false)
-    } else if (!this.#running && this.#waiting.size > 0) this.#thread.keep(this.#guest, true)
+      this.#thread.keep(this.#client, false)
+    } else if (!this.#running && this.#waiting.size > 0) this.#thread.keep(this.#client, true)
   }
 
   #begin(): void {
@@ -134,16 +135,16 @@ export class WebhookThread {
   }
 
   #hear(news: WebhookNews): void {
-    // Of a thread before this one, or of a configuration.
+    // The event belongs to an earlier thread or configuration.
     if (!this.#waiting.has(news.id)) return
     if (news.kind === 'failed') {
       this.#counts.failedAttempts++
       this.#isFailing = true
-      return this.#tell('warn', `Cannot post an event: ${news.detail}; it is tried again`, {})
+      return this.#tell('warn', `Cannot post an event: ${news.detail}; it will be tried again`, {})
     }
     if (news.kind === 'lost') return this.#lose(news.id, news.reason, news.detail)
     this.#counts.delivered++
-    if (this.#isFailing) this.#log('info', `Events arrive again at ${this.#where}`, {})
+    if (this.#isFailing) this.#log('info', `Webhook ${this.#where}: events arrive again`, {})
     this.#isFailing = false
     this.#forget(news.id)
   }
@@ -151,7 +152,7 @@ export class WebhookThread {
   #lose(id: string, reason: 'refused' | 'expired' | 'overflow', detail: string): void {
     this.#counts[reason]++
     this.#isFailing = true
-    this.#tell('warn', `An event is lost: ${reason} (${detail})`, { reason })
+    this.#tell('warn', `lost an event: ${reason} (${detail})`, { reason })
     this.#forget(id)
   }
 

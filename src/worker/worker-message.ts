@@ -1,4 +1,4 @@
-/** What engine and worker say to each other. Values only; neither side shares memory with the other. */
+/** Messages between engine and worker. Values only: the two threads share no memory. */
 import type { EngineReport, ReportPart } from '../daemon/telemetry/report.ts'
 import type { JournalEvent } from '../events/event.ts'
 import type { EventPage } from '../events/event-page.ts'
@@ -14,7 +14,7 @@ import type { WebhookNews, WebhookOrder } from '../notify/webhook.ts'
 
 export type EngineQuestion =
   | { readonly about: 'report' }
-  /** Whether it runs. */
+  /** Asks whether the engine runs. */
   | { readonly about: 'beat' }
   | { readonly about: 'events'; readonly wanted: EventQuestion }
 export type EngineAnswer =
@@ -24,38 +24,38 @@ export type EngineAnswer =
 
 export type WorkerMessage =
   | { readonly kind: 'asked'; readonly id: number; readonly question: EngineQuestion }
-  /** From now on it wants to hear of every event, or not any more. */
+  /** Starts or stops the messages about each event. */
   | { readonly kind: 'eventsFollowed'; readonly followed: boolean }
   | { readonly kind: 'parsed'; readonly id: number; readonly fresh: FreshConfig }
-  /** `problem`: why not. */
+  /** `problem`: reason why the dump was not written. */
   | { readonly kind: 'dumped'; readonly id: number; readonly problem: string | undefined }
-  /** In words, why there is none. */
+  /** The metrics, or the reason why there are none. */
   | { readonly kind: 'exposed'; readonly id: number; readonly metrics: MetricsText | string }
   | { readonly kind: 'check'; readonly news: CheckNews }
   | { readonly kind: 'notify'; readonly news: NotifyNews }
   | { readonly kind: 'webhook'; readonly news: WebhookNews }
   /**
-   * A launcher for programs of a check or of notifications (docs/adr/0026). `channel`: the descriptor that it is to have, the engine's from
-   * now on; the other end stays with the worker.
+   * Asks for a launcher for programs of a check or of notifications (docs/adr/0026). `channel`: descriptor for the
+   * launcher, which now belongs to the engine. The other end stays with the worker.
    */
   | { readonly kind: 'launchWanted'; readonly id: number; readonly programs: ProgramSet; readonly channel: number }
   | PortNews
-  /** It runs: the answer to `wordWanted`. */
-  | { readonly kind: 'word' }
+  /** Answer to `beatWanted`. */
+  | { readonly kind: 'beat' }
 
 export type EngineMessage =
-  /** The answer of this id follows, with the rest of the report. */
+  /** A piece of a report. The answer with the same id follows. */
   | { readonly kind: 'reported'; readonly id: number; readonly part: ReportPart }
   | { readonly kind: 'answered'; readonly id: number; readonly answer: EngineAnswer }
   | { readonly kind: 'happened'; readonly event: JournalEvent }
   | { readonly kind: 'parse'; readonly id: number; readonly order: ReadOrder }
   | { readonly kind: 'dump'; readonly id: number; readonly order: DumpOrder }
-  /** The metrics are wanted, for the engine's own door. */
+  /** Asks for the metrics, for the control socket of the engine. */
   | { readonly kind: 'expose'; readonly id: number }
   | { readonly kind: 'checkOrder'; readonly order: CheckOrder }
   | { readonly kind: 'notifyOrder'; readonly order: NotifyOrder }
   | { readonly kind: 'webhookOrder'; readonly order: WebhookOrder }
   | { readonly kind: 'launched'; readonly id: number; readonly refusal: Refusal | undefined }
-  | { readonly kind: 'wordWanted' }
-  /** Open the port: said once, when what comes first has begun. */
+  | { readonly kind: 'beatWanted' }
+  /** Opens the port. It is sent once, after more urgent work has started. */
   | { readonly kind: 'serve' }

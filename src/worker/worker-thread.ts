@@ -1,7 +1,7 @@
 /**
- * The engine's side of the worker: starts it when somebody needs it, answers its questions, hands it files to read, and
- * starts it again when it dies: at once the first time, ever later when it dies young. Nothing the worker does can stop
- * the engine, and whoever waits for it is told when it is gone. Knows no HTTP, no configuration and no health checks.
+ * The engine's side of the worker thread: starts it when it is needed, answers its questions, gives it files to read,
+ * and starts it again when it ends, with a delay that grows. The worker cannot stop the engine, and each caller that
+ * waits gets an error when the thread ends. This file knows no HTTP, no configuration and no health checks.
  */
 import { Worker } from 'node:worker_threads'
 import type { FreshConfig, ReadOrder } from '../files/fresh-configuration.ts'
@@ -12,32 +12,32 @@ import type { Launchers } from './launchers.ts'
 import { LoopPulse } from './loop-pulse.ts'
 import type { EngineMessage, WorkerMessage } from './worker-message.ts'
 
-/** Doubled for each thread that did not live for GROWN_UP. */
+/** Milliseconds before a restart. The delay doubles for each thread that lived for less than GROWN_UP. */
 const RESTART = { first: 100, last: 30_000 }
 const GROWN_UP = 10_000
-/** A file on a dead network disk, a FIFO: whoever waits for them is told, and the thread is given up. */
+/** Milliseconds. Reading may block on a network disk or a FIFO; then the thread is replaced. */
 const PARSE_TIMEOUT = 10_000
-/** Who asks for a dump has stopped waiting for it by then; the thread is not to blame for a disk. */
+/** Milliseconds after which a request for a dump has timed out. A slow disk is no reason to replace the thread. */
 const DUMP_TIMEOUT = 5_000
-/** Between two looks at the thread, at the least: each costs half a wake-up (docs/adr/0040). Less while it owes a word. */
+/** Shortest time between two checks of the thread, in milliseconds; LOOK_AGAIN while a beat is requested. */
 const LOOK = 3_000
 const LOOK_AGAIN = 500
-/** What a Prometheus waits for an answer, as a rule; an engine that is stuck is said after one second. */
+/** Milliseconds that Prometheus usually waits for an answer. A stalled engine gives an error after one second. */
 const METRICS_TIMEOUT = 10_000
 
 export type WorkerListener = EngineSources & {
   readonly onProblem: (message: string) => void
   readonly onListening: () => void
-  /** For whatever a thread has run. */
+  /** Starts and ends launchers for the thread. */
   readonly launchers: Pick<Launchers, 'launch' | 'discard' | 'endAll'>
 }
 
-/** Who needs a thread that runs, and talks to it. */
-export type WorkerGuest = {
-  /** A thread has begun and hears orders. */
+/** A part of the engine that needs a thread and exchanges messages with it. */
+export type WorkerClient = {
+  /** Called when a thread has started and accepts orders. */
   readonly onStart: () => void
   readonly onMessage: (message: WorkerMessage) => void
-  /** Not told of a thread that close() ended. */
+  /** Called when a thread has ended, but not after close(). */
   readonly onEnd: () => void
 }
 
@@ -55,8 +55,8 @@ export class WorkerThread {
   readonly #listener: WorkerListener
   readonly #answers: EngineAnswers
   readonly #waiting = new Map<number, Waiting>()
-  /** And whether each needs a thread. */
-  readonly #guests = new Map<WorkerGuest, boolean>()
+  /** Clients, and whether each needs a thread. */
+  readonly #clients = new Map<WorkerClient, boolean>()
   #serves = false
   #closed = false
   #worker: Worker | undefined
@@ -67,7 +67,7 @@ export class WorkerThread {
   #timer: NodeJS.Timeout | undefined
   #lastId = 0
 
-  /** `entry` is the file that the thread runs. Nothing starts yet. */
+  /** Nothing starts yet. `entry` is the file that the thread runs. */
   constructor(entry: URL, settings: PortSettings, listener: WorkerListener) {
     this.#entry = entry
     this.#settings = settings
@@ -75,7 +75,7 @@ export class WorkerThread {
     this.#answers = new EngineAnswers(listener)
   }
 
-  /** From now on the port of the settings is open, if there is one. */
+  /** Opens the port of the settings, if there is one. */
   serve(): void {
     this.#serves = this.#settings.listen !== false
     if (!this.#serves) return
@@ -83,80 +83,80 @@ export class WorkerThread {
     else this.#worker.postMessage({ kind: 'serve' } satisfies EngineMessage)
   }
 
-  host(guest: WorkerGuest): void {
-    this.#guests.set(guest, false)
+  register(client: WorkerClient): void {
+    this.#clients.set(client, false)
   }
 
-  /** Whether the guest needs a thread. It hears `onStart` when there is one, which may be during this call. */
-  keep(guest: WorkerGuest, wanted: boolean): void {
-    const stayed = this.#guests.get(guest)
-    this.#guests.set(guest, wanted)
+  /** Sets whether the client needs a thread. `onStart` is called when there is one, perhaps during this call. */
+  keep(client: WorkerClient, wanted: boolean): void {
+    const stayed = this.#clients.get(client)
+    this.#clients.set(client, wanted)
     if (!wanted) this.#rest()
     else if (this.#worker === undefined) this.#ensure()
-    else if (!stayed) guest.onStart()
+    else if (!stayed) client.onStart()
   }
 
-  /** To the thread that runs; lost without one. */
+  /** Sends a message to the running thread; without one, it is lost. */
   post(message: EngineMessage): void {
     this.#worker?.postMessage(message)
   }
 
   /**
-   * Whoever is awake anyway, every two seconds at the latest: a thread that hangs is seen, whatever it is for (docs/adr/0040).
-   * Wakes nobody while it turns.
+   * Checks whether the thread hangs (docs/adr/0040). A part of the engine that is awake for another reason calls it at
+   * least every two seconds. It wakes no thread that turns.
    */
   glance(now = performance.now()): void {
     const thread = this.#worker
     if (thread === undefined || now - this.#lookedAt < (this.#pulse.isAsked ? LOOK_AGAIN : LOOK)) return
     this.#lookedAt = now
     const found = this.#pulse.look(thread.performance.eventLoopUtilization().idle, now)
-    if (found === 'ask') this.post({ kind: 'wordWanted' })
+    if (found === 'ask') this.post({ kind: 'beatWanted' })
     else if (found === 'hangs') this.giveUp()
   }
 
-  /** It does not answer any more. Its guests are told at once; the next thread comes in its time. */
+  /** Replaces a thread that does not answer. Its clients are notified immediately; the next one starts later. */
   giveUp(): void {
     const thread = this.#worker
     if (thread === undefined) return
-    this.#listener.onProblem('The worker thread does not answer: another one is started')
+    this.#listener.onProblem('The worker thread does not answer; starting a new one')
     this.#lost(thread)
     void thread.terminate()
   }
 
-  /** Rejects with Error when there is no answer; never because of what the file says. */
+  /** Reads a configuration. Rejects with Error if there is no answer, but never because of the file's content. */
   async parse(wanted: ReadOrder): Promise<FreshConfig> {
     const answer = await this.#ask(
       (id) => ({ kind: 'parse', id, order: wanted }),
       PARSE_TIMEOUT,
       (reader) => {
-        // What hangs in there would hang the next one as well.
+        // A file that blocks this thread would block the next one as well.
         if (this.#worker === reader) this.giveUp()
-        return 'it was not read'
+        return 'the configuration was not read'
       },
     )
-    if (answer.kind !== 'parsed') throw new Error('the worker thread has answered something else')
+    if (answer.kind !== 'parsed') throw new Error('the worker thread has answered another question')
     return answer.fresh
   }
 
-  /** Rejects with Error when it could not be written. */
+  /** Writes a dump. Rejects with Error if it was not written. */
   async dump(wanted: DumpOrder): Promise<void> {
     const answer = await this.#ask(
       (id) => ({ kind: 'dump', id, order: wanted }),
       DUMP_TIMEOUT,
-      () => 'it was not written',
+      () => 'the dump was not written',
     )
-    if (answer.kind !== 'dumped') throw new Error('the worker thread has answered something else')
+    if (answer.kind !== 'dumped') throw new Error('the worker thread has answered another question')
     if (answer.problem !== undefined) throw new Error(answer.problem)
   }
 
-  /** The text of /metrics; a thread is started for it when none runs. Rejects with Error when there is no answer. */
+  /** Returns the text of /metrics; starts a thread if none runs. Rejects with Error if there is no answer. */
   async metrics(): Promise<MetricsText> {
     const answer = await this.#ask(
       (id) => ({ kind: 'expose', id }),
       METRICS_TIMEOUT,
-      () => 'the worker thread has not made the metrics',
+      () => 'the worker thread has not returned the metrics',
     )
-    if (answer.kind !== 'exposed') throw new Error('the worker thread has answered something else')
+    if (answer.kind !== 'exposed') throw new Error('the worker thread has answered another question')
     if (typeof answer.metrics === 'string') throw new Error(answer.metrics)
     return answer.metrics
   }
@@ -194,16 +194,16 @@ export class WorkerThread {
     return !this.#closed && (this.#serves || this.#staying.length > 0)
   }
 
-  get #staying(): readonly WorkerGuest[] {
-    return [...this.#guests].flatMap(([guest, stays]) => (stays ? [guest] : []))
+  get #staying(): readonly WorkerClient[] {
+    return [...this.#clients].flatMap(([client, stays]) => (stays ? [client] : []))
   }
 
-  /** One that is to follow another waits for its turn: who asks does not make it sooner. */
+  /** Starts a thread if one is needed. Respects the restart delay even if a client requests the worker. */
   #ensure(): void {
     if (this.#isNeeded && this.#worker === undefined && this.#timer === undefined) this.#start()
   }
 
-  /** Without anybody who needs it its memory is worth more than the time of the next start. */
+  /** Ends a thread that no client needs: its memory counts more than the time of the next start. */
   #rest(): void {
     const thread = this.#worker
     if (this.#isNeeded || thread === undefined || this.#waiting.size > 0) return
@@ -217,31 +217,31 @@ export class WorkerThread {
     this.#timer = undefined
     const started = new Worker(this.#entry, {
       workerData: this.#settings,
-      // A leak in here must end here.
+      // A memory leak of the worker ends the thread, and not the engine.
       resourceLimits: { maxOldGenerationSizeMb: 64 },
-      // Otherwise this thread would write it out, and wait for whoever does not read standard error.
+      // Otherwise this thread would write the output, and wait for the reader of standard error.
       stdout: true,
       stderr: true,
     })
     this.#worker = started
     this.#startedAt = performance.now()
     this.#pulse = new LoopPulse(this.#startedAt)
-    // The engine must be able to end while a scrape hangs.
+    // The engine must be able to end while a request for metrics hangs.
     started.unref()
     started.stdout.resume()
     started.stderr.on('data', (text: Buffer) => this.#listener.onProblem(text.toString('utf8').trim()))
     started.on('message', (message: WorkerMessage) => this.#hear(started, message))
     started.on('error', (error) => this.#listener.onProblem(`The worker thread failed: ${error.message}`))
     started.on('exit', () => this.#lost(started))
-    for (const guest of this.#staying) guest.onStart()
-    // After the guests' orders: what serves is loaded for 100 ms.
+    for (const client of this.#staying) client.onStart()
+    // The orders of the clients come first, because loading the HTTP server takes 100 ms.
     if (this.#serves) this.post({ kind: 'serve' })
     return started
   }
 
   #hear(thread: Worker, message: WorkerMessage): void {
     if (thread === this.#worker) this.#pulse.hear(performance.now())
-    if (message.kind === 'word') return
+    if (message.kind === 'beat') return
     if (message.kind === 'listening') this.#listener.onListening()
     else if (message.kind === 'failed') this.#listener.onProblem(message.message)
     else if (message.kind === 'parsed' || message.kind === 'dumped' || message.kind === 'exposed')
@@ -251,17 +251,17 @@ export class WorkerThread {
     else if (message.kind === 'eventsFollowed')
       this.#answers.follow(message.followed, (news) => thread.postMessage(news))
     else if (message.kind === 'launchWanted') void this.#launch(thread, message)
-    else for (const guest of this.#guests.keys()) guest.onMessage(message)
+    else for (const client of this.#clients.keys()) client.onMessage(message)
   }
 
   async #launch(thread: Worker, { id, programs, channel }: Extract<WorkerMessage, { kind: 'launchWanted' }>) {
-    // To this thread and no other: each counts its questions from 1.
+    // The answer goes to this thread only: each thread numbers its questions from 1.
     const refusal = await this.#listener.launchers.launch(programs, channel, () => thread === this.#worker)
     const answer: EngineMessage = { kind: 'launched', id, refusal }
     thread.postMessage(answer)
   }
 
-  /** What a thread said that has been given up: nobody is to have the descriptor. */
+  /** Handles a message of a thread that was replaced: its descriptor is closed. */
   #orphaned(message: WorkerMessage): void {
     if (message.kind === 'launchWanted') this.#listener.launchers.discard(message.channel)
   }
@@ -270,24 +270,24 @@ export class WorkerThread {
     for (const [id, { reader, reject }] of this.#waiting) {
       if (reader !== thread) continue
       this.#waiting.delete(id)
-      reject(new Error('the worker thread ended before it had answered'))
+      reject(new Error('the worker thread ended without an answer'))
     }
     if (this.#worker !== thread) return
     this.#worker = undefined
     this.#answers.unfollow()
-    // Their channels are gone with it, as a rule: one that hangs may still hold them.
+    // Most of their channels closed with the thread; a thread that hangs may still hold some.
     this.#listener.launchers.endAll()
     if (performance.now() - this.#startedAt > GROWN_UP) this.#restartAfter = RESTART.first
     if (this.#closed) return
     if (this.#isNeeded) {
       this.#timer = setTimeout(() => {
         this.#timer = undefined
-        // Nobody may need it any more.
+        // The thread may not be needed any more.
         this.#ensure()
       }, this.#restartAfter).unref()
       this.#restartAfter = Math.min(this.#restartAfter * 2, RESTART.last)
     }
-    for (const guest of this.#staying) guest.onEnd()
+    for (const client of this.#staying) client.onEnd()
   }
 
   #answered(answer: Answer): void {

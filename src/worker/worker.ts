@@ -1,8 +1,8 @@
 /**
- * The worker thread (docs/architecture.md): the health checks, the TCP side of the API, and the reading of a configuration that
- * is to be put in force. A check that hangs, a slow scrape, a large file and a bug in here cannot delay an
- * advertisement; nor can the dumps that keepalived's users ask for. Decided here: first the privileges go, and a thread
- * that keeps them opens no port (docs/adr/0019); each of them is loaded when it is asked for. Refuses to know how privileges are dropped.
+ * The worker thread (docs/architecture.md): health checks, the HTTP server, and reading a configuration that is to be
+ * put in force. A check that hangs, a slow request for metrics, a large file or an error here cannot delay an
+ * advertisement, nor can keepalived's dumps. The thread first drops its privileges; if it cannot, it opens no port
+ * (docs/adr/0019). Each part is loaded when it is used first. This file does not know how privileges are dropped.
  */
 
 import type { MessagePort } from 'node:worker_threads'
@@ -27,7 +27,7 @@ const FIRST_RESULTS = 150
 export type WorkerPorts = {
   readonly engine: MessagePort
   readonly settings: PortSettings
-  /** For this thread alone; throws Error when something is left. */
+  /** Drops the privileges of this thread. Throws Error if it keeps one. */
   readonly dropPrivileges: () => void
   readonly streamPair: () => readonly [ours: number, theirs: number]
   readonly watchEnd: WatchEnd
@@ -46,8 +46,8 @@ type MessageOf<K extends EngineMessage['kind']> = Extract<EngineMessage, { kind:
 class EngineWorker {
   readonly #ports: WorkerPorts
   readonly #tell: Tell
-  /** Why this thread keeps its privileges; `undefined`: it has dropped them. */
-  readonly #kept: string | undefined
+  /** Reason why this thread keeps its privileges; `undefined` if it has dropped them. */
+  readonly #privilegeProblem: string | undefined
   readonly #launches: LaunchRequests
   readonly #latencies = new CheckLatencies()
   readonly #questions: EngineQuestions
@@ -62,7 +62,7 @@ class EngineWorker {
     this.#ports = ports
     const tell: Tell = (message) => ports.engine.postMessage(message)
     this.#tell = tell
-    this.#kept = failureOf(ports.dropPrivileges)
+    this.#privilegeProblem = failureOf(ports.dropPrivileges)
     this.#launches = new LaunchRequests(ports.streamPair, tell)
     this.#questions = new EngineQuestions((message) => {
       // The engine receives the results before the question, and its answer has them.
@@ -86,8 +86,8 @@ class EngineWorker {
         return this.#notify(message)
       case 'webhookOrder':
         return this.#post(message)
-      case 'wordWanted':
-        return this.#tell({ kind: 'word' })
+      case 'beatWanted':
+        return this.#tell({ kind: 'beat' })
       case 'launched':
         return this.#launches.answered(message)
       case 'serve':
@@ -110,14 +110,14 @@ class EngineWorker {
       return service.obey(order)
     })
     // The engine notices the silence of a thread that cannot check.
-    this.#failing(obeyed, 'Cannot check anything')
+    this.#failing(obeyed, 'Cannot run health checks')
   }
 
   #notify({ order }: MessageOf<'notifyOrder'>): void {
     this.#notices ??= startNotices(this.#tell, this.#launches)
     this.#failing(
       this.#notices.then((service) => service.obey(order)),
-      'Cannot notify anybody',
+      'Cannot run notify programs',
     )
   }
 
@@ -125,7 +125,7 @@ class EngineWorker {
     this.#webhook ??= startWebhook(this.#tell, this.#ports.settings)
     this.#failing(
       this.#webhook.then((service) => service.obey(order)),
-      'Cannot post any event',
+      'Cannot post events',
     )
   }
 
@@ -135,8 +135,8 @@ class EngineWorker {
 
   #serve(): void {
     const { settings } = this.#ports
-    if (this.#kept !== undefined) {
-      const message = `${cannotOpen(settings)}: the worker thread keeps its privileges: ${this.#kept}`
+    if (this.#privilegeProblem !== undefined) {
+      const message = `${cannotOpen(settings)}: the worker thread keeps its privileges: ${this.#privilegeProblem}`
       return this.#tell({ kind: 'failed', message })
     }
     const sources = { questions: this.#questions, report: this.#report, metricsPage: () => this.#metricsPage() }
@@ -180,7 +180,10 @@ async function startWebhook(tell: Tell, { version }: PortSettings): Promise<Webh
   return new WebhookService((news) => tell({ kind: 'webhook', news }), posting(`holdfast/${version}`))
 }
 
-/** What serves takes 100 ms of this thread to load; a router may wait for the first result of a check. */
+/**
+ * Waits for the first results. Loading the HTTP server takes 100 ms of this thread, and a router may wait for the first
+ * result of a check.
+ */
 async function afterFirstResults(checks: Promise<CheckService> | undefined): Promise<void> {
   if (checks === undefined) return
   await checks.catch(() => {})
@@ -208,9 +211,9 @@ async function parse({ id, order }: Extract<EngineMessage, { kind: 'parse' }>, t
     const { freshConfig } = await import('../files/fresh-configuration.ts')
     tell({ kind: 'parsed', id, fresh: await freshConfig(order) })
   } catch (error) {
-    // A package that only its owner may read: this thread has no right to read what belongs to others.
+    // The thread may not read files of other users, such as a package that only its owner may read.
     const problem = { file: order.file, line: 0, column: 0, path: '', severity: 'error' } as const
-    const message = `Cannot load what reads a configuration: ${messageOf(error)}`
+    const message = `Cannot load the reader of configurations: ${messageOf(error)}`
     tell({ kind: 'parsed', id, fresh: { ok: false, problems: [{ ...problem, message }] } })
   }
 }

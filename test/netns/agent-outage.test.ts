@@ -101,8 +101,8 @@ const partsOf = ({ name, engine, agent }: LabNode, since: number) => ({
   name,
   engineSpeaks: after(since, engine?.lines),
   agentBegins: after(since, agent?.lines, /begins as/),
-  engineFound: after(since, agent?.lines, /the engine is there/),
-  handedOver: after(since, agent?.lines, /"handed over"/),
+  engineFound: after(since, agent?.lines, /connected to the engine/),
+  handedOver: after(since, agent?.lines, /"configuration handed over to the engine"/),
   backup: after(since, engine?.lines, /API_0.*Initialize → Backup/),
   active: after(since, engine?.lines, /API_0.*→ Active/),
 })
@@ -137,7 +137,7 @@ describeNetns('everything on a node dies', () => {
 
     const back = monotonicMs()
     begin(owner)
-    await owner.agent?.line(/"handed over"/, WITHIN)
+    await owner.agent?.line(/"configuration handed over to the engine"/, WITHIN)
     for (const node of nodes) await node.routersAre(UNICAST, WITHIN)
     expect(owner.peers().ostest_API_0, 'peers of who is back').toEqual(
       nodes.flatMap(({ name, host }) => (name === owner.name ? [] : [host.address])),

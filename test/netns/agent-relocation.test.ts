@@ -148,7 +148,7 @@ describeNetns('a single node with its agent, relocated', () => {
     if (!api) {
       await eventually(
         'the peers to be written down',
-        () => node.told.some(({ msg }) => msg === 'peers written down'),
+        () => node.told.some(({ msg }) => msg === 'stored the peers'),
         () => node.told.slice(-5),
         { within: WITHIN },
       )

@@ -43,7 +43,7 @@ describeNetns('the agent beside an engine', () => {
     cluster.register({ name: 'n3', addresses: ['10.77.0.13'] })
     await cluster.apiUp()
     await node.routersAre(to(2))
-    await agent.line(/"handed over"/, WITHIN)
+    await agent.line(/"configuration handed over to the engine"/, WITHIN)
     expect(node.lastHandOver[0]).toBe('ostest_API_0: vrid 14 on eth0 from 10.77.0.11 to 10.77.0.12 10.77.0.13')
     await eventually(
       'it to hold the VIP',
@@ -90,7 +90,7 @@ describeNetns('the agent beside an engine', () => {
     await node.engine?.exited
     writeFileSync(node.memory, '')
     const second = node.startAgent()
-    await second.line(/no engine/, WITHIN)
+    await second.line(/cannot connect to the engine/, WITHIN)
     node.startEngine()
     await node.routersAre(to(3))
 

@@ -119,11 +119,11 @@ class Played {
     const now = Date.now() + this.#ahead
     const tick = Math.ceil((now + MINUTE) / (10 * MINUTE)) * 10 * MINUTE
     this.setClocks(tick - 2_000)
-    for (const { agent } of nodes) await agent?.line(new RegExp(`"mode":"${to}".*change of mode planned`), WITHIN)
+    for (const { agent } of nodes) await agent?.line(new RegExp(`"mode":"${to}".*planned a change of mode`), WITHIN)
     this.setClocks(tick + 5 * MINUTE - 5_000)
     const times: number[] = []
     for (const node of nodes) {
-      const said = await node.agent?.line(new RegExp(`"mode":"${to}".*"change of mode"`), WITHIN)
+      const said = await node.agent?.line(new RegExp(`"mode":"${to}".*"changing the mode"`), WITHIN)
       times.push(said?.at ?? Number.NaN)
       await node.routersAre(to === 'unicast' ? UNICAST : MULTICAST, WITHIN)
     }
@@ -181,7 +181,7 @@ describeNetns('from multicast to unicast', () => {
     played.startAgents('yes')
     played.want('unicast')
     for (const { agent } of nodes) {
-      const said = await agent?.line(/"handed over"/, WITHIN)
+      const said = await agent?.line(/"configuration handed over to the engine"/, WITHIN)
       expect(said?.text, 'what is in force goes on').toContain('10.77.0.1')
       expect(said?.text).toContain(' multicast')
     }
@@ -219,7 +219,9 @@ describeNetns('from multicast to unicast', () => {
     )
     const story = nodes.flatMap(({ host, engine, agent }) =>
       [...(engine?.lines ?? []), ...(agent?.lines ?? [])]
-        .filter(({ at, text }) => at > since && /→|"level":[4-6]0|change of mode|handed over/.test(text))
+        .filter(
+          ({ at, text }) => at > since && /→|"level":[4-6]0|change of mode|changing the mode|handed over/.test(text),
+        )
         .map(({ at, text }) => `${(at - since).toFixed(0)} ${host.name} ${text.slice(0, 300)}`),
     )
     const figures = {

@@ -3,7 +3,7 @@
  * names who holds the address when its holder is killed, and both when somebody gives it to a second one by hand (O2, O3).
  */
 import { afterEach, expect, test } from 'vitest'
-import { CONTROL_PLANE_LABEL } from '../../src/cluster/decisions/engine/upstream-words.ts'
+import { CONTROL_PLANE_LABEL } from '../../src/cluster/decisions/engine/upstream-names.ts'
 import type { Circumstances } from '../../src/cluster/decisions/status/finding.ts'
 import { GROUP, PLURAL, readPublished, VERSION } from '../../src/cluster/decisions/status/published-status.ts'
 import { OwnerDuty } from '../../src/cluster/runtime/status/owner-duty.ts'
@@ -24,7 +24,7 @@ const INTERVAL = 100
 const WITHIN = { within: 15_000, every: 10 }
 const AROUND: Circumstances = {
   ...{
-    probe: { verdict: 'answers' },
+    probe: { result: 'answers' },
     ingressDisabled: false,
     progressing: undefined,
     refused: [],

@@ -358,8 +358,8 @@ describeNetns('scripts of a keepalived file that others can change', () => {
         .filter((line) => line.startsWith(words))
     const why = `${directory}/open is writable for all users`
     const whom = ['for "open"', 'for "alone"', 'to notify of']
-    expect(said(secure, 'Left out')).toEqual(
-      whom.map((each) => expect.stringContaining(`Left out ${directory}/open: ${why}, ${each}`)),
+    expect(said(secure, 'Skipped')).toEqual(
+      whom.map((each) => expect.stringContaining(`Skipped ${directory}/open: ${why}, ${each}`)),
     )
     expect(said(plain, 'Runs')).toEqual(
       whom.map((each) => expect.stringContaining(`Runs ${directory}/open, although ${why}, ${each}`)),

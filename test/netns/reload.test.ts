@@ -414,7 +414,7 @@ describeNetns('reload', () => {
       execFileSync('mkfifo', [first.file])
       const { status, stderr } = await first.command('reload')
       expect(status).toBe(78)
-      expect(stderr).toContain(`${first.file}: Cannot read the configuration: a regular file wanted\n`)
+      expect(stderr).toContain(`${first.file}: Cannot read the configuration: it is not a regular file\n`)
       rmSync(first.file)
       expect(await first.reload([steady(200), other('b', 52, 100)])).toMatch(/^b: added$/m)
       expect((await first.router('vip'))?.state).toBe('Active')

@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: how keepalived writes its parameters
 /**
  * Whatever is in a keepalived file: reading it never throws and comes to an end, problems lie in the files that were
- * read, nothing is without a fate, and what is converted to YAML is the same configuration.
+ * read, nothing is without a handling, and what is converted to YAML is the same configuration.
  */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -243,13 +243,13 @@ describe('nothing is dropped silently', () => {
       return inside ? [line, ...keywordLines(line.block ?? [])] : [line]
     })
 
-  test('every keyword of a file has exactly one fate, with its place', () => {
+  test('every keyword of a file has exactly one handling, with its place', () => {
     fc.assert(
       fc.property(file, (written) => {
         const read = roundTrip(written)
         const { lines } = parseKeepalived({ file: FILE, text: written }, files({ [FILE]: written }), NODE)
         const places = keywordLines(lines).map(({ at }) => `${at.line}:${at.column}`)
-        expect(read.fates.map(({ at }) => `${at.line}:${at.column}`).sort()).toEqual([...places].sort())
+        expect(read.handlings.map(({ at }) => `${at.line}:${at.column}`).sort()).toEqual([...places].sort())
       }),
       { numRuns: 60 },
     )

@@ -207,7 +207,7 @@ export class LabNode {
 
   /** As its hand-overs name them, the last one. */
   get lastHandOver(): readonly string[] {
-    const handed = this.told.filter(({ msg }) => msg === 'handed over').at(-1)
+    const handed = this.told.filter(({ msg }) => msg === 'configuration handed over to the engine').at(-1)
     return Array.isArray(handed?.routers) ? handed.routers.map(String) : []
   }
 

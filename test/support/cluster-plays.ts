@@ -6,7 +6,7 @@ import type { AgentEvent, AgentOrder, AgentState, Now, Start } from '../../src/c
 import { startAgent, stepAgent } from '../../src/cluster/decisions/agreement.ts'
 import type { Desired } from '../../src/cluster/decisions/engine/desired.ts'
 import type { Cluster, Machine } from '../../src/cluster/decisions/engine/desired-state.ts'
-import { CONTROL_PLANE_LABEL } from '../../src/cluster/decisions/engine/upstream-words.ts'
+import { CONTROL_PLANE_LABEL } from '../../src/cluster/decisions/engine/upstream-names.ts'
 import { vipPairs } from '../../src/cluster/decisions/engine/vip-pairs.ts'
 import type { AddressFiles } from '../../src/cluster/decisions/engine/vrrp-interface.ts'
 import { viewOf } from './case-view.ts'
@@ -114,7 +114,7 @@ export class PlayedAgent {
   }
 
   get told(): string[] {
-    return this.orders.flatMap((order) => (order.kind === 'tell' ? [order.words] : []))
+    return this.orders.flatMap((order) => (order.kind === 'log' ? [order.message] : []))
   }
 
   get last(): Desired | undefined {

@@ -73,7 +73,7 @@ export class Memory {
           `${message}; a restart would lose the configuration that was handed over`,
           fields,
         ),
-      onKept: () => recorder.log('info', `${this.#file} has the configuration in force again`, fields),
+      onStored: () => recorder.log('info', `${this.#file} has the configuration in force again`, fields),
     })
     void file.prepare().then(() => {
       const unsafe = whyUnsafe(this.#file)

@@ -13,8 +13,8 @@ import type { Vrids } from '../../cluster/decisions/engine/vrid.ts'
 import type { Account } from '../../cluster/runtime/account.ts'
 import { Agent } from '../../cluster/runtime/agent.ts'
 import { wasStopped } from '../../cluster/runtime/bootstrap-duty.ts'
-import type { EngineDoor } from '../../cluster/runtime/engine-door.ts'
-import { openKeepalivedDoor } from '../../cluster/runtime/keepalived-door.ts'
+import type { EngineClient } from '../../cluster/runtime/engine-client.ts'
+import { openKeepalivedClient } from '../../cluster/runtime/keepalived-client.ts'
 import { keepalivedEngine } from '../../cluster/runtime/keepalived-engine.ts'
 import { machineWith, textIn } from '../../cluster/runtime/machine.ts'
 import { rememberedPeers, rememberPeers } from '../../cluster/runtime/peer-memory.ts'
@@ -70,7 +70,7 @@ export function agentParts(
       lookEvery: LOOK_EVERY,
     },
     {
-      ...{ door: engineAccess.engine, account, log, machine: machineNow },
+      ...{ engine: engineAccess.engine, account, log, machine: machineNow },
       wantedMode: () => wantedMode(...modeTexts()),
       persist: (peers) => rememberPeers(directory, peers),
       now: () => ({ monotonic: performance.now(), wall: Date.now() }),
@@ -81,14 +81,14 @@ export function agentParts(
 }
 
 export type EngineAccess = {
-  readonly engine: EngineDoor
+  readonly engine: EngineClient
   readonly say: ((word: 'stop' | 'reload') => void) | undefined
 }
 
 function accessOf({ handOver, native }: AgentSettings, log: AgentLog['log'], isStopped: boolean): EngineAccess {
   if (handOver.to === 'engine') return { engine: holdfastEngine(handOver.socket, { native }), say: undefined }
-  const keepalived = openKeepalivedDoor({ ...handOver, isStopped, tell: (message) => log('warn', message) })
-  return { engine: keepalivedEngine(handOver.file, keepalived), say: (word) => keepalived.say(word) }
+  const keepalived = openKeepalivedClient({ ...handOver, isStopped, tell: (message) => log('warn', message) })
+  return { engine: keepalivedEngine(handOver.file, keepalived), say: (word) => keepalived.send(word) }
 }
 
 function machineNow(): Machine | string {

@@ -19,8 +19,8 @@ import { watchInfrastructure } from '../../cluster/runtime/api/infrastructure-wa
 import { type NodeWatchPorts, watchNodes } from '../../cluster/runtime/api/node-watch.ts'
 import { watchBootstrap } from '../../cluster/runtime/bootstrap-duty.ts'
 import { serveMetrics } from '../../cluster/runtime/metrics-server.ts'
+import { openRedirectFile } from '../../cluster/runtime/redirect-file.ts'
 import { watchRuntime } from '../../cluster/runtime/runtime-facts.ts'
-import { openSentinel } from '../../cluster/runtime/sentinel.ts'
 import type { CommandResult } from '../command.ts'
 import { clusterName, isFollowed, localApi, offPremises } from './agent-cluster.ts'
 import { type AgentLog, openAgentLog } from './agent-log.ts'
@@ -164,7 +164,7 @@ function watchFacts(settings: AgentSettings, log: AgentLog['log'], signal: Abort
   const [vip] = vipPairs(settings.vips).pairs
   if (vip?.api === undefined) return
   const { apiPort, lbPort, checkInterval } = settings
-  const look = openSentinel({ redirect: { vip: vip.api, apiPort, lbPort }, tell })
+  const look = openRedirectFile({ redirect: { vip: vip.api, apiPort, lbPort }, tell })
   void every(checkInterval, async () => void (await look()), signal)
 }
 

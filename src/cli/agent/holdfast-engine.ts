@@ -5,7 +5,7 @@
 
 import type { Desired } from '../../cluster/decisions/engine/desired.ts'
 import { documentText } from '../../cluster/decisions/engine/document.ts'
-import type { EngineDoor, EngineSight, HandedOver } from '../../cluster/runtime/engine-door.ts'
+import type { EngineClient, EngineStatus, HandedOver } from '../../cluster/runtime/engine-client.ts'
 import { ask, listen } from '../../files/control-client.ts'
 import { handOver } from '../configure.ts'
 
@@ -14,7 +14,7 @@ const WHO = 'holdfast agent'
 /** Names of ingress routers, as desired-state.ts builds them. */
 const INGRESS = /_INGRESS_\d+$/
 
-export function holdfastEngine(socket: string, options: { readonly native: boolean }): EngineDoor {
+export function holdfastEngine(socket: string, options: { readonly native: boolean }): EngineClient {
   return {
     async look() {
       const { status, body } = await ask(socket, { path: '/v1/status', within: WITHIN })
@@ -34,7 +34,7 @@ export function holdfastEngine(socket: string, options: { readonly native: boole
   }
 }
 
-function sightIn(body: string): EngineSight {
+function sightIn(body: string): EngineStatus {
   const { routers } = fieldsOf(JSON.parse(body))
   const all: readonly unknown[] = Array.isArray(routers) ? routers : []
   const { transport } = fieldsOf(all[0])

@@ -1,6 +1,7 @@
 /**
- * What the agent knows after something was heard, and what of that is said at once. Decided here: what is not believed (a
- * node object that means nothing, a cluster without nodes). Refuses to decide what follows from it (agreement.ts).
+ * Updates the agent's knowledge after an event, and decides which log messages follow immediately. This file decides
+ * which input is ignored: a node object without a usable name, and a cluster without nodes. It does not know the
+ * consequences (agreement.ts).
  */
 import type { AgentEvent, AgentOrder, AgentState, Intent } from './agent-state.ts'
 import type { ClusterNode } from './cluster-node.ts'
@@ -9,7 +10,7 @@ import { type Mode, peerWishes } from './engine/desired-state.ts'
 import { peerNodes } from './engine/peers.ts'
 import { readNode } from './node-object.ts'
 
-/** With what is odd about the nodes now. */
+/** The new state with the current warnings about nodes (`odd`), and the orders of the event. */
 export type Knowledge = {
   readonly state: AgentState & { readonly odd: readonly string[] }
   readonly orders: readonly AgentOrder[]
@@ -17,6 +18,7 @@ export type Knowledge = {
 
 type Heard = { readonly state: AgentState; readonly orders: readonly AgentOrder[] }
 
+/** Returns what the agent knows after an event. */
 export function knownAfter(before: AgentState, event: AgentEvent): Knowledge {
   const { state, orders } = heard(before, event)
   const { nodes, machine, cluster } = state
@@ -35,13 +37,13 @@ function heard(state: AgentState, event: AgentEvent): Heard {
     case 'nodeGone':
       return gone(state, event.node)
     case 'listFailed':
-      return blinded(state, 'api', `nodes are not known: ${event.reason}`)
+      return blinded(state, 'api', `cannot read the nodes of the cluster: ${event.reason}`)
     case 'watchResumed':
       return quiet(sees(state, 'api'))
     case 'machineChanged':
       return quiet({ ...sees(state, 'machine'), machine: event.machine })
     case 'lookupFailed':
-      return blinded(state, 'machine', `this machine's links and files are not known: ${event.reason}`)
+      return blinded(state, 'machine', `cannot read the interfaces or files of this machine: ${event.reason}`)
     case 'intentChanged':
       return quiet(switched(state, event.intent))
     case 'modeWanted':
@@ -68,7 +70,7 @@ function ofEngine(state: AgentState, event: EngineEvent): Partial<Heard> {
   switch (event.kind) {
     case 'engineConnected': {
       const { configured, mode } = event
-      // What this agent has handed over itself holds before what an engine says that was just started.
+      // The configuration that this agent handed over counts more than the report of an engine that has just started.
       const ingress = engine.ingress || event.ingress === true
       const next = { ...engine, connected: true, configured, mode, ingress, awaited: undefined }
       return { state: { ...state, engine: next, mode: state.mode ?? mode } }
@@ -76,7 +78,7 @@ function ofEngine(state: AgentState, event: EngineEvent): Partial<Heard> {
     case 'engineLost':
       return {
         state: { ...state, engine: { ...engine, connected: false, awaited: undefined } },
-        orders: engine.connected ? [warn('engine lost', { reason: event.reason })] : [],
+        orders: engine.connected ? [warn('connection to the engine lost', { reason: event.reason })] : [],
       }
     case 'engineAccepted': {
       const { awaited } = engine
@@ -90,8 +92,10 @@ function ofEngine(state: AgentState, event: EngineEvent): Partial<Heard> {
       if (awaited === undefined) return {}
       const problems = event.problems.join('; ')
       const isNews = problems !== state.refused?.problems
-      const orders = isNews ? [warn('configuration refused, the last one stays', { problems })] : []
-      // A change of mode that was refused did not happen.
+      const orders = isNews
+        ? [warn('the engine refused the configuration; the last one stays in force', { problems })]
+        : []
+      // A change of mode that was refused has not happened.
       const mode = modeOf(awaited) === state.mode ? ((accepted && modeOf(accepted)) ?? engine.mode) : state.mode
       return { state: { ...state, engine: { ...engine, awaited: undefined }, mode }, orders }
     }
@@ -108,9 +112,13 @@ function modeOf({ instances }: Desired): Mode | undefined {
 function listed(state: AgentState, objects: readonly unknown[]): Heard {
   const readings = objects.map((object) => readNode(object, known(state, object)))
   const nodes = readings.flatMap(({ node }) => node ?? [])
-  // We run on one of them.
+  // The agent runs on a node, so a list without nodes is wrong.
   if (nodes.length === 0 && state.cluster.role !== 'bootstrap')
-    return blinded(state, 'api', `nodes are not known: a list of ${objects.length} objects with no node in it`)
+    return blinded(
+      state,
+      'api',
+      `cannot read the nodes of the cluster: none of the ${objects.length} listed objects is a node`,
+    )
   return {
     state: { ...sees(state, 'api'), nodes },
     orders: readings.flatMap(({ malformed }) => malformed.map(complaint)),
@@ -120,7 +128,7 @@ function listed(state: AgentState, objects: readonly unknown[]): Heard {
 function changed(state: AgentState, object: unknown): Heard {
   const { node, malformed } = readNode(object, known(state, object))
   const orders = malformed.map(complaint)
-  // Before the first list a single node would be the whole cluster.
+  // Before the first list, a single node would look like the whole cluster.
   if (node === undefined || state.nodes === undefined) return { state, orders }
   const others = state.nodes.some(({ name }) => name === node.name)
     ? state.nodes.map((each) => (each.name === node.name ? node : each))
@@ -133,7 +141,11 @@ function gone(state: AgentState, object: unknown): Heard {
   const nodes = state.nodes?.filter(({ name }) => name !== node?.name)
   if (node === undefined || nodes === undefined) return { state, orders: malformed.map(complaint) }
   if (nodes.length === 0 && state.cluster.role !== 'bootstrap')
-    return blinded(state, 'api', `nodes are not known: the last one, ${node.name}, is said to be gone`)
+    return blinded(
+      state,
+      'api',
+      `cannot read the nodes of the cluster: the last node, ${node.name}, was reported as deleted`,
+    )
   return quiet({ ...sees(state, 'api'), nodes })
 }
 
@@ -142,20 +154,23 @@ function known({ nodes }: AgentState, object: unknown): ClusterNode | undefined 
   return nodes?.find((each) => each.name === name)
 }
 
-type Eye = keyof AgentState['blind']
+type Source = keyof AgentState['blind']
 
-const sees = (state: AgentState, eye: Eye): AgentState => ({ ...state, blind: { ...state.blind, [eye]: false } })
-
-/** Said when it begins, not at each attempt. */
-const blinded = (state: AgentState, eye: Eye, words: string): Heard => ({
-  state: { ...state, blind: { ...state.blind, [eye]: true } },
-  orders: state.blind[eye] ? [] : [warn(words, {})],
+const sees = (state: AgentState, source: Source): AgentState => ({
+  ...state,
+  blind: { ...state.blind, [source]: false },
 })
 
-const warn = (words: string, fields: Readonly<Record<string, string | number>>): AgentOrder => ({
-  kind: 'tell',
+/** Logs when a source becomes unreadable, and not at each further attempt. */
+const blinded = (state: AgentState, source: Source, message: string): Heard => ({
+  state: { ...state, blind: { ...state.blind, [source]: true } },
+  orders: state.blind[source] ? [] : [warn(message, {})],
+})
+
+const warn = (message: string, fields: Readonly<Record<string, string | number>>): AgentOrder => ({
+  kind: 'log',
   level: 'warn',
-  words,
+  message,
   fields,
 })
 

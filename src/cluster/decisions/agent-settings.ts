@@ -1,57 +1,59 @@
 /**
- * What an agent is told when it is started: by its command line, whoever's flags those were, and by its environment. A value
- * without a default left open. Refuses to know flags (cli/agent/agent-flags.ts) and what is done by it.
+ * Settings of an agent: those of its command line, in either set of flags, and of its environment. Only values without
+ * a default are left open. This file does not know flags (cli/agent/agent-flags.ts), nor the effect of a setting.
  */
 import type { LogFormat } from '../../config/config.ts'
 import type { Service } from './engine/vrid.ts'
 
-/** Where what was decided goes. */
+/** Receiver of the configuration. */
 export type HandOver =
-  /** To holdfast's own engine, whole, by its control socket. */
+  /** holdfast's own engine, over its control socket. */
   | { readonly to: 'engine'; readonly socket: string }
-  /** In the place of keepalived's monitor: the file, and a word on keepalived's socket. */
+  /** keepalived, as its monitor does it: a file, and a message on keepalived's socket. */
   | { readonly to: 'keepalived'; readonly file: string; readonly socket: string }
 
 export type PrintForm = 'yaml' | 'keepalived' | 'both'
 
 export type AgentSettings = {
-  /** Undefined: the token that a pod has. */
+  /** `undefined`: the token of the pod. */
   readonly kubeconfig: string | undefined
   readonly handOver: HandOver
-  /** keepalived.conf's template, of the cluster; undefined: none is given. */
+  /** Path of the cluster's template of keepalived.conf; `undefined` if there is none. */
   readonly template: string | undefined
-  /** As they were written, checked: vip-pairs.ts makes pairs of them. */
+  /** VIPs in the order of the command line. vip-pairs.ts makes pairs of them. */
   readonly vips: Readonly<Record<Service, readonly string[]>>
   readonly apiPort: number
   readonly lbPort: number
-  /** Milliseconds. */
+  /** Time between two readings of this machine, in milliseconds. */
   readonly checkInterval: number
-  /** How long a change must stay the same before it is handed over; milliseconds. */
+  /** Time in milliseconds for which a change must stay the same before it is handed over. */
   readonly stableFor: number
   readonly clusterConfig: string | undefined
-  /** Instead of what cluster-config or kubeconfig say. */
+  /** Name that replaces the one of cluster-config or kubeconfig. */
   readonly clusterName: string | undefined
-  /** Instead of what the name gives. */
+  /** VRIDs that replace those computed from the name. */
   readonly vrids: Readonly<Partial<Record<Service, number>>>
   readonly platform: string
   readonly controlPlaneTopology: string
   readonly unicast: boolean
   readonly bootstrap: boolean
   readonly podNamespace: string | undefined
-  /** This node's name: itself, or the file that has it. Both undefined: the host's name. */
+  /** Name of this node, or the file that contains it. If both are undefined, the host name is used. */
   readonly nodeName: string | undefined
   readonly hostnameFile: string | undefined
   readonly stateDirectory: string
-  /** Where its metrics are; undefined: nowhere. */
+  /** Address of the agent's metrics; `undefined`: no server. */
   readonly listen: { readonly host: string; readonly port: number } | undefined
-  /** Every node of the LAN runs holdfast. */
+  /** Whether every node of the LAN runs holdfast. */
   readonly native: boolean
-  /** HostedNetServices: its status is written, its spec followed (not on a bootstrap node). */
+  /**
+   * Whether the agent writes the status of HostedNetServices and follows its spec. Always `false` on a bootstrap node.
+   */
   readonly status: boolean
-  /** Instead of handing anything over. */
+  /** Form in which the configuration is printed instead of handed over. */
   readonly print: PrintForm | undefined
-  /** A NodeList to try it out with, in the place of the API. */
+  /** File with a NodeList that replaces the API, for tests. */
   readonly nodesFile: string | undefined
-  /** Of the log; undefined: journald for the systemd journal, otherwise text. */
+  /** `undefined`: journald for the systemd journal, otherwise text. */
   readonly logFormat: LogFormat | undefined
 }

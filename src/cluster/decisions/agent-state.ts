@@ -1,4 +1,4 @@
-/** The words of the agent's core (agreement.ts): what it hears, what it orders, and what it keeps in between. Values alone. */
+/** Types of the agent's core (agreement.ts): its events, its orders, and its state. Plain values only. */
 import type { ClusterNode } from './cluster-node.ts'
 import type { Debounce } from './debounce.ts'
 import type { Desired } from './engine/desired.ts'
@@ -6,31 +6,34 @@ import type { Cluster, Machine, Mode } from './engine/desired-state.ts'
 import type { Schedule } from './engine/mode.ts'
 import type { PeerNode } from './engine/peers.ts'
 
-/** ms. Both at one moment: how long things last is told by the one, when all nodes do something by the other. */
+/**
+ * Time in milliseconds, of both clocks at one moment. The monotonic clock measures durations; the wall clock gives the
+ * time at which all nodes act together.
+ */
 export type Now = { readonly monotonic: number; readonly wall: number }
 
 /**
- * Which services the cluster wants holdfast to keep an address for. `unknown`: the API was never heard about it, so ingress
- * stays as the engine has it.
+ * The services for which the cluster wants holdfast to hold an address. `unknown`: the API has not answered about it
+ * yet, so ingress stays as the engine has it.
  */
 export type Intent = { readonly api: boolean; readonly ingress: boolean | 'unknown' }
 
-/** Nodes as JSON gave them. */
+/** Events for the agent. Nodes are parsed JSON. */
 export type AgentEvent =
   | { readonly kind: 'nodesListed'; readonly nodes: readonly unknown[] }
   | { readonly kind: 'nodeChanged'; readonly node: unknown }
   | { readonly kind: 'nodeGone'; readonly node: unknown }
-  /** No list, or a watch that ended and could not be resumed. */
+  /** The list failed, or a watch ended and could not be resumed. */
   | { readonly kind: 'listFailed'; readonly reason: string }
-  /** A watch was resumed where it had ended: what is known of the nodes is true again. */
+  /** A watch was resumed where it had ended, so the nodes are known again. */
   | { readonly kind: 'watchResumed' }
   | { readonly kind: 'machineChanged'; readonly machine: Machine }
-  /** Links, routes or files of this machine could not be read. */
+  /** Interfaces, routes or files of this machine could not be read. */
   | { readonly kind: 'lookupFailed'; readonly reason: string }
   | { readonly kind: 'intentChanged'; readonly intent: Intent }
-  /** Undefined: nobody wants another one. */
+  /** Mode that the cluster wants; `undefined` for no wish. */
   | { readonly kind: 'modeWanted'; readonly mode: Mode | undefined }
-  /** `configured`: it has virtual routers already; `mode`: theirs; `ingress`: one of them is of ingress. */
+  /** `configured`: the engine has virtual routers; `mode`: their mode; `ingress`: one of them belongs to ingress. */
   | {
       readonly kind: 'engineConnected'
       readonly configured: boolean
@@ -39,50 +42,50 @@ export type AgentEvent =
     }
   | { readonly kind: 'engineLost'; readonly reason: string }
   | { readonly kind: 'engineAccepted' }
-  /** `failed`: it could not even read it to the end, and would perhaps take it now. */
+  /** `failed`: the engine could not finish reading the configuration, so it may accept it later. */
   | { readonly kind: 'engineRefused'; readonly problems: readonly string[]; readonly failed?: boolean }
   | { readonly kind: 'tick' }
 
 export type AgentOrder =
-  /** Answered by `engineAccepted`, `engineRefused` or `engineLost`; there is never a second one before. */
+  /** The answer is `engineAccepted`, `engineRefused` or `engineLost`; no second order is given before it. */
   | { readonly kind: 'handOver'; readonly desired: Desired }
   | { readonly kind: 'persist'; readonly peers: readonly PeerNode[] }
   | {
-      readonly kind: 'tell'
+      readonly kind: 'log'
       readonly level: 'info' | 'warn'
-      readonly words: string
+      readonly message: string
       readonly fields: Readonly<Record<string, string | number>>
     }
 
 export type Start = {
   readonly cluster: Cluster
   readonly intent: Intent
-  /** Where no engine has one already. */
+  /** Mode for an engine that has no configuration yet. */
   readonly mode: Mode
-  /** Undefined: nothing was ever written down. */
+  /** Peers of an earlier run; `undefined` if none were stored. */
   readonly remembered: readonly PeerNode[] | undefined
-  /** ms that a change must stay the same before it is handed over. */
+  /** Time in milliseconds for which a change must stay the same before it is handed over. */
   readonly stableFor?: number
 }
 
-/** When the same is handed over again, by the monotonic clock, and how long was waited for that. */
+/** The last refusal: time of the next attempt by the monotonic clock, and the delay before it in milliseconds. */
 export type Refused = { readonly at: number; readonly wait: number; readonly problems: string }
 
 export type AgentState = {
   readonly cluster: Cluster
   readonly intent: Intent
-  /** The intent has changed, and the engine has not been told yet. */
+  /** Whether the intent has changed and the engine does not have the new configuration yet. */
   readonly isSwitched: boolean
-  /** Undefined: nobody has looked yet. */
+  /** `undefined` before the first reading. */
   readonly machine: Machine | undefined
-  /** By the last list and all since; undefined: there was none. */
+  /** Nodes of the last list with all later changes; `undefined` before the first list. */
   readonly nodes: readonly ClusterNode[] | undefined
   readonly peers: readonly PeerNode[]
   readonly stableFor: number
   readonly source: 'nothing' | 'remembered' | 'api'
   readonly blind: { readonly api: boolean; readonly machine: boolean }
   readonly defaultMode: Mode
-  /** Undefined: nothing is in force. */
+  /** `undefined` while no configuration is in force. */
   readonly mode: Mode | undefined
   readonly wantedMode: Mode | undefined
   readonly schedule: Schedule
@@ -90,19 +93,19 @@ export type AgentState = {
   readonly engine: {
     readonly connected: boolean
     readonly configured: boolean
-    /** What it said of itself. */
+    /** Mode that the engine reported. */
     readonly mode: Mode | undefined
-    /** It had a virtual router of ingress, now or before. */
+    /** Whether the engine has, or had, a virtual router of ingress. */
     readonly ingress: boolean
     readonly awaited: Desired | undefined
     readonly accepted: Desired | undefined
   }
-  /** What the engine refused last: a refusal may come from the machine, which changes. */
+  /** Last refusal of the engine. It may have a reason on this machine, which can change. */
   readonly refused: Refused | undefined
   readonly persisted: readonly PeerNode[] | undefined
-  /** What is odd now. */
+  /** Warnings that hold now and have been logged. */
   readonly told: readonly string[]
-  /** Of the monotonic clock; undefined: nothing happens by itself. */
+  /** Time of the next step by the monotonic clock; `undefined` if nothing is due. */
   readonly wakeAt: number | undefined
 }
 

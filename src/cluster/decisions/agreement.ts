@@ -1,9 +1,8 @@
 /**
- * The core of the agent: from what is heard of the cluster, of this machine and of the engine to what is handed over, written
- * down and said, and when to be woken. Nothing that could not be learnt changes anything: without the API peers stay as they
- * are, without the engine the last answer waits for it, and what it refused is said once and tried again when it is another, and slowly
- * as it is.
- * Refuses to know sockets, files and clocks: `now` is an argument.
+ * The core of the agent. It turns events of the cluster, of this machine and of the engine into configurations, stored
+ * peers and log messages, and decides when to run again. A failed lookup changes nothing: without the API, the peers
+ * stay; without the engine, the last configuration waits for it. A refusal is logged once. The same configuration is
+ * tried again slowly, a new one immediately. This file does not know sockets, files and clocks: `now` is an argument.
  */
 import { knownAfter } from './agent-knowledge.ts'
 import type { AgentEvent, AgentOrder, AgentState, Now, Start, Step } from './agent-state.ts'
@@ -12,12 +11,14 @@ import { type Decision, desiredState, type Mode } from './engine/desired-state.t
 import { startSchedule, ticked } from './engine/mode.ts'
 import { againAt, handedOver, handOverAt, refusedAfter } from './handing-over.ts'
 
-/** By default. Peers come and go with nodes, which do it in bunches. */
+/** Default of `stableFor`, in milliseconds. Peers change in groups, because nodes are added and removed in groups. */
 export const STABLE = 5_000
-const INGRESS_WAITS = 'ingress waits for the first answer of the API about HostedNetServices: ingressHa may be Disabled'
-/** A wall clock may be set while we sleep. */
+const INGRESS_WAITS =
+  'ingress waits until the API has answered about HostedNetServices, because ingressHa may be Disabled'
+/** Longest sleep in milliseconds. The wall clock may be set in the meantime. */
 const LONGEST_SLEEP = 30_000
 
+/** Returns the state of an agent at its start. */
 export const startAgent = ({ cluster, intent, mode, remembered, stableFor = STABLE }: Start, now: Now): AgentState => ({
   cluster,
   intent,
@@ -47,6 +48,7 @@ export const startAgent = ({ cluster, intent, mode, remembered, stableFor = STAB
   wakeAt: undefined,
 })
 
+/** Returns the state and the orders after an event. */
 export function stepAgent(before: AgentState, event: AgentEvent, now: Now): Step {
   const { state: known, orders: said } = knownAfter(before, event)
   const heard = { ...known, refused: refusedAfter(before, event, now) }
@@ -67,10 +69,13 @@ export function stepAgent(before: AgentState, event: AgentEvent, now: Now): Step
   }
 }
 
-/** What is in force goes on (M8). */
+/** Returns the mode: the one in force stays (M8). */
 const modeOf = ({ mode, defaultMode }: AgentState): Mode => mode ?? defaultMode
 
-/** Undefined: nobody knows enough to ask the question. A bootstrap node begins before there are nodes. */
+/**
+ * Returns the configuration to hand over, or `undefined` if too little is known. A bootstrap node starts before there
+ * are nodes.
+ */
 function decide(state: AgentState, mode: Mode): Decision | undefined {
   const { cluster, machine, peers, intent, source, engine } = state
   if (machine === undefined || (source === 'nothing' && cluster.role !== 'bootstrap')) return undefined
@@ -78,7 +83,7 @@ function decide(state: AgentState, mode: Mode): Decision | undefined {
   return desiredState({ cluster, machine, peers, intent: { ...intent, ingress }, mode, earlier: engine.accepted })
 }
 
-/** Told once: an engine without ingress gets none before the API was heard about it. */
+/** Logs once that ingress waits: an engine without ingress gets none before the API has answered. */
 function waiting(before: AgentState, state: AgentState): AgentOrder[] {
   const waits = ({ engine, intent }: AgentState) => engine.connected && !engine.ingress && intent.ingress === 'unknown'
   return waits(state) && !waits(before) ? [tell('info', INGRESS_WAITS, {})] : []
@@ -91,21 +96,23 @@ function changedMode(state: AgentState, now: Now): Step {
   const { planned } = next
   const orders: AgentOrder[] = []
   if (planned !== undefined && planned !== schedule.planned)
-    orders.push(tell('info', 'change of mode planned', { mode: planned.mode, at: planned.at }))
+    orders.push(tell('info', 'planned a change of mode', { mode: planned.mode, at: planned.at }))
   if (planned === undefined || now.wall < planned.at) return { state: { ...state, schedule: next }, orders }
   const over = { ...state, schedule: { ...next, planned: undefined } }
   const desired = decide(state, planned.mode)?.desired
   if (desired === undefined) {
-    orders.push(tell('warn', 'change of mode left out: too little is known', { mode: planned.mode }))
+    orders.push(tell('warn', 'change of mode skipped: nodes or interfaces are unknown', { mode: planned.mode }))
     return { state: over, orders }
   }
-  orders.push(tell('info', 'change of mode', { mode: planned.mode }))
-  // Said when the engine has answered what it was asked just before.
+  orders.push(tell('info', 'changing the mode', { mode: planned.mode }))
+  // The configuration is handed over when the engine has answered the one before.
   const debounce = overdue(state.debounce, desired, state.stableFor, now.monotonic)
   return { state: { ...over, mode: planned.mode, debounce }, orders }
 }
 
-/** Peers as they are in force, not each on its way, and none that an engine would not take. */
+/**
+ * Stores the peers when they are in force. Peers that are still changing, or that the engine refused, are not stored.
+ */
 function written(state: AgentState): Step {
   const { source, peers, persisted, debounce, engine } = state
   const isSettled =
@@ -115,7 +122,7 @@ function written(state: AgentState): Step {
   return { state: { ...state, persisted: peers }, orders: [{ kind: 'persist', peers }] }
 }
 
-/** What was not odd a moment ago. */
+/** Returns the warnings that are new. */
 function news(before: readonly string[], current: readonly string[]): { current: string[]; orders: AgentOrder[] } {
   const all = [...new Set(current)]
   return { current: all, orders: all.filter((what) => !before.includes(what)).map((what) => tell('warn', what, {})) }
@@ -123,16 +130,16 @@ function news(before: readonly string[], current: readonly string[]): { current:
 
 const tell = (
   level: 'info' | 'warn',
-  words: string,
+  message: string,
   fields: Readonly<Record<string, string | number>>,
 ): AgentOrder => ({
-  kind: 'tell',
+  kind: 'log',
   level,
-  words,
+  message,
   fields,
 })
 
-/** Of the monotonic clock. */
+/** Returns the time of the next step by the monotonic clock, or `undefined` if nothing is due. */
 function wakeAt(state: AgentState, now: Now): number | undefined {
   const { engine, schedule, wantedMode, mode } = state
   const isFree = engine.connected && engine.awaited === undefined

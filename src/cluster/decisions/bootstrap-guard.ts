@@ -1,15 +1,17 @@
 /**
- * When the bootstrap node gives up the API's address: its own API and Ironic have not answered for some looks in a row. It
- * advertises more than any other node can, so nobody takes the address from it before. Decided here: what to say after each
- * look, and when to look again. Refuses to ask anybody.
+ * Decides when the bootstrap node releases the API's address: after several checks in a row in which its own API and
+ * Ironic did not answer. Its priority is higher than that of any other node, so no other node takes the address before.
+ * This file decides the order after each check, and the time of the next check. It does not make requests.
  */
 
 export type BootstrapLook = { readonly apiReady: boolean; readonly ironicAnswers: boolean }
 
 export type BootstrapGuard = {
-  /** The API of a bootstrap node takes its time: before it was ready once, its silence says nothing. */
+  /**
+   * End of the time in which an API that has never been ready is waited for, because a bootstrap node starts slowly.
+   */
   readonly waitsUntil: number | undefined
-  /** Looks without API and Ironic, since the API was last ready. */
+  /** Number of checks without API and Ironic since the API was last ready. */
   readonly misses: number
   readonly nextLookAt: number
 }
@@ -19,18 +21,23 @@ export type BootstrapOrder = 'stop' | 'reload'
 const LONGEST_WAIT = 30 * 60_000
 const WAITING_LOOK = 3_000
 const LOOK = 1_000
-/** After each order: a stop and a start are not said in one breath. */
+/** Delay after an order, in milliseconds, so that a stop and a start do not follow each other directly. */
 const PAUSE = 5_000
 const BEARABLE = 4
 
-/** `isStopped`: an earlier life of the agent has said `stop`, and no `reload` since. */
+/**
+ * Returns the state at the start. `isStopped`: an earlier run of the agent stopped the engine and did not reload it.
+ */
 export const startBootstrapGuard = (now: number, isStopped = false): BootstrapGuard => ({
   waitsUntil: isStopped ? undefined : now + LONGEST_WAIT,
   misses: isStopped ? BEARABLE + 1 : 0,
   nextLookAt: now,
 })
 
-/** An answer of Ironic neither counts nor resets. `stop` is said again at each look, whoever restarted the engine meanwhile. */
+/**
+ * Returns the state after a check, and the order for the engine. An answer of Ironic alone changes nothing. `stop` is
+ * repeated at each check, in case another program has restarted the engine.
+ */
 export function looked(
   guard: BootstrapGuard,
   { apiReady, ironicAnswers }: BootstrapLook,

@@ -1,7 +1,7 @@
 /**
- * What the cluster is called, which VRIDs, instance names and passwords are made of: all nodes must come to the same one. Wrong
- * is worse than none, so what does not clearly name a cluster is refused with the reason. Refuses to read files and to know
- * what a kubeconfig is.
+ * The name of the cluster. VRIDs, instance names and passwords are computed from it, so all nodes must find the same
+ * one. A wrong name does more harm than none, so an unclear source is an error. This file does not read files, and does
+ * not know the format of a kubeconfig.
  */
 
 import { parse } from 'yaml'
@@ -20,13 +20,16 @@ const InstallConfig = z.object({
 type InstallConfig = z.infer<typeof InstallConfig>
 
 export type ClusterNameSources = {
-  /** The text of cluster-config.yaml, which a bootstrap node has; undefined: there is none. */
+  /** Text of cluster-config.yaml, which a bootstrap node has; `undefined` if there is none. */
   readonly clusterConfig: string | undefined
-  /** `clusters[].cluster.server` of the kubeconfig in use. */
+  /** Value of `clusters[].cluster.server` in the kubeconfig. */
   readonly server: string | undefined
 }
 
-/** The given cluster-config alone decides: a node that guessed on would be in another group. A string says why there is no name. */
+/**
+ * Returns the name, or a text with the reason why there is none. If a cluster-config is given, only that one counts:
+ * with another source, the node could join another group.
+ */
 export function clusterNameIn({ clusterConfig, server }: ClusterNameSources): ClusterName | string {
   if (clusterConfig !== undefined) {
     const installed = installConfigIn(clusterConfig)
@@ -40,7 +43,7 @@ export function clusterNameIn({ clusterConfig, server }: ClusterNameSources): Cl
   return nameInServer(server)
 }
 
-/** The first platform that the install-config in the cluster-config has; undefined: it has none. A string in `problem` says why. */
+/** Returns the first platform of the install-config in the cluster-config; `undefined` if it has none. */
 export function installedPlatform(clusterConfig: string): { platform: string | undefined } | { problem: string } {
   const installed = installConfigIn(clusterConfig)
   if (typeof installed === 'string') return { problem: installed }
@@ -59,15 +62,15 @@ function installConfigIn(clusterConfig: string): InstallConfig | string {
   }
 }
 
-/** `https://api-int.NAME.DOMAIN:6443`. */
+/** Returns NAME of `https://api-int.NAME.DOMAIN:6443`. */
 function nameInServer(server: string): ClusterName | string {
   const refused = (why: string) => `Cannot name the cluster by its API server "${server}": ${why}`
   const host = /^[a-z]+:\/\/(?:[^/@]*@)?(\[[^\]]*\]|[^:/?#]*)/i.exec(server)?.[1] ?? ''
-  if (host === '') return refused('it names no host')
+  if (host === '') return refused('it has no host')
   if (host.startsWith('[') || parseAddress(host) !== undefined)
-    return refused('its host is an address, where api-int.NAME.DOMAIN would name it')
+    return refused('its host is an IP address, expected api-int.NAME.DOMAIN')
   const [, name, ...domain] = host.toLowerCase().split('.')
   if (name === undefined || name === '' || domain.join('') === '')
-    return refused('its host is not of the form api-int.NAME.DOMAIN')
+    return refused('its host does not have the form api-int.NAME.DOMAIN')
   return { name, from: 'kubeconfig' }
 }

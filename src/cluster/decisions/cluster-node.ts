@@ -1,12 +1,12 @@
 /**
- * A node of the cluster, of all that the API says of one: as much as peers and a change of mode are decided by. A value;
- * what of a Node object is malformed is told by whoever reads it (node-object.ts).
+ * A node of the cluster, reduced to the fields that decide about peers and a change of mode. node-object.ts reads it
+ * and reports malformed fields.
  */
 
 export type NodeAddress = {
-  /** `InternalIP`, `ExternalIP`, `Hostname`, …: the API's own words. */
+  /** Type as in the API: `InternalIP`, `ExternalIP`, `Hostname` and others. */
   readonly type: string
-  /** As it is written there: not always an address. */
+  /** Text as in the API, which is not always an IP address. */
   readonly address: string
 }
 
@@ -15,6 +15,6 @@ export type ClusterNode = {
   readonly labels: Readonly<Record<string, string>>
   readonly annotations: Readonly<Record<string, string>>
   readonly addresses: readonly NodeAddress[]
-  /** Empty where the node does not say. */
+  /** Empty if the node does not report it. */
   readonly kubeletVersion: string
 }

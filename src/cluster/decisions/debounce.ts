@@ -1,32 +1,36 @@
 /**
- * When what is wanted is worth handing over: when it has been the same for a time. A view of the cluster that could not be
- * had neither counts nor resets: the time of its failure is left out, and nothing is handed over while it lasts. Nothing in force at
- * all: at once, because each second without a configuration is one without the VIP, and a first complete list is no churn.
+ * Decides when a new configuration is handed over: when it has stayed the same for some time. While lookups fail, the
+ * time does not count and nothing is handed over. If no configuration is in force, the first one is handed over
+ * immediately, because without it the VIP has no holder.
  */
 import type { Desired } from './engine/desired.ts'
 
 export type Debounce = {
-  /** Handed over last; undefined: nothing. */
+  /** Configuration handed over last; `undefined` if there is none. */
   readonly inForce: Desired | undefined
   readonly candidate: Candidate | undefined
 }
 type Candidate = {
   readonly desired: Desired
-  /** How long it had been the same before `since`. */
+  /** Milliseconds for which it had stayed the same before `since`. */
   readonly held: number
-  /** Undefined: nobody knows at the moment whether it still is. */
+  /** Time since which it stays the same; `undefined` while lookups fail. */
   readonly since: number | undefined
 }
 
 export const IDLE: Debounce = { inForce: undefined, candidate: undefined }
 
-/** Ours are built by one function (desired-state.ts), with the same order of keys. */
+/**
+ * Returns whether two configurations are equal. One function builds them (desired-state.ts), so their keys have the
+ * same order.
+ */
 export const isSame = (one: Desired | undefined, other: Desired | undefined): boolean =>
   JSON.stringify(one) === JSON.stringify(other)
 
 /**
- * `desired` undefined: too little is known to want anything; what was on its way is forgotten. `blind`: lookups fail, so the
- * time of what was on its way does not count; what is new by other knowledge begins all the same.
+ * Returns the state with a new candidate. If `desired` is undefined, too little is known, and the candidate is dropped.
+ * `blind`: lookups fail, so the time of the present candidate does not count. A candidate from other sources still
+ * starts.
  */
 export function offered(state: Debounce, desired: Desired | undefined, now: number, blind = false): Debounce {
   const { inForce, candidate } = state
@@ -37,21 +41,26 @@ export function offered(state: Debounce, desired: Desired | undefined, now: numb
   return candidate.since === undefined && !blind ? { inForce, candidate: { ...candidate, since: now } } : state
 }
 
+/** Returns the state after a failed lookup: the time of the candidate stops. */
 export function lookupFailed(state: Debounce, now: number): Debounce {
   const { candidate } = state
   if (candidate?.since === undefined) return state
   return { ...state, candidate: { ...candidate, held: candidate.held + now - candidate.since, since: undefined } }
 }
 
-/** `stable` ms after it was first seen. Undefined: nothing waits, or nobody knows. */
+/**
+ * Returns the time at which the candidate has stayed the same for `stable` milliseconds; `undefined` if there is none
+ * or its time has stopped.
+ */
 export function dueAt({ candidate }: Debounce, stable: number): number | undefined {
   return candidate?.since === undefined ? undefined : candidate.since + Math.max(0, stable - candidate.held)
 }
 
-/** To be handed over at the next occasion, whatever was on its way. */
+/** Returns a state in which `desired` is due immediately and replaces any candidate. */
 export const overdue = ({ inForce }: Debounce, desired: Desired, stable: number, now: number): Debounce => ({
   inForce,
   candidate: { desired, held: stable, since: now },
 })
 
+/** Returns the state after `desired` was handed over. */
 export const applied = (desired: Desired): Debounce => ({ inForce: desired, candidate: undefined })

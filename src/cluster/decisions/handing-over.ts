@@ -1,7 +1,7 @@
 /**
- * When a configuration is handed over: what is wanted when it has been so for long enough, which what is urgent is sooner; the
- * same again to a new engine, and slowly to one that refused it. Never to an engine that still has to answer. Refuses to know
- * what is wanted (desired-state.ts) and from when it has been so (debounce.ts).
+ * Decides when a configuration is handed over: after it has stayed the same for some time, earlier if it is urgent, and
+ * again to a new engine. An engine that refused it gets it again slowly, and an engine that has not answered gets
+ * nothing. This file does not know which configuration is wanted (desired-state.ts), nor since when (debounce.ts).
  */
 import { familyOf } from '../../wire/address.ts'
 import type { AgentEvent, AgentState, Now, Refused, Step } from './agent-state.ts'
@@ -11,34 +11,37 @@ import { addressesOf, byText, groupOf } from './engine/peers.ts'
 import { hasAddress } from './node-ip/selection.ts'
 
 /**
- * An address that has moved on this machine has moved for good, and the VIP should follow. And a peer more: it hears nobody until it is
- * listed, and would be a second owner after an Active_Down_Interval.
+ * Time in milliseconds before an urgent change. An address that moved on this machine does not move back, so the VIP
+ * follows. A new peer hears no advertisements until it is listed, and would become a second holder after an
+ * Active_Down_Interval.
  */
 export const STABLE_URGENT = 500
 /**
- * Nobody reaches this node any more, or will in a moment: it has another address, or has left the cluster. It has to leave its
- * elections before it hears nobody for an Active_Down_Interval (3.7 s), so well before the others stop telling it (5 s).
+ * Time in milliseconds before this node leaves an election because the others cannot reach it: it has another address,
+ * or left the cluster. It must leave before it hears nothing for an Active_Down_Interval (3.7 s). The others stop
+ * sending to it after 5 s.
  */
 export const STABLE_UNREACHED = 2_000
-/** What was refused, as it is: the address that it needs may have come. */
+/** Delay in milliseconds before a refused configuration is tried again: an address that it needs may exist by then. */
 const AGAIN = 60_000
-/** What the engine could not judge: its worker was given up, on a machine that gave it no time. */
+/** Delay in milliseconds after the engine could not check a configuration, because its worker got no CPU time. */
 const FAILED_AGAIN = 2_000
 const LONGEST_AGAIN = 600_000
 
+/** Hands a configuration over if one is due and the engine has answered the last one. */
 export function handedOver(state: AgentState, event: AgentEvent, now: Now): Step {
   const { engine, debounce } = state
   if (!engine.connected || engine.awaited !== undefined) return { state, orders: [] }
   const waits = waitingFor(state, now)
   const due = waits !== undefined && waits.at <= now.monotonic ? waits.desired : undefined
   const isAgain = event.kind === 'engineConnected' || (againAt(state) ?? Number.POSITIVE_INFINITY) <= now.monotonic
-  // A new engine knows nothing of what an earlier one was told.
+  // A new engine does not have the configuration of an earlier one.
   const desired = due ?? (isAgain ? debounce.inForce : undefined)
   if (desired === undefined) return { state, orders: [] }
-  // Where only what came is told, the whole waits on.
+  // If only the new peers are handed over, the whole configuration still waits.
   const next = due === undefined ? debounce : { ...applied(desired), candidate: restAfter(debounce, desired) }
   return {
-    // Another is another attempt.
+    // A new configuration starts its own series of attempts.
     state: {
       ...state,
       debounce: next,
@@ -50,6 +53,7 @@ export function handedOver(state: AgentState, event: AgentEvent, now: Now): Step
   }
 }
 
+/** Returns the last refusal after an event, with the time of the next attempt; `undefined` if there is none. */
 export function refusedAfter({ engine, refused }: AgentState, event: AgentEvent, now: Now): Refused | undefined {
   if (engine.awaited === undefined) return refused
   if (event.kind === 'engineAccepted') return undefined
@@ -59,18 +63,21 @@ export function refusedAfter({ engine, refused }: AgentState, event: AgentEvent,
   return { at: now.monotonic + wait, wait, problems: event.problems.join('; ') }
 }
 
-/** When what was refused is handed over as it is, unless something else is on its way. */
+/** Returns the time at which a refused configuration is tried again; `undefined` while another one waits. */
 export const againAt = ({ refused, debounce }: AgentState): number | undefined =>
   debounce.candidate === undefined ? refused?.at : undefined
 
 const restAfter = ({ candidate }: Debounce, told: Desired): Debounce['candidate'] =>
   candidate === undefined || isSame(candidate.desired, told) ? undefined : candidate
 
+/** Returns the time at which the waiting configuration is due; `undefined` if there is none. */
 export const handOverAt = (state: AgentState, now: Now): number | undefined => waitingFor(state, now)?.at
 
 /**
- * Before a change of mode peers wait for it, so that nodes do not read two configurations in a row; what moved here does not.
- * Peers that come while others go (a node has another address) are told at once, and those that go stay until the whole is due.
+ * Returns the waiting configuration and its time. Before a change of mode, new peers wait for that change, so that
+ * nodes do not load two configurations in a row. A move on this machine does not wait. Peers that are new while others
+ * leave (a node has another address) are handed over soon. The ones that leave stay until the whole configuration is
+ * due.
  */
 function waitingFor(state: AgentState, now: Now): { readonly at: number; readonly desired: Desired } | undefined {
   const { debounce, schedule, stableFor } = state
@@ -84,13 +91,13 @@ function waitingFor(state: AgentState, now: Now): { readonly at: number; readonl
   return at === undefined ? undefined : { at, desired }
 }
 
-/** As in force, with the peers that are new. Undefined: there are none. */
+/** Returns the configuration in force with the new peers; `undefined` if there are none. */
 function grownBy(inForce: Desired | undefined, wanted: Desired): Desired | undefined {
   if (inForce === undefined) return undefined
   const instances = inForce.instances.map((one) => {
     const after = wanted.instances.find(({ name }) => name === one.name)
     if (after === undefined || typeof one.peers === 'string' || typeof after.peers === 'string') return one
-    // By its new address we would be our own peer.
+    // The new list may contain this node's new address; a node is never its own peer.
     const peers = [...new Set([...one.peers, ...after.peers])].filter((each) => each !== one.source).toSorted(byText)
     return { ...one, peers, ...(peers.length === 0 ? {} : { placeholder: undefined }) }
   })
@@ -98,12 +105,12 @@ function grownBy(inForce: Desired | undefined, wanted: Desired): Desired | undef
   return isSame(grown, inForce) ? undefined : grown
 }
 
-/** ms that what is wanted has to stay the same. */
+/** Returns the milliseconds for which the configuration must stay the same. */
 function patience(state: AgentState): number {
   const { engine, stableFor, debounce } = state
   const { inForce, candidate } = debounce
   if (inForce === undefined && !engine.configured) return 0
-  // The spec, or the guard of a bootstrap node after enough looks: nothing churns here.
+  // A change of the spec, or of the bootstrap guard, is final.
   if (state.isSwitched) return 0
   const hasMoved = candidate?.desired.instances.some((one) => {
     const last = inForce?.instances.find(({ name }) => name === one.name)
@@ -113,7 +120,10 @@ function patience(state: AgentState): number {
   return isUnreached(state) ? Math.min(stableFor, STABLE_UNREACHED) : stableFor
 }
 
-/** It is to leave an election, because it has lost the address by which it was in it, or the others are to forget that one. */
+/**
+ * Returns whether this node leaves an election because it lost its address, or because the API no longer lists that
+ * address.
+ */
 function isUnreached({ machine, peers, debounce: { inForce, candidate } }: AgentState): boolean {
   const left = inForce?.instances.filter(({ name }) => !candidate?.desired.instances.some((one) => one.name === name))
   if (machine === undefined || left === undefined) return false
@@ -122,7 +132,7 @@ function isUnreached({ machine, peers, debounce: { inForce, candidate } }: Agent
   return left.some((one) => !hasAddress(machine.node, one.source) || !isListed(one))
 }
 
-/** The same, with more peers: to tell more nodes who is Active does no harm, whoever they are. */
+/** Returns whether the only change is more peers. Sending advertisements to more nodes does no harm. */
 function hasOnlyGrown(inForce: Desired | undefined, wanted: Desired | undefined): boolean {
   if (inForce === undefined || wanted === undefined) return false
   const bare = (desired: Desired) => ({

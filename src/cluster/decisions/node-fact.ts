@@ -1,34 +1,36 @@
 /**
- * A fact of this node that a file says by being there. Decided here: what is not known leaves the file as it was, so that a tool
- * that hangs or is missing moves no address, and not for ever: after a minute nobody vouches for it any more. Refuses to know
- * how facts are found.
+ * A fact about this node, such as a running container, for which a file exists or not. An unknown state leaves the file
+ * as it is, so a tool that hangs or is missing does not move an address. After one minute of unknown state, the file is
+ * removed. This file does not know how facts are found.
  */
 
-/** True, false, or not known. */
+/** Whether the fact holds; `undefined` if not known. */
 export type Reading = boolean | undefined
 export type NodeFact = {
   readonly present: boolean
-  /** Milliseconds; undefined: the last reading said something. */
+  /** Time since which the fact is unknown, in milliseconds; `undefined` if the last reading gave a result. */
   readonly unknownSince: number | undefined
 }
 
+/** Milliseconds for which the last known state counts. */
 export const VOUCHED_FOR = 60_000
 
-/** `present`: what the file of an earlier life says. */
+/** Returns the fact before the first reading. `present`: whether the file of an earlier run exists. */
 export const unreadFact = (present: boolean, now: number): NodeFact => ({ present, unknownSince: now })
 
+/** Returns the fact after a reading. */
 export function readFact(fact: NodeFact, reading: Reading, now: number): NodeFact {
   if (reading !== undefined) return { present: reading, unknownSince: undefined }
   const unknownSince = fact.unknownSince ?? now
   return { present: fact.present && now - unknownSince < VOUCHED_FOR, unknownSince }
 }
 
-/** A running container of that name, in what `crictl ps -o json` says. */
+/** Returns whether the output of `crictl ps -o json` has a running container with this name. */
 export function hasContainer(listing: string, name: string): Reading {
   return some(listing, 'containers', (container) => field(field(container, 'metadata'), 'name') === name)
 }
 
-/** A pod whose name begins so, in what `crictl pods -o json` says. */
+/** Returns whether the output of `crictl pods -o json` has a pod whose name begins with `start`. */
 export function hasPod(listing: string, start: string): Reading {
   return some(listing, 'items', (pod) => {
     const name = field(field(pod, 'metadata'), 'name')

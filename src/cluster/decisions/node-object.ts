@@ -1,25 +1,26 @@
 /**
- * A Node object of the API, read: whatever came, never an exception. A field that makes no sense is named with what was
- * found in it and taken from an earlier reading of the same node where there is one: a node that was garbled once must not
- * lose its place among the peers. Refuses to know what an address or an annotation is good for.
+ * Reads a Node object of the API. It never throws, whatever the input is. A field with an invalid value is reported
+ * with that value, and the value of an earlier reading is used if there is one. So a node whose object was invalid once
+ * stays a peer. This file does not know the use of an address or an annotation.
  */
 import type { ClusterNode, NodeAddress } from './cluster-node.ts'
 
 export type Malformed = {
-  /** Its name, or `?` when that is what is malformed. */
+  /** Name of the node, or `?` if the name is invalid. */
   readonly node: string
-  /** As in a JSON path: `status.addresses[1].address`. */
+  /** Path such as `status.addresses[1].address`. */
   readonly field: string
-  /** JSON, cut. */
+  /** The value as JSON, shortened. */
   readonly found: string
 }
 
-/** `node` undefined: nobody knows which node this was. */
+/** Result of a reading; `node` is undefined if the name is not known. */
 export type NodeReading = { readonly node: ClusterNode | undefined; readonly malformed: readonly Malformed[] }
 
 type Fields = Readonly<Record<string, unknown>>
 type Complaint = (field: string, found: unknown) => void
 
+/** Reads a Node object. `earlier` is the last valid reading of the same node. */
 export function readNode(object: unknown, earlier?: ClusterNode): NodeReading {
   const { metadata, status: given } = fieldsOf(object) ?? {}
   const { name, labels, annotations } = fieldsOf(metadata) ?? {}
@@ -32,27 +33,27 @@ export function readNode(object: unknown, earlier?: ClusterNode): NodeReading {
   if (status === undefined) complain('status', given)
   const node = {
     name,
-    labels: wordsIn(labels, 'metadata.labels', complain) ?? known?.labels ?? {},
-    annotations: wordsIn(annotations, 'metadata.annotations', complain) ?? known?.annotations ?? {},
+    labels: textsIn(labels, 'metadata.labels', complain) ?? known?.labels ?? {},
+    annotations: textsIn(annotations, 'metadata.annotations', complain) ?? known?.annotations ?? {},
     addresses: (status && addressesIn(status, complain)) ?? known?.addresses ?? [],
     kubeletVersion: (status && versionIn(status, complain)) ?? known?.kubeletVersion ?? '',
   }
   return { node, malformed }
 }
 
-/** Undefined: it makes no sense as a whole. What is merely absent is empty. */
-function wordsIn(value: unknown, field: string, complain: Complaint): Readonly<Record<string, string>> | undefined {
+/** Returns a mapping of texts; `undefined` if the value is no mapping. A missing mapping is empty. */
+function textsIn(value: unknown, field: string, complain: Complaint): Readonly<Record<string, string>> | undefined {
   const fields = fieldsOf(value ?? {})
   if (fields === undefined) {
     complain(field, value)
     return undefined
   }
-  const words = Object.entries(fields).flatMap(([key, word]): [string, string][] => {
-    if (typeof word === 'string') return [[key, word]]
-    complain(`${field}["${key}"]`, word)
+  const texts = Object.entries(fields).flatMap(([key, text]): [string, string][] => {
+    if (typeof text === 'string') return [[key, text]]
+    complain(`${field}["${key}"]`, text)
     return []
   })
-  return Object.fromEntries(words)
+  return Object.fromEntries(texts)
 }
 
 function addressesIn({ addresses: value }: Fields, complain: Complaint): readonly NodeAddress[] | undefined {

@@ -1,35 +1,39 @@
 /**
- * Every metric of the agent in one table, as metrics/names.ts has the engine's: name, kind, help, label. account.ts gives the
- * values; documents, alert rules and tests read the names.
+ * Every metric of the agent in one table, as metrics/names.ts has those of the engine: name, kind, help and label.
+ * account.ts gives the values. Documents, alert rules and tests use the names.
  */
 type AgentMetric = { readonly kind: 'counter' | 'gauge'; readonly help: string; readonly label?: string }
 
 export const AGENT_METRICS = {
-  holdfast_agent_watch_state: { kind: 'gauge', help: 'Where the watch of the nodes is, one-hot', label: 'state' },
+  holdfast_agent_watch_state: {
+    kind: 'gauge',
+    help: 'State of the watch of the nodes: 1 for the present state, 0 for the others',
+    label: 'state',
+  },
   holdfast_agent_api_failures_total: {
     kind: 'counter',
-    help: 'Answers of the API of the cluster about nodes that could not be used',
+    help: 'Failed requests for nodes to the API of the cluster',
     label: 'kind',
   },
-  holdfast_agent_nodes: { kind: 'gauge', help: 'Nodes of the cluster by the last list and all since' },
+  holdfast_agent_nodes: { kind: 'gauge', help: 'Nodes of the cluster' },
   holdfast_agent_last_list_age_seconds: {
     kind: 'gauge',
-    help: 'Since the nodes were listed whole; none before the first time. A watch that lasts lists nothing',
+    help: 'Seconds since the last complete list of nodes; absent before the first list. No list is needed while a watch lasts',
   },
-  holdfast_agent_malformed_fields_total: { kind: 'counter', help: 'Fields of node objects that made no sense' },
+  holdfast_agent_malformed_fields_total: { kind: 'counter', help: 'Fields of node objects with an invalid value' },
   holdfast_agent_hand_overs_total: {
     kind: 'counter',
     help: 'Configurations handed to the engine',
     label: 'result',
   },
-  holdfast_agent_engine_connected: { kind: 'gauge', help: '1 while the engine is there' },
+  holdfast_agent_engine_connected: { kind: 'gauge', help: '1 while the agent is connected to the engine' },
   holdfast_agent_engine_refuses: {
     kind: 'gauge',
-    help: '1 while what was handed over last has been refused, and the engine runs with what it had',
+    help: '1 if the engine refused the last configuration and uses the one before',
   },
   holdfast_agent_status_writes_total: {
     kind: 'counter',
-    help: 'Writes of the status of HostedNetServices, and what others overwrote of it; none with --no-status',
+    help: 'Writes of the status of HostedNetServices, and parts that others have overwritten; absent with --no-status',
     label: 'result',
   },
   holdfast_agent_status_watch_failures_total: {
@@ -39,21 +43,24 @@ export const AGENT_METRICS = {
   },
   holdfast_agent_specs_refused_total: {
     kind: 'counter',
-    help: 'Times that the spec of HostedNetServices could not be read or was wrong; none with --no-status',
+    help: 'Times that the spec of HostedNetServices was unreadable or invalid; absent with --no-status',
   },
   holdfast_agent_events_total: {
     kind: 'counter',
-    help: 'Events of failovers, told to the API or dropped; none with --no-status',
+    help: 'Failover events that were sent to the API or dropped; absent with --no-status',
     label: 'result',
   },
-  holdfast_agent_events_waiting: { kind: 'gauge', help: 'Events of failovers to be told; none with --no-status' },
+  holdfast_agent_events_waiting: {
+    kind: 'gauge',
+    help: 'Failover events that wait to be sent; absent with --no-status',
+  },
 } as const satisfies Readonly<Record<`holdfast_agent_${string}`, AgentMetric>>
 
 export type AgentMetricName = keyof typeof AGENT_METRICS
-/** Of each metric, by its label's value ('' where it has none). */
+/** Values of each metric by the value of its label ('' without a label). */
 export type AgentSamples = Readonly<Record<AgentMetricName, Readonly<Record<string, number>>>>
 
-/** Prometheus' text format. */
+/** Returns the samples in Prometheus' text format. */
 export function agentMetricsText(samples: AgentSamples): string {
   const lines: string[] = []
   for (const [name, metric] of Object.entries<AgentMetric>(AGENT_METRICS)) {

@@ -1,4 +1,7 @@
-/** What an agent has done and seen so far, as numbers: for `/metrics`. Refuses to know who asks, and how they are called. */
+/**
+ * Counts what an agent has done and seen, for `/metrics`. This file does not know who reads the numbers, nor the names
+ * of the metrics.
+ */
 import { type AgentSamples, agentMetricsText } from './account-metrics.ts'
 import { FAILURE_KINDS, type FailureKind } from './api/api-failure.ts'
 import type { WatchPhase } from './api/object-watch.ts'
@@ -7,7 +10,7 @@ const PHASES: readonly WatchPhase[] = ['listing', 'watching', 'waiting']
 const RESULTS = ['accepted', 'refused', 'lost'] as const
 export type HandOverResult = (typeof RESULTS)[number]
 
-/** Of HostedNetServices. */
+/** Counters about HostedNetServices. */
 export type StatusAccount = {
   readonly writes: Readonly<Record<string, number>>
   readonly specsRefused: number
@@ -18,13 +21,13 @@ export class Account {
   phase: WatchPhase = 'listing'
   nodes = 0
   isConnected = false
-  /** Of the wall clock, ms. */
+  /** Time of the last list by the wall clock, in milliseconds. */
   lastListAt: number | undefined
   readonly failures = new Map<FailureKind, number>()
   readonly statusFailures = new Map<FailureKind, number>()
   readonly handOvers = new Map<HandOverResult, number>()
   malformed = 0
-  /** Undefined: nobody writes one. */
+  /** `undefined` if the agent writes no status. */
   status: (() => StatusAccount) | undefined
   #refused = false
 
@@ -38,7 +41,7 @@ export class Account {
 
   handed(result: HandOverResult): void {
     this.handOvers.set(result, (this.handOvers.get(result) ?? 0) + 1)
-    // One that is lost says nothing about what it was.
+    // A lost hand-over does not tell whether the configuration was accepted.
     if (result !== 'lost') this.#refused = result === 'refused'
   }
 

@@ -1,7 +1,8 @@
 /**
- * The process beside the engine: feeds the core (cluster/decisions/agreement.ts) with what is heard of cluster, machine and engine, and
- * does what it orders. Decided here: in which role this node is, as far as anybody knows, and how often the machine is looked
- * at. Everything that can fail is told and tried again; nothing here ends the process, or touches the engine but by its door.
+ * The agent's process beside the engine. It passes events of the cluster, the machine and the engine to the core
+ * (cluster/decisions/agreement.ts), and executes the core's orders. This file decides the role of this node, as far as
+ * it is known, and how often the machine is read. Each failure is logged and tried again. Nothing here ends the
+ * process, or changes the engine except through its client.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -13,39 +14,39 @@ import type { Desired, Role } from '../decisions/engine/desired.ts'
 import type { Cluster, Machine, Mode } from '../decisions/engine/desired-state.ts'
 import type { PeerNode } from '../decisions/engine/peers.ts'
 import type { Account } from './account.ts'
-import type { EngineDoor } from './engine-door.ts'
+import type { EngineClient } from './engine-client.ts'
 import { ownRole } from './own-role.ts'
 
 export type AgentPlan = {
-  /** Its role as far as it is known before there are nodes: on a bootstrap node. */
+  /** Properties of the cluster. The role is known before the nodes only on a bootstrap node. */
   readonly cluster: Omit<Cluster, 'role'> & { readonly role: Role | undefined }
-  /** Before the first news of it. */
+  /** Intent before the first answer of the API. */
   readonly intent: Intent
-  /** Where no engine has one. */
+  /** Mode if the engine has no configuration. */
   readonly mode: Mode
   readonly remembered: readonly PeerNode[] | undefined
-  /** Milliseconds for which peers have to be the same before they are handed over. */
+  /** Milliseconds for which peers must stay the same before they are handed over. */
   readonly stableFor: number
-  /** Milliseconds between two looks at the machine. */
+  /** Milliseconds between two readings of the machine. */
   readonly lookEvery: number
 }
 
 export type Level = 'debug' | 'info' | 'warn' | 'error'
 export type AgentPorts = {
-  readonly door: EngineDoor
-  /** A string says why not. */
+  readonly engine: EngineClient
+  /** Returns the machine, or a text with the reason why it cannot be read. */
   readonly machine: () => Machine | string
   readonly wantedMode: () => { readonly mode: Mode | undefined; readonly problem: string | undefined }
-  /** Throws what the file system says. */
+  /** Stores the peers. Throws the error of the file system. */
   readonly persist: (peers: readonly PeerNode[]) => void
   readonly log: (level: Level, message: string, fields?: Readonly<Record<string, unknown>>) => void
   readonly now: () => Now
   readonly account: Account
-  /** By the last list and all since. */
+  /** Called with the nodes after each change. */
   readonly onNodes?: (nodes: readonly ClusterNode[]) => void
 }
 
-/** Milliseconds after which an engine that is not there is looked for again: all that time it may be there without a configuration. */
+/** Milliseconds between two attempts to reach the engine. During this time, a new engine may have no configuration. */
 const ENGINE_AGAIN = 250
 const LONGEST_TIMER = 30_000
 
@@ -55,7 +56,7 @@ export class Agent {
   #state: AgentState | undefined
   #role: Role | undefined
   #intent: Intent
-  /** The last of each kind, for a core that begins with them. */
+  /** Last event of each kind, for a core that starts with them. */
   readonly #heard = new Map<AgentEvent['kind'], AgentEvent>()
   readonly #nodes = new Map<string, unknown>()
   #lastMachine = ''
@@ -69,16 +70,16 @@ export class Agent {
     this.#role = plan.cluster.role ?? ownRole(plan.cluster.nodeName, plan.remembered)
   }
 
-  /** Ends with `signal`. */
+  /** Runs until `signal` is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     this.#look()
     if (this.#role !== undefined) this.#begin(this.#role)
-    else this.#ports.log('info', 'waiting for the nodes of the cluster: nothing is remembered of them')
+    else this.#ports.log('info', 'waiting for the nodes of the cluster: no stored peers')
     const looks = setInterval(() => this.#look(), this.#plan.lookEvery)
     await this.#engine(signal)
     clearInterval(looks)
     clearTimeout(this.#timer)
-    this.#ports.door.close()
+    this.#ports.engine.close()
   }
 
   wants(intent: Intent): void {
@@ -93,7 +94,10 @@ export class Agent {
       return
     }
     if (this.#role !== undefined && this.#state.cluster.role !== this.#role) {
-      this.#ports.log('info', 'this node has another role', { role: this.#role, before: this.#state.cluster.role })
+      this.#ports.log('info', 'the role of this node has changed', {
+        role: this.#role,
+        before: this.#state.cluster.role,
+      })
       return this.#begin(this.#role)
     }
     this.#step(event)
@@ -131,18 +135,18 @@ export class Agent {
     return ownRole(this.#plan.cluster.nodeName, [...this.#nodes.values()], view)
   }
 
-  /** It may not be registered yet; a worker has the smaller part. */
+  /** Returns the role of a node that is not registered yet: worker, which has fewer duties. */
   #unknownRole(): Role {
     const { nodeName } = this.#plan.cluster
-    this.#ports.log('warn', `${nodeName} is not among the nodes: taken for a worker until it is`, { node: nodeName })
+    this.#ports.log('warn', `node ${nodeName} is not in the API yet: treated as a worker`, { node: nodeName })
     return 'worker'
   }
 
-  /** With all that was heard so far. */
+  /** Starts the core with all events so far. */
   #begin(role: Role): void {
     const { cluster, mode, remembered, stableFor } = this.#plan
     const known = this.#state?.peers ?? remembered
-    this.#ports.log('info', `begins as ${role}`, { role, cluster: cluster.name, node: cluster.nodeName })
+    this.#ports.log('info', `agent started as ${role}`, { role, cluster: cluster.name, node: cluster.nodeName })
     const start = { cluster: { ...cluster, role }, intent: this.#intent, mode, remembered: known, stableFor }
     this.#state = startAgent(start, this.#ports.now())
     for (const event of this.#heard.values()) this.#step(event)
@@ -160,33 +164,36 @@ export class Agent {
   #do(order: AgentOrder, because: AgentEvent): void {
     const { log, persist, account } = this.#ports
     switch (order.kind) {
-      case 'tell':
-        if (order.words === 'malformed node object') account.malformed++
-        return log(order.level, order.words, order.fields)
+      case 'log':
+        if (order.message === 'malformed node object') account.malformed++
+        return log(order.level, order.message, order.fields)
       case 'handOver':
         return void this.#handOver(order.desired, because)
       case 'persist':
         try {
           persist(order.peers)
-          log('debug', 'peers written down', { peers: order.peers.length })
+          log('debug', 'stored the peers', { peers: order.peers.length })
         } catch (error) {
-          log('error', `Cannot write the peers down: ${messageOf(error)}`)
+          log('error', `Cannot store the peers: ${messageOf(error)}`)
         }
     }
   }
 
   async #handOver(desired: Desired, because: AgentEvent): Promise<void> {
-    const { door, log, account } = this.#ports
-    const fields = { because: because.kind, routers: desired.instances.map(inWords) }
+    const { engine, log, account } = this.#ports
+    const fields = { because: because.kind, routers: desired.instances.map(textOf) }
     try {
-      const answer = await door.handOver(desired)
+      const answer = await engine.handOver(desired)
       if (answer.accepted) {
         account.handed('accepted')
-        log('info', 'handed over', fields)
+        log('info', 'configuration handed over to the engine', fields)
         return this.take({ kind: 'engineAccepted' })
       }
       account.handed('refused')
-      log('error', 'the engine refuses it, and keeps what it had', { ...fields, problems: answer.problems })
+      log('error', 'the engine refused the configuration and keeps the last one', {
+        ...fields,
+        problems: answer.problems,
+      })
       this.take({ kind: 'engineRefused', problems: answer.problems, failed: answer.failed === true })
     } catch (error) {
       account.handed('lost')
@@ -195,28 +202,28 @@ export class Agent {
     }
   }
 
-  /** Looked for until it is there, then waited for until it is gone, and so on. */
+  /** Connects to the engine, waits until the connection is lost, and connects again. */
   async #engine(signal: AbortSignal): Promise<void> {
-    const { door, log, account } = this.#ports
+    const { engine, log, account } = this.#ports
     let told = ''
     while (!signal.aborted) {
       let isThere = false
       let reason: string
       try {
-        const sight = await door.look()
+        const report = await engine.look()
         isThere = true
         account.isConnected = true
         told = ''
-        log('info', 'the engine is there', { configured: sight.configured, mode: sight.mode })
-        this.take({ kind: 'engineConnected', ...sight })
-        reason = await door.gone(signal)
+        log('info', 'connected to the engine', { configured: report.configured, mode: report.mode })
+        this.take({ kind: 'engineConnected', ...report })
+        reason = await engine.gone(signal)
       } catch (error) {
         reason = messageOf(error)
       }
       account.isConnected = false
       if (signal.aborted) return
       if (isThere) this.take({ kind: 'engineLost', reason })
-      else if (reason !== told) log('warn', `no engine: ${reason}`)
+      else if (reason !== told) log('warn', `cannot connect to the engine: ${reason}`)
       told = reason
       await sleep(ENGINE_AGAIN, undefined, { signal }).catch(() => {})
     }
@@ -233,15 +240,15 @@ export class Agent {
       this.#lastMachine = text
     }
     const { mode, problem } = this.#ports.wantedMode()
-    const words = `${mode} ${problem}`
-    if (words === this.#lastMode) return
-    this.#lastMode = words
+    const text = `${mode} ${problem}`
+    if (text === this.#lastMode) return
+    this.#lastMode = text
     if (problem !== undefined) this.#ports.log('warn', problem)
     this.take({ kind: 'modeWanted', mode })
   }
 }
 
-const inWords = ({ name, interface: on, source, vrid, peers }: Desired['instances'][number]): string =>
+const textOf = ({ name, interface: on, source, vrid, peers }: Desired['instances'][number]): string =>
   `${name}: vrid ${vrid} on ${on} from ${source} ${typeof peers === 'string' ? peers : `to ${peers.join(' ') || 'nobody'}`}`
 
 function nameOf(node: unknown): string {

@@ -1,7 +1,7 @@
 /**
- * The bootstrap node's duty to give up the API's address when nobody needs it there any more. Decided here: what `stop` is to
- * an engine that has no such word: a configuration with nothing to do; and that it holds over a start of the agent. When, is
- * cluster/decisions/bootstrap-guard.ts.
+ * Releases the API's address on the bootstrap node when the control plane no longer needs it there. holdfast's engine
+ * has no order `stop`, so `stop` is a configuration without virtual routers. It stays in force over a restart of the
+ * agent. cluster/decisions/bootstrap-guard.ts decides when.
  */
 
 import { join } from 'node:path'
@@ -10,12 +10,12 @@ import { messageOf } from '../../base/message-of.ts'
 import { type BootstrapOrder, looked, startBootstrapGuard } from '../decisions/bootstrap-guard.ts'
 import type { AgentPorts } from './agent.ts'
 import { doesIronicAnswer, isApiReady } from './api/api-health.ts'
-import { factStands, putFact } from './fact-file.ts'
+import { factExists, putFact } from './fact-file.ts'
 import type { Wishes } from './status/wishes.ts'
 
 export type BootstrapPorts = {
   readonly wishes: Pick<Wishes, 'stoppedIs'>
-  /** keepalived's words; undefined: the engine is ours. */
+  /** Sends an order to keepalived; `undefined` if the engine is holdfast's. */
   readonly say: ((word: BootstrapOrder) => void) | undefined
   readonly log: AgentPorts['log']
   /** URL of this node's own API server. */
@@ -25,9 +25,10 @@ export type BootstrapPorts = {
 
 const stoppedFile = (stateDirectory: string): string => join(stateDirectory, 'bootstrap-stopped')
 
-/** An earlier life of the agent has said `stop`, and no `reload` since. */
-export const wasStopped = (stateDirectory: string): boolean => factStands(stoppedFile(stateDirectory))
+/** Returns whether an earlier run of the agent stopped the engine and did not reload it. */
+export const wasStopped = (stateDirectory: string): boolean => factExists(stoppedFile(stateDirectory))
 
+/** Checks the API and Ironic, and gives orders, until `signal` is aborted. */
 export async function watchBootstrap(
   { wishes, say, log, localApi, stateDirectory }: BootstrapPorts,
   signal: AbortSignal,
@@ -53,8 +54,8 @@ export async function watchBootstrap(
     guard = next.guard
     if (next.order !== undefined) {
       const isStopped = next.order === 'stop'
-      log('info', `bootstrap: ${next.order}`, { apiReady, ironicAnswers })
-      // In this order an agent that is killed in between begins as stopped, and finds out.
+      log('info', `bootstrap node: ${next.order} the engine`, { apiReady, ironicAnswers })
+      // With this order of steps, an agent that is killed in between starts as stopped, and checks again.
       if (isStopped) remember(true)
       if (say === undefined) wishes.stoppedIs(isStopped)
       else say(next.order)

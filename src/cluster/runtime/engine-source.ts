@@ -1,6 +1,6 @@
 /**
- * The engine of this node, by its control socket: its status when asked, its journal as it goes. Decided here: how long an
- * answer may take, and that a broken stream is taken up where it ended. Refuses to know what is said there.
+ * Reads the engine of this node through its control socket: its status, and its event journal as a stream. This file
+ * decides the time limit of an answer, and that a broken stream is opened again. It does not know the content.
  */
 import { request } from 'node:http'
 
@@ -8,7 +8,7 @@ const WITHIN = 2_000
 const AGAIN = 1_000
 const LONGEST = 8 << 20
 
-/** JSON as it stands; rejects with Error when there is none. */
+/** Returns the JSON of a path. Rejects with Error if there is none. */
 export function askEngine(socketPath: string, path: string): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const asked = request({ socketPath, path, agent: false }, (response) => {
@@ -16,7 +16,7 @@ export function askEngine(socketPath: string, path: string): Promise<unknown> {
       let length = 0
       response.on('data', (chunk: Buffer) => {
         length += chunk.length
-        if (length > LONGEST) asked.destroy(new Error('its answer is too long'))
+        if (length > LONGEST) asked.destroy(new Error('the answer is too long'))
         else chunks.push(chunk)
       })
       response.on('error', fail)
@@ -25,7 +25,7 @@ export function askEngine(socketPath: string, path: string): Promise<unknown> {
         try {
           resolve(JSON.parse(Buffer.concat(chunks).toString('utf8')))
         } catch {
-          reject(new Error('its answer is no JSON'))
+          reject(new Error('the answer is not JSON'))
         }
       })
     })
@@ -39,7 +39,7 @@ export function askEngine(socketPath: string, path: string): Promise<unknown> {
   })
 }
 
-/** Each event of its journal, from now on; `onBroken` each time that nobody is heard any more. */
+/** Passes on each new event of the engine's journal. `onBroken` is called each time the stream breaks. */
 export class EngineStream {
   readonly #socketPath: string
   readonly #onEvent: (event: unknown) => void
@@ -93,7 +93,7 @@ export class EngineStream {
     try {
       this.#onEvent(JSON.parse(data))
     } catch {
-      // Half an event is none.
+      // An incomplete event is ignored.
     }
   }
 }

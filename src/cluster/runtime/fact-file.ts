@@ -1,5 +1,6 @@
 /**
- * Files of the agent: one that says something by being there, and one that is replaced whole, as root's and never half written.
+ * Files of the agent: files whose existence is a fact, and files that are replaced as a whole. They belong to root and
+ * are never half written.
  */
 import {
   chmodSync,
@@ -17,15 +18,15 @@ import { dirname } from 'node:path'
 
 const NEW_MODE = 0o644
 
-export const factStands = (file: string): boolean => existsSync(file)
+export const factExists = (file: string): boolean => existsSync(file)
 
-/** Throws what the file system says. */
+/** Creates or removes a file. Throws the error of the file system. */
 export function putFact(file: string, present: boolean): void {
   if (!present) rmSync(file, { force: true })
   else if (!existsSync(file)) replaceFile(file, '')
 }
 
-/** With the mode of what was there. Throws what the file system says; the old one stands then. */
+/** Replaces a file and keeps its mode. Throws the error of the file system; the old file stays then. */
 export function replaceFile(file: string, text: string): void {
   mkdirSync(dirname(file), { recursive: true })
   const mode = existsSync(file) ? statSync(file).mode & 0o7777 : NEW_MODE
@@ -39,7 +40,7 @@ export function replaceFile(file: string, text: string): void {
     } finally {
       closeSync(descriptor)
     }
-    // Whatever the umask.
+    // The mode does not depend on the umask.
     chmodSync(fresh, mode)
     renameSync(fresh, file)
   } catch (error) {

@@ -1,16 +1,16 @@
 /**
- * keepalived as the engine: it is told by its file and a word, and never answers. So what can be written down is accepted,
- * and it is never gone. What its file says now is what is in force (M8).
+ * keepalived as an engine. It gets a file and an order, and never answers. So each configuration that can be written
+ * counts as accepted, and the connection is never lost. Its file is the configuration in force (M8).
  */
 import { messageOf } from '../../base/message-of.ts'
 import type { Desired } from '../decisions/engine/desired.ts'
 import { keepalivedText } from '../decisions/engine/keepalived-text.ts'
 import { modeIn } from '../decisions/engine/mode.ts'
-import type { EngineDoor, HandedOver } from './engine-door.ts'
-import type { KeepalivedDoor } from './keepalived-door.ts'
+import type { EngineClient, HandedOver } from './engine-client.ts'
+import type { KeepalivedClient } from './keepalived-client.ts'
 import { textIn } from './machine.ts'
 
-export function keepalivedEngine(file: string, door: KeepalivedDoor): EngineDoor {
+export function keepalivedEngine(file: string, client: KeepalivedClient): EngineClient {
   return {
     async look() {
       const mode = modeIn(textIn(file))
@@ -18,7 +18,7 @@ export function keepalivedEngine(file: string, door: KeepalivedDoor): EngineDoor
     },
     async handOver(desired: Desired): Promise<HandedOver> {
       try {
-        door.handOver(keepalivedText(desired))
+        client.handOver(keepalivedText(desired))
         return { accepted: true }
       } catch (error) {
         return { accepted: false, problems: [messageOf(error)] }
@@ -26,6 +26,6 @@ export function keepalivedEngine(file: string, door: KeepalivedDoor): EngineDoor
     },
     gone: (signal) =>
       new Promise((resolve) => signal.addEventListener('abort', () => resolve('the agent ends'), { once: true })),
-    close: () => door.close(),
+    close: () => client.close(),
   }
 }

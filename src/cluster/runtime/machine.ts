@@ -1,14 +1,20 @@
-/** This machine as the decisions want it: what a caller saw of its links, and the files that node-ip wrote. */
+/** This machine in the form of the decisions: its interfaces, and the files of node-ip. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Machine } from '../decisions/engine/desired-state.ts'
 import { ADDRESS_FILES } from '../decisions/engine/vrrp-interface.ts'
 import type { NodeView } from '../decisions/node-ip/selection.ts'
 
-/** `node-ip set` writes this file on a worker on another LAN than the VIPs: nothing on this node may speak VRRP then. */
+/**
+ * `node-ip set` writes this file on a worker that is not in the LAN of the VIPs. No program of this node may use VRRP
+ * then.
+ */
 export const REMOTE_WORKER = '/run/nodeip-configuration/remote-worker'
 
-/** Returns the reason in the file; `undefined` without the file. Throws if that is unknown: then nothing may start. */
+/**
+ * Returns the reason in the file; `undefined` without the file. Throws if the file cannot be read: then nothing may
+ * start.
+ */
 export function remoteWorker(root = '/'): string | undefined {
   try {
     return readFileSync(join(root, REMOTE_WORKER), 'utf8').trim() || 'the file is empty'
@@ -18,7 +24,7 @@ export function remoteWorker(root = '/'): string | undefined {
   }
 }
 
-/** Undefined: there is no such file, or it cannot be read. */
+/** Returns the text of a file; `undefined` if it cannot be read. */
 export function textIn(file: string): string | undefined {
   try {
     return readFileSync(file, 'utf8')

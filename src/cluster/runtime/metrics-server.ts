@@ -1,9 +1,9 @@
-/** `/metrics` and `/healthz` of the agent. Decided here: that it is healthy as long as it answers. */
+/** `/metrics` and `/healthz` of the agent. The agent is healthy as long as it answers. */
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { Account } from './account.ts'
 
-/** An Error says why nobody can be served there. */
+/** Returns the server, or an Error if it cannot listen. */
 export async function serveMetrics(
   { host, port }: { readonly host: string; readonly port: number },
   account: Account,

@@ -1,14 +1,14 @@
 /**
- * Which part this node has in its cluster: the one of the node with its name, else of the one with its address. Undefined:
- * it is none of them.
+ * Finds the role of this node in its cluster: that of the node with its name, otherwise that of the node with its
+ * address. `undefined` if there is none.
  */
 import type { Role } from '../decisions/engine/desired.ts'
 import { type PeerNode, readPeers } from '../decisions/engine/peers.ts'
-import { CONTROL_PLANE_LABEL } from '../decisions/engine/upstream-words.ts'
+import { CONTROL_PLANE_LABEL } from '../decisions/engine/upstream-names.ts'
 import type { NodeView } from '../decisions/node-ip/selection.ts'
 import { readNode } from '../decisions/node-object.ts'
 
-/** Of nodes as JSON gave them, or as they were remembered. */
+/** Returns the role. `nodes` are parsed JSON, or stored peers. */
 export function ownRole(
   nodeName: string,
   nodes: readonly unknown[] | readonly PeerNode[] | undefined,

@@ -1,26 +1,37 @@
 /**
- * A program of the node that is asked something: bounded in time and in what it may say. Never throws; a program that is
- * missing, fails, hangs or talks without end is one answer, with the reason.
+ * Runs a program of the node and returns its output, with limits for time and size. Nothing here throws: a program that
+ * is missing, fails, hangs or writes too much gives a result with the reason.
  */
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 
-export type Said = { readonly stdout: string } | { readonly failed: string; readonly stderr: string }
+export type ProgramResult = { readonly stdout: string } | { readonly failed: string; readonly stderr: string }
 
 const MOST_OCTETS = 16 * 1024 * 1024
 
-/** How a program of the node is called: a container of the monitor has the node at /host, and the kernel is the same. */
+/**
+ * Returns how a program of the node is called. In the monitor's container, the node's files are at /host, and the
+ * kernel is the same.
+ */
 export const nodeProgram = (name: string): readonly string[] =>
   ['bin', 'sbin'].some((folder) => existsSync(`/host/usr/${folder}/${name}`)) ? ['chroot', '/host', name] : [name]
 
-export function ask(argv: readonly string[], timeout: number): Promise<Said> {
-  const [program = '', ...words] = argv
+/** Runs a program for at most `timeout` milliseconds. */
+export function ask(argv: readonly string[], timeout: number): Promise<ProgramResult> {
+  const [program = '', ...parameters] = argv
   return new Promise((resolve) => {
-    execFile(program, words, { timeout, killSignal: 'SIGKILL', maxBuffer: MOST_OCTETS }, (error, stdout, stderr) => {
-      if (error === null) return resolve({ stdout })
-      const reason =
-        error.killed === true ? `no answer within ${timeout} ms` : (stderr.trim().split('\n')[0] ?? '') || error.message
-      resolve({ failed: `${argv.join(' ')}: ${reason}`, stderr })
-    })
+    execFile(
+      program,
+      parameters,
+      { timeout, killSignal: 'SIGKILL', maxBuffer: MOST_OCTETS },
+      (error, stdout, stderr) => {
+        if (error === null) return resolve({ stdout })
+        const reason =
+          error.killed === true
+            ? `no answer within ${timeout} ms`
+            : (stderr.trim().split('\n')[0] ?? '') || error.message
+        resolve({ failed: `${argv.join(' ')}: ${reason}`, stderr })
+      },
+    )
   })
 }

@@ -7,7 +7,7 @@
 import { configFrom, type ParsedConfig } from '../configuration.ts'
 import { byPosition, isError, type Problem } from '../problem.ts'
 import { type ImportedDocument, importDocument } from './import/import.ts'
-import { type Fate, imported } from './keywords/fate.ts'
+import { type Handling, imported } from './keywords/handling.ts'
 import type { KeepalivedSource, SourceFile, Surroundings } from './source.ts'
 import { parseKeepalived } from './text/parser.ts'
 import { fieldsOf, inFault, itemsOf, locateIn, mapping, plain, type Written, written } from './written.ts'
@@ -35,13 +35,16 @@ export function readKeepalived(
   const { lines, problems } = parseKeepalived(file, source, surroundings)
   if (problems.some(isError)) return { problems: [...problems].sort(byPosition) }
   const first = importDocument(lines, file.file, surroundings)
-  const { parsed, document, fates, notes } = withoutBadRouters({ ...first, warnings: [...problems, ...first.warnings] })
+  const { parsed, document, handlings, notes } = withoutBadRouters({
+    ...first,
+    warnings: [...problems, ...first.warnings],
+  })
   return {
     document,
-    fates,
+    handlings,
     notes,
     warnings: first.warnings,
-    parsed: 'problems' in parsed ? parsed : { ...parsed, imported: imported(file.file, fates) },
+    parsed: 'problems' in parsed ? parsed : { ...parsed, imported: imported(file.file, handlings) },
   }
 }
 
@@ -49,17 +52,17 @@ export function readKeepalived(
  * Puts each instance with an error in FAULT, with its interface and addresses. An error that remains refuses the file.
  */
 function withoutBadRouters(found: ImportedDocument): ImportedDocument & { readonly parsed: ParsedConfig } {
-  let { document, fates, notes, warnings } = found
+  let { document, handlings, notes, warnings } = found
   const bare = new Set<Written>()
   for (;;) {
     const problems = [...warnings]
     const parsed = configFrom({ value: plain(document), locate: locateIn(document), problems, wellFormed: true })
-    if (!('problems' in parsed)) return { document, fates, notes, warnings, parsed }
+    if (!('problems' in parsed)) return { document, handlings, notes, warnings, parsed }
     const wrong = wrongRouters(parsed.problems)
     const routers = itemsOf(fieldsOf(document).virtualRouters)
     const hopeless = routers.some((router, index) => wrong.has(index) && bare.has(router))
-    if (hopeless) return { document, fates, notes, warnings, parsed: { problems: withoutRepeats(parsed.problems) } }
-    if (wrong.size === 0) return { document, fates, notes, warnings, parsed }
+    if (hopeless) return { document, handlings, notes, warnings, parsed: { problems: withoutRepeats(parsed.problems) } }
+    if (wrong.size === 0) return { document, handlings, notes, warnings, parsed }
     const kept = routers.map((router, index): Written => {
       const problem = wrong.get(index)
       if (problem === undefined) return router
@@ -75,7 +78,7 @@ function withoutBadRouters(found: ImportedDocument): ImportedDocument & { readon
         place + problem.message,
       )
       bare.add(replaced)
-      fates = refused(fates, router, problem.message)
+      handlings = refused(handlings, router, problem.message)
       return replaced
     })
     document = mapping({ ...fieldsOf(document), virtualRouters: written(kept, document.at) }, document.at)
@@ -100,12 +103,12 @@ function wrongRouters(problems: readonly Problem[]): ReadonlyMap<number, Problem
   return wrong
 }
 
-const refused = (fates: readonly Fate[], { at }: Written, message: string): readonly Fate[] =>
-  fates.map((fate) =>
-    fate.keyword === 'vrrp_instance' &&
-    fate.at.line === at.line &&
-    fate.at.column === at.column &&
-    fate.at.file === at.file
-      ? { ...fate, kind: 'refused', message }
-      : fate,
+const refused = (handlings: readonly Handling[], { at }: Written, message: string): readonly Handling[] =>
+  handlings.map((handling) =>
+    handling.keyword === 'vrrp_instance' &&
+    handling.at.line === at.line &&
+    handling.at.column === at.column &&
+    handling.at.file === at.file
+      ? { ...handling, kind: 'refused', message }
+      : handling,
   )

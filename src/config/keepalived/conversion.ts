@@ -4,10 +4,10 @@
  */
 import { stringify } from 'yaml'
 import type { ImportedDocument } from './import/import.ts'
-import type { Fate, FateKind } from './keywords/fate.ts'
+import type { Handling, HandlingKind } from './keywords/handling.ts'
 import { plain } from './written.ts'
 
-const HEADINGS: readonly (readonly [FateKind, string])[] = [
+const HEADINGS: readonly (readonly [HandlingKind, string])[] = [
   ['refused', 'refused: these would change packets or the election, so their instances stay in fault'],
   ['notSupported', 'not carried over'],
   ['unknown', 'not known'],
@@ -15,11 +15,11 @@ const HEADINGS: readonly (readonly [FateKind, string])[] = [
 ]
 
 /** Returns the YAML text of an imported document. */
-export function conversionText(file: string, { document, fates, notes }: ImportedDocument): string {
-  const carried = fates.filter(({ kind }) => kind === 'carried').length
+export function conversionText(file: string, { document, handlings, notes }: ImportedDocument): string {
+  const carried = handlings.filter(({ kind }) => kind === 'carried').length
   const lists = HEADINGS.flatMap(([kind, heading]) => {
-    const of = fates.filter((fate) => fate.kind === kind)
-    return of.length === 0 ? [] : ['', `${capital(heading)} (${of.length}):`, ...of.map(fateLine)]
+    const of = handlings.filter((handling) => handling.kind === kind)
+    return of.length === 0 ? [] : ['', `${capital(heading)} (${of.length}):`, ...of.map(handlingLine)]
   })
   const comments = [
     `The same configuration as ${file}, written by holdfast convert.`,
@@ -32,7 +32,7 @@ export function conversionText(file: string, { document, fates, notes }: Importe
   return `${head}\n\n${stringify({ version: 1, ...record(plain(document)) }, { lineWidth: 0, aliasDuplicateObjects: false })}`
 }
 
-function fateLine({ keyword, at, message }: Fate): string {
+function handlingLine({ keyword, at, message }: Handling): string {
   return `  ${at.file ?? ''}:${at.line}: ${keyword}${message === '' ? '' : `: ${message}`}`
 }
 

@@ -150,16 +150,16 @@ export const KEEPALIVED: Target = {
     }
     must(!problems.some(isError), 'It is taken with an error', () => problems)
     if ('problems' in read) return 'never'
-    for (const { at } of read.fates) must(liesIn(texts, at), 'A fate lies in no text', () => at)
+    for (const { at } of read.handlings) must(liesIn(texts, at), 'A handling lies in no text', () => at)
     resolveRouters(parsed.config, NODE_VIEW)
     const yaml = conversionText(FILE, read)
     const again = parseConfig(yaml)
     must('config' in again, 'What it is converted to is refused', () => again)
     must(same(again.config, parsed.config), 'What it is converted to is something else', () => yaml)
-    const fates = new Set(
-      read.fates.map(({ keyword, kind }) => `${kind === 'carried' ? '' : `${kind} `}${keyword.slice(0, 30)}`),
+    const handlings = new Set(
+      read.handlings.map(({ keyword, kind }) => `${kind === 'carried' ? '' : `${kind} `}${keyword.slice(0, 30)}`),
     )
-    return `${Math.min(3, parsed.config.virtualRouters.length)} ${[...fates].sort().slice(-2).join(' ')} ${complaintOf(problems)}`
+    return `${Math.min(3, parsed.config.virtualRouters.length)} ${[...handlings].sort().slice(-2).join(' ')} ${complaintOf(problems)}`
   },
 }
 

@@ -25,7 +25,7 @@ import { clusterAccess } from '../../../src/cluster/runtime/api/cluster-access.t
 import { ClusterClient } from '../../../src/cluster/runtime/api/cluster-client.ts'
 import { type FoundNodes, nodesAt, nodesIn, rememberedIn } from '../../../src/cluster/runtime/api/node-source.ts'
 import { replaceFile } from '../../../src/cluster/runtime/fact-file.ts'
-import { openKeepalivedDoor } from '../../../src/cluster/runtime/keepalived-door.ts'
+import { openKeepalivedClient } from '../../../src/cluster/runtime/keepalived-client.ts'
 import { remoteWorker } from '../../../src/cluster/runtime/machine.ts'
 import { rememberPeers } from '../../../src/cluster/runtime/peer-memory.ts'
 import { ask } from '../../../src/cluster/runtime/program.ts'
@@ -208,9 +208,15 @@ describe('in the place of keepalived’s monitor', () => {
     return new Promise((resolve) => server.listen(at('socket'), () => resolve(stop)))
   }
   const open = (isStopped = false) => {
-    const door = openKeepalivedDoor({ file: at('keepalived.conf'), socket: at('socket'), tell, isStopped, pause: 20 })
-    closing.push(() => door.close())
-    return door
+    const client = openKeepalivedClient({
+      file: at('keepalived.conf'),
+      socket: at('socket'),
+      tell,
+      isStopped,
+      pause: 20,
+    })
+    closing.push(() => client.close())
+    return client
   }
 
   test('the file is replaced whole, with its mode, and reload is said', async () => {
@@ -229,16 +235,16 @@ describe('in the place of keepalived’s monitor', () => {
   })
 
   test('with nobody there it is said until somebody is, told once; only the last word counts', async () => {
-    const door = open()
-    door.handOver('a\n')
+    const client = open()
+    client.handOver('a\n')
     await until('the failure is told', () => told.length > 0)
-    door.say('stop')
+    client.send('stop')
     const heard: string[] = []
     closing.push(await listen(heard))
     await until('somebody hears', () => heard.length > 0)
-    await until('that is told', () => told.some((text) => text.includes('has heard "stop"')))
+    await until('that is told', () => told.some((text) => text.includes('received "stop"')))
     expect(heard.join('')).toBe('stop\n')
-    expect(told.filter((text) => text.startsWith('Cannot say'))).toHaveLength(2)
+    expect(told.filter((text) => text.startsWith('Cannot send'))).toHaveLength(2)
   })
 
   test.each(['now', 'by an earlier life of the agent'])(
@@ -246,19 +252,19 @@ describe('in the place of keepalived’s monitor', () => {
     async (when) => {
       const heard: string[] = []
       closing.push(await listen(heard))
-      const door = open(when !== 'now')
+      const client = open(when !== 'now')
       if (when === 'now') {
-        door.say('stop')
+        client.send('stop')
         await until('stop is heard', () => heard.length > 0)
       }
-      door.handOver('new\n')
+      client.handOver('new\n')
       expect(readFileSync(at('keepalived.conf'), 'utf8')).toBe('new\n')
       await new Promise((resolve) => setTimeout(resolve, 100))
       expect(heard.join('')).toBe(when === 'now' ? 'stop\n' : '')
-      door.say('reload')
+      client.send('reload')
       await until('reload is heard', () => heard.join('').endsWith('reload\n'))
       heard.length = 0
-      door.handOver('newer\n')
+      client.handOver('newer\n')
       await until('reload is heard', () => heard.length > 0)
       expect(heard.join('')).toBe('reload\n')
     },
@@ -302,7 +308,7 @@ describe('nodes, for one look', () => {
   test('a file that is missing, no JSON or no list says so', async () => {
     expect(named(await nodesIn(at('none'))())).toMatch(/Cannot read .*none/)
     writeFileSync(at('odd'), '{"items":3}')
-    expect(named(await nodesIn(at('odd'))())).toMatch(/no NodeList/)
+    expect(named(await nodesIn(at('odd'))())).toMatch(/not a NodeList/)
     writeFileSync(at('peers.json'), '[{"name":1}]')
     expect(named(await rememberedIn(folder)())).toMatch(/not what an agent of this version writes down/)
   })

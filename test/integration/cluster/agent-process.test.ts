@@ -6,7 +6,7 @@ import type { PeerNode } from '../../../src/cluster/decisions/engine/peers.ts'
 import { vipPairs } from '../../../src/cluster/decisions/engine/vip-pairs.ts'
 import { Account } from '../../../src/cluster/runtime/account.ts'
 import { Agent, type AgentPlan } from '../../../src/cluster/runtime/agent.ts'
-import type { EngineSight } from '../../../src/cluster/runtime/engine-door.ts'
+import type { EngineStatus } from '../../../src/cluster/runtime/engine-client.ts'
 import { eventually, monotonicMs } from '../../../src/lab/wait.ts'
 import { address } from '../../../src/wire/address.ts'
 import { nodeObject } from '../../support/kube-api/node-object.ts'
@@ -48,7 +48,7 @@ function started({
     handed: [] as Desired[],
     told: [] as string[],
     persisted: [] as (readonly PeerNode[])[],
-    sight: { configured: false, mode: undefined } as EngineSight,
+    sight: { configured: false, mode: undefined } as EngineStatus,
     looks: 0,
     isThere,
     dies: (_reason: Error) => {},
@@ -64,7 +64,7 @@ function started({
   const account = new Account()
   const agent = new Agent(plan, {
     account,
-    door: {
+    engine: {
       look: async () => {
         world.looks++
         if (!world.isThere) throw new Error('nobody is there')
@@ -109,7 +109,7 @@ function started({
 
 test('it waits for the nodes, and has the part of the one with its name, else of the one with its address', async () => {
   const { agent, hands, world } = started()
-  expect(world.told).toContain('info waiting for the nodes of the cluster: nothing is remembered of them')
+  expect(world.told).toContain('info waiting for the nodes of the cluster: no stored peers')
   expect(world.handed).toEqual([])
   agent.take(listed(node('n1', 11), node('n2', 12)))
   await hands(['ostest_API_0', 'ostest_INGRESS_0'])
@@ -133,7 +133,7 @@ test('what is remembered is enough to begin; a peers file that cannot be written
     () => world,
     WITHIN,
   )
-  expect(world.told).toContain('error Cannot write the peers down: no space left')
+  expect(world.told).toContain('error Cannot store the peers: no space left')
   expect(world.handed.at(-1)?.instances[0]?.peers).toEqual(['10.0.0.12', '10.0.0.13'])
 })
 
@@ -154,7 +154,7 @@ test('an engine that dies in the middle of a word is lost, and told everything w
   world.dies(new Error('socket hang up'))
   await eventually(
     'its loss',
-    () => world.told.includes('warn engine lost'),
+    () => world.told.includes('warn connection to the engine lost'),
     () => world,
     WITHIN,
   )

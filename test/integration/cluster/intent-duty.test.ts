@@ -24,7 +24,7 @@ function follow(answer: (address: Address) => string | undefined) {
   duty = made
   const says = (spec: unknown) => made.news({ kind: 'object', value: { metadata: { name: 'cluster' }, spec } })
   const conditions = () =>
-    findingsOf([], made.circumstances({ verdict: 'answers' })).map(
+    findingsOf([], made.circumstances({ result: 'answers' })).map(
       ({ message, reason, status, type }) => `${type}=${status} ${reason}: ${message}`,
     )
   return { asked, changes, conditions, made, says }
@@ -55,7 +55,7 @@ test('an address where kube-api is to be reached is asked by the node that publi
   const other = follow(() => undefined)
   other.says({ dns: { apiintIpAddress: LB } })
   expect(other.conditions()[2]).toBe(
-    `Progressing=True LoadBalancerSwitch: asking kube-api at ${LB} (0 of 3 answers in a row); holdfast does not switch HAProxy or CoreDNS`,
+    `Progressing=True LoadBalancerSwitch: checking kube-api at ${LB} (0 of 3 answers in a row); holdfast does not switch HAProxy or CoreDNS`,
   )
   other.made.end()
   why = 'ECONNREFUSED'
@@ -63,8 +63,8 @@ test('an address where kube-api is to be reached is asked by the node that publi
   says({})
   expect(conditions().slice(1)).toEqual([
     'Degraded=False AsExpected: each virtual address has one holder',
-    'Progressing=False AsExpected: nothing is under way',
-    'Disabled=False AsExpected: this platform has virtual addresses of its own',
+    'Progressing=False AsExpected: no change is in progress',
+    'Disabled=False AsExpected: the nodes of this platform hold the virtual addresses',
   ])
 })
 
@@ -77,12 +77,12 @@ test('a node, an address of ingress and garbage are refused without a question',
     expect(conditions()[1]).toContain(`LoadBalancerRefused: dns.apiintIpAddress "${wish}" is refused`)
   }
   says({ ingressHa: 'off' })
-  expect(conditions()[1]).toMatch(/Degraded=True SpecInvalid: spec.ingressHa: .*; the last good spec stays in force/)
+  expect(conditions()[1]).toMatch(/Degraded=True SpecInvalid: spec.ingressHa: .*; the last valid spec stays in force/)
   made.news({ kind: 'failed', why: '403: Forbidden', isNoWish: true })
-  expect(conditions()[1]).toMatch(/^Degraded=True SpecInvalid: .*; 403: Forbidden; the last good spec stays in force/)
+  expect(conditions()[1]).toMatch(/^Degraded=True SpecInvalid: .*; 403: Forbidden; the last valid spec stays in force/)
   says({})
   made.news({ kind: 'failed', why: '403: Forbidden', isNoWish: true })
-  expect(conditions()[1]).toBe('Degraded=True SpecUnreadable: 403: Forbidden; the last good spec stays in force')
+  expect(conditions()[1]).toBe('Degraded=True SpecUnreadable: 403: Forbidden; the last valid spec stays in force')
   made.news({ kind: 'readable' })
   expect(conditions()[1]).toMatch(/^Degraded=False/)
   await sleep(50)
@@ -96,7 +96,7 @@ test('nothing is told before an answer; the first that shows no object means the
   made.news({ kind: 'failed', why: 'no JSON', isNoWish: false })
   says({ ingressHa: 'off' })
   expect(changes).toEqual([])
-  expect(conditions()[1]).toContain('; no good spec is known: ingress stays as the engine has it')
+  expect(conditions()[1]).toContain('; no valid spec is known: ingress stays as the engine has it')
   made.news({ kind: 'failed', why: '404: Not Found', isNoWish: true })
   says({ ingressHa: 'Disabled' })
   made.news({ kind: 'failed', why: '403: Forbidden', isNoWish: true })

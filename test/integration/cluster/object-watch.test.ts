@@ -239,7 +239,7 @@ describe('a collection of the API, watched', () => {
     await until(seen, api, ['n1', 'n2'])
     expect(seen.kinds[0]).toBe('silent')
     expect(seen.failures[0]?.message).toBe(
-      `Nothing came on ${api.asked('watch')[0] === undefined ? '' : '/api/v1/nodes'}?${new URLSearchParams(api.asked('watch')[0]?.query)} for 300 ms`,
+      `${api.asked('watch')[0] === undefined ? '' : '/api/v1/nodes'}?${new URLSearchParams(api.asked('watch')[0]?.query)} sent nothing for 300 ms`,
     )
     await eventually(
       'the first one closed',

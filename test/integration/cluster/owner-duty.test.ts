@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
-import { CONTROL_PLANE_LABEL } from '../../../src/cluster/decisions/engine/upstream-words.ts'
+import { CONTROL_PLANE_LABEL } from '../../../src/cluster/decisions/engine/upstream-names.ts'
 import type { Circumstances } from '../../../src/cluster/decisions/status/finding.ts'
 import {
   GROUP,
@@ -41,7 +41,7 @@ class Cluster {
   readonly engines: readonly FakeEngine[] = [1, 2, 3].map((i) => new FakeEngine(join(this.folder, `${i}.sock`)))
   readonly duties: OwnerDuty[] = []
   readonly news: string[] = []
-  probe: Circumstances['probe'] = { verdict: 'answers' }
+  probe: Circumstances['probe'] = { result: 'answers' }
   #forget: () => void = () => {}
 
   async start(): Promise<this> {
@@ -282,19 +282,19 @@ describe('kube-api through its address', () => {
       failures: 3,
       scheme: 'http',
     })
-    expect(probe.finding).toEqual({ verdict: 'unasked' })
+    expect(probe.finding).toEqual({ result: 'unasked' })
     probe.want(true)
     const verdict = (wanted: string) =>
       eventually(
         wanted,
-        () => probe.finding.verdict === wanted,
+        () => probe.finding.result === wanted,
         () => probe.finding,
         SOON,
       )
     await verdict('answers')
     status = 500
     await verdict('silent')
-    expect(probe.finding).toEqual({ verdict: 'silent', address: '127.0.0.1', why: 'it answered 500' })
+    expect(probe.finding).toEqual({ result: 'silent', address: '127.0.0.1', why: 'status 500' })
     status = 200
     await verdict('answers')
     server.close()
@@ -302,6 +302,6 @@ describe('kube-api through its address', () => {
     await verdict('silent')
     expect(probe.finding).toMatchObject({ why: 'ECONNREFUSED' })
     probe.want(false)
-    expect(probe.finding).toEqual({ verdict: 'unasked' })
+    expect(probe.finding).toEqual({ result: 'unasked' })
   })
 })

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
-import { CONTROL_PLANE_LABEL } from '../../../src/cluster/decisions/engine/upstream-words.ts'
+import { CONTROL_PLANE_LABEL } from '../../../src/cluster/decisions/engine/upstream-names.ts'
 import type { Intent } from '../../../src/cluster/decisions/status/intent.ts'
 import { GROUP, PLURAL, readPublished, VERSION } from '../../../src/cluster/decisions/status/published-status.ts'
 import { ClusterClient } from '../../../src/cluster/runtime/api/cluster-client.ts'
@@ -101,7 +101,7 @@ test('an API that refuses the object has a reason of its own; a 5xx is no condit
       () => api.asked('watch').map((one) => one.status),
       SOON,
     )
-  const refused = () => duty.intent.circumstances({ verdict: 'answers' }).refused
+  const refused = () => duty.intent.circumstances({ result: 'answers' }).refused
   put({ ingressHa: 'Disabled' })
   await says('Available=True AsExpected')
   const broken = api.fail('watch', { kind: 'status', code: 500 })

@@ -70,7 +70,7 @@ test('a file that cannot be written is told once, and the wish holds', () => {
   const { intents, told, wishes } = begun({ into: join(directory, 'taken') })
   for (const word of ['Disabled', 'Disabled', 'Enabled'] as const) wishes.ingressIs(word)
   expect(intents.map(({ ingress }) => ingress)).toEqual([false, true])
-  expect(told.filter((line) => line.startsWith("error Cannot write the cluster's wishes down: "))).toHaveLength(1)
+  expect(told.filter((line) => line.startsWith('error Cannot store the wishes of the cluster: '))).toHaveLength(1)
 })
 
 test('where the VIPs are elsewhere nothing is wanted, over a start too, until an answer says otherwise', () => {
@@ -83,7 +83,7 @@ test('where the VIPs are elsewhere nothing is wanted, over a start too, until an
     { api: true, ingress: false },
     { api: false, ingress: false },
   ])
-  expect(told.at(-1)).toBe('warn nodes hold no VIPs: the platform is AWS')
+  expect(told.at(-1)).toBe('warn the nodes hold no VIPs: the platform is AWS')
   const again = begun({ isFollowed: false })
   expect([again.wishes.intent, again.wishes.elsewhere]).toEqual([{ api: false, ingress: false }, elsewhere])
   const next = begun().wishes

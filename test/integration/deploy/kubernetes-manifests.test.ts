@@ -176,7 +176,7 @@ describe('deploy/kubernetes', () => {
 
   test('what the agent writes is valid, whole, and read again as it was', () => {
     const around = {
-      probe: { verdict: 'answers' },
+      probe: { result: 'answers' },
       ingressDisabled: false,
       progressing: undefined,
       refused: [],

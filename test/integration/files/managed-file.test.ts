@@ -19,7 +19,7 @@ function slowDisk(longestWait = 5_000, tryAgain = 10_000) {
   const file = new ManagedFile({
     path: join(directory, 'm.yaml'),
     onProblem: (message) => void told.push(message),
-    onKept: () => void told.push('kept'),
+    onStored: () => void told.push('kept'),
     put: (_, text) =>
       new Promise((resolve, reject) => {
         puts.push({ text, done: resolve, fail: (why) => reject(new Error(why)) })
@@ -39,7 +39,7 @@ function slowDisk(longestWait = 5_000, tryAgain = 10_000) {
 test('the folder is made, 0700, the file 0600; what a crash in the middle has left goes, and nothing else', async () => {
   const path = join(directory, 'deep', 'm.yaml')
   const problems: string[] = []
-  const file = new ManagedFile({ path, onProblem: (message) => void problems.push(message), onKept: () => {} })
+  const file = new ManagedFile({ path, onProblem: (message) => void problems.push(message), onStored: () => {} })
   await file.prepare()
   const litter = `${path}.01234567-89ab-cdef-0123-456789abcdef`
   for (const name of [litter, `${path}.old`]) writeFileSync(name, '')
@@ -68,12 +68,12 @@ test('while one is written the newest waits, and those between are never written
 
 test('a disk that hangs: who waits is told in time, and the newest text is there when it comes back', async () => {
   const { file, told, next } = slowDisk(30)
-  const words = expect.stringMatching(/^Cannot write .*m\.yaml: no answer of the disk in 30 ms$/)
+  const words = expect.stringMatching(/^Cannot write .*m\.yaml: the disk has not answered for 30 ms$/)
   const first = file.keep('old')
   const hanging = await next()
   expect(await first).toEqual(words)
   expect(await file.keep('new')).toEqual(words)
-  expect([file.problem, await file.settled(1)]).toEqual([words, expect.stringMatching(/in 1 ms$/)])
+  expect([file.problem, await file.settled(1)]).toEqual([words, expect.stringMatching(/for 1 ms$/)])
   hanging.done()
   const last = await next()
   expect(last.text, 'not in the order in which a disk answers').toBe('new')
@@ -109,7 +109,7 @@ test('a folder in the place of the file is a problem in words, not a rejection',
   const problems: string[] = []
   const path = join(directory, 'm.yaml', 'x')
   writeFileSync(join(directory, 'm.yaml'), '')
-  const file = new ManagedFile({ path, onProblem: (message) => void problems.push(message), onKept: () => {} })
+  const file = new ManagedFile({ path, onProblem: (message) => void problems.push(message), onStored: () => {} })
   await file.prepare()
   expect(await file.keep('text')).toMatch(/ENOTDIR|EEXIST/)
   expect(problems.length).toBe(2)

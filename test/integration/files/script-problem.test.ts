@@ -61,7 +61,7 @@ test('a script that others can write is refused, one that is not there may come'
   expect(stdout).toContain(`${file}:2:23: warning: Cannot run ${script}: ENOENT, for "s"\n`)
   const user = router('track: [{ healthcheck: s }]', [`name: s, exec: [/bin/true], user: hf-nobody-here, ${QUICK}`])
   expect((await checkCommand(write('user.yaml', user))).stdout).toContain(
-    ':2:41: warning: "s" is unknown: there is no user "hf-nobody-here" here\n',
+    ':2:41: warning: check "s" cannot run: there is no user "hf-nobody-here" here\n',
   )
 })
 
@@ -110,7 +110,7 @@ test('a reload of a keepalived file leaves such a script out, and takes it in ag
   expect(without).toMatchObject({
     config: { healthchecks: [], virtualRouters: [{ name: 'A', track: [] }] },
     warnings: expect.arrayContaining([
-      expect.objectContaining({ line: 5, column: 8, message: expect.stringContaining(`Left out ${script}: `) }),
+      expect.objectContaining({ line: 5, column: 8, message: expect.stringContaining(`Skipped ${script}: `) }),
     ]),
   })
   expect(await reload(0o755, without.config)).toMatchObject({

@@ -85,7 +85,7 @@ test('the socket is created with mode 0600, and the umask is restored', async ()
 test('a missing folder is created, and a failure is reported', () => {
   const file = join(directory, 'file')
   writeFileSync(file, '')
-  expect(unusableFolder(join(file, 'run'))).toMatch(/^Cannot write in .*file\/run \(ENOTDIR\): /)
+  expect(unusableFolder(join(file, 'run'))).toMatch(/^Cannot write in .*file\/run \(ENOTDIR\)\. /)
   expect(unusableFolder(join(directory, 'new', 'run'))).toBeUndefined()
 })
 
@@ -97,7 +97,7 @@ test('a folder in which others may rename is reported, and one with the sticky b
   chmodSync(folder, 0o1777)
   expect(unsafeFolder(path)).toBeUndefined()
   chmodSync(folder, 0o777)
-  expect(unsafeFolder(path)).toBe(`others may rename what is in ${folder} (mode 0777): chmod go-w`)
+  expect(unsafeFolder(path)).toBe(`other users may rename files in ${folder} (mode 0777): use chmod go-w`)
   chmodSync(folder, 0o775)
   expect(unsafeFolder(join(folder, 'own', '..', 'holdfast.sock'))).toContain('mode 0775')
   const seen = await control({ pid: 7, uid: 0 }, path)
@@ -115,7 +115,7 @@ test.runIf(OWN === 0)('a client does not believe the socket of a user who has pu
   const told = await statusCommand(path, { json: false })
   expect([told.exitCode, told.stderr]).toEqual([
     69,
-    `holdfast: Cannot reach the daemon at ${path}: it belongs to the user ${OTHER}, who is not the daemon's\n`,
+    `holdfast: Cannot reach the daemon at ${path}: the socket belongs to user ${OTHER}, not to the user of the daemon\n`,
   ])
   // The daemon of an unprivileged user has its folder as well.
   chownSync(directory, OTHER, OTHER)

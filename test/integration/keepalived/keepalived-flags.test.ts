@@ -1,4 +1,4 @@
-/** keepalived's command line: each flag of 2.2.7 has its fate, and every way to write one is read as getopt reads it. */
+/** keepalived's command line: each flag of 2.2.7 has its handling, and every way to write one is read as getopt reads it. */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -31,7 +31,7 @@ const RUN = {
 }
 
 describe('the table', () => {
-  test.each(OF_2_2_7)('%s has a fate and a sentence', (words) => {
+  test.each(OF_2_2_7)('%s has a handling and a sentence', (words) => {
     const long = words.replace(/^.*--/, '')
     const short = /^-(\w) /.exec(words)?.[1]
     const flag = FLAGS.find((one) => one.long === long)
@@ -121,7 +121,7 @@ describe('an order', () => {
     [['--pid'], 'Missing value for option --pid'],
     [['-n', 'x'], 'Unexpected argument: x'],
     [['-s', 'blue'], 'ip netns exec NAME'],
-    [['-C'], 'holdfast checks no virtual servers'],
+    [['-C'], 'holdfast does not check virtual servers'],
     [['-T'], 'holdfast has no genhash'],
     [['--listen', '9655'], '--listen: cannot use "9655", expected an IP address and a port'],
     [['--listen=0.0.0.0:9655'], 'Cannot listen on 0.0.0.0 without --public: it is not a loopback address'],
@@ -136,10 +136,15 @@ test('the signals that are told are those that are taken', () => {
 })
 
 test('docs/pod-contract.md has the table', () => {
-  const words = { done: 'done', noEffect: 'without effect', notSupported: 'not supported, said', refused: 'refused' }
-  const rows = FLAGS.map(({ short, long, value, fate, says }) => {
+  const words = {
+    done: 'done',
+    noEffect: 'without effect',
+    notSupported: 'not supported, with a warning',
+    refused: 'refused',
+  }
+  const rows = FLAGS.map(({ short, long, value, handling, says }) => {
     const ending = value === undefined ? '' : value === 'wanted' ? '=VALUE' : '[=VALUE]'
-    return `| \`${short === undefined ? '' : `-${short}, `}--${long}${ending}\` | ${words[fate]} | ${says} |`
+    return `| \`${short === undefined ? '' : `-${short}, `}--${long}${ending}\` | ${words[handling]} | ${says} |`
   })
   const table = ['| flag | handling | what holdfast does |', '| --- | --- | --- |', ...rows].join('\n')
   const page = readFileSync(join(import.meta.dirname, '../../../docs/pod-contract.md'), 'utf8')

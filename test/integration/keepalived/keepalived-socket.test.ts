@@ -77,7 +77,7 @@ describe('the socket', () => {
     const monitor = await client(path)
     const gone = new Promise((resolve) => monitor.once('close', resolve))
     monitor.write('restart\u001b[2J\n')
-    await hears(heard, ['The keepalived socket knows reload and stop, not "restart\\u001b[2J"'])
+    await hears(heard, ['Ignored "restart\\u001b[2J" on keepalived\'s socket: expected reload or stop'])
     monitor.write('x'.repeat(100))
     await gone
     expect(heard.length).toBe(1)

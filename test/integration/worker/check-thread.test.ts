@@ -121,7 +121,7 @@ test('a thread that hangs is noticed by its silence and replaced', async () => {
   await eventually('its end', () => lost()[0], lost, PATIENCE)
   const silence = (lost()[0]?.at ?? 0) - at
   expect(silence, 'ms of silence').toBeGreaterThan(550)
-  expect(problems).toContain('The worker thread does not answer: another one is started')
+  expect(problems).toContain('The worker thread does not answer; starting a new one')
   checks.set([named('a')], [])
   await beat('a', monotonicMs())
 })
@@ -196,7 +196,7 @@ test('a program that was asked for by a thread that is gone is not started, and 
   let isThere = true
   const answer = launchers.launch(set, 1001, () => isThere)
   isThere = false
-  expect(await answer).toMatchObject({ detail: 'Cannot run /bin/true: the thread that asked is gone' })
+  expect(await answer).toMatchObject({ detail: 'Cannot run /bin/true: the thread that asked has ended' })
   isThere = true
   expect(await launchers.launch(set, 1002, () => isThere)).toBeUndefined()
   launchers.discard(1003)

@@ -76,7 +76,7 @@ function served(does: string) {
 test('a thread that hangs and serves nothing but the port is followed by another', { timeout: 20_000 }, async () => {
   const { problems, opened } = served('hang')
   await eventually('a second thread', () => opened() >= 2, opened, { within: 12_000 })
-  expect(problems).toEqual(['The worker thread does not answer: another one is started'])
+  expect(problems).toEqual(['The worker thread does not answer; starting a new one'])
 })
 
 test('one that waits, and one that is busy without a pause, are not', { timeout: 30_000 }, async () => {

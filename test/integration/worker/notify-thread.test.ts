@@ -55,7 +55,7 @@ function port(lookEvery?: number) {
   )
   threads.push(thread)
   let started = 0
-  thread.host({ onStart: () => {}, onMessage: () => {}, onEnd: () => {} })
+  thread.register({ onStart: () => {}, onMessage: () => {}, onEnd: () => {} })
   const count = () => {
     started++
   }
@@ -103,7 +103,7 @@ test('a thread that says nothing while it has something to do is replaced', asyn
   const { notify, hear, problems } = port(100)
   notify.post(notification(1, 'silent'))
   await hear('another thread', (news) => news.kind === 'postedAgain')
-  expect(problems).toContain('The worker thread does not answer: another one is started')
+  expect(problems).toContain('The worker thread does not answer; starting a new one')
 })
 
 test('one that has nothing to do may be silent', async () => {

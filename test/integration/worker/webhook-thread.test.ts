@@ -7,7 +7,7 @@ import type { WebhookOrder, WebhookSpec } from '../../../src/notify/webhook.ts'
 import { millis } from '../../../src/wire/units.ts'
 import { MOST_WAITING, WebhookThread } from '../../../src/worker/webhook-thread.ts'
 import type { EngineMessage } from '../../../src/worker/worker-message.ts'
-import type { WorkerGuest } from '../../../src/worker/worker-thread.ts'
+import type { WorkerClient } from '../../../src/worker/worker-thread.ts'
 
 const SPEC: WebhookSpec = {
   url: 'http://user:geheim@127.0.0.1:1/hook',
@@ -19,16 +19,16 @@ const SPEC: WebhookSpec = {
 
 /** The worker's end, by hand. */
 class FakeThread {
-  guest: WorkerGuest | undefined
+  client: WorkerClient | undefined
   wanted = false
   orders: WebhookOrder[] = []
-  host(guest: WorkerGuest): void {
-    this.guest = guest
+  register(client: WorkerClient): void {
+    this.client = client
   }
-  keep(guest: WorkerGuest, wanted: boolean): void {
+  keep(client: WorkerClient, wanted: boolean): void {
     const stayed = this.wanted
     this.wanted = wanted
-    if (wanted && !stayed) guest.onStart()
+    if (wanted && !stayed) client.onStart()
   }
   post(message: EngineMessage): void {
     if (message.kind === 'webhookOrder') this.orders.push(message.order)
@@ -36,8 +36,8 @@ class FakeThread {
   /** And begins again. */
   die(): void {
     this.orders = []
-    this.guest?.onEnd()
-    this.guest?.onStart()
+    this.client?.onEnd()
+    this.client?.onStart()
   }
   get delivered() {
     return this.orders.flatMap((order) => (order.kind === 'deliver' ? [order.delivery] : []))
@@ -56,8 +56,8 @@ function hook() {
     await new Promise((resolve) => setImmediate(resolve))
     return during
   }
-  const hear = (news: Extract<Parameters<WorkerGuest['onMessage']>[0], { kind: 'webhook' }>['news']) =>
-    thread.guest?.onMessage({ kind: 'webhook', news })
+  const hear = (news: Extract<Parameters<WorkerClient['onMessage']>[0], { kind: 'webhook' }>['news']) =>
+    thread.client?.onMessage({ kind: 'webhook', news })
   return { thread, webhook, lines, turn, hear }
 }
 
@@ -111,7 +111,9 @@ test('a bounded number waits: the oldest are lost, counted and told', async () =
   expect(thread.orders.flatMap((order) => (order.kind === 'forget' ? [order.id] : []))).toEqual(oldest)
   expect(webhook.snapshot()).toMatchObject({ waiting: MOST_WAITING, overflow: 2, failing: true })
   expect(lines).toHaveLength(2)
-  expect(lines[0]).toBe('warn Webhook http://127.0.0.1:1/…: An event is lost: overflow (more than 1000 wait)')
+  expect(lines[0]).toBe(
+    'warn Webhook http://127.0.0.1:1/…: lost an event: overflow (more than 1000 events are waiting)',
+  )
 })
 
 test('failures and losses are counted and told, and that it works again', async () => {
@@ -125,9 +127,9 @@ test('failures and losses are counted and told, and that it works again', async 
   hear({ kind: 'delivered', id: b })
   expect(webhook.snapshot()).toMatchObject({ failing: false, refused: 1, delivered: 1, waiting: 0 })
   expect(lines).toEqual([
-    'warn Webhook http://127.0.0.1:1/…: Cannot post an event: status 500; it is tried again',
-    'warn Webhook http://127.0.0.1:1/…: An event is lost: refused (status 401)',
-    'info Events arrive again at http://127.0.0.1:1/…',
+    'warn Webhook http://127.0.0.1:1/…: Cannot post an event: status 500; it will be tried again',
+    'warn Webhook http://127.0.0.1:1/…: lost an event: refused (status 401)',
+    'info Webhook http://127.0.0.1:1/…: events arrive again',
   ])
 })
 
@@ -142,7 +144,7 @@ test('the end: what is on its way is hurried and waited for, but not for long', 
   await arrived
   await turn(removed('b'))
   await webhook.finish(10)
-  expect(lines).toEqual(['warn Webhook http://127.0.0.1:1/…: 1 events have not arrived: given up'])
+  expect(lines).toEqual(['warn Webhook http://127.0.0.1:1/…: 1 events have not arrived and are dropped'])
 })
 
 test('a reload without a URL forgets what waits, and gives the thread back', async () => {

@@ -49,8 +49,8 @@ test('a report comes in pieces with turns of the event loop between them; who is
       launchers: { launch: () => Promise.resolve(undefined), discard: () => {}, endAll: () => {} },
     },
   )
-  const guest = { onStart: () => {}, onMessage: () => {}, onEnd: () => {} }
-  thread.keep(guest, true)
+  const client = { onStart: () => {}, onMessage: () => {}, onEnd: () => {} }
+  thread.keep(client, true)
   await eventually(
     'two answers',
     () => said.length >= 2,
@@ -70,7 +70,7 @@ test('a report comes in pieces with turns of the event loop between them; who is
     () => said,
     { within: WITHIN },
   )
-  thread.keep(guest, false)
+  thread.keep(client, false)
   await eventually(
     'nobody to follow them',
     () => listeners.size === 0,

@@ -165,7 +165,7 @@ test('of very many problems log and status tell the first, the answer all', asyn
 test('a reader that dies and a daemon that refuses fail the reload, and the next one is a new try', async () => {
   const { account, live, answer } = setUp(() => ({ ok: false, reason: 'the daemon is leaving' }))
   const dead = live.reload('SIGHUP')
-  await answer(new Error('the worker thread ended before it had answered'))
+  await answer(new Error('the worker thread ended without an answer'))
   expect(await dead).toMatchObject({
     ok: false,
     fault: 'failed',
@@ -206,7 +206,7 @@ function memoryOf(disk: () => Promise<void>) {
     await disk()
     kept.push(text)
   }
-  const quiet = { onProblem: () => {}, onKept: () => {}, tryAgain: 60_000 }
+  const quiet = { onProblem: () => {}, onStored: () => {}, tryAgain: 60_000 }
   return { kept, memory: new ManagedFile({ path: join(tmpdir(), 'hf-never', 'm.yaml'), put, ...quiet }) }
 }
 
@@ -301,7 +301,7 @@ test('an engine that leaves, and one that is asked by too many, keeps nothing of
   for (const one of all.slice(0, 8)) expect(await one).toMatchObject({ ok: false, reason: 'the daemon is leaving' })
   expect([kept, account.snapshot().managed?.handOvers.failed]).toEqual([[], 8])
   const next = live.handOver(handed('later'))
-  await answer(new Error('the worker thread ended before it had answered'))
+  await answer(new Error('the worker thread ended without an answer'))
   expect(await next).toMatchObject({ ok: false, fault: 'failed' })
 })
 

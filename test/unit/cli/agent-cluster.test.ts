@@ -43,7 +43,9 @@ describe('a platform whose nodes do not hold the addresses', () => {
   test('by flag, by the install-config, and when they contradict each other', () => {
     expect(offPremises(settings('--platform=AWS'))).toContain('The platform is "AWS"')
     expect(offPremises(settings(clusterConfig('gcp')))).toContain('The platform is "gcp"')
-    expect(offPremises(settings(clusterConfig('vsphere'), '--platform=AWS'))).toContain('"vsphere", "AWS" was given')
+    expect(offPremises(settings(clusterConfig('vsphere'), '--platform=AWS'))).toContain(
+      '"vsphere" in the install-config, but "AWS" on the command line',
+    )
   })
 
   test('--print says so, and prints nothing', async () => {

@@ -104,9 +104,9 @@ describe('agent', () => {
 
   test.each<readonly [string, readonly string[], RegExp]>([
     ['no VIP at all', [], /no VIP; required/],
-    ['no address', ['--api-vips=192.168.111.5/24'], /"192\.168\.111\.5\/24".*no IP address/],
-    ['an empty place in a list', ['--api-vips=10.0.0.5,'], /"".*no IP address/],
-    ['two families in a pair', ['--api-vips=10.0.0.5', '--ingress-vips=fd00::4'], /two families/],
+    ['no address', ['--api-vips=192.168.111.5/24'], /"192\.168\.111\.5\/24".*expected an IP address/],
+    ['an empty place in a list', ['--api-vips=10.0.0.5,'], /"".*expected an IP address/],
+    ['two families in a pair', ['--api-vips=10.0.0.5', '--ingress-vips=fd00::4'], /their families differ/],
     ['one VIP for both', ['--api-vips=10.0.0.5', '--ingress-vips=10.0.0.5'], /10\.0\.0\.5 is listed twice/],
     ['a port', [...VIPS, '--api-port=0'], /--api-port: "0" is not accepted; required: an integer from 1 to 65535/],
     ['a VRID', [...VIPS, '--api-vrid=256'], /--api-vrid: "256" is not accepted/],

@@ -15,7 +15,11 @@ const forbidden = (times: number) =>
 
 test('no such resource is told once, whoever finds it out, and again after it was there', () => {
   const { told, onFailure, onNews } = listened()
-  const missing = { kind: 'missing', part: 'claims', why: 'there is no HostedNetServices "cluster"' } as const
+  const missing = {
+    kind: 'missing',
+    part: 'claims',
+    why: 'the object HostedNetServices "cluster" does not exist',
+  } as const
   const absent = 'info this cluster has no HostedNetServices: the holders of the VIPs are not published'
   for (let i = 0; i < 3; i++) {
     onFailure(new ApiFailure('refused', `Cannot list: 404, attempt ${i}`, { status: 404 }))

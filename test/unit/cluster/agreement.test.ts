@@ -191,7 +191,7 @@ describe('another address of this node', () => {
       playUntil(T + 60_000, [agent])
       expect(agent.handed).toHaveLength(1)
       expect(agent.told).toContain(
-        'ostest_API_0: stays at 192.168.111.20: nobody knows this node by 192.168.111.120 yet',
+        'ostest_API_0: stays at 192.168.111.20: the other nodes do not know its new address 192.168.111.120 yet',
       )
       agent.hear(T + 60_000, listed(cp(0, 120), cp(1), cp(2)))
       playUntil(T + 100_000, [agent])
@@ -245,7 +245,7 @@ describe('the API gone', () => {
     for (let t = 1000; t <= 61_000; t += 3000) agent.hear(T + t, FAILED)
     playUntil(T + 61_000, [agent])
     expect(agent.handed).toHaveLength(1)
-    expect(agent.told).toEqual(['nodes are not known: HTTP 503'])
+    expect(agent.told).toEqual(['cannot read the nodes of the cluster: HTTP 503'])
     agent.hear(T + 62_000, { kind: 'watchResumed' })
     agent.hear(T + 63_000, listed(cp(0), cp(1), cp(2), cp(3)))
     playUntil(T + 100_000, [agent])
@@ -289,7 +289,7 @@ describe('bad input', () => {
   ])('%s is no cluster: the last good one stands', (_, nodes) => {
     const agent = bad(...nodes)
     expect(agent.handed).toHaveLength(1)
-    expect(agent.told.join()).toContain(`a list of ${nodes.length} objects with no node in it`)
+    expect(agent.told.join()).toContain(`none of the ${nodes.length} listed objects is a node`)
     expect(agent.state.blind.api).toBe(true)
   })
 
@@ -298,13 +298,13 @@ describe('bad input', () => {
     for (const n of [1, 2, 0]) agent.hear(T + 1000 + n, { kind: 'nodeGone', node: cp(n) })
     playUntil(T + 100_000, [agent])
     expect(agent.handed).toHaveLength(1)
-    expect(agent.told).toContain('nodes are not known: the last one, cp-0, is said to be gone')
+    expect(agent.told).toContain('cannot read the nodes of the cluster: the last node, cp-0, was reported as deleted')
   })
 
   test('too few control plane nodes: the last good configuration stands, and it is said once', () => {
     const agent = bad(cp(0))
     expect(agent.handed).toHaveLength(1)
-    expect(agent.told).toEqual(['1 of at least 2 control plane nodes have an address (topology HighlyAvailable)'])
+    expect(agent.told).toEqual(['1 of at least 2 control plane nodes have a known address (topology HighlyAvailable)'])
   })
 
   test('nodes without addresses, of the wrong family, with a VIP or garbage keep theirs', () => {
@@ -318,12 +318,12 @@ describe('bad input', () => {
     expect(agent.told).toEqual([
       'malformed node object',
       'malformed node object',
-      'node cp-0: no address of IPv4 that could be a peer',
+      'node cp-0: no usable IPv4 address',
       'node cp-1: InternalIP "192.168.111.5" is a VIP',
-      'node cp-1: no address of IPv4 that could be a peer',
-      'node cp-2: annotation k8s.ovn.org/host-cidrs is no JSON list of addresses',
-      'node cp-2: no address of IPv4 that could be a peer',
-      'node cp-3: no address of IPv4 that could be a peer',
+      'node cp-1: no usable IPv4 address',
+      'node cp-2: annotation k8s.ovn.org/host-cidrs is not a JSON list of addresses',
+      'node cp-2: no usable IPv4 address',
+      'node cp-3: no usable IPv4 address',
     ])
   })
 
@@ -337,7 +337,7 @@ describe('bad input', () => {
   test('links and files that cannot be read: nothing changes, and it is said once', () => {
     const agent = running()
     for (const t of [1000, 2000]) agent.hear(T + t, { kind: 'lookupFailed', reason: 'EMFILE' })
-    expect(agent.told).toEqual(["this machine's links and files are not known: EMFILE"])
+    expect(agent.told).toEqual(['cannot read the interfaces or files of this machine: EMFILE'])
     agent.hear(T + 3000, { kind: 'machineChanged', machine: machine([]) })
     playUntil(T + 100_000, [agent])
     expect(agent.handed).toHaveLength(1)
@@ -366,7 +366,7 @@ describe('the engine', () => {
     expect(minutes.slice(1)).toEqual([0, 1, 3, 7, 15, 25, 35, 45, 55])
     expect(new Set(agent.handed.slice(1).map(({ desired }) => JSON.stringify(desired))).size).toBe(1)
     const refusals = agent.orders.filter(
-      (order) => order.kind === 'tell' && order.words.startsWith('configuration refused'),
+      (order) => order.kind === 'log' && order.message.startsWith('the engine refused the configuration'),
     )
     expect(refusals).toMatchObject([{ level: 'warn', fields: { problems: 'too many peers; no such interface' } }])
     expect(agent.state.engine.accepted).toEqual(agent.handed[0]?.desired)

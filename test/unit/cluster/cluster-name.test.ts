@@ -20,13 +20,13 @@ describe('the name of a cluster', () => {
   ])('%s', (server, name) => expect(ofServer(server)).toEqual({ name, from: 'kubeconfig' }))
 
   test.each([
-    ['https://172.30.0.1:443', 'its host is an address'],
-    ['https://[fd00::1]:6443', 'its host is an address'],
-    ['https://localhost:6443', 'not of the form api-int.NAME.DOMAIN'],
-    ['https://api-int.ostest', 'not of the form api-int.NAME.DOMAIN'],
-    ['https://api-int..example.com', 'not of the form api-int.NAME.DOMAIN'],
-    ['', 'it names no host'],
-    ['api-int.ostest.example.com', 'it names no host'],
+    ['https://172.30.0.1:443', 'its host is an IP address'],
+    ['https://[fd00::1]:6443', 'its host is an IP address'],
+    ['https://localhost:6443', 'not have the form api-int.NAME.DOMAIN'],
+    ['https://api-int.ostest', 'not have the form api-int.NAME.DOMAIN'],
+    ['https://api-int..example.com', 'not have the form api-int.NAME.DOMAIN'],
+    ['', 'it has no host'],
+    ['api-int.ostest.example.com', 'it has no host'],
   ])('is not in "%s"', (server, why) => {
     const refused = ofServer(server)
     expect(refused).toContain(why)

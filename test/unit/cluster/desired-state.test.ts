@@ -97,8 +97,8 @@ describe('what a node is to do', () => {
     const { desired, notes } = decide(FIVE, { machine: machine(['192.168.111.30/24']) })
     expect(desired?.instances).toEqual([])
     expect(notes).toEqual([
-      "ostest_API_0: this node's address 192.168.111.30 is not among those of the control plane (not registered yet?)",
-      "ostest_INGRESS_0: this node's address 192.168.111.30 is not among those of the cluster (not registered yet?)",
+      'ostest_API_0: the address 192.168.111.30 of this node is not an address of any control plane node in the API (not registered yet?)',
+      'ostest_INGRESS_0: the address 192.168.111.30 of this node is not an address of any node in the API (not registered yet?)',
     ])
   })
 
@@ -124,7 +124,7 @@ describe('the guard for control plane nodes (M7)', () => {
   test('one alone is too few, two are not', () => {
     const { desired, notes } = decide([...ONE, ['w-0', ['192.168.111.23'], WORKER]])
     expect(desired).toBeUndefined()
-    expect(notes).toEqual(['1 of at least 2 control plane nodes have an address (topology HighlyAvailable)'])
+    expect(notes).toEqual(['1 of at least 2 control plane nodes have a known address (topology HighlyAvailable)'])
     expect(decide([...ONE, ['cp-1', []]]).desired, 'one without an address does not count').toBeUndefined()
     expect(decide([...ONE, ['cp-1', ['192.168.111.9']]]).lists.ostest_API_0).toEqual(['192.168.111.9'])
   })
@@ -197,7 +197,7 @@ describe('two families', () => {
       peers: ['fd2e::15'],
     })
     expect(lists.ostest_API_0).toEqual(['192.168.111.21', '192.168.111.22'])
-    expect(odd).toEqual([{ node: 'cp-2', what: 'no address of IPv6 that could be a peer' }])
+    expect(odd).toEqual([{ node: 'cp-2', what: 'no usable IPv6 address' }])
     expect(desired?.groups).toEqual([])
   })
 
@@ -245,7 +245,7 @@ describe('the peers of a cluster', () => {
       ostest_API_0: ['192.168.111.100', '192.168.111.9'],
       ostest_INGRESS_0: ['192.168.111.100', '192.168.111.23', '192.168.111.9'],
     })
-    const NONE = 'no address of IPv4 that could be a peer'
+    const NONE = 'no usable IPv4 address'
     expect(odd).toEqual([
       { node: 'cp-0', what: 'InternalIP "192.168.111.5" is a VIP' },
       { node: 'cp-0', what: NONE },

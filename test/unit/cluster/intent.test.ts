@@ -101,14 +101,14 @@ describe('O5, O6, O7: where the API is to be reached', () => {
   })
 
   test.each([
-    ['api.example.com', 'it is no IP address'],
-    ['192.168.111.9/24', 'it is no IP address'],
-    ['192.168.111.20', 'it is a node, or an address of ingress'],
-    ['127.0.0.1', 'no load balancer can have it'],
-    ['0.0.0.0', 'no load balancer can have it'],
-    ['224.0.0.18', 'no load balancer can have it'],
-    ['fe80::1', 'no load balancer can have it'],
-    ['::1', 'no load balancer can have it'],
+    ['api.example.com', 'expected an IP address'],
+    ['192.168.111.9/24', 'expected an IP address'],
+    ['192.168.111.20', 'it is the address of a node or of ingress'],
+    ['127.0.0.1', 'a load balancer cannot have this address'],
+    ['0.0.0.0', 'a load balancer cannot have this address'],
+    ['224.0.0.18', 'a load balancer cannot have this address'],
+    ['fe80::1', 'a load balancer cannot have this address'],
+    ['::1', 'a load balancer cannot have this address'],
   ])('%s is refused, and nobody is asked', (text, why) => {
     const state = played([wish(text)])
     expect(state).toEqual({ kind: 'refused', wished: text, why })
@@ -124,7 +124,7 @@ describe('O5, O6, O7: where the API is to be reached', () => {
     } as const
     expect(stepBalancer(FIRST_BALANCER, event)).toMatchObject({
       kind: 'refused',
-      why: 'it is ipv6, and the API has ipv4',
+      why: 'it is ipv6, but the addresses of the API are ipv4',
     })
   })
 
@@ -133,7 +133,7 @@ describe('O5, O6, O7: where the API is to be reached', () => {
     expect(asking).toEqual({ kind: 'asking', place: LB, answers: 2, failed: undefined })
     expect(toAsk(asking)).toBe(LB)
     expect(newsOf(asking)).toEqual({
-      progressing: `asking kube-api at ${LB} (2 of 3 answers in a row); holdfast does not switch HAProxy or CoreDNS`,
+      progressing: `checking kube-api at ${LB} (2 of 3 answers in a row); holdfast does not switch HAProxy or CoreDNS`,
       ...{ wrong: undefined, notManaged: undefined },
     })
     const there = played([answers(), wish('192.168.111.9')], asking)

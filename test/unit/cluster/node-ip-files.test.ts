@@ -65,12 +65,12 @@ describe('what others read of the node’s address', () => {
 })
 
 describe('the hint', () => {
-  const file = (text: string) => [{ name: 'FILE', words: environmentIn(text) }]
+  const file = (text: string) => [{ name: 'FILE', variables: environmentIn(text) }]
 
   test('the newer name wins over the older, the first source over the next', () => {
     const both = file('# hint\nKUBELET_NODEIP_HINT=10.0.0.0\n\nNODEIP_HINT="192.168.1.0"\n')
     expect(hintIn(both)).toEqual({ addresses: ['192.168.1.0'], from: 'NODEIP_HINT in FILE' })
-    const environment = { name: 'ENV', words: { KUBELET_NODEIP_HINT: '172.16.0.0' } }
+    const environment = { name: 'ENV', variables: { KUBELET_NODEIP_HINT: '172.16.0.0' } }
     expect(hintIn([environment, ...both])).toMatchObject({ addresses: ['172.16.0.0'] })
   })
 
@@ -81,7 +81,7 @@ describe('the hint', () => {
   test('one of each family, and one that is no address', () => {
     expect(hintIn(file('NODEIP_HINT=10.0.0.0 fd00::'))).toMatchObject({ addresses: ['10.0.0.0', 'fd00::'] })
     expect(hintIn(file('NODEIP_HINT=10.0.0.0/24'))).toBe(
-      'Cannot use "10.0.0.0/24" of NODEIP_HINT in FILE: it is no IP address',
+      'Cannot use "10.0.0.0/24" of NODEIP_HINT in FILE: expected an IP address',
     )
   })
 })

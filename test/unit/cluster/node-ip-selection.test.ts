@@ -95,8 +95,8 @@ describe('holdfast’s own', () => {
     expect(found.verdicts.map(({ address: of, why }) => `${of}: ${why}`)).toEqual([
       '127.0.0.1: loopback',
       '::1: loopback',
-      '10.0.0.5: not on eth1, where the hint 192.168.1.0 belongs',
-      '192.168.1.2: on eth1, where the hint 192.168.1.0 belongs',
+      '10.0.0.5: not on eth1, in whose network the hint 192.168.1.0 is',
+      '192.168.1.2: on eth1, in whose network the hint 192.168.1.0 is',
     ])
   })
 
@@ -113,11 +113,11 @@ describe('holdfast’s own', () => {
     ]
     const { verdicts } = select({ ...one, vips: [], links, routes })
     expect(verdicts.map(({ address: of, why }) => `${of}: ${why}`)).toEqual([
-      '10.0.0.5: the best one on a link with a default route',
-      '10.0.0.9: behind 10.0.0.5 by the lower address',
-      '198.51.100.7: behind 10.0.0.5 by a gateway in its network',
-      "fd69::2: OVN's own",
-      '192.168.1.2: behind 10.0.0.5 by metric of its route',
+      '10.0.0.5: the best address on an interface with a default route',
+      '10.0.0.9: 10.0.0.5 is preferred (lower address)',
+      '198.51.100.7: 10.0.0.5 is preferred (gateway in its network)',
+      'fd69::2: an address that OVN uses itself',
+      '192.168.1.2: 10.0.0.5 is preferred (lower metric of the route)',
       '172.16.0.1: no default route over eth2',
     ])
   })

@@ -1,7 +1,7 @@
 /** Five agents, one status: who says what about whom, with a virtual clock and engines that are values. */
 import { describe, expect, test } from 'vitest'
 import type { ClusterNode } from '../../../src/cluster/decisions/cluster-node.ts'
-import { CONTROL_PLANE_LABEL } from '../../../src/cluster/decisions/engine/upstream-words.ts'
+import { CONTROL_PLANE_LABEL } from '../../../src/cluster/decisions/engine/upstream-names.ts'
 import { readEngineReport } from '../../../src/cluster/decisions/status/engine-report.ts'
 import {
   aged,
@@ -34,7 +34,7 @@ const node = (i: number): ClusterNode => ({
   addresses: [{ type: 'InternalIP', address: `10.0.0.1${i}` }],
 })
 const QUIET: Circumstances = {
-  ...{ probe: { verdict: 'answers' }, ingressDisabled: false },
+  ...{ probe: { result: 'answers' }, ingressDisabled: false },
   ...{ progressing: undefined, refused: [], notManaged: undefined },
 }
 const router = (address: string, change: Record<string, unknown> = {}) => ({
@@ -133,7 +133,7 @@ describe('who says what', () => {
   })
 
   test('a holder that has not asked kube-api yet claims its addresses, and publishes no conditions', () => {
-    const said = first({ report: report(active(API)), circumstances: { ...QUIET, probe: { verdict: 'unasked' } } })
+    const said = first({ report: report(active(API)), circumstances: { ...QUIET, probe: { result: 'unasked' } } })
     expect(said.claims.apiServerInternalIpOwner).toBe('node-2')
     expect(said.conditions).toBeUndefined()
   })
@@ -199,7 +199,7 @@ describe('who says what', () => {
   })
 
   test('O3: kube-api silent behind the address: neither available nor well', () => {
-    const probe = { verdict: 'silent', address: address(API), why: 'ECONNREFUSED' } as const
+    const probe = { result: 'silent', address: address(API), why: 'ECONNREFUSED' } as const
     const said = first({ report: report(active(API)), circumstances: { ...QUIET, probe } })
     expect(conditionOf(said, 'Available')).toMatchObject({ status: 'False', reason: 'ApiNotAnswering' })
     expect(conditionOf(said, 'Degraded')?.message).toBe('kube-api does not answer through 10.0.0.200: ECONNREFUSED')
@@ -220,7 +220,7 @@ describe('who says what', () => {
     const said = at(12_000)
     expect(said.claims).toMatchObject({ apiServerInternalIpOwner: '', holders: [{ node: '', saidBy: 'node-2' }] })
     expect(conditionOf(said, 'Available')).toMatchObject({ status: 'False', reason: 'NobodyHolds' })
-    expect(conditionOf(said, 'Degraded')?.message).toBe('API 10.0.0.200 is held by nobody, says node-2')
+    expect(conditionOf(said, 'Degraded')?.message).toBe('API 10.0.0.200 has no holder, according to node-2')
   })
 
   test('a condition keeps its time until its status changes, whoever says it', () => {

@@ -42,7 +42,7 @@ describe('the address of a peer as runtimecfg has it', () => {
     const { address: found, odd } = peerAddress(clusterNode(one.node), wishes)
     // Upstream's quirk is not copied: where it has an empty peer there is none, and that is said.
     expect(found ?? '').toBe(one.expect)
-    if (found === undefined) expect(odd.join()).toContain('that could be a peer')
+    if (found === undefined) expect(odd.join()).toContain('no usable')
   })
 })
 
@@ -64,7 +64,7 @@ describe('holdfast’s own', () => {
     })
     const { address: none, odd } = find({ addresses: internal('192.0.2.101') })
     expect(none).toBeUndefined()
-    expect(odd).toEqual(['InternalIP "192.0.2.101" is a VIP', 'no address of IPv4 that could be a peer'])
+    expect(odd).toEqual(['InternalIP "192.0.2.101" is a VIP', 'no usable IPv4 address'])
   })
 
   test('the last InternalIP of the family; the first when no network of this machine has the VIP', () => {
@@ -88,7 +88,7 @@ describe('holdfast’s own', () => {
   test.each(['{', '{}', '7', '[1]', 'null', '["192.0.2.1/24", {}]'])('the annotation %s is named', (value) => {
     const { address: found, odd } = find(noted(value))
     expect(found).toBeUndefined()
-    expect(odd[0]).toBe('annotation k8s.ovn.org/host-cidrs is no JSON list of addresses')
+    expect(odd[0]).toBe('annotation k8s.ovn.org/host-cidrs is not a JSON list of addresses')
   })
 
   test('of what OVN notes: ourselves, else the first in the network, never a VIP, which is no news there', () => {

@@ -43,13 +43,13 @@ describe('VIPs as pairs', () => {
     })
     expect(pairs).toEqual([])
     expect(problems).toEqual([
-      'Cannot use 10.0.0.102 as VIP of API: it has another one of IPv4',
-      'Cannot use "x" as VIP of API: it is no IP address',
-      'Cannot use "10.0.0.300" as VIP of API: it is no IP address',
+      'Cannot use 10.0.0.102 as VIP of API: this service has another IPv4 VIP',
+      'Cannot use "x" as VIP of API: expected an IP address',
+      'Cannot use "10.0.0.300" as VIP of API: expected an IP address',
       'Cannot use fe80::1 as VIP of ingress: it is link-local',
       'Cannot use 0.0.0.0 as VIP of ingress: it is the unspecified address',
-      "The VIP 10.0.0.100 is listed twice: each is one virtual router's",
-      'The VIPs 10.0.0.100 and fd00::65 are a pair (both number 1), of two families',
+      'The VIP 10.0.0.100 is listed twice: a VIP belongs to one virtual router',
+      'The VIPs 10.0.0.100 and fd00::65 are a pair (both number 1), but their families differ',
     ])
   })
 })

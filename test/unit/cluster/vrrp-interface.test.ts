@@ -60,15 +60,15 @@ describe('holdfast’s own', () => {
       interface: 'eth1',
       rule: 'network',
       file: undefined,
-      passedOver: ['/run/nodeip-configuration/ipv4 names 10.0.0.77, which no interface has'],
+      passedOver: ['/run/nodeip-configuration/ipv4 contains 10.0.0.77, which no interface has'],
     })
   })
 
   test.each([
-    ['garbage', 'has "garbage": no IPv4 address'],
-    ['fd00::5', 'has "fd00::5": no IPv4 address'],
-    ['192.168.1.99', 'names 192.168.1.99, which is a VIP'],
-    ['', 'names no address'],
+    ['garbage', 'contains "garbage", expected an IPv4 address'],
+    ['fd00::5', 'contains "fd00::5", expected an IPv4 address'],
+    ['192.168.1.99', 'contains 192.168.1.99, which is a VIP'],
+    ['', 'contains no address'],
   ])('a file with "%s" does not choose', (text, why) => {
     const found = vrrpInterface(view, { ...NO_FILES, ipv4: text }, vips)
     expect(found).toMatchObject({ rule: 'network', source: '192.168.1.2' })
@@ -109,6 +109,6 @@ describe('holdfast’s own', () => {
 
   test('nothing at all is said', () =>
     expect(vrrpInterface({ links: [], routes: [] }, NO_FILES, vips)).toBe(
-      'Cannot choose an interface for 192.168.1.99: /run/nodeip-configuration/ipv4 names no address; no interface has a network with 192.168.1.99 in it; no IPv4 address on an interface with a default route',
+      'Cannot choose an interface for 192.168.1.99: /run/nodeip-configuration/ipv4 contains no address; no interface has a network with 192.168.1.99 in it; no IPv4 address on an interface with a default route',
     ))
 })

@@ -109,7 +109,7 @@ test('a password is in the YAML alone: no list and no problem shows it, not even
 
 test.each([
   ['', 'run', 'Runs'],
-  ['enable_script_security', 'skip', 'Left out'],
+  ['enable_script_security', 'skip', 'Skipped'],
 ])(
   'programs that others can change, with "%s": unsafe: %s, and a warning with its place',
   async (line, word, begin) => {
@@ -124,7 +124,7 @@ test.each([
     expect(stdout.match(/unsafe: \w+/g)).toEqual([`unsafe: ${word}`, `unsafe: ${word}`])
     expect(stderr.split('\n').map((each) => each.replace(/ [^ ]*open.*, /, ' … '))).toEqual([
       `/keepalived.conf:5:8: warning: ${begin} … for "s"`,
-      `/keepalived.conf:16:8: warning: ${begin} … to notify of "A"`,
+      `/keepalived.conf:16:8: warning: ${begin} … for notifications of "A"`,
       '',
     ])
   },

@@ -5,12 +5,12 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { Keyword, KeywordFate } from '../../../src/config/keepalived/keywords/keyword.ts'
+import type { Keyword, KeywordHandling } from '../../../src/config/keepalived/keywords/keyword.ts'
 import { KEYWORDS } from '../../../src/config/keepalived/keywords/keywords.ts'
 
 const DOCUMENT = join(import.meta.dirname, '../../../docs/keepalived-keywords.md')
 const [BEGIN, END] = ['<!-- keywords: begin -->\n', '<!-- keywords: end -->']
-const FATES: Readonly<Record<KeywordFate, string>> = {
+const HANDLINGS: Readonly<Record<KeywordHandling, string>> = {
   carried: 'carried over',
   noEffect: 'no effect',
   notSupported: 'not supported',
@@ -30,8 +30,8 @@ function table(): string {
 /** Returns a row for each handling and reason, in the order in which the first keyword of each stands in the code. */
 function rowsOf(block: Keyword['block']): string {
   const rows = new Map<string, string[]>()
-  for (const { name, fate, says } of KEYWORDS.filter((keyword) => keyword.block === block)) {
-    const ending = `| ${FATES[fate]} | ${says.replaceAll('|', '\\|')} |\n`
+  for (const { name, handling, says } of KEYWORDS.filter((keyword) => keyword.block === block)) {
+    const ending = `| ${HANDLINGS[handling]} | ${says.replaceAll('|', '\\|')} |\n`
     rows.set(ending, [...(rows.get(ending) ?? []), `\`${name}\``])
   }
   return [...rows].map(([ending, names]) => `| ${names.join(', ')} ${ending}`).join('')
@@ -45,7 +45,7 @@ test('the table of keywords is the one that the reader uses', () => {
   else expect(shown).toBe(`\n${table()}\n`)
 })
 
-test('no keyword has two fates', () => {
+test('no keyword has two handlings', () => {
   const names = KEYWORDS.map(({ block, name }) => `${block}.${name}`)
   expect(names.filter((name, index) => names.indexOf(name) < index)).toEqual([])
 })

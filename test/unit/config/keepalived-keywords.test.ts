@@ -373,7 +373,9 @@ const ELSEWHERE = ['script_user', 'enable_script_security', 'default_interface',
 describe('carried over', () => {
   test('every keyword that is carried over has a row', () => {
     const rows = new Set(CARRIED.map(([block, name]) => `${block}.${name}`))
-    const missing = KEYWORDS.filter(({ fate, block, name }) => fate === 'carried' && !rows.has(`${block}.${name}`))
+    const missing = KEYWORDS.filter(
+      ({ handling, block, name }) => handling === 'carried' && !rows.has(`${block}.${name}`),
+    )
     expect(missing).toEqual([])
   })
 
@@ -452,9 +454,9 @@ vrrp_sync_group G {\ngroup {\nC\n}\nnotify /bin/true ${user}\n}\n`
 const plainOf = (parsed: ParsedConfig) => JSON.stringify(config(parsed).config)
 /** Keywords that matter only with a certain value, or change what the frame around them would be. */
 const written = ({ name }: Keyword): string => `${name} x`
-const others = (fate: Keyword['fate']) => KEYWORDS.filter((keyword) => keyword.fate === fate)
-const fateIn = (parsed: ParsedConfig, name: string) =>
-  config(parsed).imported?.fates.find(({ keyword }) => keyword === name || keyword.endsWith(`.${name}`))
+const others = (handling: Keyword['handling']) => KEYWORDS.filter((keyword) => keyword.handling === handling)
+const handlingIn = (parsed: ParsedConfig, name: string) =>
+  config(parsed).imported?.handlings.find(({ keyword }) => keyword === name || keyword.endsWith(`.${name}`))
 
 describe('without effect: the configuration is the same, and it is listed', () => {
   test.each(others('noEffect').map((keyword) => [keyword.block, keyword.name, keyword] as const))(
@@ -462,7 +464,7 @@ describe('without effect: the configuration is the same, and it is listed', () =
     (block, name, keyword) => {
       const parsed = read(fileWith(block, written(keyword)))
       expect(plainOf(parsed)).toBe(plainOf(read(fileWith(block, ''))))
-      expect(fateIn(parsed, name)).toMatchObject({ kind: 'noEffect', message: keyword.says })
+      expect(handlingIn(parsed, name)).toMatchObject({ kind: 'noEffect', message: keyword.says })
       expect(config(parsed).warnings.filter(({ message }) => message.includes(name))).toEqual([])
     },
   )
@@ -476,12 +478,12 @@ describe('not supported: the same, and a warning with its line says what is miss
   )('%s: %s', (block, name, keyword) => {
     const parsed = read(fileWith(block, written(keyword)))
     expect(plainOf(parsed)).toBe(plainOf(read(fileWith(block, ''))))
-    const fate = fateIn(parsed, name)
-    expect(fate).toMatchObject({ kind: 'notSupported', message: keyword.says })
+    const handling = handlingIn(parsed, name)
+    expect(handling).toMatchObject({ kind: 'notSupported', message: keyword.says })
     const warning = config(parsed).warnings.find(
       ({ message }) => message === `"${name}" is not supported: ${keyword.says}`,
     )
-    expect(warning).toMatchObject({ file: FILE, line: fate?.at.line, severity: 'warning' })
+    expect(warning).toMatchObject({ file: FILE, line: handling?.at.line, severity: 'warning' })
   })
 
   test('no_track of an address on another interface; without one it says nothing', () => {
@@ -495,8 +497,8 @@ describe('not supported: the same, and a warning with its line says what is miss
   })
 
   test('init_file with 0, which a missing file is anyway, has no effect', () => {
-    expect(fateIn(read(fileWith('track_file', 'init_file')), 'init_file')?.kind).toBe('noEffect')
-    expect(fateIn(read(fileWith('track_file', 'init_file overwrite')), 'init_file')?.kind).toBe('notSupported')
+    expect(handlingIn(read(fileWith('track_file', 'init_file')), 'init_file')?.kind).toBe('noEffect')
+    expect(handlingIn(read(fileWith('track_file', 'init_file overwrite')), 'init_file')?.kind).toBe('notSupported')
   })
 })
 

@@ -21,7 +21,7 @@ test('bin/holdfast reads the flags of the table', () => {
 })
 
 test('a flag that is new in the table, or in the options of run, changes bin/holdfast', () => {
-  const flag = { short: 'z', long: 'zone', value: 'wanted', fate: 'done', says: 'a test' } as const
+  const flag = { short: 'z', long: 'zone', value: 'wanted', handling: 'done', says: 'a test' } as const
   expect(withFlags(launcher, [...FLAGS, flag], runOptions())).toMatch(
     /--zone\) value=yes[\s\S]*\| z\) \[ -n "\$rest" \]/,
   )

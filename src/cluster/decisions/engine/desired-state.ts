@@ -1,7 +1,8 @@
 /**
- * What this node's engine is to do, from what is known of the cluster and of the machine. Decided here: which virtual routers
- * it takes part in, with whom, and when too little is known to say (a reason, and the earlier answer stands). Refuses to know
- * when an answer is handed over (debounce.ts) and how peers became known (peers.ts).
+ * Computes the configuration for this node's engine from the cluster and the machine. This file decides in which
+ * virtual routers the node takes part, and with which peers. If too little is known, it gives the reason, and the
+ * earlier configuration stays. It does not know when a configuration is handed over (debounce.ts), nor how peers became
+ * known (peers.ts).
  */
 import { hostPrefixLength } from '../../../config/network.ts'
 import { type Address, address, type Family, familyOf } from '../../../wire/address.ts'
@@ -15,29 +16,29 @@ import { type AddressFiles, type Attachment, machineNetwork, vrrpInterface } fro
 
 export type Mode = 'unicast' | 'multicast'
 
-/** How many nodes may have the API's address: the Infrastructure resource's own words. */
+/** Number of nodes that may have the API's address, in the terms of the Infrastructure resource. */
 export type Topology = 'HighlyAvailable' | 'HighlyAvailableArbiter' | 'DualReplica' | 'SingleReplica'
 
-/** What does not change while an agent runs. */
+/** Properties that do not change while an agent runs. */
 export type Cluster = {
   readonly name: string
-  /** Instead of those of the name. */
+  /** VRIDs that replace those computed from the name. */
   readonly vrids: Vrids | undefined
-  /** Undefined: as its Node object is labelled. */
+  /** `undefined`: the labels of the Node object decide. */
   readonly role: Role | undefined
-  /** This node's, as the API calls it; empty: nobody knows. */
+  /** Name of this node in the API; empty if not known. */
   readonly nodeName: string
   readonly pairs: readonly VipPair[]
   readonly topology: Topology
-  /** The VIPs of both families of a service move together. */
+  /** Whether the VIPs of both families of a service move together. */
   readonly grouped: boolean
 }
 
-/** This machine, now. */
+/** This machine now. */
 export type Machine = {
   readonly node: NodeView
   readonly files: AddressFiles
-  /** Its LAN is not that of the VIPs (node-ip/files.ts). */
+  /** Whether the node is in another LAN than the VIPs (node-ip/files.ts). */
   readonly remoteWorker: boolean
 }
 
@@ -45,39 +46,42 @@ export type Known = {
   readonly cluster: Cluster
   readonly machine: Machine
   readonly peers: readonly PeerNode[]
-  /** The services that holdfast is to keep an address for. */
+  /** Services for which holdfast holds an address. */
   readonly intent: Readonly<Record<Service, boolean>>
   readonly mode: Mode
-  /** What was decided last: where a pair has no place on the machine now, it had one then. */
+  /** Last configuration. It has the interface of a pair that has none on the machine at the moment. */
   readonly earlier: Desired | undefined
 }
 
-/** `desired` undefined: too little is known; `notes` say why, and what is odd. */
+/** `desired`: the configuration, or `undefined` if too little is known. `notes`: the reasons, and warnings. */
 export type Decision = { readonly desired: Desired | undefined; readonly notes: readonly string[] }
 
 const PRIORITY: Readonly<Record<Service, number>> = { api: 40, ingress: 20 }
-/** More than any node that is not the bootstrap node ever gets from its checks. */
+/** Priority of the bootstrap node; higher than any other node reaches with its checks. */
 const BOOTSTRAP_PRIORITY = 70
-/** A control plane node beside which no other is known does not begin: the others might not know it either. */
+/** Smallest number of known control plane nodes. With fewer, the other nodes may not know this one either. */
 const FEWEST = 2
 
-/** An empty list of keepalived's would be multicast. */
+/** Address in the place of a missing peer. keepalived would use multicast if its list of peers were empty. */
 const NOBODY: Readonly<Record<Family, Address>> = { ipv4: address('0.0.0.0'), ipv6: address('::') }
 
 const SERVICES: readonly Service[] = ['api', 'ingress']
 
+/** Returns the configuration of this node's engine. */
 export function desiredState(known: Known): Decision {
   const { cluster, machine } = known
   const role = roleOf(known)
   const vrids = cluster.vrids ?? vridsOf(cluster.name)
-  if (vrids === undefined) return { desired: undefined, notes: ['The name of the cluster is empty'] }
+  if (vrids === undefined)
+    return { desired: undefined, notes: ['Cannot compute VRIDs: the name of the cluster is empty'] }
   const of = (instances: readonly Instance[]): Desired => ({
     clusterName: cluster.name,
     role,
     instances,
     groups: groupsOf(instances, cluster),
   })
-  if (machine.remoteWorker) return { desired: of([]), notes: ['A remote worker: its LAN is not that of the VIPs'] }
+  if (machine.remoteWorker)
+    return { desired: of([]), notes: ['This node is a remote worker: it is not in the LAN of the VIPs'] }
   if (!known.intent.api && !known.intent.ingress) return { desired: of([]), notes: [] }
   const held = tooFew(known)
   if (held !== undefined) return { desired: undefined, notes: [held] }
@@ -90,7 +94,7 @@ export function desiredState(known: Known): Decision {
   return { desired: nowhere ? undefined : of(instances), notes: [...new Set(notes)] }
 }
 
-/** How peers are looked for on this machine: once for each family of the VIPs. */
+/** Returns how peers are found on this machine, for each family of the VIPs. */
 export function peerWishes({ cluster, machine }: Pick<Known, 'cluster' | 'machine'>): readonly PeerWishes[] {
   const vips = allVips(cluster.pairs)
   return cluster.pairs.flatMap((pair) => {
@@ -106,7 +110,10 @@ export function peerWishes({ cluster, machine }: Pick<Known, 'cluster' | 'machin
   })
 }
 
-/** By its name, else by its address; a node that is not registered is no control plane node yet. */
+/**
+ * Returns the role of this node: by its name, otherwise by its address. A node that is not registered is not a control
+ * plane node yet.
+ */
 export function roleOf({ cluster, machine, peers }: Pick<Known, 'cluster' | 'machine' | 'peers'>): Role {
   const { role, nodeName, topology } = cluster
   if (role !== undefined) return role
@@ -120,7 +127,10 @@ export function roleOf({ cluster, machine, peers }: Pick<Known, 'cluster' | 'mac
 const takesPart = (role: Role, service: Service): boolean =>
   service === 'api' ? role !== 'worker' : role !== 'bootstrap'
 
-/** Undefined: enough. One is enough where there is only one, or where the bootstrap node is the second for a while. */
+/**
+ * Returns why too few control plane nodes are known; `undefined` if there are enough. One is enough in a cluster of two
+ * while the bootstrap node is the second.
+ */
 function tooFew({ cluster: { role, topology, pairs }, peers, mode }: Known): string | undefined {
   const family = pairs[0]?.family
   if (role === 'bootstrap' || mode === 'multicast' || topology === 'SingleReplica' || family === undefined)
@@ -130,7 +140,7 @@ function tooFew({ cluster: { role, topology, pairs }, peers, mode }: Known): str
     family,
   ).length
   if (count >= FEWEST || (count === 1 && isTwoNode(topology))) return undefined
-  return `${count} of at least ${FEWEST} control plane nodes have an address (topology ${topology})`
+  return `${count} of at least ${FEWEST} control plane nodes have a known address (topology ${topology})`
 }
 
 const isTwoNode = (topology: Topology): boolean => topology === 'DualReplica' || topology === 'HighlyAvailableArbiter'
@@ -148,10 +158,11 @@ function instanceOf(
   const name = `${cluster.name}_${service === 'api' ? 'API' : 'INGRESS'}_${pair.index}`
   const found = placeOf(machine, pair, allVips(cluster.pairs))
   if (typeof found === 'string') notes.push(found)
-  // An address on its way from a NIC to a bridge is nowhere for a moment; the engine follows it by itself.
+  // While an address moves from a NIC to a bridge, no interface has it. The engine follows it by itself.
   const last = earlier?.instances.find((each) => each.name === name && each.vip === vip)
   const stays = typeof found !== 'string' && staysAt(known, service, last, found.source)
-  if (stays) notes.push(`${name}: stays at ${last?.source}: nobody knows this node by ${found.source} yet`)
+  if (stays)
+    notes.push(`${name}: stays at ${last?.source}: the other nodes do not know its new address ${found.source} yet`)
   const place = stays || typeof found === 'string' ? last : { ...found, sourceFile: found.file }
   if (place === undefined) return undefined
   const peers = peersOf(known, service, pair, place.source)
@@ -160,7 +171,7 @@ function instanceOf(
     return undefined
   }
   const isBootstrap = cluster.role === 'bootstrap'
-  // Upstream has one in the API's list alone; of a single node it has no file at all.
+  // OpenShift has a placeholder in the list of the API only. For a single node, OpenShift writes no file.
   const isMissed = cluster.topology === 'SingleReplica' || (isTwoNode(cluster.topology) && service === 'api')
   const needsPlaceholder = isMissed && !isBootstrap && typeof peers !== 'string' && peers.length === 0
   return {
@@ -182,8 +193,9 @@ function instanceOf(
 }
 
 /**
- * Another address has turned up here, by which nobody knows this node yet, and the one by which all know it is still here: it is
- * reached there, so that is where it takes part until the cluster has heard of the other one.
+ * Returns whether the instance keeps its last address. The machine has a new address that the other nodes do not know
+ * yet, and still has the known one. Until the cluster reports the new address, the other nodes reach this one at the
+ * old one.
  */
 function staysAt(
   { cluster, machine, peers, mode }: Known,
@@ -196,7 +208,7 @@ function staysAt(
   return !listed.includes(found) && listed.includes(last.source) && hasAddress(machine.node, last.source)
 }
 
-/** Another string than 'multicast' says why this node has no part. */
+/** Returns the peers, `multicast`, or a text with the reason why this node cannot take part. */
 function peersOf(
   { cluster, peers, mode }: Known,
   service: Service,
@@ -204,18 +216,18 @@ function peersOf(
   own: Address,
 ): readonly Address[] | string {
   const group = groupOf(peers, service)
-  // A single node knows itself when its address is another than the one that it was registered with.
+  // A single node is its own peer if its address differs from the registered one.
   const isLone = cluster.topology === 'SingleReplica'
   const others = addressesOf(
     group.filter(({ name }) => !isLone || name !== cluster.nodeName),
     family,
   ).filter((each) => each !== own)
-  // Nobody could hear it, whatever the mode; a single node is never in multicast.
+  // No other node could hear the advertisements, in any mode. A single node never uses multicast.
   if (isLone && (service === 'api' || others.length === 0)) return []
   if (mode === 'multicast') return 'multicast'
   const isListed = addressesOf(group, family).includes(own)
   if (isListed || isLone || cluster.role === 'bootstrap') return others
-  return `this node's address ${own} is not among those of the ${service === 'api' ? 'control plane' : 'cluster'} (not registered yet?)`
+  return `the address ${own} of this node is not an address of any ${service === 'api' ? 'control plane node' : 'node'} in the API (not registered yet?)`
 }
 
 const vipsOf = ({ api, ingress }: VipPair): readonly Address[] => [api, ingress].filter((vip) => vip !== undefined)
@@ -223,7 +235,7 @@ const vipsOf = ({ api, ingress }: VipPair): readonly Address[] => [api, ingress]
 const placeOf = ({ node, files }: Machine, pair: VipPair, vips: readonly Address[]): Attachment | string =>
   vrrpInterface(node, files, vipsOf(pair), vips)
 
-/** Ports of OpenStack have the VIPs of both families on one node. */
+/** Returns the groups. In OpenStack, the port of a node has the VIPs of both families, so they must move together. */
 function groupsOf(instances: readonly Instance[], { grouped, pairs }: Cluster): readonly InstanceGroup[] {
   if (!grouped || new Set(pairs.map(({ family }) => family)).size < 2) return []
   return SERVICES.flatMap((service) => {

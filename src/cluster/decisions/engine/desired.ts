@@ -1,42 +1,45 @@
 /**
- * What the engine of this node is to do, as the cluster has it: complete, so that nothing of an earlier one has to be known.
- * A value; who decides it is desired-state.ts, how it is written down document.ts and keepalived-text.ts.
+ * The configuration for this node's engine in the terms of the cluster. It is complete: an earlier one is not needed.
+ * desired-state.ts computes it; document.ts and keepalived-text.ts write it as text.
  */
 import type { Address } from '../../../wire/address.ts'
 import type { Service } from './vrid.ts'
 
-/** What a node is in its cluster. A bootstrap node has the API's addresses alone and checks nothing. */
+/** Role of a node in its cluster. A bootstrap node holds the API's addresses only, and has no checks. */
 export type Role = 'bootstrap' | 'controlPlane' | 'worker'
 
-/** One virtual router: a service's address of one family. */
+/** One virtual router: the address of a service in one family. */
 export type Instance = {
-  /** `ostest_API_0`: the same on all nodes, and what keepalived's monitor calls it. */
+  /** Name such as `ostest_API_0`: the same on all nodes, and the same as in keepalived's monitor. */
   readonly name: string
   readonly service: Service
-  /** Which pair of VIPs, from 0. */
+  /** Number of the pair of VIPs, from 0. */
   readonly index: number
   readonly vip: Address
-  /** 32 or 128. */
+  /** Prefix length: 32 or 128. */
   readonly prefixLength: number
   readonly vrid: number
-  /** Base: 70 on a bootstrap node, else 40 for the API and 20 for ingress. */
+  /** Base priority: 70 on a bootstrap node, otherwise 40 for the API and 20 for ingress. */
   readonly priority: number
-  /** The one that holds `source` now. */
+  /** Interface that has `source` now. */
   readonly interface: string
-  /** This node's own address on it. */
+  /** This node's own address on the interface. */
   readonly source: Address
-  /** The file that names `source`; undefined: it was found by the network of the VIP or the default route. */
+  /**
+   * File that contains `source`; `undefined` if the address was found by the network of the VIP or by the default
+   * route.
+   */
   readonly sourceFile: string | undefined
-  /** Without ourselves, sorted as text. None: alone on the LAN, which is never the same as multicast. */
+  /** Addresses of the other nodes, sorted as text. An empty list means no peers, and never multicast. */
   readonly peers: readonly Address[] | 'multicast'
   /**
-   * What stands in keepalived's list for a control plane node that is still missing (0.0.0.0 or ::, clusters of two nodes):
-   * an empty list would be multicast there. Ours never sends to it.
+   * Address in keepalived's list in the place of a control plane node that is missing (0.0.0.0 or ::, clusters of two
+   * nodes). With an empty list, keepalived would use multicast. holdfast never sends to this address.
    */
   readonly placeholder?: Address | undefined
-  /** PASS of VRRPv2, of which eight bytes count. */
+  /** Password of VRRPv2, of which eight octets count. */
   readonly password: string
-  /** By the checks of its service. */
+  /** Whether the checks of its service change its priority. */
   readonly tracked: boolean
 }
 
@@ -46,7 +49,7 @@ export type InstanceGroup = { readonly name: string; readonly members: readonly 
 export type Desired = {
   readonly clusterName: string
   readonly role: Role
-  /** API before ingress, by index. Empty: this node has no part in any election. */
+  /** API before ingress, then by index. Empty: this node takes part in no election. */
   readonly instances: readonly Instance[]
   readonly groups: readonly InstanceGroup[]
 }

@@ -1,30 +1,35 @@
 /**
- * What the engine is to do as a complete configuration of ours: a plain value and its YAML. Decided here: while nodes of the
- * LAN may run keepalived, everything that goes over the wire is as keepalived has it (version 2 with PASS for IPv4, version 3
- * for IPv6, one second), and a node without peers is alone, never on multicast. Refuses to know how it is handed over.
+ * Writes the configuration as a complete document of holdfast: a plain value and its YAML. While nodes of the LAN may
+ * run keepalived, the packets are those of keepalived: version 2 with a password for IPv4, version 3 for IPv6, and an
+ * interval of one second. A node without peers is alone and never uses multicast. This file does not know how the
+ * document is handed over.
  */
 import { stringify } from 'yaml'
 import type { PresetName } from '../../../config/schema/preset.ts'
 import { familyOf } from '../../../wire/address.ts'
 import type { Desired, Instance, InstanceGroup } from './desired.ts'
-import { VIP_LABEL } from './upstream-words.ts'
+import { VIP_LABEL } from './upstream-names.ts'
 import type { Service } from './vrid.ts'
 
 export type DocumentOptions = {
-  /** Every node of the LAN runs holdfast: version 3 without a password, and all that keepalived would not understand. */
+  /**
+   * Whether every node of the LAN runs holdfast. Then the document uses version 3 without a password, and features that
+   * keepalived does not have.
+   */
   readonly native?: boolean
 }
-/** As a file may have it (config/config.ts); keys in the order of the schema, undefined ones left out. */
+/** A document as in a file (config/config.ts). Keys are in the order of the schema; undefined keys are left out. */
 export type DocumentValue = { readonly [key: string]: unknown }
 
 const PRESET: Readonly<Record<Service, PresetName>> = { api: 'openshift-api', ingress: 'openshift-ingress' }
 const BASE_PRIORITY: Readonly<Record<Service, number>> = { api: 40, ingress: 20 }
 const HEAD = (
   clusterName: string,
-): string => `# Written by holdfast agent for the cluster ${clusterName}, and replaced as a whole when the cluster
-# changes: what is edited here is lost.
+): string => `# Written by holdfast agent for the cluster ${clusterName}. The agent replaces the file when the cluster
+# changes, so edits are lost.
 `
 
+/** Returns the document as a value. */
 export function documentOf(desired: Desired, { native = false }: DocumentOptions = {}): DocumentValue {
   const groups = desired.groups.flatMap((group) => groupOf(group, desired))
   const grouped = new Set(groups.flatMap(({ members }) => members))
@@ -36,6 +41,7 @@ export function documentOf(desired: Desired, { native = false }: DocumentOptions
   return { version: 1, virtualRouters, ...(groups.length === 0 ? {} : { syncGroups: groups }) }
 }
 
+/** Returns the document as YAML. */
 export function documentText(desired: Desired, options: DocumentOptions = {}): string {
   const written = stringify(documentOf(desired, options), { lineWidth: 0, aliasDuplicateObjects: false })
   return `${HEAD(desired.clusterName)}\n${written}`
@@ -49,14 +55,14 @@ function routerOf(instance: Instance, { native, grouped, bootstrap }: Place): Do
   const old = !native && ipv4
   const address = `${vip}/${prefixLength}`
   const multicast = peers === 'multicast'
-  // Under keepalived's profile an empty list means multicast. Alone there is nobody who could tell one profile from the other
-  // but by what is said to a successor.
+  // Under keepalived's profile, an empty list means multicast. A node without peers uses holdfast's profile; the only
+  // difference on the LAN is the message to a successor.
   const like = !native && (multicast || peers.length > 0)
   return {
     name,
     vrid,
-    // Our address, or the file that names it, is followed by the engine itself, at once and also while we are not there. By the
-    // interface's name it would begin anew where the address goes.
+    // The engine follows the address, or the file that contains it, by itself, also while the agent is stopped. With
+    // the name of the interface, a move of the address would restart the election.
     interface: { holding: instance.sourceFile ?? instance.source },
     addresses: [ipv4 ? { address, label: VIP_LABEL } : address],
     version: old ? 2 : 3,
@@ -70,34 +76,39 @@ function routerOf(instance: Instance, { native, grouped, bootstrap }: Place): Do
     announce: native || bootstrap ? undefined : { refresh: '60s' },
     profile: like ? 'keepalived' : 'holdfast',
     remindSuccessor: native || like ? undefined : true,
-    // Whoever speaks to a group cannot know how many others there are.
+    // In multicast, the number of other routers is unknown.
     stagger: multicast ? false : undefined,
-    // keepalived sends IPv6 with a hop limit of 64.
+    // keepalived sends IPv6 advertisements with hop limit 64.
     ttlCheck: multicast ? undefined : native,
     firstAddressLinkLocal: ipv4 ? undefined : false,
   }
 }
 
-/** RFC 9568 §5.1.2.1: to the group of IPv6 from the link-local address, which the engine knows and we do not. */
+/**
+ * Returns the source in multicast. IPv6 uses the link-local address, which only the engine knows (RFC 9568 §5.1.2.1).
+ */
 const sourceIn = ({ source, sourceFile, vip }: Instance) =>
   familyOf(vip) === 'ipv4' && sourceFile === undefined ? source : 'auto'
 
-/** Where the file decides, the address that it says is the source. */
+/** Returns the source in unicast. If a file decides, the address in that file is the source. */
 const sourceBeside = ({ source, sourceFile }: Instance) => (sourceFile === undefined ? { source } : {})
 
-/** All nodes of a service have the same base: the stagger is exact by it. A bootstrap node, above them, is in no list. */
+/**
+ * Returns the peers with their priority. All nodes of a service have the same base priority, so the stagger is exact. A
+ * bootstrap node has a higher one and is in no list.
+ */
 const peersOf = ({ peers, service }: Instance) =>
   peers === 'multicast' ? [] : peers.map((address) => ({ address, priority: BASE_PRIORITY[service] }))
 
 type GroupValue = { readonly name: string; readonly members: readonly string[]; readonly preset: PresetName }
 
-/** One without members would be refused; which are left is the cluster's business of this moment. */
+/** Returns the group with the members that this node has. A group without members would be refused. */
 function groupOf({ name, members, service }: InstanceGroup, { instances }: Desired): readonly GroupValue[] {
   const here = members.filter((member) => instances.some((instance) => instance.name === member))
   return here.length === 0 ? [] : [{ name, members: here, preset: PRESET[service] }]
 }
 
-/** As much as goes over the wire. */
+/** Returns the part of the password that is in the packet. */
 const countedOf = (password: string) => (/^[ -~]*$/.test(password) ? password.slice(0, 8) : password)
 
 const present = (value: DocumentValue): DocumentValue =>

@@ -1,18 +1,19 @@
 /**
- * What the engine is to do as keepalived.conf, line for line what the cluster's own templates render for the same node
- * without their blank lines: so that the agent can stand in the place of keepalived's monitor, and be compared with it.
- * Decided here: the order of what is written. Refuses to judge whether keepalived could be told better.
+ * Writes the configuration as keepalived.conf. Each line is the same as in the file that OpenShift's templates render
+ * for this node, without blank lines. So the agent can replace keepalived's monitor, and its result can be compared.
+ * This file decides the order of the lines. It does not judge whether a better configuration for keepalived exists.
  */
 import type { Desired, Instance, InstanceGroup } from './desired.ts'
-import { API_SCRIPTS, GARP_REFRESH, INGRESS_SCRIPTS, TRACKED_SCRIPTS, VIP_LABEL } from './upstream-words.ts'
+import { API_SCRIPTS, GARP_REFRESH, INGRESS_SCRIPTS, TRACKED_SCRIPTS, VIP_LABEL } from './upstream-names.ts'
 import type { Service } from './vrid.ts'
 
 type Script = (typeof API_SCRIPTS | typeof INGRESS_SCRIPTS)[number]
 type Line = string | readonly [head: string, body: readonly Line[]]
 
+/** Returns the text of keepalived.conf. */
 export function keepalivedText(desired: Desired): string {
   const { role, instances, groups, clusterName } = desired
-  // A node with both families has the groups of both services; whether it has their members is another question.
+  // With both families, the file has the groups of both services, even if one has no members here.
   const grouped = new Set(groups.flatMap(({ members }) => members))
   const scripts: readonly Script[] = role === 'controlPlane' ? [...API_SCRIPTS, ...INGRESS_SCRIPTS] : INGRESS_SCRIPTS
   const blocks: Line[] = [
@@ -20,7 +21,7 @@ export function keepalivedText(desired: Desired): string {
     ...groups.map((group) => groupBlock(group, instances)),
     ...byPair(instances).map((instance) => instanceBlock(instance, grouped.has(instance.name))),
   ]
-  const head = `# Written by holdfast agent for the cluster ${clusterName}, and replaced as a whole.\n`
+  const head = `# Written by holdfast agent for the cluster ${clusterName}, which replaces the whole file.\n`
   return `${head}${blocks.map((block) => `\n${textOf(block, '')}`).join('')}`
 }
 
@@ -65,7 +66,7 @@ function instanceBlock(instance: Instance, grouped: boolean): Line {
   ]
 }
 
-/** Pair after pair, the API of each first, as the templates have it. */
+/** Sorts by pair, the API of each pair first, as the templates do. */
 const byPair = (instances: readonly Instance[]): readonly Instance[] =>
   [...instances].sort((a, b) => a.index - b.index || a.service.localeCompare(b.service))
 

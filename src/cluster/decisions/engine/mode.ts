@@ -1,21 +1,23 @@
 /**
- * Multicast or unicast, which do not hear each other: what is in force goes on (M8), and all nodes change at one moment of the
- * wall clock (M9), planned by each for itself once the cluster is not being upgraded. Decided here: whether and when. Refuses to know
- * configurations and files; times are ms since the epoch, of a clock that others have too.
+ * Decides about multicast and unicast, which cannot hear each other. The mode in force stays (M8). All nodes change at
+ * the same moment of the wall clock (M9); each node plans the change for itself while the cluster is not being
+ * upgraded. This file does not know configurations and files. Times are milliseconds since the epoch.
  */
 import { parse } from 'yaml'
 import { z } from 'zod'
 import type { ClusterNode } from '../cluster-node.ts'
 import type { Mode } from './desired-state.ts'
-import { CONFIG_DONE, CONFIG_STATE } from './upstream-words.ts'
+import { CONFIG_DONE, CONFIG_STATE } from './upstream-names.ts'
 
 const MINUTE = 60_000
 const TICK = 10 * MINUTE
 const LEAD = 5 * MINUTE
-/** Before the change no other peers are handed over. */
+/** Time before the change in which no new peers are handed over, in milliseconds. */
 const PREPARED = 30_000
 
-/** Of a keepalived.conf. A comment is nobody's configuration. Undefined: there is none, or no instance in it. */
+/**
+ * Returns the mode of a keepalived.conf; `undefined` if there is no file, or no instance in it. Comments are ignored.
+ */
 export function modeIn(keepalivedConf: string | undefined): Mode | undefined {
   if (keepalivedConf === undefined) return undefined
   const said = withoutComments(keepalivedConf)
@@ -23,11 +25,15 @@ export function modeIn(keepalivedConf: string | undefined): Mode | undefined {
   return said.includes('vrrp_instance') ? 'multicast' : undefined
 }
 
+/** Returns a keepalived.conf without its comments. */
 export const withoutComments = (keepalivedConf: string): string => keepalivedConf.replace(/[#!].*$/gm, '')
 
 const ModeFile = z.object({ mode: z.enum(['unicast', 'multicast']) })
 
-/** What somebody wants; undefined: nothing. The user's file holds, even when it makes no sense (`problem`). */
+/**
+ * Returns the mode that a file asks for; `undefined` if none does. The user's file wins, even if its content is invalid
+ * (`problem`).
+ */
 export function wantedMode(
   userFile: string | undefined,
   file: string | undefined,
@@ -37,7 +43,7 @@ export function wantedMode(
   const { data } = ModeFile.safeParse(yamlIn(text))
   const where = userFile === undefined ? 'monitor.conf' : 'monitor-user.conf'
   return data === undefined
-    ? { mode: undefined, problem: `Cannot use ${where}: its mode is neither unicast nor multicast` }
+    ? { mode: undefined, problem: `${where}: cannot use its mode, expected unicast or multicast` }
     : { mode: data.mode, problem: undefined }
 }
 
@@ -49,7 +55,7 @@ function yamlIn(text: string): unknown {
   }
 }
 
-/** A node that says nothing of itself may be in the middle of anything. */
+/** Returns whether the cluster is being upgraded. A node without the annotation may be in the middle of an upgrade. */
 export const isBeingUpgraded = (nodes: readonly ClusterNode[]): boolean =>
   nodes.some(({ annotations }) => annotations[CONFIG_STATE] !== CONFIG_DONE) ||
   new Set(nodes.map(({ kubeletVersion }) => kubeletVersion)).size > 1
@@ -59,10 +65,13 @@ export type Schedule = { readonly tickAt: number; readonly planned: PlannedChang
 
 const rounded = (time: number, to: number): number => Math.floor(time / to + 0.5) * to
 
-/** The next round ten minutes that are at least a little away. */
+/** Returns the schedule. The first tick is the next full ten minutes that are not too close. */
 export const startSchedule = (now: number): Schedule => ({ tickAt: rounded(now + TICK / 2, TICK), planned: undefined })
 
-/** At a tick: five minutes from it, by the clock of the tick and not by when it was noticed. */
+/**
+ * Returns the change for a tick: five minutes after it. The time of the tick counts, not the time at which it was
+ * noticed.
+ */
 export function planned(tickAt: number, mode: Mode): PlannedChange {
   const at = rounded(tickAt + LEAD, LEAD)
   return { mode, preparedAt: at - PREPARED, at }
@@ -71,21 +80,26 @@ export function planned(tickAt: number, mode: Mode): PlannedChange {
 export type ModeFacts = {
   readonly current: Mode | undefined
   readonly wanted: Mode | undefined
-  /** Undefined: nobody knows them at the moment. */
+  /** `undefined` if the nodes are not known at the moment. */
   readonly nodes: readonly ClusterNode[] | undefined
 }
 
+/** Returns whether the mode in force differs from the wanted one. */
 export const isChangeNeeded = ({ current, wanted }: Pick<ModeFacts, 'current' | 'wanted'>): boolean =>
   current !== undefined && wanted !== undefined && current !== wanted
 
-/** What was planned goes on whatever happens then: the others have planned it too. */
+/**
+ * Returns the schedule after a tick. A planned change takes place whatever happens, because the other nodes have
+ * planned it too.
+ */
 export function ticked(schedule: Schedule, facts: ModeFacts, now: number): Schedule {
-  // The clock was set back: what was planned by the wrong one was planned by nobody else.
+  // The clock was set back. The plan used the wrong time, so no other node has it.
   if (schedule.tickAt - now > TICK || (schedule.planned !== undefined && schedule.planned.at - now > TICK))
     return startSchedule(now)
   if (now < schedule.tickAt) return schedule
   const tickAt = startSchedule(now).tickAt
-  // Noticed too late (the machine slept): the others have changed or will not, and the next tick is soon.
+  // The tick was noticed too late, because the machine slept. The other nodes have changed or will not, and the next
+  // tick is soon.
   const isLate = now >= planned(schedule.tickAt, 'unicast').preparedAt
   const { wanted, nodes } = facts
   if (schedule.planned !== undefined || isLate || wanted === undefined || !isChangeNeeded(facts))

@@ -1,29 +1,31 @@
 /**
- * Under which address a node is a peer: what it reports as its own in the family of the VIPs, else what OVN-Kubernetes has
- * noted of it in the network of the VIPs. A VIP is nobody's own address, whoever reports it. There is none: that is an
- * answer with its reason. (Upstream has an empty peer then.) Refuses to know other nodes and earlier answers.
+ * Finds the address of a node as a peer: its own address in the family of the VIPs, otherwise an address that
+ * OVN-Kubernetes has stored in the network of the VIPs. A VIP is never an own address, whichever node reports it. If
+ * there is none, the result has the reason. (OpenShift uses an empty peer then.) This file does not know other nodes
+ * and earlier results.
  */
 import { familyName, sameNetwork } from '../../../config/network.ts'
 import { type Address, addressBytes, type Family, familyOf, parseAddress } from '../../../wire/address.ts'
 import type { ClusterNode } from '../cluster-node.ts'
-import { HOST_ADDRESSES } from './upstream-words.ts'
+import { HOST_ADDRESSES } from './upstream-names.ts'
 import { kindOf } from './vip-pairs.ts'
 
 export type Network = { readonly address: Address; readonly prefixLength: number }
 
 export type PeerWishes = {
   readonly family: Family
-  /** Of the whole cluster. */
+  /** VIPs of the whole cluster. */
   readonly vips: readonly Address[]
-  /** The one of this machine that the VIPs are in. Undefined: in none of its networks. */
+  /** Network of this machine that contains the VIPs; `undefined` if none of its networks does. */
   readonly network: Network | undefined
-  /** This machine's own address for VRRP: a node that lists it is this one. */
+  /** This machine's own address for VRRP. The node that lists it is this one. */
   readonly own: Address | undefined
 }
 
-/** `odd`: what was passed over on the way, in words; also when an address was found. */
+/** `odd`: texts about addresses that were skipped, also if another address was found. */
 export type PeerAddress = { readonly address: Address | undefined; readonly odd: readonly string[] }
 
+/** Returns the address of a node as a peer. */
 export function peerAddress(node: ClusterNode, wishes: PeerWishes): PeerAddress {
   const odd: string[] = []
   const usable = (text: string, from: string): Address[] => {
@@ -35,10 +37,10 @@ export function peerAddress(node: ClusterNode, wishes: PeerWishes): PeerAddress 
   const reported = node.addresses
     .filter(({ type }) => type === 'InternalIP')
     .flatMap(({ address }) => usable(address, 'InternalIP'))
-  // As upstream has it: without a network to compare with, the node's first word is as good as any.
+  // As in OpenShift: without a network to compare with, the first reported address is used.
   const address =
     wishes.network === undefined ? reported[0] : (reported.at(-1) ?? notedAddress(node, wishes, usable, odd))
-  if (address === undefined) odd.push(`no address of ${familyName(wishes.family)} that could be a peer`)
+  if (address === undefined) odd.push(`no usable ${familyName(wishes.family)} address`)
   return { address, odd }
 }
 
@@ -47,14 +49,17 @@ const unfit = (found: Address, vips: readonly Address[]): string | undefined =>
 
 type Usable = (text: string, from: string) => Address[]
 
-/** Of all addresses that the node has, VIPs that it holds among them: those are no news. */
+/**
+ * Returns an address from the annotation of OVN-Kubernetes. The annotation lists all addresses of the node, including
+ * VIPs that it holds.
+ */
 function notedAddress(node: ClusterNode, wishes: PeerWishes, usable: Usable, odd: string[]): Address | undefined {
   const { own, network, vips } = wishes
   const key = HOST_ADDRESSES.find((name) => node.annotations[name] !== undefined)
   if (key === undefined || network === undefined) return undefined
   const listed = textsIn(node.annotations[key] ?? '')
   if (listed === undefined) {
-    odd.push(`annotation ${key} is no JSON list of addresses`)
+    odd.push(`annotation ${key} is not a JSON list of addresses`)
     return undefined
   }
   const fits = listed

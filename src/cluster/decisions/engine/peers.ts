@@ -1,27 +1,28 @@
 /**
- * The nodes of a cluster as peers: who may have the API's address, and under which address each is reached in each family.
- * The last good address of a node stands until the node is gone or has another: a peer that is left out hears no
- * advertisements and becomes Active beside us, so leaving one out is never the safe answer. A value that can be written down
- * and is all that a start without the API needs.
+ * The nodes of a cluster as peers: which may have the API's address, and their address in each family. The last good
+ * address of a node is kept until the node is deleted or has another one. A peer that is left out hears no
+ * advertisements and becomes Active, so leaving one out is never safe. The result can be stored, and a start without
+ * the API needs nothing else.
  */
 import { z } from 'zod'
 import { type Address, type Family, parseAddress } from '../../../wire/address.ts'
 import type { ClusterNode } from '../cluster-node.ts'
 import { type PeerWishes, peerAddress } from './peer-address.ts'
-import { CONTROL_PLANE_LABEL } from './upstream-words.ts'
+import { CONTROL_PLANE_LABEL } from './upstream-names.ts'
 import type { Service } from './vrid.ts'
 
 export type PeerNode = {
   readonly name: string
-  /** May have the API's address. */
+  /** Whether the node may have the API's address. */
   readonly controlPlane: boolean
-  /** Of the families that the VIPs have. */
+  /** Addresses in the families of the VIPs. */
   readonly addresses: Readonly<Partial<Record<Family, Address>>>
 }
 
-/** Something about one node that somebody should know, in words. */
+/** A warning about one node. */
 export type Oddity = { readonly node: string; readonly what: string }
 
+/** Returns the peers, with warnings. `earlier` has the peers of the last call. */
 export function peerNodes(
   nodes: readonly ClusterNode[],
   wishes: readonly PeerWishes[],
@@ -46,11 +47,11 @@ export function peerNodes(
   return { peers: peers.toSorted((one, other) => byText(one.name, other.name)), odd }
 }
 
-/** Who may have the address of this service. */
+/** Returns the nodes that may have the address of a service. */
 export const groupOf = (peers: readonly PeerNode[], service: Service): readonly PeerNode[] =>
   service === 'api' ? peers.filter(({ controlPlane }) => controlPlane) : peers
 
-/** Sorted as text and each once, as upstream lists them. */
+/** Returns the addresses of one family, each once, sorted as text, as OpenShift lists them. */
 export const addressesOf = (peers: readonly PeerNode[], family: Family): readonly Address[] =>
   [...new Set(peers.flatMap(({ addresses }) => addresses[family] ?? []))].toSorted(byText)
 
@@ -64,7 +65,7 @@ const Written = z.array(
   }),
 )
 
-/** What was written down before, as JSON gave it back; undefined: it is not what we write. */
+/** Reads stored peers from parsed JSON; `undefined` if the value has another format. */
 export function readPeers(value: unknown): readonly PeerNode[] | undefined {
   const { data } = Written.safeParse(value)
   return data?.map(({ name, controlPlane, addresses }) => ({

@@ -1,14 +1,15 @@
 /**
- * Whether the nodes of a cluster hold its VIPs, by its platform and its load balancer. Nothing said: they do, because nobody
- * starts this elsewhere. Refuses to know what is done about it, and how Infrastructure is read.
+ * Decides whether the nodes of a cluster hold its VIPs, by platform and load balancer. If nothing is known, they do,
+ * because the agent is started only where they should. This file does not know the consequences, nor how Infrastructure
+ * is read.
  */
 import * as z from 'zod'
 
-/** Names as in an install-config; the API's own are these in other cases. */
+/** Names as in an install-config. The API uses the same names with other upper and lower case. */
 const ON_PREMISES: readonly string[] = ['baremetal', 'vsphere', 'openstack', 'ovirt', 'nutanix']
 /**
- * Their load balancers have the addresses. None, External and each platform that is in neither list are the administrator's:
- * OpenShift's API wants an unknown platform to be handled as None.
+ * Platforms whose load balancers have the addresses. On None, External and any platform in neither list, the
+ * administrator decides: OpenShift's API handles an unknown platform as None.
  */
 const CLOUDS: readonly string[] = [
   'alibabacloud',
@@ -21,26 +22,26 @@ const CLOUDS: readonly string[] = [
   'powervs',
 ]
 
-export type PlatformWords = {
-  /** Undefined: no install-config. */
+export type PlatformNames = {
+  /** `undefined` without an install-config. */
   readonly installed: string | undefined
-  /** As on a command line; empty: not said. */
+  /** Name on the command line; empty if not given. */
   readonly given: string
 }
 
-/** A string says how they contradict each other. */
-export function isOnPremises({ installed, given }: PlatformWords): boolean | string {
+/** Returns whether the platform is on premises, or a text if the two names differ. */
+export function isOnPremises({ installed, given }: PlatformNames): boolean | string {
   const one = installed?.toLowerCase()
   const other = given === '' ? undefined : given.toLowerCase()
   if (one !== undefined && other !== undefined && one !== other)
-    return `The install-config has the platform "${installed}", "${given}" was given`
+    return `The platform is "${installed}" in the install-config, but "${given}" on the command line`
   const platform = other ?? one
   return platform === undefined || ON_PREMISES.includes(platform)
 }
 
 export const ELSEWHERE_REASONS = ['UnsupportedPlatform', 'UserManagedLoadBalancer'] as const
 
-/** Why the nodes hold no VIP: a reason for programs, a sentence for people. */
+/** Why the nodes hold no VIP: a reason for programs, and a text for people. */
 export type Elsewhere = { readonly reason: (typeof ELSEWHERE_REASONS)[number]; readonly message: string }
 
 const word = z.string().min(1).optional().catch(undefined)
@@ -56,7 +57,7 @@ const statusSchema = z.object({
 const infrastructureSchema = z.object({ status: statusSchema })
 const DEFAULT_LOAD_BALANCER = 'OpenShiftManagedDefault'
 
-/** Reads the object Infrastructure `cluster`. `undefined`: it names no platform, so nothing is known. */
+/** Reads the object Infrastructure `cluster`. `undefined` if it names no platform. */
 export function vipsElsewhere(object: unknown): { readonly elsewhere: Elsewhere | undefined } | undefined {
   const read = infrastructureSchema.safeParse(object)
   if (!read.success) return undefined
@@ -75,9 +76,12 @@ export function vipsElsewhere(object: unknown): { readonly elsewhere: Elsewhere 
   const { type = DEFAULT_LOAD_BALANCER } = loadBalancer
   if (type !== DEFAULT_LOAD_BALANCER)
     return {
-      elsewhere: elsewhere('UserManagedLoadBalancer', `the load balancer of ${name} is ${type}: it has the addresses`),
+      elsewhere: elsewhere(
+        'UserManagedLoadBalancer',
+        `the load balancer of ${name} is ${type}, which has the addresses`,
+      ),
     }
-  // An installation on vSphere by the user has no addresses there; on the other platforms they are never left out.
+  // A user-provisioned installation on vSphere has no addresses there. The other platforms always have them.
   if (key === 'vsphere' && apiServerInternalIPs.length === 0 && apiServerInternalIP === undefined)
     return {
       elsewhere: elsewhere(

@@ -1,15 +1,15 @@
 /**
- * Reads the cluster's template of keepalived.conf. Decided here: which of its content the agent needs. The machine config
- * operator writes sync groups into the template, and only there does a node find out that they are wanted. Refuses to
- * execute the template: keepalived-text.ts has its result.
+ * Reads the cluster's template of keepalived.conf, from which the agent needs two facts: whether sync groups are used,
+ * and whether there are unknown scripts. Only the template shows that a node should use sync groups. This file does not
+ * execute the template: keepalived-text.ts writes its result.
  */
 import { withoutComments } from './mode.ts'
-import { API_SCRIPTS, INGRESS_SCRIPTS } from './upstream-words.ts'
+import { API_SCRIPTS, INGRESS_SCRIPTS } from './upstream-names.ts'
 
 export type TemplateFindings = {
-  /** The VIPs of both families of a service form a sync group. */
+  /** Whether the VIPs of both families of a service form a sync group. */
   readonly grouped: boolean
-  /** Scripts, by name and by command, that keepalived-text.ts does not write. */
+  /** Names and commands of scripts that keepalived-text.ts does not write. */
   readonly unknown: readonly string[]
 }
 
@@ -17,6 +17,7 @@ const KNOWN: ReadonlySet<string> = new Set(
   [...API_SCRIPTS, ...INGRESS_SCRIPTS].flatMap((one) => [one.name, one.script]),
 )
 
+/** Reads the template. */
 export function readTemplate(template: string): TemplateFindings {
   const text = withoutComments(template)
   const scripts = [...text.matchAll(/\bvrrp_script\s+([^\s{]+)|\bscript\s+"([^"]*)"/g)].map(

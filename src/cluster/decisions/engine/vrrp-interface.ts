@@ -1,37 +1,37 @@
 /**
- * Where the VIPs belong on this machine: the interface that they go on and the own address that advertisements come from.
- * The file with the node's chosen address decides, if an interface has that address now; else the network of the first
- * VIP; else the default route. So the choice follows an address from a NIC to a bridge, and no interface name is ever kept.
- * Decided here: which rule, and why not an earlier one. Refuses to read files.
+ * Chooses the interface for the VIPs on this machine, and the own address that advertisements come from. First choice:
+ * the file with the node's chosen address, if an interface has that address. Second: the network of the first VIP.
+ * Third: the default route. So the choice follows an address from a NIC to a bridge, and no interface name is stored.
+ * This file decides which rule applies, and tells why earlier ones did not. It does not read files.
  */
 import { familyName, sameNetwork } from '../../../config/network.ts'
 import { type Address, addressBytes, type Family, familyOf, parseAddress } from '../../../wire/address.ts'
 import { type NodeView, selectNodeAddresses } from '../node-ip/selection.ts'
 import type { Network } from './peer-address.ts'
 
-/** What `holdfast node-ip` wrote there (files.ts). */
+/** Files that `holdfast node-ip` writes (files.ts). */
 export const ADDRESS_FILES: Readonly<Record<Family, string>> = {
   ipv4: '/run/nodeip-configuration/ipv4',
   ipv6: '/run/nodeip-configuration/ipv6',
 }
-/** Contents; undefined: there is no such file. */
+/** Contents of the files; `undefined` for a file that does not exist. */
 export type AddressFiles = Readonly<Record<Family, string | undefined>>
 
 export type Attachment = {
   readonly interface: string
   readonly source: Address
   readonly rule: 'file' | 'network' | 'defaultRoute'
-  /** That names `source`; with the rule `file`. */
+  /** File that contains `source`, for the rule `file`. */
   readonly file: string | undefined
-  /** Why the rules before it did not choose. */
+  /** Reasons why the earlier rules did not choose. */
   readonly passedOver: readonly string[]
 }
 
 type Held = { readonly interface: string; readonly address: Address; readonly prefixLength: number }
 
 /**
- * `pair`: one to two VIPs of one family, of which the first decides; `vips`: all of the cluster. A string says why there
- * is no place for them.
+ * Returns the interface, or a text with the reason why there is none. `pair`: one or two VIPs of one family; the first
+ * one decides. `vips`: all VIPs of the cluster.
  */
 export function vrrpInterface(
   node: NodeView,
@@ -50,13 +50,13 @@ export function vrrpInterface(
   if (byNetwork !== undefined) return { ...byNetwork, rule: 'network', file: undefined, passedOver }
   passedOver.push(`no interface has a network with ${first} in it`)
   const family = familyOf(first)
-  // Upstream prefers an IPv4 address here even for IPv6 VIPs, which cannot be advertised from it.
+  // OpenShift prefers an IPv4 address here even for IPv6 VIPs, which cannot be advertised from it.
   const byRoute = chosen(node, held, [], vips, family)
   if (byRoute !== undefined) return { ...byRoute, rule: 'defaultRoute', file: undefined, passedOver }
   return `Cannot choose an interface for ${first}: ${passedOver.join('; ')}; no ${familyName(family)} address on an interface with a default route`
 }
 
-/** The network of this machine that a VIP is in, as peers are told apart by it; undefined: in none. */
+/** Returns the network of this machine that contains a VIP, for comparing peers; `undefined` if none does. */
 export function machineNetwork(node: NodeView, vip: Address, vips: readonly Address[]): Network | undefined {
   const found = heldIn(node, vips).find((each) => contains(each, vip))
   return found && { address: found.address, prefixLength: widened(found) }
@@ -76,13 +76,13 @@ function inFile(files: AddressFiles, first: Address, vips: readonly Address[], h
   const family = familyOf(first)
   const text = files[family]?.trim()
   const file = ADDRESS_FILES[family]
-  if (text === undefined || text === '') return `${file} names no address`
+  if (text === undefined || text === '') return `${file} contains no address`
   const named = parseAddress(text)
   if (named === undefined || familyOf(named) !== family)
-    return `${file} has "${text.slice(0, 60)}": no ${familyName(family)} address`
-  if (vips.includes(named)) return `${file} names ${named}, which is a VIP`
+    return `${file} contains "${text.slice(0, 60)}", expected an ${familyName(family)} address`
+  if (vips.includes(named)) return `${file} contains ${named}, which is a VIP`
   const holder = held.find(({ address }) => address === named)
-  if (holder === undefined) return `${file} names ${named}, which no interface has`
+  if (holder === undefined) return `${file} contains ${named}, which no interface has`
   return { interface: holder.interface, source: named }
 }
 
@@ -95,12 +95,12 @@ function inNetwork(
   const [first] = pair
   if (first === undefined) return undefined
   const place = chosen(node, held, pair, vips, familyOf(first))
-  // The choice may have been made by another VIP than the first.
+  // Another VIP than the first may have made the choice.
   const holder = held.find((each) => each.interface === place?.interface && each.address === place.source)
   return holder !== undefined && contains(holder, first) ? place : undefined
 }
 
-/** Without `wanted` by the default route alone. */
+/** Returns the interface for the wanted addresses, or, if none are wanted, the one of the default route. */
 function chosen(
   node: NodeView,
   held: readonly Held[],
@@ -128,7 +128,10 @@ function chosen(
     : { interface: holder.interface, source }
 }
 
-/** DHCPv6 gives a /128, whose network is told by routers alone. */
+/**
+ * Returns the prefix length of the network. DHCPv6 gives /128 addresses, whose network only routers announce; it is a
+ * /64 here.
+ */
 const widened = ({ address, prefixLength }: Held): number =>
   familyOf(address) === 'ipv6' && prefixLength === 128 ? 64 : prefixLength
 

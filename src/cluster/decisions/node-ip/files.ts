@@ -1,29 +1,29 @@
 /**
- * What others on the node read of its address: files, as values. Decided here: their names, contents, and which comes last.
- * Refuses to write them.
+ * The files through which other programs of the node read its address, as values. This file decides their names,
+ * contents and order. It does not write them.
  */
 import { type Address, type Family, familyOf } from '../../../wire/address.ts'
 
 export type NodeFacts = {
   readonly chosen: readonly Address[]
   readonly matches: boolean
-  /** Hints among them, as upstream has it. */
+  /** VIPs and hints, as in OpenShift. */
   readonly vips: readonly Address[]
   readonly userManagedLoadBalancer: boolean
-  /** As the Infrastructure resource calls it, in any case; empty where nobody said. */
+  /** Platform as in the Infrastructure resource, in upper or lower case; empty if not known. */
   readonly platform: string
 }
 
-/** `content` undefined: it must not be there. */
+/** A file to write; `content` is undefined if the file must not exist. */
 export type NodeFile = { readonly path: string; readonly content: string | undefined }
 
 const FOLDER = '/run/nodeip-configuration'
-/** Whoever finds an address here knows that the choice of this boot was made. */
+/** File that tells other programs that the address of this boot was chosen. */
 export const PRIMARY = `${FOLDER}/primary-ip`
 const REMOTE_WORKER = `${FOLDER}/remote-worker`
 const DROP_IN = (unit: string) => `/etc/systemd/system/${unit}.service.d/20-nodenet.conf`
 
-/** Its LAN is not that of the VIPs: keepalived and its like must not run there. */
+/** Returns whether the node is in another LAN than the VIPs. keepalived and similar programs must not run there. */
 export const isRemoteWorker = ({
   matches,
   vips,
@@ -32,7 +32,10 @@ export const isRemoteWorker = ({
 }: Omit<NodeFacts, 'chosen'>): boolean =>
   vips.length > 0 && !matches && !userManagedLoadBalancer && platform.toLowerCase() === 'baremetal'
 
-/** In the order of writing: what announces the choice comes when all the rest is there. Empty when nothing was chosen. */
+/**
+ * Returns the files in the order of writing. The file that announces the choice comes last. Empty if no address was
+ * chosen.
+ */
 export function nodeFiles(facts: NodeFacts): readonly NodeFile[] {
   const [primary] = facts.chosen
   if (primary === undefined) return []
@@ -51,7 +54,7 @@ export function nodeFiles(facts: NodeFacts): readonly NodeFile[] {
     { path: `${FOLDER}/ipv4`, content: first('ipv4') },
     { path: `${FOLDER}/ipv6`, content: first('ipv6') },
     { path: REMOTE_WORKER, content: remote ? "node ip doesn't match any vip, don't run keepalived" : undefined },
-    // No newline anywhere in this folder: upstream's readers parse the whole file as an address.
+    // No file of this folder ends with a newline: OpenShift's readers parse the whole file as an address.
     { path: PRIMARY, content: primary },
   ]
 }

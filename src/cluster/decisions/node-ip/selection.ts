@@ -1,8 +1,8 @@
 /**
- * Which address is the node's own: the one that kubelet, CRI-O, OVN and the VIPs' engine all build on. The same machine
- * gives the same answer, whatever order the kernel lists things in; where upstream's answer depends on that order, the
- * hint wins, then the earlier VIP, then the lower interface index. Decided here: the choice, and why each other address lost.
- * Refuses to know where links, hints and VIPs come from.
+ * Selects the node's own address, on which kubelet, CRI-O, OVN and the engine of the VIPs are based. The same machine
+ * gives the same result, whatever the order in the kernel's lists. OpenShift's result depends on that order in some
+ * cases; here the hint wins, then the earlier VIP, then the lower interface index. This file also tells why each other
+ * address lost. It does not know where links, hints and VIPs come from.
  */
 import { sameNetwork } from '../../../config/network.ts'
 import {
@@ -17,37 +17,38 @@ import {
 export type LinkAddress = {
   readonly address: Address
   readonly prefixLength: number
-  /** IPv6: its preferred lifetime is over (0 from the start on VIPs). */
+  /** IPv6: whether the preferred lifetime has ended. It is 0 from the start for VIPs. */
   readonly deprecated: boolean
-  /** The kernel's IFA_LABEL; empty where there is none (IPv6). */
+  /** The kernel's IFA_LABEL; empty for IPv6. */
   readonly label: string
 }
 
 export type Link = { readonly name: string; readonly index: number; readonly addresses: readonly LinkAddress[] }
 
 export type Route = {
-  /** Name of its link. */
+  /** Name of the interface. */
   readonly link: string
-  /** Undefined: the default route. */
+  /** `undefined` for the default route. */
   readonly destination: { readonly address: Address; readonly prefixLength: number } | undefined
-  /** Learnt from a router advertisement (RTPROT_RA). */
+  /** Whether the route comes from a router advertisement (RTPROT_RA). */
   readonly fromRouter: boolean
-  /** Lower is better. */
+  /** The lowest metric wins. */
   readonly metric: number
   readonly gateway: Address | undefined
 }
 
 export type NodeView = { readonly links: readonly Link[]; readonly routes: readonly Route[] }
 
+/** Returns whether an interface has the address. */
 export const hasAddress = ({ links }: NodeView, wanted: Address): boolean =>
   links.some(({ addresses }) => addresses.some(({ address }) => address === wanted))
 
 export type Wishes = {
-  /** An address in the network that is wanted, which no node has. */
+  /** Addresses in the wanted network; no node has them. */
   readonly hints: readonly Address[]
   readonly vips: readonly Address[]
   readonly preferIpv6: boolean
-  /** OVN-Kubernetes has fd69::2 on every node for itself. */
+  /** Whether OVN-Kubernetes runs, which has fd69::2 on every node. */
   readonly ovn: boolean
 }
 
@@ -59,13 +60,13 @@ export type Verdict = {
 }
 
 export type Selection = {
-  /** At most one of each family, the preferred family first; empty: this node has none. */
+  /** At most one address of each family, the preferred family first. Empty if the node has none. */
   readonly chosen: readonly Address[]
-  /** Found by a hint or VIP, not by the default route. */
+  /** Whether a hint or VIP found the address, not the default route. */
   readonly matches: boolean
-  /** The link of the first one chosen. */
+  /** Interface of the first address. */
   readonly link: string | undefined
-  /** One for each address of the node, in the order of links. */
+  /** One result for each address of the node, in the order of the interfaces. */
   readonly verdicts: readonly Verdict[]
 }
 
@@ -73,6 +74,7 @@ type Candidate = LinkAddress & { readonly link: Link; readonly octets: Uint8Arra
 
 const OVN_INTERNAL = 'fd69::2' as Address
 
+/** Selects the addresses of a node. */
 export function selectNodeAddresses(node: NodeView, wishes: Wishes): Selection {
   const links = [...node.links].sort((one, other) => one.index - other.index)
   const whyNot = new Map<Candidate, string>()
@@ -102,12 +104,12 @@ export function selectNodeAddresses(node: NodeView, wishes: Wishes): Selection {
 function unfitness({ address, deprecated, label }: LinkAddress, { hints, vips, ovn }: Wishes): string | undefined {
   if (isLoopback(address)) return 'loopback'
   if (isLinkLocal(address) || address.startsWith('169.254.')) return 'link-local'
-  if (deprecated) return 'deprecated: its preferred lifetime is over'
+  if (deprecated) return 'deprecated: its preferred lifetime has ended'
   if (label.includes('eip')) return `an egress IP of OVN (label ${label})`
-  if (ovn && address === OVN_INTERNAL) return "OVN's own"
-  // The next node may have it in a second.
+  if (ovn && address === OVN_INTERNAL) return 'an address that OVN uses itself'
+  // Another node may hold it a second later.
   if (vips.includes(address)) return 'a VIP'
-  if (hints.includes(address)) return 'the hint itself: a hint names a network by an address that no node has'
+  if (hints.includes(address)) return 'the hint itself, which no node should have'
   return undefined
 }
 
@@ -117,7 +119,7 @@ type Pass = {
   readonly whyNot: (candidate: Candidate) => string
 }
 
-/** Undefined: no hint or VIP is in the network of any address. */
+/** Returns the addresses in the network of a hint or VIP; `undefined` if there are none. */
 function matching(fit: readonly Candidate[], routes: readonly Route[], { hints, vips }: Wishes): Pass | undefined {
   const wanted = [...hints.map((value) => ({ value, kind: 'hint' })), ...vips.map((value) => ({ value, kind: 'VIP' }))]
   for (const { value, kind } of wanted) {
@@ -129,20 +131,23 @@ function matching(fit: readonly Candidate[], routes: readonly Route[], { hints, 
     )
     return {
       chosen: companion === undefined ? [first] : [first, companion],
-      why: `on ${first.link.name}, where the ${kind} ${value} belongs`,
+      why: `on ${first.link.name}, in whose network the ${kind} ${value} is`,
       whyNot: (candidate) =>
         candidate.link === first.link
-          ? `${familyOf(candidate.address) === family && !contains(candidate, routes, value) ? 'not in the network of' : 'behind another one that belongs to'} the ${kind} ${value}`
-          : `not on ${first.link.name}, where the ${kind} ${value} belongs`,
+          ? `${familyOf(candidate.address) === family && !contains(candidate, routes, value) ? 'not in the network of' : 'after another address in the network of'} the ${kind} ${value}`
+          : `not on ${first.link.name}, in whose network the ${kind} ${value} is`,
     }
   }
   return undefined
 }
 
-/** The network is known by the prefix; of DHCPv6's /128 by what routers advertise. */
+/**
+ * Returns whether an address is in the network of a candidate. The prefix length tells the network; for DHCPv6's /128,
+ * a router advertisement does.
+ */
 function contains(candidate: Candidate, routes: readonly Route[], value: Address): boolean {
   const { octets, prefixLength, link, address } = candidate
-  // ::ffff:192.0.2.1/64 would contain every IPv4 address that is written so.
+  // ::ffff:192.0.2.1/64 would contain every IPv4-mapped address.
   if (isMapped(address)) return false
   const wanted = addressBytes(value)
   if (octets.length !== wanted.length) return false
@@ -171,13 +176,13 @@ function byDefaultRoute(fit: readonly Candidate[], routes: readonly Route[], pre
   )
   return {
     chosen: chosen.map(({ candidate }) => candidate),
-    why: 'the best one on a link with a default route',
+    why: 'the best address on an interface with a default route',
     whyNot: (candidate) => {
       const mine = sorted.find((each) => each.candidate === candidate)
       if (mine === undefined) return `no default route over ${candidate.link.name}`
       const winner = chosen.find((each) => familyOf(each.candidate.address) === familyOf(candidate.address))
       const rule = winner === undefined ? undefined : firstDifference(rules, winner, mine)?.name
-      return `behind ${winner?.candidate.address} by ${rule}`
+      return `${winner?.candidate.address} is preferred (${rule})`
     },
   }
 }
@@ -188,16 +193,16 @@ const isFalse = (test: (one: Routed) => boolean) => (one: Routed, other: Routed)
   Number(!test(one)) - Number(!test(other))
 
 const rulesFor = (preferIpv6: boolean): readonly Rule[] => [
-  { name: 'metric of its route', of: (one, other) => one.route.metric - other.route.metric },
-  { name: 'interface index', of: (one, other) => one.candidate.link.index - other.candidate.link.index },
-  { name: 'family', of: (one, other) => byFamily(one.candidate, other.candidate, preferIpv6) },
-  { name: 'a gateway in its network', of: isFalse(({ candidate, route }) => hasGateway(candidate, route)) },
+  { name: 'lower metric of the route', of: (one, other) => one.route.metric - other.route.metric },
+  { name: 'lower interface index', of: (one, other) => one.candidate.link.index - other.candidate.link.index },
+  { name: 'preferred family', of: (one, other) => byFamily(one.candidate, other.candidate, preferIpv6) },
+  { name: 'gateway in its network', of: isFalse(({ candidate, route }) => hasGateway(candidate, route)) },
   {
-    name: 'an address that is no IPv4 address in IPv6',
+    name: 'not an IPv4-mapped address',
     of: isFalse(({ candidate: { address } }) => !isMapped(address)),
   },
-  { name: 'a public address', of: isFalse(({ candidate: { address } }) => !isPrivate(address)) },
-  { name: 'the lower address', of: (one, other) => compareAddresses(one.candidate.address, other.candidate.address) },
+  { name: 'public address', of: isFalse(({ candidate: { address } }) => !isPrivate(address)) },
+  { name: 'lower address', of: (one, other) => compareAddresses(one.candidate.address, other.candidate.address) },
 ]
 
 function firstDifference(
@@ -226,7 +231,7 @@ const isMapped = (address: Address): boolean => {
   return octets.length === 16 && octets.every((octet, i) => octet === (i === 10 || i === 11 ? 255 : 0) || i > 11)
 }
 
-/** RFC 1918, RFC 4193. */
+/** Returns whether an address is private (RFC 1918, RFC 4193). */
 function isPrivate(address: Address): boolean {
   const [first = 0, second = 0] = addressBytes(address)
   if (familyOf(address) === 'ipv6') return (first & 0xfe) === 0xfc

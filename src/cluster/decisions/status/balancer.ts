@@ -1,18 +1,18 @@
 /**
- * Whether kube-api answers where an administrator wants it to be reached (`spec.dns.apiintIpAddress`). Decided here: which
- * address is refused, how often kube-api has to answer there, and what is said of it. holdfast switches nothing: the virtual
- * addresses are the same in every state, and HAProxy and CoreDNS are not its own.
+ * Checks whether kube-api answers at the address of the administrator's load balancer (`spec.dns.apiintIpAddress`).
+ * This file decides which address is refused, how many answers are needed, and the text about it. holdfast switches
+ * nothing: the virtual addresses stay the same, and HAProxy and CoreDNS are not part of holdfast.
  */
 import { type Address, familyOf, isLinkLocal, isMulticast, parseAddress } from '../../../wire/address.ts'
 
 export type Balancer =
   /** The API's own address is wanted. */
   | { readonly kind: 'own' }
-  /** The wanted address cannot be one. */
+  /** The wanted address is not possible. */
   | { readonly kind: 'refused'; readonly wished: string; readonly why: string }
-  /** `answers`: in a row so far; `failed`: why the last question had no answer. */
+  /** `answers`: answers in a row so far; `failed`: reason why the last request had no answer. */
   | { readonly kind: 'asking'; readonly place: Address; readonly answers: number; readonly failed: string | undefined }
-  /** `failures`: in a row since then. */
+  /** `failures`: failed requests in a row since the last answer. */
   | { readonly kind: 'answers'; readonly place: Address; readonly failures: number }
 
 export type Wish = {
@@ -23,19 +23,23 @@ export type Wish = {
 
 export type BalancerEvent =
   | { readonly kind: 'wished'; readonly wish: Wish }
-  /** kube-api was asked at `place`; undefined: it answered. */
+  /** kube-api was asked at `place`; `failed` is undefined if it answered. */
   | { readonly kind: 'asked'; readonly place: Address; readonly failed: string | undefined }
 
-/** A server that answers once may be one that restarts; one that is silent once may be busy. */
+/**
+ * Number of equal results in a row that are needed. A server that answers once may be restarting, and one that fails
+ * once may be busy.
+ */
 const IN_A_ROW = 3
 
 export const FIRST_BALANCER: Balancer = { kind: 'own' }
 
+/** Returns the state after an event. */
 export function stepBalancer(state: Balancer, event: BalancerEvent): Balancer {
   return event.kind === 'wished' ? wished(state, event.wish) : asked(state, event)
 }
 
-/** Returns the address to ask for readyz; `undefined`: none. */
+/** Returns the address to ask for readyz; `undefined` if there is none. */
 export const toAsk = (state: Balancer): Address | undefined => ('place' in state ? state.place : undefined)
 
 function wished(state: Balancer, wish: Wish): Balancer {
@@ -46,7 +50,7 @@ function wished(state: Balancer, wish: Wish): Balancer {
 }
 
 function asked(state: Balancer, { failed, place }: Extract<BalancerEvent, { kind: 'asked' }>): Balancer {
-  // An answer to a question of an earlier wish.
+  // The answer belongs to an earlier wish.
   if (toAsk(state) !== place) return state
   if (state.kind === 'answers') {
     const failures = failed === undefined ? 0 : state.failures + 1
@@ -56,24 +60,25 @@ function asked(state: Balancer, { failed, place }: Extract<BalancerEvent, { kind
   return answers < IN_A_ROW ? { kind: 'asking', place, answers, failed } : { kind: 'answers', place, failures: 0 }
 }
 
-/** `undefined`: the API's own address. */
+/** Returns the wanted address, the reason why it is refused, or `undefined` for the API's own address. */
 function placeOf({ apiintIpAddress, apiVips, taken }: Wish): Address | { readonly why: string } | undefined {
   if (apiintIpAddress === undefined) return undefined
   const address = parseAddress(apiintIpAddress)
-  if (address === undefined) return { why: 'it is no IP address' }
+  if (address === undefined) return { why: 'expected an IP address' }
   if (apiVips.includes(address)) return undefined
   const families = new Set(apiVips.map(familyOf))
   if (families.size > 0 && !families.has(familyOf(address)))
-    return { why: `it is ${familyOf(address)}, and the API has ${[...families].join(' and ')}` }
-  if (isMulticast(address) || isLinkLocal(address) || isNobodys(address)) return { why: 'no load balancer can have it' }
-  if (taken.includes(address)) return { why: 'it is a node, or an address of ingress' }
+    return { why: `it is ${familyOf(address)}, but the addresses of the API are ${[...families].join(' and ')}` }
+  if (isMulticast(address) || isLinkLocal(address) || isNobodys(address))
+    return { why: 'a load balancer cannot have this address' }
+  if (taken.includes(address)) return { why: 'it is the address of a node or of ingress' }
   return address
 }
 
 const isNobodys = (address: Address): boolean =>
   /^(0|127|169\.254|2[4-5]\d)\./.test(address) || address === '::' || address === '::1'
 
-/** `notManaged`: what others have to act on. */
+/** Texts for the conditions. `notManaged`: a change that others must make. */
 export type BalancerNews = {
   readonly progressing: string | undefined
   readonly wrong: string | undefined
@@ -82,7 +87,7 @@ export type BalancerNews = {
 
 const NOT_SWITCHED = 'holdfast does not switch HAProxy or CoreDNS'
 
-/** For conditions. */
+/** Returns the texts for the conditions. */
 export function newsOf(state: Balancer): BalancerNews {
   const nothing = { progressing: undefined, wrong: undefined, notManaged: undefined }
   switch (state.kind) {
@@ -94,7 +99,7 @@ export function newsOf(state: Balancer): BalancerNews {
       const { answers, failed, place } = state
       return {
         ...nothing,
-        progressing: `asking kube-api at ${place} (${answers} of ${IN_A_ROW} answers in a row); ${NOT_SWITCHED}`,
+        progressing: `checking kube-api at ${place} (${answers} of ${IN_A_ROW} answers in a row); ${NOT_SWITCHED}`,
         wrong: failed === undefined ? undefined : `kube-api does not answer at ${place}: ${failed}`,
       }
     }

@@ -1,6 +1,6 @@
 /**
- * Conditions as Kubernetes has them (meta/v1 Condition). Decided here: since when one has its status, and what they say where
- * the nodes hold no VIP.
+ * Conditions as in Kubernetes (meta/v1 Condition). This file decides since when a condition has its status, and the
+ * texts if the nodes hold no VIP.
  */
 import { defined } from '../../../base/defined.ts'
 import type { Elsewhere } from '../engine/platform.ts'
@@ -8,13 +8,13 @@ import type { Elsewhere } from '../engine/platform.ts'
 export const CONDITION_TYPES = ['Available', 'Degraded', 'Progressing', 'Disabled'] as const
 export type ConditionType = (typeof CONDITION_TYPES)[number]
 
-/** What is said; when it began to be so comes with `datedConditions`. */
+/** A condition without its time, which `datedConditions` adds. */
 export type Finding = {
   readonly type: ConditionType
   readonly status: 'True' | 'False' | 'Unknown'
-  /** CamelCase; for programs. */
+  /** Reason for programs, in CamelCase. */
   readonly reason: string
-  /** For people, without anything that changes by itself: each change is written to the API. */
+  /** Text for people. It contains nothing that changes without a reason, because each change is written to the API. */
   readonly message: string
 }
 
@@ -23,14 +23,17 @@ export type Condition = Finding & {
   readonly observedGeneration?: number
 }
 
-/** `known`: what is published, or was said last; of one with the same status the time stays. */
+/**
+ * Adds the time of the last change to each finding. `known`: the published conditions; a condition with the same status
+ * keeps its time.
+ */
 export function datedConditions(
   findings: readonly Finding[],
   known: readonly Condition[],
   epochMs: number,
   generation?: number,
 ): readonly Condition[] {
-  // The API keeps seconds.
+  // The API stores whole seconds.
   const now = new Date(Math.floor(epochMs / 1_000) * 1_000).toISOString().replace('.000Z', 'Z')
   return findings.map((finding) => {
     const before = known.find(({ type }) => type === finding.type)
@@ -39,7 +42,10 @@ export function datedConditions(
   })
 }
 
-/** Where the nodes hold no VIP nothing is wrong, except while `still` has sentences about a VIP that a node holds. */
+/**
+ * Returns the conditions for nodes that should hold no VIP. They report a problem only if `still` has texts about a VIP
+ * that a node holds.
+ */
 export function elsewhereFindings(
   { message: why, reason: because }: Elsewhere,
   still: readonly string[],

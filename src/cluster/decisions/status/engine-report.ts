@@ -1,7 +1,7 @@
 /**
- * What is read of the engine's own account (`/v1/status`, docs/status.schema.json) to know who holds an address: an engine
- * of another version may say more. Decided here: what that account means for one address. Refuses to know how it was asked
- * for, and what is made of it.
+ * Reads the part of the engine's report (`/v1/status`, docs/status.schema.json) that tells the holder of an address. An
+ * engine of another version may report more. This file decides the meaning of the report for one address. It does not
+ * know how the report was requested, nor how it is used.
  */
 import * as z from 'zod'
 import type { Address } from '../../../wire/address.ts'
@@ -28,7 +28,7 @@ const routerSchema = z.object({
   ),
 })
 
-/** An engine before 0.2.0 calls the holder `owner`. */
+/** Renames the field `owner` of an engine before 0.2.0. */
 const namedAsBefore = (value: unknown): unknown =>
   typeof value === 'object' && value !== null && !('holder' in value) && 'owner' in value
     ? { ...value, holder: value.owner }
@@ -40,30 +40,30 @@ const statusSchema = z.object({
   routers: z.array(z.preprocess(namedAsBefore, routerSchema)),
 })
 
-/** A host that answers for the address as well. */
+/** Another host that answers for the address. */
 export type Duplicate = { readonly mac: string; readonly router: Address | undefined }
 
-/** Of one virtual address, as this node's engine has it. */
+/** State of one virtual address, as this node's engine reports it. */
 export type Sight =
   /** This node holds it and advertises. */
   | { readonly kind: 'ours'; readonly since: string; readonly duplicates: readonly Duplicate[] }
-  /** It follows that router, heard so long ago. */
+  /** The engine follows the router `from`, heard `agoMs` milliseconds ago. */
   | {
       readonly kind: 'heard'
       readonly from: Address
       readonly agoMs: number
       readonly duplicates: readonly Duplicate[]
     }
-  /** It listens and hears nobody. */
+  /** The engine listens and hears no router. */
   | { readonly kind: 'silence' }
-  /** It does not listen: a fault, or an engine that does not answer. */
+  /** The engine does not listen: it has a fault, or does not answer. */
   | { readonly kind: 'deaf'; readonly why: string }
-  /** No router for it here: not this node's to say. */
+  /** This node has no router for the address. */
   | { readonly kind: 'absent' }
 
 export type EngineReport = { readonly takenAt: string; readonly sights: ReadonlyMap<Address, Sight> }
 
-/** Undefined: no account of an engine that can be read. */
+/** Returns the report; `undefined` if it cannot be read. */
 export function readEngineReport(value: unknown): EngineReport | undefined {
   const read = statusSchema.safeParse(value)
   if (!read.success) return undefined
@@ -78,6 +78,7 @@ export function readEngineReport(value: unknown): EngineReport | undefined {
   return { takenAt: read.data.takenAt, sights }
 }
 
+/** Returns the state of one address in a report. */
 export const sightAt = (report: EngineReport | undefined, address: Address): Sight =>
   report === undefined
     ? { kind: 'deaf', why: 'its engine does not answer' }
@@ -87,12 +88,12 @@ function sightOf(router: z.output<typeof routerSchema>, vip: Address, present: b
   const duplicates = router.duplicates
     .filter(({ address }) => parseAddress(address.replace(/\/\d+$/, '')) === vip)
     .map(({ mac, router: other }) => ({ mac, router: other === null ? undefined : parseAddress(other.address) }))
-  // One that is Active and has lost the address in the kernel holds nothing.
+  // A router that is Active without the address in the kernel holds nothing.
   if (router.state === 'Active' && present) return { kind: 'ours', since: router.since, duplicates }
   const { address, heardMsAgo, self } = router.holder
   const from = self || address === null ? undefined : parseAddress(address)
-  if (router.state === 'Initialize') return { kind: 'deaf', why: router.faults.join(', ') || 'it has just begun' }
-  // A Backup that hears nobody for longer takes over itself.
+  if (router.state === 'Initialize') return { kind: 'deaf', why: router.faults.join(', ') || 'it has just started' }
+  // A Backup that hears nothing for longer takes over itself.
   if (from !== undefined && heardMsAgo !== null) return { kind: 'heard', from, agoMs: heardMsAgo, duplicates }
   return { kind: 'silence' }
 }

@@ -1,16 +1,16 @@
 /**
- * Events that are to be told to the API. Decided here: how often, how many may wait, and how long; the oldest goes first,
- * and what is dropped is counted. An API that was gone for an hour wants to know who holds the address, which the status
- * says, not each time that it moved. Times are CLOCK_MONOTONIC in milliseconds.
+ * Queue of events for the API. This file decides how often an event is sent, how many may wait, and for how long. The
+ * oldest event goes first, and dropped events are counted. After an API was away for an hour, the status tells the
+ * holder, so old events are not needed. Times are CLOCK_MONOTONIC in milliseconds.
  */
 
 export type Waiting<E> = { readonly name: string; readonly event: E; readonly since: number }
 
 export type EventQueue<E> = {
   readonly waiting: readonly Waiting<E>[]
-  /** Of the last ones, so that the same one is not taken twice. */
+  /** Names of the last events, so that no event is queued twice. */
   readonly names: readonly string[]
-  /** How many may be told at once. */
+  /** Number of events that may be sent immediately. */
   readonly credit: number
   readonly creditAt: number
   readonly told: number
@@ -20,7 +20,7 @@ export type EventQueue<E> = {
 export const MOST_WAITING = 32
 export const OLDEST = 600_000
 const BURST = 5
-/** For one more. */
+/** Milliseconds until one more event may be sent. */
 const EVERY = 10_000
 const REMEMBERED = 256
 
@@ -28,6 +28,7 @@ export const emptyQueue = (now: number): EventQueue<never> => ({
   ...{ waiting: [], names: [], credit: BURST, creditAt: now, told: 0, dropped: 0 },
 })
 
+/** Adds an event to the queue, unless it was there already. */
 export function offer<E>(queue: EventQueue<E>, name: string, event: E, now: number): EventQueue<E> {
   if (queue.names.includes(name)) return queue
   const waiting = [...queue.waiting, { name, event, since: now }]
@@ -36,7 +37,7 @@ export function offer<E>(queue: EventQueue<E>, name: string, event: E, now: numb
   return { ...queue, names, waiting: waiting.slice(over), dropped: queue.dropped + over }
 }
 
-/** Without those that are too old, and with the credit of the time that has gone by. */
+/** Returns the queue without events that are too old, and with the credit that has accumulated. */
 export function aged<E>(queue: EventQueue<E>, now: number): EventQueue<E> {
   const waiting = queue.waiting.filter(({ since }) => now - since <= OLDEST)
   const earned = Math.floor((now - queue.creditAt) / EVERY)
@@ -49,11 +50,11 @@ export function aged<E>(queue: EventQueue<E>, now: number): EventQueue<E> {
   }
 }
 
-/** Undefined: nothing may be told now. Ask of what has been `aged`. */
+/** Returns the next event; `undefined` if none may be sent now. The queue must be the result of `aged`. */
 export const nextOf = <E>({ credit, waiting }: EventQueue<E>): Waiting<E> | undefined =>
   credit > 0 ? waiting[0] : undefined
 
-/** It is there, or the API does not want it. */
+/** Removes an event that the API has accepted or refused. */
 export const settled = <E>(queue: EventQueue<E>, name: string, ended: 'told' | 'dropped'): EventQueue<E> => ({
   ...queue,
   waiting: queue.waiting.filter((one) => one.name !== name),

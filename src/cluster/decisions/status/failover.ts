@@ -1,7 +1,7 @@
 /**
- * A failover as one Kubernetes Event, out of the engine's journal (docs/events.schema.json). The node that has become Active
- * tells it, so there is one teller; its name follows from what happened, so a second telling is refused by the API as being
- * there. Decided here: what is a failover, and its words.
+ * Turns a failover into one Kubernetes Event, from the engine's event journal (docs/events.schema.json). The node that
+ * has become Active reports it, so there is one reporter. The name of the Event is computed from the failover, so the
+ * API refuses a second one as a duplicate. This file decides what is a failover, and the text.
  */
 
 import * as z from 'zod'
@@ -26,14 +26,14 @@ const transitionSchema = z.object({
 export type Failover = {
   readonly vip: ServiceVip
   readonly at: string
-  /** Undefined: nobody held it, as far as this node knew. */
+  /** Former holder; `undefined` if this node knew none. */
   readonly from: string | undefined
   readonly to: string
-  /** In the journal's word. */
+  /** Reason of the transition, as in the event journal. */
   readonly reason: string
 }
 
-/** Of one event of the journal; those of other kinds are none. */
+/** Returns the failovers in an event of the journal. Only transitions to Active have some. */
 export function failoversIn(
   event: unknown,
   {
@@ -43,7 +43,7 @@ export function failoversIn(
   }: { readonly nodes: readonly ClusterNode[]; readonly self: string; readonly vips: readonly ServiceVip[] },
 ): readonly Failover[] {
   const { success, data } = transitionSchema.safeParse(event)
-  // From Leaving and Returning it comes back to whom it had not left.
+  // A router that comes back from Leaving or Returning had not lost the address.
   if (!success || (data.from !== 'Backup' && data.from !== 'Initialize')) return []
   const addresses = data.addresses.map((text) => parseAddress(text.replace(/\/\d+$/, '')))
   const before = parseAddress(data.heard?.peer ?? data.peer ?? '')
@@ -55,7 +55,7 @@ export function failoversIn(
     }))
 }
 
-/** Of `from`. */
+/** Texts about `from`, by reason. */
 const CAUSES: Readonly<Record<string, string>> = {
   activeSilent: 'fell silent',
   activeReleased: 'released it',
@@ -63,11 +63,11 @@ const CAUSES: Readonly<Record<string, string>> = {
   lowerPriorityActive: 'has a lower priority',
 }
 
-/** Fields as core/v1 Event has them. */
+/** Returns a failover as a core/v1 Event. */
 export function failoverEvent({ at, from, reason, to, vip }: Failover, uid: string | undefined) {
   const what = `${SERVICE_NAMES[vip.service]} ${vip.address}`
-  const words = CAUSES[reason]
-  const cause = from !== undefined && words !== undefined ? `${from} ${words} (${reason})` : reason
+  const text = CAUSES[reason]
+  const cause = from !== undefined && text !== undefined ? `${from} ${text} (${reason})` : reason
   const message =
     from === undefined ? `${what} is held by ${to}: ${cause}` : `${what} moved from ${from} to ${to}: ${cause}`
   const moment = at.replace(/\.\d+Z$/, 'Z')
@@ -89,7 +89,7 @@ export function failoverEvent({ at, from, reason, to, vip }: Failover, uid: stri
 
 export type FailoverEvent = ReturnType<typeof failoverEvent>
 
-/** The same for the same failover; a DNS name. FNV-1a, twice 32 bits. */
+/** Returns the name of the Event, a DNS name. It is the same for the same failover: two FNV-1a hashes of 32 bits. */
 function nameFor(node: string, address: Address, at: string): string {
   const text = `${node} ${address} ${at}`
   const hash = (seed: number): string => {

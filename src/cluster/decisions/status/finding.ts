@@ -1,7 +1,7 @@
 /**
- * What is found of the cluster's addresses, in Kubernetes' words: Available, Degraded, Progressing, Disabled. Decided here:
- * what counts as degraded (O3: not exactly one holder of each address, or kube-api silent behind it), which of several
- * reasons is the one in front, and what the sentences say. Refuses to know who publishes it and since when it is so.
+ * Turns the state of the cluster's addresses into the conditions Available, Degraded, Progressing and Disabled. This
+ * file decides what is degraded (O3: an address without exactly one holder, or kube-api silent behind it), which reason
+ * comes first, and the texts. It does not know which node publishes them, nor since when they hold.
  */
 import type { Address } from '../../../wire/address.ts'
 import type { Service } from '../engine/vrid.ts'
@@ -10,32 +10,32 @@ import type { Finding } from './condition.ts'
 export type Holding = {
   readonly address: Address
   readonly service: Service
-  /** Empty: nobody; undefined: nobody says. */
+  /** Name of the holder; empty if there is none, `undefined` if not known. */
   readonly node: string | undefined
-  /** Who else answers for it. */
+  /** Other hosts that answer for the address. */
   readonly others: readonly string[]
-  /** Whose word that is. */
+  /** Node that published this. */
   readonly by: string | undefined
 }
 
-/** kube-api behind the API's addresses, asked as clients do. */
+/** Result of requests to kube-api at the API's address, made as clients make them. */
 export type ProbeFinding =
-  | { readonly verdict: 'answers' }
-  | { readonly verdict: 'silent'; readonly address: Address; readonly why: string }
-  /** It did not answer, and not often enough to be silent. */
-  | { readonly verdict: 'undecided' }
-  /** This node has not asked yet: it does not publish before it has. */
-  | { readonly verdict: 'unasked' }
+  | { readonly result: 'answers' }
+  | { readonly result: 'silent'; readonly address: Address; readonly why: string }
+  /** It did not answer, but not often enough to count as silent. */
+  | { readonly result: 'undecided' }
+  /** This node has made no request yet. It publishes nothing before its first one. */
+  | { readonly result: 'unasked' }
 
 export type Circumstances = {
   readonly probe: ProbeFinding
-  /** ingressHa: nobody is to hold its addresses. */
+  /** Whether ingressHa is Disabled: no node should hold its addresses. */
   readonly ingressDisabled: boolean
-  /** What is under way; undefined: nothing. */
+  /** Change in progress; `undefined` if there is none. */
   readonly progressing: string | undefined
-  /** What is wished and not done. */
+  /** Wishes that cannot be fulfilled. */
   readonly refused: readonly Trouble[]
-  /** What is wished of somebody else. */
+  /** Wishes that concern other programs. */
   readonly notManaged: string | undefined
 }
 
@@ -46,6 +46,7 @@ export type Trouble = {
 
 export const SERVICE_NAMES: Readonly<Record<Service, string>> = { api: 'API', ingress: 'ingress' }
 
+/** Returns the conditions for the state of the addresses. */
 export function findingsOf(holdings: readonly Holding[], around: Circumstances): readonly Finding[] {
   const wrong = [
     ...holdings.flatMap((holding) => troubleOf(holding, around)),
@@ -57,7 +58,7 @@ export function findingsOf(holdings: readonly Holding[], around: Circumstances):
 
 const NOT_DISABLED: Finding = {
   ...{ type: 'Disabled', status: 'False', reason: 'AsExpected' },
-  message: 'this platform has virtual addresses of its own',
+  message: 'the nodes of this platform hold the virtual addresses',
 }
 
 type Wrong = { readonly reason: string; readonly message: string }
@@ -70,11 +71,11 @@ function troubleOf(holding: Holding, { ingressDisabled }: Circumstances): readon
     return [{ reason: 'SeveralHolders', message: `${name} is held by ${listed(all)}` }]
   }
   if (node !== '' || (service === 'ingress' && ingressDisabled)) return []
-  return [{ reason: 'NobodyHolds', message: `${name} is held by nobody, says ${by ?? 'nobody'}` }]
+  return [{ reason: 'NobodyHolds', message: `${name} has no holder${by === undefined ? '' : `, according to ${by}`}` }]
 }
 
 const probeTrouble = (probe: ProbeFinding): readonly Wrong[] =>
-  probe.verdict === 'silent'
+  probe.result === 'silent'
     ? [{ reason: 'ApiNotAnswering', message: `kube-api does not answer through ${probe.address}: ${probe.why}` }]
     : []
 
@@ -96,13 +97,13 @@ function degraded(wrong: readonly Wrong[]): Finding {
   }
 }
 
-/** The API is what the cluster is unavailable without. */
+/** Returns the condition Available. Without the API, the cluster is not available. */
 function available(holdings: readonly Holding[], around: Circumstances): Finding {
   const type = 'Available'
   const held = holdings.map((holding) => heldLine(holding, around)).join('; ')
   const nobody = holdings.some(({ node, service }) => service === 'api' && node === '')
   if (nobody) return { type, status: 'False', reason: 'NobodyHolds', message: held }
-  switch (around.probe.verdict) {
+  switch (around.probe.result) {
     case 'silent':
       return { type, status: 'False', reason: 'ApiNotAnswering', message: held }
     case 'unasked':
@@ -119,8 +120,10 @@ function heldLine({ address, node, service }: Holding, { ingressDisabled }: Circ
   const name = `${SERVICE_NAMES[service]} ${address}`
   if (service === 'ingress' && ingressDisabled && (node === undefined || node === '')) return `${name} is disabled`
   return node === undefined
-    ? `${name}: nobody says who holds it`
-    : `${name} is held by ${node === '' ? 'nobody' : node}`
+    ? `${name}: the holder is not known`
+    : node === ''
+      ? `${name} has no holder`
+      : `${name} is held by ${node}`
 }
 
 function progressing({ notManaged, progressing: what }: Circumstances): Finding {
@@ -129,6 +132,6 @@ function progressing({ notManaged, progressing: what }: Circumstances): Finding 
   if (what !== undefined)
     return { type, status: 'True', reason: 'LoadBalancerSwitch', message: [what, ...also].join('; ') }
   return notManaged === undefined
-    ? { type, status: 'False', reason: 'AsExpected', message: 'nothing is under way' }
+    ? { type, status: 'False', reason: 'AsExpected', message: 'no change is in progress' }
     : { type, status: 'False', reason: 'NotManaged', message: notManaged }
 }

@@ -1,7 +1,7 @@
 /**
- * What the administrator wishes (`HostedNetServices.spec`), as far as it concerns the engine. Decided here: what a spec
- * means, that a malformed one changes nothing, and which virtual routers are left out for it. keepalived's part, the
- * addresses, runs in every case; HAProxy and CoreDNS are read about and not managed.
+ * The administrator's wishes (`HostedNetServices.spec`) that concern the engine. This file decides the meaning of a
+ * spec, and which virtual routers are left out. An invalid spec changes nothing. holdfast replaces keepalived in every
+ * case; wishes about HAProxy and CoreDNS are read and not fulfilled.
  */
 import * as z from 'zod'
 
@@ -11,11 +11,11 @@ export type Intent = {
   readonly ingressHa: Toggle
   readonly nodesResolution: Toggle
   readonly appsResolution: Toggle
-  /** As it is written; whether it is one, balancer.ts says. Undefined: the API's own virtual address. */
+  /** Text of the spec, which balancer.ts checks. `undefined`: the API's own virtual address. */
   readonly apiintIpAddress: string | undefined
 }
 
-/** What an empty spec means, and no object. */
+/** Meaning of an empty spec, and of a missing object. */
 export const DEFAULT_INTENT: Intent = {
   ingressHa: 'Enabled',
   nodesResolution: 'Enabled',
@@ -32,10 +32,10 @@ const specSchema = z.object({
 })
 const objectSchema = z.object({ spec: specSchema.optional() })
 
-/** One line for each thing that is wrong, with its path. */
+/** One text for each problem, with its path. */
 export type IntentProblems = { readonly problems: readonly string[] }
 
-/** Source: the API, where an older definition or none at all may have let anything in. */
+/** Reads an object of the API. An older definition, or none, may have let invalid values in. */
 export function readIntent(object: unknown): Intent | IntentProblems {
   const read = objectSchema.safeParse(object)
   if (!read.success) return { problems: read.error.issues.map(problemOf) }
@@ -53,35 +53,35 @@ function problemOf({ path, message }: z.core.$ZodIssue): string {
 
 export type IntentState = {
   readonly intent: Intent
-  /** The API answered about it, now or before; until then `intent` is a guess. */
+  /** Whether the API has answered about the object, now or before. Until then, `intent` is an assumption. */
   readonly isKnown: boolean
-  /** Of the last one that was read; empty: it is in force. */
+  /** Problems of the last object; empty if it is in force. */
   readonly problems: readonly string[]
-  /** Why the API does not show the object; `undefined`: it does, or it does not answer. */
+  /** Reason why the API does not show the object; `undefined` if it does, or does not answer. */
   readonly unreadable: string | undefined
   readonly refused: number
 }
 
-/** `remembered`: ingressHa as the API said it last; `undefined`: it was never heard. */
+/** Returns the state at the start. `remembered`: ingressHa as the API reported it last; `undefined` if it never did. */
 export const firstIntent = (remembered: Toggle | undefined): IntentState => ({
   ...{ intent: { ...DEFAULT_INTENT, ingressHa: remembered ?? 'Enabled' }, isKnown: remembered !== undefined },
   ...{ problems: [], unreadable: undefined, refused: 0 },
 })
 
 export type IntentNews =
-  /** The object as it stands. */
+  /** The object. */
   | { readonly kind: 'object'; readonly value: unknown }
-  /** There is none (404): an administrator has taken it away, or never made it. */
+  /** The object does not exist (404): an administrator has deleted it, or never created it. */
   | { readonly kind: 'none' }
   /**
-   * An answer without the object. A 5xx or silence is no news. `isNoWish`: such as 403 or 404; if nothing was known,
-   * nothing is wished.
+   * The API answered without the object. A 5xx status or no answer is not such an event. `isNoWish`: a status such as
+   * 403 or 404; if nothing was known, there is no wish.
    */
   | { readonly kind: 'failed'; readonly why: string; readonly isNoWish: boolean }
   /** The API shows the object again, unchanged. */
   | { readonly kind: 'readable' }
 
-/** The last good one stays in force. */
+/** Returns the state after news. An invalid object leaves the last good one in force. */
 export function stepIntent(state: IntentState, news: IntentNews): IntentState {
   switch (news.kind) {
     case 'none':
@@ -95,7 +95,7 @@ export function stepIntent(state: IntentState, news: IntentNews): IntentState {
     case 'object': {
       const read = readIntent(news.value)
       if (!('problems' in read)) return { ...state, intent: read, isKnown: true, problems: [], unreadable: undefined }
-      // A spec that the watch repeats is refused once.
+      // A spec that the watch repeats is counted once.
       const isRepeated = read.problems.join() === state.problems.join()
       const refused = state.refused + (isRepeated ? 0 : 1)
       return { ...state, problems: read.problems, unreadable: undefined, refused }
@@ -103,7 +103,7 @@ export function stepIntent(state: IntentState, news: IntentNews): IntentState {
   }
 }
 
-/** What is wished of others than the engine; undefined: nothing. */
+/** Returns the wishes for other programs as text; `undefined` if there are none. */
 export function notManaged(intent: Intent): string | undefined {
   const asked = [
     ...(intent.nodesResolution === 'Disabled' ? ['dns.nodesResolution=Disabled (CoreDNS)'] : []),

@@ -1,17 +1,21 @@
 /**
- * Whether the API's address is led to the node's own load balancer: both rules of HAProxy's monitor, as `nft -j` lists their
- * table. Judged by what a rule does (destination, port, where to), not by its comment. Refuses to run anything.
+ * Checks whether traffic to the API's address goes to the node's own load balancer: both rules of HAProxy's monitor, as
+ * `nft -j` lists their table. A rule is recognised by its effect (destination, port, target), not by its comment. This
+ * file runs no program.
  */
 import type { Address } from '../../../wire/address.ts'
 
 export const REDIRECT_TABLE = 'ocp_nat'
-/** For what arrives, and for what this node asks itself. */
+/** Chains for incoming traffic, and for traffic from this node. */
 const CHAINS = ['ocp_prerouting', 'ocp_output']
 
 export type Redirect = { readonly vip: Address; readonly apiPort: number; readonly lbPort: number }
 
-/** `listings`: what nft said of the table in each family that has it. Undefined: it said something else than a listing. */
-export function redirectStands(listings: readonly string[], redirect: Redirect): boolean | undefined {
+/**
+ * Returns whether both rules exist. `listings`: output of nft for each family that has the table. `undefined` if it is
+ * not a listing.
+ */
+export function redirectExists(listings: readonly string[], redirect: Redirect): boolean | undefined {
   const rules = listings.map(rulesIn)
   if (rules.includes(undefined)) return undefined
   return CHAINS.every((chain) => rules.flat().some((rule) => rule?.chain === chain && leads(rule.expr, redirect)))

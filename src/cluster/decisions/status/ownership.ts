@@ -1,23 +1,31 @@
 /**
- * What the agent of this node publishes of who holds the cluster's virtual addresses: its claims, as itself, and, where it
- * is the one to say so, the conditions. Decided here: who that is. The engines' own election says it: whoever holds the
- * first address of the API; where nobody does, or its agent is silent, a Backup by its rank. So N agents do not write one
- * field in turns. Pure: time comes in, and nothing is remembered but what goes out as memory.
+ * Decides what this node's agent publishes about the holders of the cluster's virtual addresses: its own entries, and
+ * on one node the conditions. The election of the engines decides which node publishes conditions: the holder of the
+ * first API address. If there is no holder, or its agent does not publish, a Backup does it by its rank. So N agents do
+ * not overwrite one field. The function is pure: the time is an argument, and nothing is stored except the returned
+ * memory.
  */
 import { defined } from '../../../base/defined.ts'
 import type { Address } from '../../../wire/address.ts'
 import { parseAddress } from '../../../wire/address.ts'
 import type { ClusterNode } from '../cluster-node.ts'
 import type { Elsewhere } from '../engine/platform.ts'
-import { CONTROL_PLANE_LABEL } from '../engine/upstream-words.ts'
+import { CONTROL_PLANE_LABEL } from '../engine/upstream-names.ts'
 import type { Service } from '../engine/vrid.ts'
-import { type Claim, type ClaimMemory, type Moment, NO_CLAIM, rivalsIn, stepClaim } from './claim.ts'
 import { type Condition, datedConditions, elsewhereFindings } from './condition.ts'
 import { type EngineReport, type Sight, sightAt } from './engine-report.ts'
 import { type Circumstances, findingsOf, type Holding, SERVICE_NAMES } from './finding.ts'
-import { type Claims, type Holder, type Published, SERVICE_WORDS } from './published-status.ts'
+import {
+  competingHoldersIn,
+  type HolderStatement,
+  type Moment,
+  NO_STATEMENT,
+  type StatementMemory,
+  stepStatement,
+} from './holder-statement.ts'
+import { type Claims, type Holder, type Published, SERVICE_KINDS } from './published-status.ts'
 
-/** An address of the cluster, as it was given to the agent. */
+/** An address of the cluster, from the agent's settings. */
 export type ServiceVip = { readonly address: Address; readonly service: Service; readonly index: number }
 
 export type OwnershipInput = {
@@ -25,35 +33,36 @@ export type OwnershipInput = {
   readonly nodes: readonly ClusterNode[]
   readonly vips: readonly ServiceVip[]
   readonly report: EngineReport | undefined
-  /** Undefined: the API has not told yet. */
+  /** `undefined` before the API has answered. */
   readonly published: Published | undefined
-  /** Why the nodes hold no VIP; `undefined`: they do. */
+  /** Reason why the nodes hold no VIP; `undefined` if they do. */
   readonly elsewhere: Elsewhere | undefined
   readonly circumstances: Circumstances
 }
 
 export type OwnershipMemory = {
-  readonly claims: ReadonlyMap<Address, ClaimMemory>
-  /** What was said last, for the times in it. */
+  readonly claims: ReadonlyMap<Address, StatementMemory>
+  /** Conditions of the last statement, for their times. */
   readonly said: readonly Condition[]
-  /** What is to be said where the nodes hold no VIP, and since when. */
+  /** Message for nodes that hold no VIP, and the time since which it applies. */
   readonly disabled: { readonly since: number; readonly message: string } | undefined
 }
 
 export const FIRST_OWNERSHIP: OwnershipMemory = { claims: new Map(), said: [], disabled: undefined }
 
-export type Statement = {
+export type PublishedFields = {
   readonly claims: Claims
-  /** Undefined: another one's to say. */
+  /** `undefined` if another node publishes them. */
   readonly conditions: readonly Condition[] | undefined
   readonly observedGeneration: number | undefined
 }
 
+/** Returns the memory and the fields to publish after an event. */
 export function stepOwnership(
   memory: OwnershipMemory,
   input: OwnershipInput,
   now: Moment,
-): readonly [OwnershipMemory, Statement] {
+): readonly [OwnershipMemory, PublishedFields] {
   if (input.elsewhere !== undefined) return disabled(memory, input, input.elsewhere, now)
   const stepped = stepClaims(memory, input, now)
   const claims = claimsOf(input, stepped)
@@ -62,7 +71,7 @@ export function stepOwnership(
     first === undefined ||
     first.claim.kind === 'none' ||
     input.published === undefined ||
-    input.circumstances.probe.verdict === 'unasked'
+    input.circumstances.probe.result === 'unasked'
       ? undefined
       : findingsOf(
           stepped.map((each) => holdingOf(input, each)),
@@ -80,8 +89,8 @@ export function stepOwnership(
 }
 
 /**
- * Tells whether this node has to know if kube-api answers: it publishes conditions, or it may have to say that nobody holds
- * an address. Of a cluster's nodes that is one, so that the API server is not asked by all of them.
+ * Returns whether this node must ask kube-api: it publishes conditions, or may have to publish that an address has no
+ * holder. In a cluster only one node does, so the API server does not get requests from all nodes.
  */
 export function needsProbe(
   { claims, disabled: isDisabled }: OwnershipMemory,
@@ -95,16 +104,19 @@ export function needsProbe(
   })
 }
 
-/** Milliseconds in which an engine lets go of what it has. */
+/** Milliseconds after which an engine has released its addresses. */
 const RELEASED_BY_THEN = 2_000
 
-/** All agents come to the same conditions: the first one says them, the others find them said. A holder names itself. */
+/**
+ * Returns the fields for nodes that should hold no VIP. All agents compute the same conditions; the first one publishes
+ * them. A holder publishes its own entry.
+ */
 function disabled(
   memory: OwnershipMemory,
   input: OwnershipInput,
   elsewhere: Elsewhere,
   now: Moment,
-): readonly [OwnershipMemory, Statement] {
+): readonly [OwnershipMemory, PublishedFields] {
   const { nodes, published, self } = input
   const held = stepClaims(memory, input, now).filter(({ sight }) => sight.kind === 'ours')
   const findings = elsewhereFindings(elsewhere, stillHeld(input, held))
@@ -134,7 +146,10 @@ function disabled(
   ]
 }
 
-/** By our own engine, by the word of other nodes; by our own last word while the engine does not answer. */
+/**
+ * Returns texts about VIPs that are still held: from our engine, and from the entries of other nodes. While our engine
+ * does not answer, our own last entry counts.
+ */
 function stillHeld({ nodes, published, report, self }: OwnershipInput, held: readonly Stepped[]): readonly string[] {
   const isHeard = ({ node }: Holder) => (node === self ? report === undefined : nodes.some(({ name }) => name === node))
   const lines = [
@@ -148,7 +163,9 @@ function stillHeld({ nodes, published, report, self }: OwnershipInput, held: rea
   return [...new Set(lines)].sort()
 }
 
-/** Those in whose engine the addresses of the API may be go first, in the order of their names; the others need not hurry. */
+/**
+ * Returns the number of nodes that act before this one. Control plane nodes come first, in the order of their names.
+ */
 function rankOf({ nodes, self }: OwnershipInput): number {
   const isFirst = ({ labels }: ClusterNode) => CONTROL_PLANE_LABEL in labels
   const names = (some: readonly ClusterNode[]) => some.map(({ name }) => name).sort()
@@ -156,7 +173,7 @@ function rankOf({ nodes, self }: OwnershipInput): number {
   return Math.min(Math.max(order.indexOf(self), 0), MOST_RANKS)
 }
 
-/** With hundreds of nodes the last ones would say nothing for minutes. */
+/** Largest rank. With hundreds of nodes, the last ones would otherwise wait for minutes. */
 const MOST_RANKS = 15
 
 function stepClaims(memory: OwnershipMemory, input: OwnershipInput, now: Moment): readonly Stepped[] {
@@ -168,24 +185,24 @@ function stepClaims(memory: OwnershipMemory, input: OwnershipInput, now: Moment)
   return vips.map((vip) => {
     const sight = sightAt(report, vip.address)
     const entry = published?.holders.find(({ address }) => address === vip.address)
-    const unanswered = vip.service === 'api' && circumstances.probe.verdict === 'silent'
+    const unanswered = vip.service === 'api' && circumstances.probe.result === 'silent'
     const unwanted = vip.service === 'ingress' && circumstances.ingressDisabled && isOurs
-    const before = memory.claims.get(vip.address) ?? NO_CLAIM
-    const [next, claim] = stepClaim(before, { ...shared, sight, entry, unanswered, unwanted }, now)
+    const before = memory.claims.get(vip.address) ?? NO_STATEMENT
+    const [next, claim] = stepStatement(before, { ...shared, sight, entry, unanswered, unwanted }, now)
     return { vip, sight, entry, next, claim }
   })
 }
 
-/** Who holds this one speaks for all. */
+/** Returns the address whose holder publishes the conditions. */
 const firstOf = <T extends { readonly vip: ServiceVip }>(stepped: readonly T[]): T | undefined =>
   stepped.find(({ vip }) => vip.service === 'api') ?? stepped[0]
 
-/** Of the node that has this address; undefined: none has, as far as the API says. */
+/** Returns the name of the node with an address; `undefined` if the API knows none. */
 export const nodeAt = (nodes: readonly ClusterNode[], address: Address): string | undefined =>
   nodes.find(({ addresses }) => addresses.some((one) => parseAddress(one.address) === address))?.name
 
 function holderOf(input: OwnershipInput, { claim, sight, vip }: Stepped): Holder | undefined {
-  const head = { address: vip.address, service: SERVICE_WORDS[vip.service], saidBy: input.self }
+  const head = { address: vip.address, service: SERVICE_KINDS[vip.service], saidBy: input.self }
   const alsoAnswering = othersIn(input.nodes, sight)
   if (claim.kind === 'foreign') return { ...head, node: claim.node, since: claim.since, alsoAnswering }
   if (claim.kind === 'none' || sight.kind !== 'ours') return undefined
@@ -200,7 +217,10 @@ function othersIn(nodes: readonly ClusterNode[], sight: Sight): readonly string[
   return [...new Set(names)].sort()
 }
 
-/** The two strings name the holder of the first address of a service; each other address has its own entry. */
+/**
+ * Returns the fields of this node. The two texts name the holder of the first address of a service; every address has
+ * its own entry.
+ */
 function claimsOf(input: OwnershipInput, stepped: readonly Stepped[]): Claims {
   const ownerOf = (service: Service): string | undefined => {
     const first = stepped.find(({ vip }) => vip.service === service)
@@ -217,8 +237,8 @@ type Stepped = {
   readonly vip: ServiceVip
   readonly sight: Sight
   readonly entry: Holder | undefined
-  readonly next: ClaimMemory
-  readonly claim: Claim
+  readonly next: StatementMemory
+  readonly claim: HolderStatement
 }
 
 function holdingOf({ nodes, self }: OwnershipInput, { claim, entry, next, sight, vip }: Stepped): Holding {
@@ -229,7 +249,7 @@ function holdingOf({ nodes, self }: OwnershipInput, { claim, entry, next, sight,
       return {
         ...head,
         node: self,
-        others: [...new Set([...own, ...rivalsIn(next)])].filter((name) => name !== self),
+        others: [...new Set([...own, ...competingHoldersIn(next)])].filter((name) => name !== self),
         by: self,
       }
     case 'heard':

@@ -1,7 +1,7 @@
 /**
- * The status of HostedNetServices as it stands in the API, and the pieces of it that agents write. One entry for each
- * address, not one for each node: whoever takes an address over takes its entry with it, so that no dead node is left in
- * it. Decided here: what is read of an object that anybody may have written. Refuses to know who writes what.
+ * The status of HostedNetServices in the API, and the parts that agents write. There is one entry for each address, not
+ * for each node: the new holder replaces the entry, so no dead node stays in the list. This file decides which parts of
+ * the object are valid, because any client may have written it. It does not know which agent writes what.
  */
 
 import * as z from 'zod'
@@ -16,21 +16,21 @@ export const KIND = 'HostedNetServices'
 export const PLURAL = 'hostednetservices'
 export const SINGLETON = 'cluster'
 
-export const SERVICE_WORDS: Readonly<Record<Service, 'API' | 'Ingress'>> = { api: 'API', ingress: 'Ingress' }
+export const SERVICE_KINDS: Readonly<Record<Service, 'API' | 'Ingress'>> = { api: 'API', ingress: 'Ingress' }
 
 export type Holder = {
   readonly address: Address
   readonly service: 'API' | 'Ingress'
-  /** Its name; empty: nobody. */
+  /** Name of the node; empty if the address has no holder. */
   readonly node: string
   readonly since: string
-  /** The node whose agent says so: the holder's own, or one that hears it. */
+  /** Node whose agent wrote the entry: the holder's own, or one that hears the holder. */
   readonly saidBy: string
-  /** Nodes by name, others by address or MAC. */
+  /** Other hosts that answer: nodes by name, others by address or MAC. */
   readonly alsoAnswering: readonly string[]
 }
 
-/** What one node's agent says as itself. A field that is left out is nobody's any more, if it was its. */
+/** Fields that one node's agent applies. A field that it leaves out is removed if it was its own. */
 export type Claims = {
   readonly apiServerInternalIpOwner?: string
   readonly ingressIpOwner?: string
@@ -79,7 +79,7 @@ const objectSchema = z.object({
     .default({ holders: [], conditions: [] }),
 })
 
-/** What means nothing is left out; undefined: no object at all. */
+/** Reads the object without its invalid parts; `undefined` if the value is no object. */
 export function readPublished(value: unknown): Published | undefined {
   const read = objectSchema.safeParse(value)
   if (!read.success) return undefined

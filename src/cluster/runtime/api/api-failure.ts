@@ -1,6 +1,6 @@
 /**
- * Why the API of the cluster gave no answer that can be used: one of a few kinds, which are log fields and metric labels.
- * Decided here: which kind an error of Node's or an HTTP status is. Refuses to know what is done about it.
+ * Reasons why the API of the cluster gave no usable answer: one of a few kinds, which are log fields and metric labels.
+ * This file decides the kind of a Node error and of an HTTP status. It does not know the consequences.
  */
 
 export const FAILURE_KINDS = [
@@ -11,26 +11,26 @@ export const FAILURE_KINDS = [
   'timeout',
   'unauthorized',
   'forbidden',
-  /** 410: the version that was asked from is forgotten. */
+  /** 410: the API no longer has the version that the watch started from. */
   'gone',
   'rateLimited',
   'serverError',
-  /** Another status. */
+  /** Another HTTP status. */
   'refused',
-  /** An answer that is not what was asked for. */
+  /** The answer has another format than requested. */
   'garbage',
-  /** A stream that ended before its time, or in the middle of a line. */
+  /** A stream ended too early, or in the middle of a line. */
   'cut',
-  /** A stream on which nothing has come for too long. */
+  /** A stream sent nothing for too long. */
   'silent',
 ] as const
 export type FailureKind = (typeof FAILURE_KINDS)[number]
 
 export class ApiFailure extends Error {
   readonly kind: FailureKind
-  /** Milliseconds for which nothing is to be asked again. */
+  /** Milliseconds for which no further request should be made. */
   readonly retryAfter: number | undefined
-  /** Of HTTP; undefined: there was no answer. */
+  /** HTTP status; `undefined` if there was no answer. */
   readonly status: number | undefined
 
   constructor(
@@ -60,19 +60,19 @@ export const kindOfStatus = (status: number): FailureKind =>
 
 const BY_CODE: Readonly<Record<string, FailureKind>> = {
   ETIMEDOUT: 'timeout',
-  // A token that no header can have.
+  // The token has characters that a header cannot have.
   ERR_INVALID_CHAR: 'credentials',
   ECONNRESET: 'cut',
   EPIPE: 'cut',
   EPROTO: 'tls',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'tls',
   SELF_SIGNED_CERT_IN_CHAIN: 'tls',
-  // Of node's HTTP parser: whoever listens there speaks something else.
+  // Error of Node's HTTP parser: the server uses another protocol.
   HPE_INVALID_CONSTANT: 'garbage',
   HPE_HEADER_OVERFLOW: 'garbage',
 }
 
-/** Of an error of Node's network modules. */
+/** Returns the failure for an error of Node's network modules. */
 export function failureOf(error: unknown, what: string): ApiFailure {
   if (error instanceof ApiFailure) return error
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''

@@ -1,7 +1,7 @@
 /**
- * Where the API of the cluster is and who we are to it: a kubeconfig, or what a pod is given. Read again for each question, so
- * certificates and tokens that were rotated are the new ones. Decided here: that the node's own API server is asked when the
- * first address does not answer, with the same credentials. How a kubeconfig is read is @kubernetes/client-node's business.
+ * Finds the API of the cluster and the credentials: a kubeconfig, or the token of a pod. Both are read for each
+ * request, so rotated certificates and tokens are used. If the first address does not answer, the node's own API server
+ * is asked, with the same credentials. @kubernetes/client-node reads the kubeconfig.
  */
 
 import { readFileSync } from 'node:fs'
@@ -12,20 +12,21 @@ import { ApiFailure } from './api-failure.ts'
 import type { ClusterAccess, Endpoint } from './cluster-client.ts'
 
 export type AccessPlan = {
-  /** A file; undefined: the token of this pod. */
+  /** Path of a kubeconfig; `undefined` for the token of this pod. */
   readonly kubeconfig: string | undefined
-  /** Asked when the first one does not answer; undefined: none. */
+  /** Server that is asked if the first one does not answer; `undefined` if there is none. */
   readonly local?: string | undefined
-  /** Before the paths of a pod's token. */
+  /** Prefix of the paths of a pod's token. */
   readonly root?: string
 }
 
+/** Returns a function that reads the servers and credentials. */
 export function clusterAccess(plan: AccessPlan): ClusterAccess {
   return async () => {
     try {
       const config = read(plan)
       const cluster = config.getCurrentCluster()
-      if (cluster === null) throw new Error('its current context names no cluster')
+      if (cluster === null) throw new Error('its current context has no cluster')
       const own = { server: cluster.server.replace(/\/+$/, ''), options: await optionsOf(config, cluster.proxyUrl) }
       return [own, ...localBeside(own, plan.local)]
     } catch (error) {
@@ -34,7 +35,7 @@ export function clusterAccess(plan: AccessPlan): ClusterAccess {
   }
 }
 
-/** Of the current context; undefined: there is none, or nothing that could be read. */
+/** Returns the server of the current context; `undefined` if it cannot be read. */
 export function serverIn(plan: Pick<AccessPlan, 'kubeconfig'>): string | undefined {
   try {
     return read(plan).getCurrentCluster()?.server
@@ -46,11 +47,11 @@ export function serverIn(plan: Pick<AccessPlan, 'kubeconfig'>): string | undefin
 function read({ kubeconfig, root = '' }: Omit<AccessPlan, 'local'>): KubeConfig {
   const config = new Reader()
   if (kubeconfig !== undefined) {
-    // Told by name when it is not there.
+    // The error of a missing file names the file.
     readFileSync(kubeconfig)
     config.loadFromFile(kubeconfig)
   } else if (process.env.KUBERNETES_SERVICE_HOST === undefined) {
-    throw new Error('this is no pod (KUBERNETES_SERVICE_HOST is not set), and no kubeconfig was given')
+    throw new Error('no kubeconfig was given, and this is not a pod (KUBERNETES_SERVICE_HOST is not set)')
   } else config.loadFromCluster(root)
   return config
 }
@@ -59,12 +60,12 @@ async function optionsOf(config: KubeConfig, proxy: string | undefined): Promise
   const options: RequestOptions = {}
   await config.applyToHTTPSOptions(options)
   const { agent, headers = {}, ...others } = options
-  // A token file may end in a newline, which no header can have.
+  // A token file may end with a newline, which a header cannot have.
   const trimmed = Object.entries(headers).map(([name, value]) => [
     name,
     typeof value === 'string' ? value.trim() : value,
   ])
-  // The agent that comes with them keeps nothing, unless it knows the way through a proxy.
+  // The agent of the options keeps no connection. It is needed only for a proxy.
   return { ...others, headers: Object.fromEntries(trimmed), ...(proxy === undefined ? {} : { agent }) }
 }
 

@@ -1,8 +1,8 @@
 /**
- * Questions to the API of the cluster, one connection each. Decided here: how long an answer may take and how large it may
- * be, what is an answer, and that what fails by one address is asked at the next one (the node's own API server). Refuses
- * to know where addresses and credentials come from (cluster-access.ts) and what is asked. The client's own requests
- * would pass over what is no JSON without a word, and wait for ever.
+ * Sends requests to the API of the cluster, one connection each. This file decides the time limit and size limit of an
+ * answer, and what counts as an answer. A request that fails at one address is sent to the next one, the node's own API
+ * server. It does not know where addresses and credentials come from (cluster-access.ts), nor the content. The
+ * library's own requests ignore answers that are not JSON, and have no time limit.
  */
 import { type IncomingMessage, type RequestOptions, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
@@ -11,44 +11,44 @@ import { LineReader } from './line-reader.ts'
 import { onAddressLost } from './lost-address.ts'
 
 export type Endpoint = {
-  /** `https://api-int.ostest.example.com:6443`, without a slash at the end. */
+  /** URL such as `https://api-int.ostest.example.com:6443`, without a slash at the end. */
   readonly server: string
-  /** Credentials and what is believed of the other side. */
+  /** Credentials, and the authorities that are trusted. */
   readonly options: RequestOptions
 }
 
-/** Asked for each question: files are read again, so a token that was rotated is the new one. Rejects with ApiFailure. */
+/** Returns the servers. It is called for each request and reads the files again. Rejects with ApiFailure. */
 export type ClusterAccess = () => Promise<readonly Endpoint[]>
 
 export type Question = {
   readonly path: string
   /** Default: GET. */
   readonly method?: 'GET' | 'POST' | 'PATCH' | 'PUT'
-  /** Sent as JSON. */
+  /** Body, sent as JSON. */
   readonly body?: unknown
-  /** Of the body; default: application/json. */
+  /** Content type of the body; default: application/json. */
   readonly contentType?: string
 }
 
 export type Limits = {
-  /** Milliseconds for a whole answer, and for the beginning of a stream. */
+  /** Time limit in milliseconds of a whole answer, and of the start of a stream. */
   readonly within: number
-  /** Milliseconds for which a stream may be silent. */
+  /** Milliseconds for which a stream may send nothing. */
   readonly silence: number
 }
 
 export const DEFAULT_LIMITS: Limits = { within: 15_000, silence: 180_000 }
-/** Two thousand nodes with all their images. */
+/** Size limit in octets; enough for two thousand nodes with all their images. */
 const LARGEST_ANSWER = 128 * 1024 * 1024
-/** etcd takes no object of more than 1.5 MB. */
+/** Size limit in octets. etcd stores no object of more than 1.5 MB. */
 const LONGEST_LINE = 8 * 1024 * 1024
 const LONGEST_RETRY = 60_000
-/** A server that is gone with its address (failover) shows itself by not answering these. */
+/** Milliseconds between TCP keep-alive probes. They detect a server whose address moved to another node. */
 const KEEP_ALIVE = 10_000
 
 type Watching = {
   readonly onLine: (line: string) => void
-  /** It was taken: what follows are events. */
+  /** Called when the server has accepted the watch; events follow. */
   readonly onOpen: () => void
   readonly signal: AbortSignal
 }
@@ -56,7 +56,7 @@ type Watching = {
 export class ClusterClient {
   readonly #access: ClusterAccess
   readonly #limits: Limits
-  /** Of an attempt after which another one was made, or not. */
+  /** Called after each failed attempt, whether another one follows or not. */
   readonly #onFailure: (failure: ApiFailure, server: string) => void
 
   constructor(
@@ -69,7 +69,7 @@ export class ClusterClient {
     this.#onFailure = onFailure
   }
 
-  /** JSON. Rejects with the ApiFailure of the first address that was asked. */
+  /** Sends a request and returns its JSON. Rejects with the ApiFailure of the first server. */
   ask(question: Question, signal?: AbortSignal): Promise<unknown> {
     return this.#anywhere(async (endpoint) => {
       const response = await this.#send(endpoint, question, signal)
@@ -79,7 +79,7 @@ export class ClusterClient {
     }, signal)
   }
 
-  /** Each line of the answer as it comes. Resolves when the other side ends it; rejects with ApiFailure. */
+  /** Calls `onLine` for each line of the answer. Resolves when the server ends the stream; rejects with ApiFailure. */
   stream(path: string, watching: Watching): Promise<void> {
     let isOpen = false
     const onOpen = () => {
@@ -95,7 +95,7 @@ export class ClusterClient {
         await this.#lines(response, path, watching.onLine)
       },
       watching.signal,
-      // What was heard already must not be heard again.
+      // A stream that has delivered lines is not repeated at another server.
       () => isOpen,
     )
   }
@@ -117,7 +117,7 @@ export class ClusterClient {
         if (isFinal() || isAnswer(failure)) throw failure
       }
     }
-    throw first ?? new ApiFailure('credentials', 'Cannot ask the API: no address of it is known')
+    throw first ?? new ApiFailure('credentials', 'Cannot ask the API: no server is known')
   }
 
   #send({ server, options }: Endpoint, question: Question, signal?: AbortSignal): Promise<IncomingMessage> {
@@ -156,16 +156,16 @@ export class ClusterClient {
         if (failure === undefined) resolve()
         else reject(failure)
       }
-      const bark = () => end(new ApiFailure('silent', `Nothing came on ${path} for ${silence} ms`))
+      const bark = () => end(new ApiFailure('silent', `${path} sent nothing for ${silence} ms`))
       const watchdog = setTimeout(bark, silence)
-      // What comes next may be that this node has another address.
+      // The next event may be about a new address of this node.
       const forget = onAddressLost(response.socket, (own) =>
-        end(new ApiFailure('cut', `${path} came to ${own}, which this machine no longer has`)),
+        end(new ApiFailure('cut', `${path} was connected from ${own}, which this machine no longer has`)),
       )
       response.on('data', (chunk: Buffer) => {
         watchdog.refresh()
         const lines = reader.take(chunk)
-        if (lines === undefined) return end(new ApiFailure('garbage', `A line of ${path} has no end`))
+        if (lines === undefined) return end(new ApiFailure('garbage', `A line of ${path} is too long`))
         try {
           for (const line of lines) onLine(line)
         } catch (error) {
@@ -176,12 +176,12 @@ export class ClusterClient {
       response.on('end', () =>
         end(reader.isInside ? new ApiFailure('cut', `${path} ended in the middle of a line`) : undefined),
       )
-      response.on('close', () => end(new ApiFailure('cut', `${path} was cut`)))
+      response.on('close', () => end(new ApiFailure('cut', `the connection of ${path} was closed too early`)))
     })
   }
 }
 
-/** Whoever answered so knows the cluster: another address of it would say the same. */
+/** Returns whether the failure is an answer of the cluster. Another server would give the same one. */
 const isAnswer = ({ kind }: ApiFailure): boolean => kind === 'gone' || kind === 'refused'
 
 function textOf(response: IncomingMessage, { path }: Question, within: number): Promise<string> {
@@ -194,20 +194,20 @@ function textOf(response: IncomingMessage, { path }: Question, within: number): 
       reject(failure)
     }
     const late = setTimeout(
-      () => end(new ApiFailure('timeout', `Cannot read ${path}: it did not end in ${within} ms`)),
+      () => end(new ApiFailure('timeout', `Cannot read ${path}: the answer was not complete after ${within} ms`)),
       within,
     )
     response.on('data', (chunk: Buffer) => {
       chunks.push(chunk)
       length += chunk.length
-      if (length > LARGEST_ANSWER) end(new ApiFailure('garbage', `Cannot read ${path}: it is too large`))
+      if (length > LARGEST_ANSWER) end(new ApiFailure('garbage', `Cannot read ${path}: the answer is too large`))
     })
     response.on('error', (error) => end(failureOf(error, `read ${path}`)))
     response.on('end', () => {
       clearTimeout(late)
       resolve(Buffer.concat(chunks).toString('utf8'))
     })
-    response.on('close', () => end(new ApiFailure('cut', `Cannot read ${path}: the answer was cut`)))
+    response.on('close', () => end(new ApiFailure('cut', `Cannot read ${path}: the connection was closed too early`)))
   })
 }
 
@@ -215,7 +215,7 @@ function jsonOf(text: string, { path }: Question): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw new ApiFailure('garbage', `Cannot read ${path}: it is no JSON: ${excerpt(text)}`, { cause: error })
+    throw new ApiFailure('garbage', `Cannot read ${path}: the answer is not JSON: ${excerpt(text)}`, { cause: error })
   }
 }
 
@@ -223,19 +223,19 @@ function refusal(response: IncomingMessage, text: string, { path, method = 'GET'
   const status = response.statusCode ?? 0
   const seconds = Number(response.headers['retry-after'])
   const retryAfter = seconds > 0 ? { retryAfter: Math.min(seconds * 1_000, LONGEST_RETRY) } : {}
-  return new ApiFailure(kindOfStatus(status), `${method} ${path} was answered ${status}: ${messageIn(text)}`, {
+  return new ApiFailure(kindOfStatus(status), `${method} ${path}: status ${status}: ${messageIn(text)}`, {
     ...retryAfter,
     status,
   })
 }
 
-/** Of a Status, its message. */
+/** Returns the message of a Status object, or the start of another text. */
 function messageIn(text: string): string {
   try {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null && 'message' in value) return excerpt(String(value.message))
   } catch {
-    // A proxy's page, perhaps.
+    // The text may be the page of a proxy.
   }
   return excerpt(text)
 }

@@ -1,6 +1,6 @@
 /**
- * The switch of the cluster for more log: `enable-nodeip-debug` in the ConfigMap `logging` of a namespace. Off when it is
- * not there, or says anything else than true. Refuses to know what is logged.
+ * Watches the switch of the cluster for more log: `enable-nodeip-debug` in the ConfigMap `logging` of a namespace. It
+ * is off if it is missing or not true. This file does not know what is logged.
  */
 import type { ApiFailure } from './api-failure.ts'
 import type { ClusterClient } from './cluster-client.ts'
@@ -9,6 +9,7 @@ import { type Patience, watchObjects } from './object-watch.ts'
 const NAME = 'logging'
 const KEY = 'enable-nodeip-debug'
 
+/** Calls `onDebug` with the value of the switch, until `signal` is aborted. */
 export function watchDebugFlag(
   client: Pick<ClusterClient, 'ask' | 'stream'>,
   namespace: string,

@@ -1,6 +1,6 @@
 /**
- * Asks for OpenShift's Infrastructure now and then: whether this cluster's nodes hold its VIPs. Decided here: how often, and
- * that only an answer that can be read means something. A poll, as the right to watch it is not one of a kubelet.
+ * Asks regularly for OpenShift's Infrastructure, which tells whether the nodes hold the VIPs. This file decides how
+ * often, and uses only answers that it can read. It polls, because a kubelet may not watch the object.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Elsewhere, vipsElsewhere } from '../../decisions/engine/platform.ts'
@@ -8,7 +8,10 @@ import { ApiFailure } from './api-failure.ts'
 import type { ClusterClient } from './cluster-client.ts'
 
 const INFRASTRUCTURE = '/apis/config.openshift.io/v1/infrastructures/cluster'
-/** Milliseconds. It changes when an administrator changes it; a cluster that is no OpenShift has none. */
+/**
+ * Milliseconds between two requests. Only an administrator changes the object; a cluster that is not OpenShift does not
+ * have it.
+ */
 const AGAIN = 300_000
 const AGAIN_AFTER_FAILURE = 60_000
 

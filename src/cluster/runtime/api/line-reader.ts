@@ -1,6 +1,6 @@
 /**
- * A stream of bytes as lines. Decided here: how long a line may get before it is no line (a server that never ends one must
- * not fill the memory). Refuses to know what is in them.
+ * Splits a stream of bytes into lines. This file decides the longest line, so that a server that never ends a line
+ * cannot fill the memory. It does not know the content.
  */
 
 export class LineReader {
@@ -12,12 +12,12 @@ export class LineReader {
     this.#longest = longest
   }
 
-  /** Something was begun and not ended. */
+  /** Whether a line has begun and not ended. */
   get isInside(): boolean {
     return this.#length > 0
   }
 
-  /** Undefined: it has become too long. Empty lines are none. */
+  /** Returns the lines that are complete, without empty ones; `undefined` if a line is too long. */
   take(chunk: Buffer): readonly string[] | undefined {
     const lines: string[] = []
     let rest = chunk

@@ -1,15 +1,18 @@
 /**
- * Whether a connection still has its own end: an address that has left this machine takes its connections with it, and the
- * kernel tells only when a peer that cannot answer has not answered for long enough (20 s). Decided here: how often is looked,
- * and that only the kernel's plain "not mine" counts.
+ * Detects that a connection has lost its local address. When an address leaves this machine, its connections no longer
+ * work, but the kernel reports this only after a long time without answers (20 s). This file decides how often it
+ * checks. Only the kernel's answer "not a local address" counts.
  */
 import { createSocket } from 'node:dgram'
 import { isIPv6 } from 'node:net'
 
-/** Milliseconds. */
+/** Milliseconds between two checks. */
 const LOOK_EVERY = 1_000
 
-/** Of a socket; returns how to stop looking. An interface that is down keeps its addresses. */
+/**
+ * Calls `lost` when the local address of a socket is gone. Returns a function that stops the check. An interface that
+ * is down keeps its addresses.
+ */
 export function onAddressLost(
   { localAddress }: { readonly localAddress?: string | undefined },
   lost: (address: string) => void,
@@ -24,7 +27,7 @@ export function onAddressLost(
   return () => clearInterval(looks)
 }
 
-/** Nothing is sent: to bind is to ask the kernel. */
+/** Returns whether this machine lacks the address. Nothing is sent: binding a socket asks the kernel. */
 export function isLost(address: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createSocket(isIPv6(address) ? 'udp6' : 'udp4')

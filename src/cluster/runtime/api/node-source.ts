@@ -1,6 +1,6 @@
 /**
- * Where the nodes of a cluster come from for one look: a NodeList in a file, what was remembered of them, or the API, which
- * is asked once. Never throws: a source that has nothing says why.
+ * Gets the nodes of a cluster once: from a NodeList in a file, from the stored peers, or from the API. Nothing here
+ * throws: a source without nodes gives the reason.
  */
 
 import { readFileSync } from 'node:fs'
@@ -17,6 +17,7 @@ export type NodeSource = () => Promise<FoundNodes>
 
 const NODES_PATH = '/api/v1/nodes'
 
+/** Returns a source that reads a file. */
 export const nodesIn =
   (file: string): NodeSource =>
   async () => {
@@ -25,11 +26,12 @@ export const nodesIn =
     return itemsOf(list.value, file)
   }
 
+/** Returns a source that reads the stored peers. */
 export const rememberedIn =
   (stateDirectory: string): NodeSource =>
   async () => {
     const peers = rememberedPeers(stateDirectory)
-    if (peers === undefined) return { missing: `Nothing is remembered in ${stateDirectory}` }
+    if (peers === undefined) return { missing: `No peers are stored in ${stateDirectory}` }
     return typeof peers === 'string' ? { missing: peers } : { peers }
   }
 
@@ -41,7 +43,9 @@ function read(file: string): { value: unknown } | { missing: string } {
   }
 }
 
-/** The API; where it does not answer, what another source has, and the reason. */
+/**
+ * Returns a source that asks the API. If the API does not answer, `tell` gets the reason, and the other source is used.
+ */
 export const nodesAt =
   (client: Pick<ClusterClient, 'ask'>, otherwise: NodeSource, tell: (reason: string) => void): NodeSource =>
   async () => {
@@ -57,5 +61,5 @@ function itemsOf(list: unknown, where: string): FoundNodes {
   const items: unknown = typeof list === 'object' && list !== null ? Reflect.get(list, 'items') : undefined
   return Array.isArray(items)
     ? { nodes: items }
-    : { missing: `Cannot use ${where}: it is no NodeList (it has no items)` }
+    : { missing: `Cannot use ${where}: it is not a NodeList (it has no items)` }
 }

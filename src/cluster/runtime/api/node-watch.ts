@@ -1,6 +1,7 @@
 /**
- * The nodes of the cluster as the core of the agent hears of them. Decided here: how much of a Node object is kept (a node
- * lists all its images), and that a watch which is taken up again at once is no blindness. Refuses to judge a node object.
+ * Passes the nodes of the cluster to the core of the agent. This file decides which parts of a Node object are kept,
+ * because a node lists all of its images. A watch that is resumed immediately does not count as a failure. This file
+ * does not judge a node object.
  */
 import type { AgentEvent } from '../../decisions/agent-state.ts'
 import type { ApiFailure, FailureKind } from './api-failure.ts'
@@ -13,9 +14,10 @@ export type NodeWatchPorts = {
   readonly onPhase: (phase: WatchPhase) => void
 }
 
-/** Once: streams end now and then. */
+/** Failures that are ignored once, because a stream ends now and then. */
 const HARMLESS: readonly FailureKind[] = ['cut', 'silent', 'gone']
 
+/** Watches the nodes until `signal` is aborted. */
 export function watchNodes(
   client: Pick<ClusterClient, 'ask' | 'stream'>,
   { take, onFailure, onPhase }: NodeWatchPorts,
@@ -51,7 +53,7 @@ export function watchNodes(
   )
 }
 
-/** What node-object.ts reads, as it is. */
+/** Returns the parts that node-object.ts reads, unchanged. */
 function essence(object: unknown): unknown {
   const { metadata, status } = fieldsOf(object)
   const { name, labels, annotations } = fieldsOf(metadata)

@@ -1,22 +1,25 @@
 /**
- * One collection of the API, kept as it is: listed once, then one watch that goes on from the last version it heard of.
- * Decided here: when to list again (410 Gone, or what was heard makes no sense), and how long to wait after a failure. What is
- * known stays known while the API is away. Only what `read` makes of an object is kept. Refuses to know what objects mean.
+ * Keeps a copy of one collection of the API: one list, then a watch that continues from the last version. This file
+ * decides when to list again (410 Gone, or an invalid event), and how long to wait after a failure. The copy stays
+ * while the API is away. Only the result of `read` is kept. This file does not know the meaning of the objects.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiFailure, kindOfStatus } from './api-failure.ts'
 import type { ClusterClient } from './cluster-client.ts'
 
 export type WatchPlan<T> = {
-  /** `/api/v1/nodes`. */
+  /** Path such as `/api/v1/nodes`. */
   readonly path: string
-  /** Selectors, encoded as in a query. */
+  /** Selectors of the query. */
   readonly query?: Readonly<Record<string, string>>
-  /** Undefined: it cannot be kept; `earlier`: of the same name. */
+  /** Returns the part of an object to keep; `undefined` to drop it. `earlier`: the last value of the same name. */
   readonly read: (object: unknown, earlier: T | undefined) => T | undefined
-  /** All that there are, after the list and after each change (`changed`; undefined: a list). */
+  /** Called with all objects after a list and after each change. `changed` is undefined after a list. */
   readonly onObjects: (objects: ReadonlyMap<string, T>, changed?: Changed<T>) => void
-  /** `waits`: ms until the next attempt; `inARow`: from 1. */
+  /**
+   * Called after a failure. `waits`: milliseconds until the next attempt; `inARow`: number of failures in a row, from
+   * 1.
+   */
   readonly onFailure: (failure: ApiFailure, waits: number, inARow: number) => void
   readonly onPhase?: (phase: WatchPhase) => void
 }
@@ -26,22 +29,22 @@ export type Changed<T> = { readonly object: T; readonly gone: boolean }
 export type WatchPhase = 'listing' | 'watching' | 'waiting'
 
 export type Patience = {
-  /** Milliseconds; doubled with each failure in a row, the half of it by chance. */
+  /** Delay in milliseconds after the first failure. It doubles with each failure in a row; half of it is random. */
   readonly first: number
   readonly longest: number
-  /** A watch that lasted so long was none that failed at once. */
+  /** Milliseconds after which a watch counts as successful even without events. */
   readonly settled: number
   readonly random: () => number
 }
 
 export const PATIENCE: Patience = { first: 500, longest: 30_000, settled: 5_000, random: Math.random }
-/** Seconds: all nodes' watches must not end at the same moment. */
+/** Seconds. The length is random, so that the watches of all nodes do not end at the same moment. */
 const SHORTEST_WATCH = 240
 const SPREAD = 240
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Ends when `signal` says so; never rejects for what the API does. */
+/** Watches a collection until `signal` is aborted. Failures of the API do not reject. */
 export function watchObjects<T>(
   client: Pick<ClusterClient, 'ask' | 'stream'>,
   plan: WatchPlan<T>,
@@ -57,7 +60,7 @@ class ObjectWatch<T> {
   readonly #signal: AbortSignal
   readonly #patience: Patience
   #objects = new Map<string, T>()
-  /** Version of the last list or event. `undefined`: the collection has to be listed. */
+  /** Version of the last list or event; `undefined` if the collection must be listed. */
   #version: string | undefined
   /** Failures in a row. */
   #failures = 0
@@ -88,7 +91,7 @@ class ObjectWatch<T> {
   }
 
   async #wait(failure: ApiFailure): Promise<void> {
-    // After an event that makes no sense, what was missed is unknown.
+    // After an invalid event, it is unknown what was missed.
     if (failure.kind === 'gone' || failure.kind === 'garbage') this.#version = undefined
     const wait = Math.max(waitAfter(this.#failures, this.#patience), failure.retryAfter ?? 0)
     this.#failures++
@@ -103,7 +106,7 @@ class ObjectWatch<T> {
     const { items, metadata } = fieldsOf(await this.#client.ask({ path: pathOf(plan, {}) }, this.#signal))
     const listed = fieldsOf(metadata).resourceVersion
     if (!Array.isArray(items) || typeof listed !== 'string')
-      throw new ApiFailure('garbage', `Cannot read ${plan.path}: it is no list with a version`)
+      throw new ApiFailure('garbage', `Cannot read ${plan.path}: it is not a list with a version`)
     const next = new Map<string, T>()
     for (const item of items) this.#keep(next, item, this.#objects)
     this.#objects = next
@@ -134,8 +137,8 @@ class ObjectWatch<T> {
       },
     })
     if (performance.now() - startedAt >= settled) this.#failures = 0
-    // One that ends immediately, again and again, would be polling.
-    else if (!heard) throw new ApiFailure('cut', `The watch of ${path} was ended at once`)
+    // A watch that ends immediately again and again would be polling.
+    else if (!heard) throw new ApiFailure('cut', `The watch of ${path} ended immediately`)
   }
 
   #take({ type, object }: { type: string; object: unknown }): void {
@@ -165,8 +168,8 @@ function pathOf(
   { path, query }: Pick<WatchPlan<unknown>, 'path' | 'query'>,
   more: Readonly<Record<string, string>>,
 ): string {
-  const words = new URLSearchParams({ ...query, ...more }).toString()
-  return words === '' ? path : `${path}?${words}`
+  const text = new URLSearchParams({ ...query, ...more }).toString()
+  return text === '' ? path : `${path}?${text}`
 }
 
 function eventIn(line: string, path: string): { type: string; object: unknown } {
@@ -174,16 +177,16 @@ function eventIn(line: string, path: string): { type: string; object: unknown } 
     const { type, object } = fieldsOf(JSON.parse(line))
     if (typeof type === 'string') return { type, object }
   } catch (error) {
-    throw new ApiFailure('garbage', `An event of ${path} is no JSON: ${line.slice(0, 120)}`, { cause: error })
+    throw new ApiFailure('garbage', `An event of ${path} is not JSON: ${line.slice(0, 120)}`, { cause: error })
   }
   throw new ApiFailure('garbage', `An event of ${path} has no type: ${line.slice(0, 120)}`)
 }
 
-/** An ERROR event: the stream is of no use any more. */
+/** Returns the failure of an ERROR event, after which the stream cannot be used. */
 function told(status: unknown, path: string): ApiFailure {
   const { code, message, reason } = fieldsOf(status)
   const kind = typeof code === 'number' ? kindOfStatus(code) : 'refused'
-  return new ApiFailure(kind, `The watch of ${path} was told ${code} ${reason}: ${message}`)
+  return new ApiFailure(kind, `The watch of ${path} ended with ${code} ${reason}: ${message}`)
 }
 
 function keyOf(object: unknown): string | undefined {

@@ -1,7 +1,7 @@
 /**
- * Asks kube-api for readyz through the API's virtual addresses, as a client would. Decided here: how often, how long an
- * answer may take, and when it counts as silent. The certificate is not verified, as keepalived's checks do not either: it
- * is asked who answers, and nothing is told. Refuses to know what is made of it, and when an answer is needed.
+ * Asks kube-api for readyz through the API's virtual addresses, as a client would. This file decides how often, the
+ * time limit of an answer, and when kube-api counts as silent. The certificate is not verified, as in keepalived's
+ * checks, because nothing secret is sent. It does not know when an answer is needed, nor how it is used.
  */
 import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
@@ -12,7 +12,7 @@ export type ProbeOptions = {
   readonly port: number
   readonly everyMs: number
   readonly withinMs: number
-  /** In a row, before it counts as silent. */
+  /** Failures in a row after which kube-api counts as silent. */
   readonly failures: number
   /** For tests. */
   readonly scheme?: 'http' | 'https'
@@ -20,7 +20,7 @@ export type ProbeOptions = {
 
 export const PROBE: ProbeOptions = { port: 6443, everyMs: 5_000, withinMs: 2_000, failures: 3 }
 
-/** Undefined: it answered 200. Otherwise why not. */
+/** Asks for readyz. Returns `undefined` after status 200, otherwise the reason. */
 export function askReadyz(
   address: Address,
   { port, scheme = 'https', withinMs }: ProbeOptions,
@@ -35,7 +35,7 @@ export function askReadyz(
         clearTimeout(late)
         response.resume()
         response.on('error', () => {})
-        resolve(response.statusCode === 200 ? undefined : `it answered ${response.statusCode}`)
+        resolve(response.statusCode === 200 ? undefined : `status ${response.statusCode}`)
         asked.destroy()
       },
     )
@@ -54,19 +54,19 @@ export class VipProbe {
   readonly #addresses: readonly Address[]
   readonly #options: ProbeOptions
   readonly #onRound: () => void
-  /** Since the probe is wanted; `undefined`: it is not. */
+  /** Answers since the probe was started; `undefined` while it is stopped. */
   #answers: Answers | undefined
   #isAsked = false
   #timer: NodeJS.Timeout | undefined
 
-  /** `onRound`: each address has been asked once more. */
+  /** `onRound` is called each time after all addresses were asked. */
   constructor(addresses: readonly Address[], options: ProbeOptions = PROBE, onRound: () => void = () => {}) {
     this.#addresses = addresses
     this.#options = options
     this.#onRound = onRound
   }
 
-  /** Asks at once and at each interval, or stops and forgets the answers. */
+  /** Starts the probe, which asks immediately and then regularly, or stops it and drops the answers. */
   want(isWanted: boolean): void {
     if (isWanted === (this.#answers !== undefined)) return
     clearTimeout(this.#timer)
@@ -80,15 +80,15 @@ export class VipProbe {
   }
 
   get finding(): ProbeFinding {
-    if (this.#addresses.length === 0) return { verdict: 'undecided' }
-    if (this.#answers === undefined || !this.#isAsked) return { verdict: 'unasked' }
+    if (this.#addresses.length === 0) return { result: 'undecided' }
+    if (this.#answers === undefined || !this.#isAsked) return { result: 'unasked' }
     const { answered, failures } = this.#answers
     for (const address of this.#addresses) {
       const failed = failures.get(address)
       if (failed !== undefined && failed.count >= this.#options.failures)
-        return { verdict: 'silent', address, why: failed.why }
+        return { result: 'silent', address, why: failed.why }
     }
-    return { verdict: this.#addresses.every((address) => answered.has(address)) ? 'answers' : 'undecided' }
+    return { result: this.#addresses.every((address) => answered.has(address)) ? 'answers' : 'undecided' }
   }
 
   async #round(answers: Answers): Promise<void> {

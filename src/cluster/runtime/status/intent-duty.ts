@@ -1,7 +1,7 @@
 /**
- * Follows what the administrator wishes: takes the object's news, asks for kube-api where the API is to be, and tells what
- * the engine is to leave out and what is to be said of it. Decided here: how often is asked. Refuses to know who watches the
- * object, and changes nothing itself.
+ * Follows the administrator's wishes. It reads the object, asks kube-api at the wanted address, and gives the intent
+ * for the engine and the texts for the conditions. This file decides how often kube-api is asked. It does not know how
+ * the object is watched, and changes nothing itself.
  */
 
 import type { Address } from '../../../wire/address.ts'
@@ -17,17 +17,17 @@ import {
   type Toggle,
 } from '../../decisions/status/intent.ts'
 
-/** Milliseconds. */
+/** Milliseconds between two requests. */
 const ASK_EVERY = 5_000
 
 export type IntentDutyOptions = {
   readonly apiVips: readonly Address[]
   readonly ingressVips: readonly Address[]
-  /** Undefined: kube-api answers there. Otherwise why not. */
+  /** Asks kube-api at an address. Returns `undefined` after an answer, otherwise the reason. */
   readonly ask: (address: Address) => Promise<string | undefined>
-  /** At each news after which it is known. */
+  /** Called after each change of the object, once it is known. */
   readonly onIntent: (intent: Intent) => void
-  /** ingressHa as the API said it last. */
+  /** ingressHa as the API reported it last. */
   readonly remembered?: Toggle | undefined
   readonly askEveryMs?: number
 }
@@ -60,19 +60,22 @@ export class IntentDuty {
     return this.#balancer
   }
 
-  /** Asks kube-api at the wanted address, at once and at each interval, or stops: the node that publishes has to know. */
+  /**
+   * Starts or stops the requests to kube-api at the wanted address. The node that publishes the conditions needs the
+   * result.
+   */
   want(isWanted: boolean): void {
     if (isWanted === this.#isWanted) return
     this.#isWanted = isWanted
     if (isWanted) void this.#turn()
   }
 
-  /** Times that a spec was refused, or could not be read. */
+  /** Number of specs that were refused or could not be read. */
   get refused(): number {
     return this.#intent.refused
   }
 
-  /** None of them can be a load balancer. */
+  /** Sets the addresses of the nodes. None of them can be a load balancer. */
   nodesAre(addresses: readonly Address[]): void {
     this.#nodes = addresses
   }
@@ -86,13 +89,13 @@ export class IntentDuty {
     if (isKnown) onIntent(intent)
   }
 
-  /** For whoever publishes. */
+  /** Returns the facts for the conditions. */
   circumstances(probe: ProbeFinding): Circumstances {
     const { notManaged: outside, progressing, wrong } = newsOf(this.#balancer)
     const { intent, isKnown, problems, unreadable } = this.#intent
     const rest = isKnown
-      ? 'the last good spec stays in force'
-      : 'no good spec is known: ingress stays as the engine has it'
+      ? 'the last valid spec stays in force'
+      : 'no valid spec is known: ingress stays as the engine has it'
     const invalid: readonly Trouble[] = problems.map((problem) => ({
       reason: 'SpecInvalid',
       message: `${problem}; ${rest}`,

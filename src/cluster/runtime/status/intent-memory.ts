@@ -1,6 +1,6 @@
 /**
- * What the API said last of the cluster's wishes, for a start without the API. Decided here: where it is, and that a file
- * which cannot be used is the same as none, with a warning.
+ * Stores the wishes that the API reported last, for a start without the API. This file decides where. An invalid file
+ * gives a warning and is otherwise ignored.
  */
 
 import { existsSync, readFileSync } from 'node:fs'
@@ -14,21 +14,21 @@ export const INTENT_FILE = 'intent.json'
 const VERSION = 1
 
 const intentSchema = z.object({
-  /** Left out: the API was never heard about it. */
+  /** Absent if the API never reported it. */
   ingressHa: z.enum(['Enabled', 'Disabled']).optional(),
-  /** Why the nodes hold no VIP; left out: they do, as far as is known. */
+  /** Reason why the nodes hold no VIP; absent if they do. */
   elsewhere: z.object({ reason: z.enum(ELSEWHERE_REASONS), message: z.string() }).optional(),
 })
 const fileSchema = intentSchema.extend({ version: z.literal(VERSION) })
 
 export type RememberedIntent = Readonly<z.output<typeof intentSchema>>
 
-/** Returns `undefined` while nothing was written. A string says why the file cannot be used. */
+/** Returns the stored wishes; `undefined` if there are none, or a text if the file is invalid. */
 export function rememberedIntent(directory: string): RememberedIntent | string | undefined {
   const file = join(directory, INTENT_FILE)
   try {
     const { success, data } = fileSchema.safeParse(JSON.parse(readFileSync(file, 'utf8')))
-    if (!success) return `Cannot use ${file}: it is not what an agent of this version writes`
+    if (!success) return `Cannot use ${file}: this version of the agent did not write it`
     const { version: _version, ...intent } = data
     return intent
   } catch (error) {
@@ -37,7 +37,7 @@ export function rememberedIntent(directory: string): RememberedIntent | string |
   }
 }
 
-/** Throws what the file system says; the earlier file stays then. */
+/** Stores the wishes. Throws the error of the file system; the old file stays then. */
 export function rememberIntent(directory: string, intent: RememberedIntent): void {
   replaceFile(join(directory, INTENT_FILE), `${JSON.stringify({ version: VERSION, ...intent }, null, 2)}\n`)
 }

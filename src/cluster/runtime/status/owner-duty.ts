@@ -1,7 +1,8 @@
 /**
- * The agent's duty to say who holds the cluster's addresses: asks this node's engine, decides by src/kubernetes, writes to
- * the API. Decided here: when the engine is asked (each event of its journal, and every few seconds) and in which order
- * things go. An API that is gone costs nothing but news. Refuses to know how nodes and objects are watched.
+ * Publishes the holders of the cluster's addresses: it asks this node's engine, decides with cluster/decisions/status,
+ * and writes to the API. This file decides when the engine is asked (after each event of its journal, and every few
+ * seconds), and the order of the steps. If the API is away, only the status is late. This file does not know how nodes
+ * and objects are watched.
  */
 import { messageOf } from '../../../base/message-of.ts'
 import type { ClusterNode } from '../../decisions/cluster-node.ts'
@@ -16,20 +17,20 @@ import { askEngine, EngineStream } from '../engine-source.ts'
 import { Publisher, type PublisherNews } from './publisher.ts'
 import type { StatusApi } from './status-api.ts'
 
-/** Milliseconds. */
+/** Milliseconds between two requests to the engine. */
 const LOOK_EVERY = 5_000
-/** An election is several events. */
+/** Milliseconds to wait after an event, because an election gives several events. */
 const GATHER = 20
 const LOOK_AGAIN = 1_000
 
 export type OwnerDutyOptions = {
   readonly self: string
   readonly vips: readonly ServiceVip[]
-  /** The engine's control socket. */
+  /** Path of the engine's control socket. */
   readonly socket: string
   readonly api: StatusApi
   readonly circumstances: () => Circumstances
-  /** Whether `circumstances` has to know if kube-api answers. */
+  /** Called when `circumstances` needs, or no longer needs, the answers of kube-api. */
   readonly onProbeNeeded: (isNeeded: boolean) => void
   readonly onNews: (news: PublisherNews | { readonly kind: 'engine'; readonly why: string | undefined }) => void
 }
@@ -84,12 +85,12 @@ export class OwnerDuty {
     this.#decide()
   }
 
-  /** As the API has it; an older one than is known, by a watch that lags, is passed over. */
+  /** Takes the object of the API. An object older than the known one, from a watch that is behind, is ignored. */
   objectIs(object: unknown): void {
     const published = readPublished(object)
     if (published === undefined || isOlder(published, this.#published)) return
     this.#published = published
-    // What is written is decided in one place, and its answer comes from there.
+    // One function decides what is written, and the answer of the API must not call it recursively.
     setImmediate(() => this.#decide())
   }
 
@@ -123,7 +124,7 @@ export class OwnerDuty {
     let why: string | undefined
     try {
       this.#report = readEngineReport(await askEngine(this.#options.socket, '/v1/status'))
-      if (this.#report === undefined) why = 'its status is not one that this version can read'
+      if (this.#report === undefined) why = 'this version cannot read the status of the engine'
     } catch (error) {
       this.#report = undefined
       why = messageOf(error)
@@ -151,7 +152,7 @@ export class OwnerDuty {
     )
     this.#memory = memory
     this.publisher.say(statement, this.#published)
-    // Before the first look at the engine nothing is known of it, which is no silence.
+    // Before the first answer of the engine, its state is unknown, and not silent.
     if (this.#hasLooked) onProbeNeeded(needsProbe(memory, { report: this.#report, vips }))
   }
 
@@ -163,7 +164,7 @@ export class OwnerDuty {
       const next = nextOf(this.#queue)
       if (next === undefined || this.#ended) break
       const written = await this.#options.api.createEvent(next.event)
-      // The next look tries again.
+      // The next round tries again.
       if (written.kind === 'failed') break
       const ended = written.kind === 'done' || written.kind === 'conflict' ? 'told' : 'dropped'
       this.#queue = settled(this.#queue, next.name, ended)
@@ -172,7 +173,9 @@ export class OwnerDuty {
   }
 }
 
-/** Versions are opaque; where both are numbers, as etcd's are, the lower one is older. */
+/**
+ * Returns whether one version is older. Versions are opaque; if both are numbers, as with etcd, the lower one is older.
+ */
 function isOlder(one: Published, known: Published | undefined): boolean {
   if (known === undefined || one.uid !== known.uid) return false
   const [a, b] = [Number(one.resourceVersion), Number(known.resourceVersion)]

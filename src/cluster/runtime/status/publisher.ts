@@ -1,18 +1,18 @@
 /**
- * Keeps the status in the API equal to what is said on this node. Decided here: that only a change is written, that after
- * an API which was gone the latest is written and not what it missed, how long a failed write waits, and how patiently
- * what somebody else has overwritten is written again. Refuses to know what is said.
+ * Keeps the status in the API equal to the fields of this node. Only changes are written. After the API was away, only
+ * the latest state is written. This file decides how long a failed write waits, and how slowly fields are written again
+ * that another client keeps overwriting. It does not know the content.
  */
 
 import { defined } from '../../../base/defined.ts'
-import type { Statement } from '../../decisions/status/ownership.ts'
+import type { PublishedFields } from '../../decisions/status/ownership.ts'
 import type { Claims, Published } from '../../decisions/status/published-status.ts'
 import { readPublished } from '../../decisions/status/published-status.ts'
 import { managerOf, SPEAKER, type StatusApi, type Written } from './status-api.ts'
 
-/** Milliseconds; doubled up to the longest, with half of it by chance. */
+/** Delays in milliseconds after a failure; they double up to the longest, and half of each is random. */
 const RETRY = { first: 250, longest: 30_000 }
-/** Of what was refused, and of what somebody else keeps overwriting. */
+/** Delays for fields that were refused, or that another client keeps overwriting. */
 const PATIENT = { first: 1_000, longest: 60_000 }
 const FORGIVEN_AFTER = 300_000
 
@@ -25,7 +25,7 @@ type PartName = 'claims' | 'conditions'
 export type PublisherOptions = {
   readonly self: string
   readonly api: StatusApi
-  /** The object as the API has it now, with every answer. */
+  /** Called with the object in each answer of the API. */
   readonly onObject: (object: unknown) => void
   readonly onNews: (news: PublisherNews) => void
   readonly random?: () => number
@@ -44,8 +44,11 @@ export class Publisher {
     this.#conditions = new Part('conditions', (body) => this.#write('conditions', SPEAKER, body), options.random)
   }
 
-  /** `published`: as far as is known. Claims of an earlier life are let go of by the first, empty ones. */
-  say({ claims, conditions, observedGeneration }: Statement, published: Published | undefined): void {
+  /**
+   * Publishes a statement. `published`: the object as far as it is known. The first statement of an agent removes
+   * entries of its earlier run.
+   */
+  say({ claims, conditions, observedGeneration }: PublishedFields, published: Published | undefined): void {
     if (this.#ended) return
     const hasClaims = published === undefined || areThere(claims, published)
     if (published !== undefined) for (const part of [this.#claims, this.#conditions]) part.found()
@@ -87,7 +90,7 @@ export class Publisher {
         onNews({ kind: 'conflict', part, why: written.why })
         break
       case 'missing':
-        onNews({ kind: 'missing', part, why: 'there is no HostedNetServices "cluster"' })
+        onNews({ kind: 'missing', part, why: 'the object HostedNetServices "cluster" does not exist' })
         break
       default:
         this.counters[written.kind]++
@@ -107,13 +110,13 @@ function areThere({ apiServerInternalIpOwner, holders, ingressIpOwner }: Claims,
   })
 }
 
-/** One manager's fields: one write at a time, always of the latest. */
+/** The fields of one field manager. There is one write at a time, always of the latest state. */
 class Part {
   readonly name: PartName
   readonly #write: (body: string) => Promise<Written>
   readonly #random: () => number
   #wanted: string | undefined
-  /** As the API has taken it last. */
+  /** Fields that the API accepted last. */
   #applied: string | undefined
   #isWriting = false
   #timer: NodeJS.Timeout | undefined
@@ -128,11 +131,11 @@ class Part {
     this.#random = random
   }
 
-  /** True: somebody else has overwritten it, and it is to be written again. */
+  /** Sets the fields to write. Returns whether another client has overwritten them, so that they are written again. */
   want(body: string, isThere: boolean): boolean {
     if (body !== this.#wanted) {
       this.#wanted = body
-      // What failed may be right now; who is refused, or cannot be reached, stays so.
+      // After a failure, the new state waits like the old one, because the reason of the failure may still exist.
       if (this.#failures === 0 && !this.#isWriting) this.#pump(0)
       return false
     }
@@ -144,13 +147,13 @@ class Part {
     return true
   }
 
-  /** There is an object to say it in: what was missing may not be. */
+  /** Reports that the object exists now, so a write that found no object is tried again. */
   found(): void {
     if (this.#isMissing && this.#timer !== undefined) this.#pump(0)
     this.#isMissing = false
   }
 
-  /** Another one says it now. */
+  /** Stops writing, because another node writes these fields now. */
   forget(): void {
     this.#wanted = undefined
     this.#applied = undefined

@@ -1,7 +1,7 @@
 /**
- * What the agent writes to the cluster's API: server-side apply of the status of HostedNetServices, and Events. Decided
- * here: the requests, and what an answer means to whoever retries. Refuses to know credentials and connections: `Send` is
- * the client's.
+ * Writes to the cluster's API: server-side apply of the status of HostedNetServices, and Events. This file decides the
+ * requests, and whether an answer allows another attempt. It does not know credentials and connections: `Send` belongs
+ * to the client.
  */
 
 import { createHash } from 'node:crypto'
@@ -13,32 +13,32 @@ import type { ClusterClient } from '../api/cluster-client.ts'
 
 export type ApiRequest = {
   readonly method: 'GET' | 'POST' | 'PATCH'
-  /** With its query. */
+  /** Path with its query. */
   readonly path: string
   readonly contentType?: string
-  /** Sent as JSON, which is YAML. */
+  /** Body, sent as JSON, which is valid YAML. */
   readonly body?: unknown
 }
 export type ApiReply = { readonly status: number; readonly body: string }
-/** Rejects with Error when there is no answer in time. */
+/** Sends a request. Rejects with Error if there is no answer in time. */
 export type Send = (request: ApiRequest) => Promise<ApiReply>
 
 export type Written =
   | { readonly kind: 'done'; readonly object: unknown }
-  /** There is no such object: nothing to say it in. */
+  /** The object does not exist. */
   | { readonly kind: 'missing' }
-  /** Another one was quicker, or it is there already. */
+  /** Another client was faster, or the object exists already. */
   | { readonly kind: 'conflict'; readonly why: string }
-  /** 400, 401, 403, 422: it will not be taken the next time either, unless somebody changes something. */
+  /** 400, 401, 403 or 422: another attempt has the same result until an administrator changes something. */
   | { readonly kind: 'refused'; readonly why: string }
-  /** No answer, 429, 5xx, garbage. */
+  /** No answer, 429, 5xx, or an invalid answer. */
   | { readonly kind: 'failed'; readonly why: string }
 
 const OBJECT = `/apis/${GROUP}/${VERSION}/${PLURAL}/${SINGLETON}`
-/** Kubernetes takes 128 characters; a node's name may have 253. */
+/** Longest name of a field manager in Kubernetes. The name of a node may have 253 characters. */
 const LONGEST_MANAGER = 128
 
-/** Of what a node says as itself. */
+/** Returns the field manager for a node's own entries. */
 export function managerOf(node: string): string {
   const name = `holdfast-agent/${node}`
   if (name.length <= LONGEST_MANAGER) return name
@@ -46,10 +46,10 @@ export function managerOf(node: string): string {
   return `${name.slice(0, LONGEST_MANAGER - digest.length - 1)}-${digest}`
 }
 
-/** Of what whoever is to speak for all says: the next one replaces it, and nothing of the one before stays. */
+/** Field manager of the conditions. It is the same on all nodes, so the fields of the node before are replaced. */
 export const SPEAKER = 'holdfast-agent'
 
-/** What the API answers is an answer, whatever its status. */
+/** Returns a Send. Every HTTP status is an answer. */
 export const sendBy =
   (client: Pick<ClusterClient, 'ask'>): Send =>
   async (request) => {
@@ -68,7 +68,7 @@ export class StatusApi {
     this.#send = send
   }
 
-  /** By force: who holds an address has it, whoever wrote so before. */
+  /** Applies the status with force: the holder overwrites earlier entries. */
   applyStatus(manager: string, status: Readonly<Record<string, unknown>>): Promise<Written> {
     const query = new URLSearchParams({ fieldManager: manager, force: 'true' })
     const body = { apiVersion: `${GROUP}/${VERSION}`, kind: KIND, metadata: { name: SINGLETON }, status }
@@ -97,13 +97,13 @@ export class StatusApi {
   }
 }
 
-/** Of a Status object; of anything else the beginning. */
+/** Returns the message of a Status object, or the start of another text. */
 function messageIn(body: string): string {
   try {
     const value: unknown = JSON.parse(body)
     if (typeof value === 'object' && value !== null && 'message' in value) return String(value.message).slice(0, 300)
   } catch {
-    // An HTML page of a proxy, for one.
+    // The text may be the HTML page of a proxy.
   }
   return body.slice(0, 300)
 }

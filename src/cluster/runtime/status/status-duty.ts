@@ -1,7 +1,7 @@
 /**
- * Everything of the agent about HostedNetServices in one piece: one watch of the one object, who holds the addresses,
- * what the administrator wishes. Decided here: which failure of the API means something (an answer that is
- * none does not take back a wish). Refuses to know how nodes are watched and how an engine is configured.
+ * Everything of the agent about HostedNetServices: one watch of the object, the holders of the addresses, and the
+ * administrator's wishes. This file decides which failures of the API have a meaning: a failed request does not
+ * withdraw a wish. It does not know how nodes are watched, nor how an engine is configured.
  */
 
 import { parseAddress } from '../../../wire/address.ts'
@@ -21,23 +21,26 @@ import { StatusApi, sendBy } from './status-api.ts'
 export type StatusDutyOptions = {
   readonly self: string
   readonly vips: readonly ServiceVip[]
-  /** The engine's control socket. */
+  /** Path of the engine's control socket. */
   readonly socket: string
   readonly client: Pick<ClusterClient, 'ask' | 'stream'>
   readonly probe?: ProbeOptions
-  /** At each news after which it is known. */
+  /** Called after each change of the object, once it is known. */
   readonly onIntent: (intent: Intent) => void
-  /** ingressHa as the API said it last. */
+  /** ingressHa as the API reported it last. */
   readonly remembered?: Toggle | undefined
   readonly onNews: OwnerDutyOptions['onNews']
   readonly onFailure: (failure: ApiFailure) => void
 }
 
 const OBJECTS = `/apis/${GROUP}/${VERSION}/${PLURAL}`
-/** Answers without the object, which an administrator has to look at. A 5xx passes, and is counted. */
+/** Failures that an administrator must fix. A 5xx status passes, and is counted. */
 const ANSWERS: ReadonlySet<FailureKind> = new Set(['unauthorized', 'forbidden', 'refused', 'garbage'])
 
-/** The cluster has no such object, or does not show it: then the defaults hold, unless the API said otherwise before. */
+/**
+ * Statuses for which the defaults apply, unless the API reported a wish before: the object does not exist, or is not
+ * readable.
+ */
 const NO_WISH: ReadonlySet<number | undefined> = new Set([401, 403, 404])
 
 export class StatusDuty {
@@ -81,7 +84,7 @@ export class StatusDuty {
     this.intent.nodesAre(addresses.filter((address) => address !== undefined))
   }
 
-  /** Why the nodes hold no VIP; `undefined`: they do. */
+  /** Sets the reason why the nodes hold no VIP; `undefined` if they do. */
   elsewhereIs(elsewhere: Elsewhere | undefined): void {
     this.owner.elsewhereIs(elsewhere)
   }

@@ -1,6 +1,6 @@
 /**
- * What is known of the cluster's wishes: remembered at the start, corrected by each answer of the API, written down for the
- * next start. Decided here: what the engine is to leave out for it. An API that is silent changes nothing.
+ * Combines the cluster's wishes: stored ones at the start, then each answer of the API, which is stored for the next
+ * start. This file decides what the engine leaves out. An API that does not answer changes nothing.
  */
 import { defined } from '../../../base/defined.ts'
 import { messageOf } from '../../../base/message-of.ts'
@@ -13,14 +13,15 @@ import { isRemembered, type RememberedIntent, rememberIntent } from './intent-me
 export type WishesOptions = {
   readonly directory: string
   readonly remembered: RememberedIntent
-  /** HostedNetServices is followed; otherwise ingress is wanted. */
+  /** Whether HostedNetServices is followed; otherwise ingress is wanted. */
   readonly isFollowed: boolean
-  /** A bootstrap node has given up its VIPs. */
+  /** Whether a bootstrap node has released its VIPs. */
   readonly isStopped: boolean
   readonly onIntent: (intent: Intent) => void
   readonly log: AgentPorts['log']
 }
 
+/** Returns the intent for the engine. */
 export function intentBy(
   { elsewhere, ingressHa }: RememberedIntent,
   { isFollowed, isStopped }: Pick<WishesOptions, 'isFollowed' | 'isStopped'>,
@@ -35,7 +36,7 @@ export class Wishes {
   #known: RememberedIntent
   #isStopped: boolean
   #written: RememberedIntent
-  /** Why the last one could not be written. */
+  /** Reason why the last wishes could not be stored. */
   #problem = ''
 
   constructor(options: WishesOptions) {
@@ -50,7 +51,7 @@ export class Wishes {
     return intentBy(this.#known, { isFollowed, isStopped: this.#isStopped })
   }
 
-  /** As the API said it last. */
+  /** Value that the API reported last. */
   get ingressHa(): Toggle | undefined {
     return this.#known.ingressHa
   }
@@ -59,20 +60,20 @@ export class Wishes {
     return this.#known.elsewhere
   }
 
-  /** By an answer of the API: why the nodes hold no VIP; `undefined`: they do. */
+  /** Takes an answer of the API: the reason why the nodes hold no VIP; `undefined` if they do. */
   elsewhereIs(elsewhere: Elsewhere | undefined): void {
     const { elsewhere: _before, ...rest } = this.#known
     this.#news({ ...rest, ...defined({ elsewhere }) })
   }
 
-  /** By the guard of a bootstrap node. */
+  /** Takes the decision of a bootstrap node's guard. */
   stoppedIs(isStopped: boolean): void {
     if (isStopped === this.#isStopped) return
     this.#isStopped = isStopped
     this.#options.onIntent(this.intent)
   }
 
-  /** By an answer of the API. */
+  /** Takes an answer of the API. */
   ingressIs(ingressHa: Toggle): void {
     this.#news({ ...this.#known, ingressHa })
   }
@@ -87,13 +88,13 @@ export class Wishes {
       this.#written = known
       this.#problem = ''
     } catch (error) {
-      const problem = `Cannot write the cluster's wishes down: ${messageOf(error)}`
+      const problem = `Cannot store the wishes of the cluster: ${messageOf(error)}`
       if (problem !== this.#problem) log('error', problem)
       this.#problem = problem
     }
     if (JSON.stringify(this.intent) === before) return
-    if (known.elsewhere === undefined) log('info', 'the cluster wishes', known)
-    else log('warn', `nodes hold no VIPs: ${known.elsewhere.message}`)
+    if (known.elsewhere === undefined) log('info', 'the wishes of the cluster have changed', known)
+    else log('warn', `the nodes hold no VIPs: ${known.elsewhere.message}`)
     onIntent(this.intent)
   }
 }

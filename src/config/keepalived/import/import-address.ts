@@ -80,7 +80,7 @@ export function addressLines(section: Section, keyword: string, refusals: Refusa
   return section.entries(keyword).flatMap((line) => {
     const address = addressOf(line)
     if (address === undefined) {
-      section.ledger.warn(
+      section.report.warn(
         line.at,
         `Cannot use "${line.words[0]?.text ?? ''}": expected an IP address; the line is ignored, as in keepalived`,
       )
@@ -90,19 +90,19 @@ export function addressLines(section: Section, keyword: string, refusals: Refusa
     const name = address.address.text
     const [first] = line.words
     if (first !== undefined && first.text !== name)
-      section.ledger.warn(
+      section.report.warn(
         line.at,
         `The prefix length of ${first.text} is too long: it becomes ${name}, as in keepalived`,
       )
     for (const option of missing)
-      section.ledger.warn(line.at, `"${option}" of ${name} is not supported: the address is installed without it`)
+      section.report.warn(line.at, `"${option}" of ${name} is not supported: the address is installed without it`)
     if (untracked && device !== undefined)
-      section.ledger.warn(
+      section.report.warn(
         line.at,
         `"no_track" of ${name} is not supported: the instance is in fault while "${device.text}" is down`,
       )
     if (label !== undefined && address.family === 'ipv6')
-      section.ledger.warn(label.at, `The label of ${name} is ignored: IPv6 addresses have no labels`)
+      section.report.warn(label.at, `The label of ${name} is ignored: IPv6 addresses have no labels`)
     if (refused !== undefined) refusals.push({ line, message: refused })
     return [address]
   })

@@ -8,7 +8,7 @@ import { formatDuration } from '../../schema/duration.ts'
 import type { Surroundings } from '../source.ts'
 import { commandWordsOf } from '../text/lexer.ts'
 import type { Line } from '../text/parser.ts'
-import { always, atLeast, isWholeNumber, type Ledger, leadingNumber, Section } from '../text/section.ts'
+import { always, atLeast, type ImportReport, isWholeNumber, leadingNumber, Section } from '../text/section.ts'
 import { type Fields, mapping, type Written, written } from '../written.ts'
 
 export type Weight = { readonly value: number; readonly reverse: boolean }
@@ -37,10 +37,10 @@ const MOST_RESULTS = 1000
 export function scriptOf(
   line: Line,
   { user, security }: CheckDefaults,
-  ledger: Ledger,
+  report: ImportReport,
   { programPath }: Surroundings,
 ): Tracked {
-  const section = new Section('vrrp_script', line.block ?? [], ledger)
+  const section = new Section('vrrp_script', line.block ?? [], report)
   const interval = section.seconds('interval', 0.001, 4294, atLeast(1))
   const timeout = section.seconds('timeout', 0.001, 4294, atLeast(1))
   const pace = written(duration(interval?.value ?? 1000), interval?.at ?? line.at)
@@ -142,14 +142,14 @@ export function programOf(line: Line, programPath: Surroundings['programPath']):
 }
 
 /** Reads a track_file block. */
-export function fileOf(line: Line, ledger: Ledger): Tracked {
-  const section = new Section('track_file', line.block ?? [], ledger)
+export function fileOf(line: Line, report: ImportReport): Tracked {
+  const section = new Section('track_file', line.block ?? [], report)
   const file = section.word('file')
   const init = section.line('init_file')
   const initial = init?.words.slice(1).find(({ text }) => /^[-+]?\d/.test(text))?.text ?? '0'
   // A missing file counts as 0 in holdfast as well.
   if (init !== undefined && Number(initial) === 0 && !init.words.some(({ text }) => text === 'overwrite'))
-    ledger.turn(init, 'noEffect', 'a missing file counts as 0 anyway')
+    report.change(init, 'noEffect', 'a missing file counts as 0 anyway')
   const absolute = file?.text.startsWith('/') === true
   if (file !== undefined && !absolute) section.ignore(section.line('file') ?? line, 'an absolute path')
   const name = line.words[1]?.text ?? ''
@@ -174,8 +174,8 @@ export function fileOf(line: Line, ledger: Ledger): Tracked {
 const still = (line: Line): Fields => ({ jitter: written('0%', line.at) })
 
 /** Reads a vrrp_track_process block. */
-export function processOf(line: Line, ledger: Ledger): Tracked {
-  const section = new Section('vrrp_track_process', line.block ?? [], ledger)
+export function processOf(line: Line, report: ImportReport): Tracked {
+  const section = new Section('vrrp_track_process', line.block ?? [], report)
   const processLine = section.line('process')
   const [, program, ...parameters] = processLine?.words ?? []
   const quorum = section.integer('quorum', 0, MOST_RESULTS)

@@ -6,7 +6,7 @@
 import { reasonOf } from '../keywords/keywords.ts'
 import type { Surroundings } from '../source.ts'
 import type { Line } from '../text/parser.ts'
-import { type Ledger, Section } from '../text/section.ts'
+import { type ImportReport, Section } from '../text/section.ts'
 import { type Found, type Written, written } from '../written.ts'
 import { type CheckDefaults, userOf } from './import-check.ts'
 
@@ -27,18 +27,18 @@ export type Globals = {
 }
 
 /** Reads global_defs. Several blocks count as one. */
-export function globalsOf(file: Section, ledger: Ledger, surroundings: Surroundings): Globals {
+export function globalsOf(file: Section, report: ImportReport, surroundings: Surroundings): Globals {
   const blocks = file.all('global_defs')
   const section = new Section(
     'global_defs',
     blocks.flatMap(({ block }) => block ?? []),
-    ledger,
+    report,
   )
   const refusals: { line: Line; unless: string | undefined; message: string }[] = []
   const refuse = (name: string, unless: string | undefined, harmless: (line: Line) => boolean) => {
     const line = section.line(name)
     if (line === undefined) return
-    if (harmless(line)) ledger.turn(line, 'noEffect', 'this is the default')
+    if (harmless(line)) report.change(line, 'noEffect', 'this is the default')
     else refusals.push({ line, unless, message: reasonOf('global_defs', name) })
   }
   const first = ({ words }: Line) => words[1]?.text
@@ -60,13 +60,13 @@ export function globalsOf(file: Section, ledger: Ledger, surroundings: Surroundi
     lowerPrioNoAdvert: section.flag('vrrp_lower_prio_no_advert'),
     higherPrioSendAdvert: section.flag('vrrp_higher_prio_send_advert'),
     refusals,
-    garpGroups: file.all('garp_group').map((line) => garpGroupOf(line, ledger)),
+    garpGroups: file.all('garp_group').map((line) => garpGroupOf(line, report)),
     section,
   }
 }
 
-function garpGroupOf(line: Line, ledger: Ledger): GarpGroup {
-  const section = new Section('garp_group', line.block ?? [], ledger)
+function garpGroupOf(line: Line, report: ImportReport): GarpGroup {
+  const section = new Section('garp_group', line.block ?? [], report)
   const one = section.line('interface') && section.word('interface')
   const several = section.entries('interfaces').flatMap(({ words }) => words.map(({ text }) => text))
   return { section, interfaces: one === undefined ? several : [one.text, ...several] }

@@ -6,7 +6,7 @@
 import { reasonOf } from '../keywords/keywords.ts'
 import type { Surroundings } from '../source.ts'
 import type { Line } from '../text/parser.ts'
-import { type Ledger, Section } from '../text/section.ts'
+import { type ImportReport, Section } from '../text/section.ts'
 import { mapping, type Written, written } from '../written.ts'
 import type { Globals } from './import-global.ts'
 import type { Instance } from './import-instance.ts'
@@ -26,17 +26,17 @@ export function groupOf(
   name: string,
   instances: ReadonlyMap<string, Instance>,
   checks: Checks,
-  ledger: Ledger,
+  report: ImportReport,
   globals: Globals,
   surroundings: Surroundings,
 ): Group {
-  const section = new Section('vrrp_sync_group', line.block ?? [], ledger)
+  const section = new Section('vrrp_sync_group', line.block ?? [], report)
   const members = section.entries('group').flatMap(({ words }) =>
     words.flatMap((word) => {
       const instance = instances.get(word.text)
       if (instance?.router !== undefined) return [{ word, instance }]
       if (instance === undefined)
-        ledger.warn(
+        report.warn(
           word.at,
           `Cannot use "${word.text}" in a sync group: there is no such instance; the member is ignored, as in keepalived`,
         )
@@ -49,15 +49,15 @@ export function groupOf(
   const weighted = members.some(({ instance }) => instance.weighted)
   if (apart !== undefined && weighted)
     refusals.push({ line: apart, message: reasonOf('vrrp_sync_group', 'sync_group_tracking_weight') })
-  else if (apart !== undefined) ledger.turn(apart, 'noEffect', 'no member has a weight of its own')
+  else if (apart !== undefined) report.change(apart, 'noEffect', 'no member has a weight of its own')
   const bfd = section.line('track_bfd')
   if (bfd !== undefined) refusals.push({ line: bfd, message: reasonOf('vrrp_sync_group', 'track_bfd') })
-  for (const { line: refused, message } of refusals) ledger.refuse(refused, message)
+  for (const { line: refused, message } of refusals) report.refuse(refused, message)
   const [first] = refusals
   const at = line.words[1]?.at ?? line.at
   const all = members.map(({ instance }) => instance)
   if (members.length === 0) {
-    ledger.turn(line, 'noEffect', 'the group has no member')
+    report.change(line, 'noEffect', 'the group has no member')
     return { entry: undefined, refusal: undefined, members: all }
   }
   const entry = mapping(

@@ -7,7 +7,7 @@ import { formatDuration } from '../../schema/duration.ts'
 import { reasonOf } from '../keywords/keywords.ts'
 import type { Surroundings } from '../source.ts'
 import type { Line } from '../text/parser.ts'
-import { always, type Ledger, Section } from '../text/section.ts'
+import { always, type ImportReport, Section } from '../text/section.ts'
 import { type Fields, type Found, mapping, type Written, written } from '../written.ts'
 import { addressEntry, addressLines, type ImportedAddress } from './import-address.ts'
 import { announceOf } from './import-announce.ts'
@@ -36,27 +36,27 @@ export function instanceOf(
   name: string,
   globals: Globals,
   checks: Checks,
-  ledger: Ledger,
+  report: ImportReport,
   surroundings: Surroundings,
 ): Instance {
-  const section = new Section('vrrp_instance', line.block ?? [], ledger)
+  const section = new Section('vrrp_instance', line.block ?? [], report)
   const refusals: Refusal[] = [...refusalsOf(section, globals)]
   const addresses = addressesOf(section, refusals)
   const excluded = addressLines(section, 'virtual_ipaddress_excluded', refusals)
   const family = addresses[0]?.family
   const vrid = section.integer('virtual_router_id', 1, 255)
   const named = section.line('interface') === undefined ? globals.defaultInterface : textOf(section, 'interface')
-  if (named?.value === 'lo') ledger.fail(named.at, 'Cannot use "lo" as interface: it is loopback')
+  if (named?.value === 'lo') report.fail(named.at, 'Cannot use "lo" as interface: it is loopback')
   const device = named?.value === 'lo' ? undefined : named
   const version = family && versionOf(section, globals, family)
   const authentication = authenticationOf(section, version?.value, refusals)
   const word = line.words[1]?.text ?? ''
   if (vrid === undefined || version === undefined || family === undefined || device === undefined) {
     if (vrid === undefined)
-      ledger.fail(line.at, `vrrp_instance ${word}: virtual_router_id is required, an integer from 1 to 255`)
-    if (named === undefined) ledger.fail(line.at, `vrrp_instance ${word}: interface is required`)
+      report.fail(line.at, `vrrp_instance ${word}: virtual_router_id is required, an integer from 1 to 255`)
+    if (named === undefined) report.fail(line.at, `vrrp_instance ${word}: interface is required`)
     if (family === undefined)
-      ledger.fail(line.at, `vrrp_instance ${word}: virtual_ipaddress is required, with at least one address`, false)
+      report.fail(line.at, `vrrp_instance ${word}: virtual_ipaddress is required, with at least one address`, false)
     return { line, word, name, router: undefined, refusal: undefined, weighted: false }
   }
   const { startAs, startsActive } = initialState(section)
@@ -84,7 +84,7 @@ export function instanceOf(
     track: tracks.entries.length === 0 ? undefined : written(tracks.entries, line.at),
     ...knobsOf(section, globals, family, line),
   }
-  const refusal = refuse(refusals, ledger)
+  const refusal = refuse(refusals, report)
   return { line, word, name, router: mapping(fields, line.at), refusal, weighted: tracks.weighted }
 }
 
@@ -97,8 +97,8 @@ function initialState(section: Section): { readonly startAs: Written | undefined
 }
 
 /** Returns the first reason for a refusal, with its position. The import report gets all of them. */
-function refuse(refusals: readonly Refusal[], ledger: Ledger): string | undefined {
-  for (const { line, message } of refusals) ledger.refuse(line, message)
+function refuse(refusals: readonly Refusal[], report: ImportReport): string | undefined {
+  for (const { line, message } of refusals) report.refuse(line, message)
   const [first] = refusals
   const place = first?.line.at
   return first && place && `${place.file ?? ''}:${place.line}: ${first.message}`
@@ -109,7 +109,7 @@ function addressesOf(section: Section, refusals: Refusal[]): readonly ImportedAd
   const family = found[0]?.family
   return found.filter((address) => {
     if (address.family === family) return true
-    section.ledger.warn(
+    section.report.warn(
       address.address.at,
       `Cannot use ${address.address.text} beside ${found[0]?.address.text ?? ''}: the two addresses are of different families; ` +
         'the second one is ignored, as in keepalived (it may be in virtual_ipaddress_excluded)',
@@ -136,7 +136,7 @@ function intervalOf(section: Section, version: number): Written | undefined {
   const step = version === 2 ? 1000 : 10
   const rounded = Math.min(version === 2 ? 255_000 : 40_950, Math.max(step, Math.round(found.value / step) * step))
   if (rounded !== found.value)
-    section.ledger.warn(
+    section.report.warn(
       found.at,
       `VRRP version ${version} cannot carry an interval of ${formatDuration(found.value)}: it becomes ${formatDuration(rounded)}, as in keepalived`,
     )
@@ -149,7 +149,7 @@ function intervalOf(section: Section, version: number): Written | undefined {
 function authenticationOf(section: Section, version: number | undefined, refusals: Refusal[]): Written | undefined {
   const line = section.line('authentication')
   if (line === undefined) return undefined
-  const inside = new Section('authentication', line.block ?? [], section.ledger)
+  const inside = new Section('authentication', line.block ?? [], section.report)
   const type = inside.line('auth_type')
   const kind = (type && inside.word('auth_type'))?.text
   const password = inside.line('auth_pass') && inside.word('auth_pass')
@@ -158,7 +158,7 @@ function authenticationOf(section: Section, version: number | undefined, refusal
   if (version === 3) {
     const why = 'version 3 has no authentication, and keepalived ignores it as well'
     for (const each of [line, type, inside.line('auth_pass')])
-      if (each !== undefined) section.ledger.turn(each, 'noEffect', why)
+      if (each !== undefined) section.report.change(each, 'noEffect', why)
     return undefined
   }
   if (type !== undefined && kind === 'AH')
@@ -170,7 +170,7 @@ function authenticationOf(section: Section, version: number | undefined, refusal
     const lines = [line, inside.line('auth_pass')].filter((each) => each !== undefined)
     if (kind !== 'AH' && signed === undefined)
       for (const each of lines)
-        section.ledger.turn(each, 'noEffect', 'authentication needs auth_type PASS and a password')
+        section.report.change(each, 'noEffect', 'authentication needs auth_type PASS and a password')
     return undefined
   }
   return mapping({ type: written('simple', type.at), password: written(password.text, password.at) }, line.at)
@@ -183,7 +183,7 @@ function preemption(section: Section, startsActive: boolean, priority: number): 
   const idle = startsActive || priority === 255
   const why = startsActive ? 'not used with state MASTER' : 'not used with priority 255'
   for (const line of [no, section.line('preempt_delay')])
-    if (line !== undefined && idle) section.ledger.turn(line, 'noEffect', why)
+    if (line !== undefined && idle) section.report.change(line, 'noEffect', why)
   return {
     preempt: last !== undefined && !idle ? written(false, last.at) : undefined,
     preemptDelay: delay && !idle && last === undefined ? written(formatDuration(delay.value), delay.at) : undefined,

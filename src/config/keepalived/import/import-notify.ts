@@ -27,7 +27,7 @@ export function notifyOf(
   const program = (keyword: string): { readonly line: Line; readonly argv: Written } | undefined => {
     // keepalived uses the first line of a keyword.
     const [line, ...others] = section.all(keyword)
-    for (const other of others) section.ledger.turn(other, 'noEffect', `already set on line ${line?.at.line}`)
+    for (const other of others) section.report.change(other, 'noEffect', `already set on line ${line?.at.line}`)
     const argv = line && programOf(line, programPath)
     if (line !== undefined && argv === undefined) section.ignore(line, 'a program that exists, with closed quotes')
     return line && argv && { line, argv }
@@ -46,7 +46,7 @@ export function notifyOf(
   const user = users[0]
   for (const [index, { line }] of found.entries())
     if (users[index] !== user)
-      section.ledger.turn(line, 'notSupported', 'it runs as the user of the first notify program of this block')
+      section.report.change(line, 'notSupported', 'it runs as the user of the first notify program of this block')
   const runsAs = user === undefined ? defaults.user : written(user, first.line.at)
   return mapping(
     {

@@ -20,13 +20,13 @@ const HARMLESS: Readonly<Record<string, (value: string) => boolean>> = {
 
 /** Returns the reasons to refuse an instance. */
 export function refusalsOf(section: Section, globals: Globals): readonly Refusal[] {
-  const own = KEYWORDS.filter(({ block, fate }) => block === 'vrrp_instance' && fate === 'refused').flatMap(
+  const own = KEYWORDS.filter(({ block, handling }) => block === 'vrrp_instance' && handling === 'refused').flatMap(
     ({ name }): Refusal[] => {
       const line = section.line(name)
       if (line === undefined) return []
       if (HARMLESS[name]?.(line.words[1]?.text ?? '') !== true)
         return [{ line, message: reasonOf('vrrp_instance', name) }]
-      section.ledger.turn(line, 'noEffect', 'this is the default')
+      section.report.change(line, 'noEffect', 'this is the default')
       return []
     },
   )

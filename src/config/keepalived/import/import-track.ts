@@ -57,7 +57,7 @@ export function tracksOf(section: Section, checks: Checks, isOwner = false): Tra
       const check = checks.find(kind, name.text)
       if (check?.refused !== undefined) refusals.push({ line, message: check.refused })
       else if (check?.fields === undefined)
-        section.ledger.warn(
+        section.report.warn(
           name.at,
           check === undefined
             ? `Cannot track "${name.text}": there is no such ${kind}; the tracker is ignored, as in keepalived`
@@ -68,7 +68,7 @@ export function tracksOf(section: Section, checks: Checks, isOwner = false): Tra
         if (weight === undefined) continue
         const isFault = isOwner && kind === 'file' && weight.value === 1
         if (isFault)
-          section.ledger.warn(
+          section.report.warn(
             name.at,
             `Weight 1 of "${name.text}" counts as 0 together with priority 255, as in keepalived`,
           )
@@ -84,7 +84,7 @@ function weightIn(line: Line, most: number, otherwise: Weight, section: Section)
   if (keyword === undefined) return otherwise
   const expected = `weight and an integer from -${most} to ${most}`
   const warn = (result: string) =>
-    section.ledger.warn(
+    section.report.warn(
       keyword.at,
       `Cannot use "${[keyword, amount].flatMap((word) => word?.text ?? []).join(' ')}" of "${name?.text ?? ''}": ` +
         `expected ${expected}; ${result}, as in keepalived`,

@@ -28,10 +28,10 @@ export function transportOf(section: Section, family: Family, refusals: Refusal[
   if (odd !== undefined && alone !== undefined)
     refusals.push({ line: alone, message: 'there are no unicast peers, and "unicast_fault_no_peer" is set' })
   else if (odd !== undefined)
-    section.ledger.warn(odd.at, 'There are no unicast peers, so this instance uses multicast, as keepalived does')
-  if (alone !== undefined && odd === undefined) section.ledger.turn(alone, 'noEffect', 'the instance uses multicast')
+    section.report.warn(odd.at, 'There are no unicast peers, so this instance uses multicast, as keepalived does')
+  if (alone !== undefined && odd === undefined) section.report.change(alone, 'noEffect', 'the instance uses multicast')
   const hops = section.line('unicast_ttl')
-  if (hops !== undefined) section.ledger.turn(hops, 'noEffect', 'the instance uses multicast')
+  if (hops !== undefined) section.report.change(hops, 'noEffect', 'the instance uses multicast')
   return source && mapping({ multicast: mapping({ source }, source.at) }, source.at)
 }
 
@@ -49,7 +49,7 @@ function peerOf(line: Line, family: Family, section: Section): Written[] {
   if (address === undefined) return []
   if (familyIn(address.text) !== family) {
     const message = `Cannot use "${address.text}" as a unicast peer: expected an ${familyName(family)} address`
-    section.ledger.warn(address.at, `${message}; the peer is ignored, as in keepalived`)
+    section.report.warn(address.at, `${message}; the peer is ignored, as in keepalived`)
     return []
   }
   const bound = (name: string): Written | undefined => {

@@ -5,10 +5,10 @@
  */
 
 import type { Problem } from '../../problem.ts'
-import type { Fate } from '../keywords/fate.ts'
+import type { Handling } from '../keywords/handling.ts'
 import type { Surroundings } from '../source.ts'
 import type { Line } from '../text/parser.ts'
-import { Ledger, Section } from '../text/section.ts'
+import { ImportReport, Section } from '../text/section.ts'
 import { inFault, mapping, type Written, written } from '../written.ts'
 import { checkEntry, fileOf, processOf, scriptOf, type Tracked } from './import-check.ts'
 import { globalsOf } from './import-global.ts'
@@ -19,7 +19,7 @@ import { ItemNames } from './item-name.ts'
 
 export type ImportedDocument = {
   readonly document: Written
-  readonly fates: readonly Fate[]
+  readonly handlings: readonly Handling[]
   /** Remarks that do not belong to one keyword. */
   readonly notes: readonly Problem[]
   /** All remarks: the notes, and one for each keyword that is not carried over. */
@@ -28,15 +28,15 @@ export type ImportedDocument = {
 
 /** Returns the document, the handling of each keyword, and the warnings. */
 export function importDocument(lines: readonly Line[], file: string, surroundings: Surroundings): ImportedDocument {
-  const ledger = new Ledger()
-  const section = new Section('file', lines, ledger)
-  const globals = globalsOf(section, ledger, surroundings)
+  const report = new ImportReport()
+  const section = new Section('file', lines, report)
+  const globals = globalsOf(section, report, surroundings)
   const found: readonly Tracked[] = [
-    ...named(section, 'vrrp_script', ledger).map((line) => scriptOf(line, globals.scripts, ledger, surroundings)),
-    ...[...named(section, 'track_file', ledger), ...named(section, 'vrrp_track_file', ledger)].map((line) =>
-      fileOf(line, ledger),
+    ...named(section, 'vrrp_script', report).map((line) => scriptOf(line, globals.scripts, report, surroundings)),
+    ...[...named(section, 'track_file', report), ...named(section, 'vrrp_track_file', report)].map((line) =>
+      fileOf(line, report),
     ),
-    ...named(section, 'vrrp_track_process', ledger).map((line) => processOf(line, ledger)),
+    ...named(section, 'vrrp_track_process', report).map((line) => processOf(line, report)),
   ]
   const used = new Map<Tracked, string>()
   const checkNames = new ItemNames()
@@ -48,23 +48,23 @@ export function importDocument(lines: readonly Line[], file: string, surrounding
       return name
     },
   }
-  const instances = instancesIn(section, ledger, (line, name) =>
-    instanceOf(line, name, globals, checks, ledger, surroundings),
+  const instances = instancesIn(section, report, (line, name) =>
+    instanceOf(line, name, globals, checks, report, surroundings),
   )
   const groupNames = new ItemNames()
-  const groups = named(section, 'vrrp_sync_group', ledger).map((line) =>
+  const groups = named(section, 'vrrp_sync_group', report).map((line) =>
     groupOf(
       line,
       groupNames.give(line.words[1]?.text ?? '', 'group'),
       instances,
       checks,
-      ledger,
+      report,
       globals,
       surroundings,
     ),
   )
   for (const check of found)
-    if (!used.has(check)) ledger.turn(check.line, 'noEffect', 'no instance tracks it, so it does not run')
+    if (!used.has(check)) report.change(check.line, 'noEffect', 'no instance tracks it, so it does not run')
   const reasons = new Map(groups.flatMap(({ members, refusal }) => members.map((member) => [member, refusal] as const)))
   const at = { file, line: 1, column: 1 }
   const list = (entries: readonly Written[]) =>
@@ -81,28 +81,28 @@ export function importDocument(lines: readonly Line[], file: string, surrounding
     },
     at,
   )
-  return { document, fates: ledger.fates, notes: ledger.notes, warnings: [...ledger.notes, ...ledger.told] }
+  return { document, handlings: report.handlings, notes: report.notes, warnings: [...report.notes, ...report.warnings] }
 }
 
 /** Returns the instances by their names in the file. */
 function instancesIn(
   section: Section,
-  ledger: Ledger,
+  report: ImportReport,
   read: (line: Line, name: string) => Instance,
 ): ReadonlyMap<string, Instance> {
   const names = new ItemNames()
   const instances = new Map<string, Instance>()
-  for (const line of named(section, 'vrrp_instance', ledger)) {
+  for (const line of named(section, 'vrrp_instance', report)) {
     const word = line.words[1]?.text ?? ''
     const name = names.give(word, 'router')
-    if (name !== word) ledger.warn(line.words[1]?.at ?? line.at, `"${word}" is called "${name}" in holdfast`)
+    if (name !== word) report.warn(line.words[1]?.at ?? line.at, `"${word}" is called "${name}" in holdfast`)
     instances.set(word, read(line, name))
   }
   return instances
 }
 
 /** Returns the usable blocks of a keyword. keepalived skips a block without a name, and the second block of a name. */
-function named(section: Section, keyword: string, ledger: Ledger): readonly Line[] {
+function named(section: Section, keyword: string, report: ImportReport): readonly Line[] {
   const seen = new Set<string>()
   return section.all(keyword).filter((line) => {
     const name = line.words[1]?.text
@@ -112,8 +112,8 @@ function named(section: Section, keyword: string, ledger: Ledger): readonly Line
     }
     const why =
       line.block === undefined ? 'it has no block' : name === undefined ? 'it has no name' : 'the name is used already'
-    ledger.turn(line, 'noEffect', `${why}, so the block is skipped, as in keepalived`)
-    ledger.warn(line.at, `Cannot use this ${keyword}: ${why}; the block is skipped, as in keepalived`)
+    report.change(line, 'noEffect', `${why}, so the block is skipped, as in keepalived`)
+    report.warn(line.at, `Cannot use this ${keyword}: ${why}; the block is skipped, as in keepalived`)
     return false
   })
 }

@@ -1,6 +1,6 @@
 /** What is known about one keyword of keepalived. The table itself is keywords.ts. */
 
-export type KeywordFate = 'carried' | 'noEffect' | 'notSupported' | 'refused'
+export type KeywordHandling = 'carried' | 'noEffect' | 'notSupported' | 'refused'
 
 export type Block =
   | 'file'
@@ -16,13 +16,13 @@ export type Block =
 export type Keyword = {
   readonly block: Block
   readonly name: string
-  readonly fate: KeywordFate
+  readonly handling: KeywordHandling
   /** If carried over: the key that it becomes. Otherwise the reason why it has no effect, or what is missing. */
   readonly says: string
 }
 
 /** Returns several keywords with the same handling and the same reason. */
 export const keywords =
-  (block: Block, fate: KeywordFate) =>
+  (block: Block, handling: KeywordHandling) =>
   (says: string, ...names: readonly string[]): readonly Keyword[] =>
-    names.map((name) => ({ block, name, fate, says }))
+    names.map((name) => ({ block, name, handling, says }))

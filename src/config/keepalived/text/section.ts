@@ -4,7 +4,7 @@
  * know what any keyword means.
  */
 import type { Position, Problem } from '../../problem.ts'
-import type { Fate, FateKind } from '../keywords/fate.ts'
+import type { Handling, HandlingKind } from '../keywords/handling.ts'
 import type { Block } from '../keywords/keyword.ts'
 import { keywordIn } from '../keywords/keywords.ts'
 import type { Line, Word } from './parser.ts'
@@ -13,18 +13,18 @@ import type { Line, Word } from './parser.ts'
 export const VALUE_REQUIRED = 'a value is required'
 
 /** Collects the handling of each line, and the remarks, while a file is imported. */
-export class Ledger {
-  readonly #fates = new Map<Line, Fate>()
+export class ImportReport {
+  readonly #handlings = new Map<Line, Handling>()
   readonly #remarks: Problem[] = []
 
-  fate(line: Line, kind: FateKind, keyword: string, message: string): void {
-    this.#fates.set(line, { kind, keyword, at: line.at, message })
+  set(line: Line, kind: HandlingKind, keyword: string, message: string): void {
+    this.#handlings.set(line, { kind, keyword, at: line.at, message })
   }
 
   /** Changes the handling of a line. */
-  turn(line: Line, kind: FateKind, message: string): void {
-    const before = this.#fates.get(line)
-    this.fate(line, kind, before?.keyword ?? line.words[0]?.text ?? '', message)
+  change(line: Line, kind: HandlingKind, message: string): void {
+    const before = this.#handlings.get(line)
+    this.set(line, kind, before?.keyword ?? line.words[0]?.text ?? '', message)
   }
 
   /**
@@ -32,7 +32,7 @@ export class Ledger {
    * fault.
    */
   refuse(line: Line, message: string): void {
-    this.turn(line, 'refused', message.replace(/^"[^"]*" is refused: /, ''))
+    this.change(line, 'refused', message.replace(/^"[^"]*" is refused: /, ''))
   }
 
   warn(at: Position, message: string): void {
@@ -45,8 +45,8 @@ export class Ledger {
     this.#remarks.push({ ...at, path: '', message: message + also, severity: 'error' })
   }
 
-  get fates(): readonly Fate[] {
-    return [...this.#fates.values()]
+  get handlings(): readonly Handling[] {
+    return [...this.#handlings.values()]
   }
 
   /** Remarks that are not about the handling of one line. */
@@ -55,26 +55,26 @@ export class Ledger {
   }
 
   /** One warning for each line that is not carried over. */
-  get told(): readonly Problem[] {
-    return this.fates.flatMap(({ kind, keyword, at, message }): Problem[] => {
+  get warnings(): readonly Problem[] {
+    return this.handlings.flatMap(({ kind, keyword, at, message }): Problem[] => {
       const begin = WARNING_TEXT[kind]
       return begin === undefined ? [] : [{ ...at, path: '', message: begin(keyword, message), severity: 'warning' }]
     })
   }
 }
 
-const WARNING_TEXT: Partial<Record<FateKind, (keyword: string, message: string) => string>> = {
+const WARNING_TEXT: Partial<Record<HandlingKind, (keyword: string, message: string) => string>> = {
   notSupported: (keyword, message) => `"${keyword}" is not supported: ${message}`,
   refused: (keyword, message) => `"${keyword}" is refused: ${message}`,
   unknown: (keyword, message) => `${keyword}: ${message}`,
 }
 
 export class Section {
-  readonly ledger: Ledger
+  readonly report: ImportReport
   readonly #lines = new Map<string, Line[]>()
 
-  constructor(block: Block, lines: readonly Line[], ledger: Ledger) {
-    this.ledger = ledger
+  constructor(block: Block, lines: readonly Line[], report: ImportReport) {
+    this.report = report
     for (const line of lines) {
       const name = line.words[0]?.text ?? ''
       const keyword = keywordIn(block, name)
@@ -82,10 +82,10 @@ export class Section {
         const where = block === 'file' ? 'top level' : block
         // The word may be a part of a password that was split in two.
         const shown = block === 'authentication' ? '' : ` "${name.slice(0, 64)}"`
-        ledger.fate(line, 'unknown', where, `keepalived has no keyword${shown} there; the line is ignored`)
+        report.set(line, 'unknown', where, `keepalived has no keyword${shown} there; the line is ignored`)
         continue
       }
-      ledger.fate(line, keyword.fate, name, keyword.fate === 'carried' ? '' : keyword.says)
+      report.set(line, keyword.handling, name, keyword.handling === 'carried' ? '' : keyword.says)
       const same = this.#lines.get(name)
       if (same === undefined) this.#lines.set(name, [line])
       else same.push(line)
@@ -102,7 +102,7 @@ export class Section {
     const lines = this.all(name)
     const last = lines.at(-1)
     for (const line of lines)
-      if (line !== last) this.ledger.turn(line, 'noEffect', `set again on line ${last?.at.line}`)
+      if (line !== last) this.report.change(line, 'noEffect', `set again on line ${last?.at.line}`)
     return last
   }
 
@@ -110,7 +110,7 @@ export class Section {
   word(name: string): Word | undefined {
     const line = this.line(name)
     const word = line?.words[1]
-    if (line !== undefined && word === undefined) this.ledger.fail(line.at, `${name}: ${VALUE_REQUIRED}`)
+    if (line !== undefined && word === undefined) this.report.fail(line.at, `${name}: ${VALUE_REQUIRED}`)
     return word
   }
 
@@ -154,8 +154,8 @@ export class Section {
     const result =
       instead === undefined ? 'the line is ignored, as in keepalived' : `${instead} is used, as in keepalived`
     const value = word === undefined ? `the value of "${name}"` : `"${word.text}" as ${name}`
-    this.ledger.turn(line, 'noEffect', `expected ${expected}; ${result}`)
-    this.ledger.warn(line.words[1]?.at ?? line.at, `Cannot use ${value}: expected ${expected}; ${result}`)
+    this.report.change(line, 'noEffect', `expected ${expected}; ${result}`)
+    this.report.warn(line.words[1]?.at ?? line.at, `Cannot use ${value}: expected ${expected}; ${result}`)
   }
 
   /**

@@ -1,78 +1,90 @@
 /**
- * What this node's agent says about one virtual address, from what its own engine sees. Decided here: that a holder speaks
- * for itself at once; that a Backup corrects an entry which names another than it hears, and says that nobody holds an
- * address, only after a delay that grows with its rank, so that of N agents one does; and that two who take the entry from
- * each other are two holders.
+ * Decides what this node's agent publishes about one virtual address, from the report of its own engine. A holder
+ * publishes itself immediately. A Backup corrects an entry that names another holder than it hears, and clears the
+ * entry of an address without holder. It waits for a delay that grows with its rank, so that only one of N agents acts.
+ * Two nodes that overwrite each other's entry are two holders.
  */
 import type { Address } from '../../../wire/address.ts'
 import type { Sight } from './engine-report.ts'
 import type { Holder } from './published-status.ts'
 
-/** Now, as an argument: `monotonicMs` for durations, `epochMs` for what is written down. */
+/** The time now: `monotonicMs` for durations, `epochMs` for published times. */
 export type Moment = { readonly monotonicMs: number; readonly epochMs: number }
 
-/** Milliseconds; longer than any election, and than its agent needs to say so. */
+/**
+ * Delay in milliseconds before a correction; longer than any election, and longer than the holder's own agent needs.
+ */
 export const CORRECT_AFTER = 5_000
-/** An engine that listens would have taken it over long before. */
+/**
+ * Delay in milliseconds before an address counts as having no holder. An engine that listens would have taken it over
+ * long before.
+ */
 export const NOBODY_AFTER = 10_000
-/** Those with a fault do not listen: others go first. */
+/** The same for an engine with a fault, which does not listen: other nodes act first. */
 export const DEAF_AFTER = 30_000
-/** For each node that goes first. */
+/** Additional delay in milliseconds for each node with a better rank. */
 export const RANK_STEP = 2_000
-/** Two that take it from each other within so long are two holders; longer than the pauses between their writes. */
+/**
+ * Time in milliseconds within which two nodes that overwrite each other's entry count as two holders. It is longer than
+ * the pause between their writes.
+ */
 export const CONTEST_WITHIN = 300_000
 
-/** Said by us of another: as long as it stays true it stays ours, because what an agent lets go of is removed. */
+/**
+ * An entry about another node, written by this agent. The agent keeps it while it is true, because the API removes what
+ * an agent no longer applies.
+ */
 type Foreign = { readonly node: string; readonly since: string }
 
-export type ClaimMemory = {
+export type StatementMemory = {
   readonly kind: Sight['kind'] | undefined
-  /** CLOCK_MONOTONIC: this address has looked like that since. */
+  /** CLOCK_MONOTONIC: time since which the address has this state. */
   readonly changedAt: number
-  /** The entry has named another than we see since; undefined: it does not. */
+  /** Time since which the entry names another holder than the engine hears; `undefined` if it does not. */
   readonly wrongSince: number | undefined
   readonly foreign: Foreign | undefined
-  /** The entry has named us since we hold it. */
+  /** Whether the entry has named this node since it became the holder. */
   readonly confirmed: boolean
   readonly contests: readonly { readonly by: string; readonly at: number }[]
-  /** An entry that we have emptied and somebody has written again: he lives. */
+  /** Entry that this agent cleared. If it is there again, its holder's agent works. */
   readonly emptied: { readonly who: string; readonly landed: boolean } | undefined
 }
 
-export type ClaimInput = {
+export type StatementInput = {
   readonly sight: Sight
-  /** As published; undefined: none, or nothing is known. */
+  /** Published entry; `undefined` if there is none, or if it is not known. */
   readonly entry: Holder | undefined
-  /** The API has told what is published. */
+  /** Whether the API has reported what is published. */
   readonly known: boolean
   readonly self: string
-  /** How many nodes go first. */
+  /** Number of nodes with a better rank. */
   readonly rank: number
-  /** Undefined: no node's, as a link-local address is none. */
+  /** Returns the name of the node with an address; `undefined` for a link-local address, or if no node has it. */
   readonly nameOf: (address: Address) => string | undefined
-  /** Its service was asked, and is silent. */
+  /** Whether the service of the address was asked and did not answer. */
   readonly unanswered: boolean
-  /** Nobody is to hold it, and it is ours to say so. */
+  /** Whether no node should hold the address, and this agent has to publish that. */
   readonly unwanted: boolean
 }
 
-export type Claim =
-  /** Ours, by our own account. */
+export type HolderStatement =
+  /** This node holds the address. */
   | { readonly kind: 'ours' }
-  /** Another's, or nobody's (empty), whose agent does not say so. */
+  /** Another node holds it, or none (empty), and that node's agent has not published it. */
   | ({ readonly kind: 'foreign' } & Foreign)
   | { readonly kind: 'none' }
 
-const NOTHING: Claim = { kind: 'none' }
+const NOTHING: HolderStatement = { kind: 'none' }
 
-export const NO_CLAIM: ClaimMemory = {
+export const NO_STATEMENT: StatementMemory = {
   ...{ kind: undefined, changedAt: 0, wrongSince: undefined },
   ...{ foreign: undefined, confirmed: false, contests: [], emptied: undefined },
 }
 
-type Step = readonly [ClaimMemory, Claim]
+type Step = readonly [StatementMemory, HolderStatement]
 
-export function stepClaim(memory: ClaimMemory, input: ClaimInput, now: Moment): Step {
+/** Returns the memory and the statement after a report. */
+export function stepStatement(memory: StatementMemory, input: StatementInput, now: Moment): Step {
   const { kind } = input.sight
   const next = memory.kind === kind ? memory : { ...memory, kind, changedAt: now.monotonicMs }
   switch (input.sight.kind) {
@@ -90,12 +102,12 @@ export function stepClaim(memory: ClaimMemory, input: ClaimInput, now: Moment): 
   }
 }
 
-const without = (memory: ClaimMemory): ClaimMemory => ({
+const without = (memory: StatementMemory): StatementMemory => ({
   ...memory,
   ...{ wrongSince: undefined, foreign: undefined, confirmed: false, contests: [] },
 })
 
-function ours(memory: ClaimMemory, { entry, self }: ClaimInput, now: number): Step {
+function ours(memory: StatementMemory, { entry, self }: StatementInput, now: number): Step {
   const recent = memory.contests.filter(({ at }) => now - at < CONTEST_WITHIN)
   const taken = memory.confirmed && entry !== undefined && entry.node !== self && entry.node !== ''
   const contests = taken ? [...recent, { by: entry.node, at: now }].slice(-8) : recent
@@ -104,19 +116,19 @@ function ours(memory: ClaimMemory, { entry, self }: ClaimInput, now: number): St
 }
 
 function heard(
-  memory: ClaimMemory,
-  { entry, known, nameOf, rank, self }: ClaimInput,
+  memory: StatementMemory,
+  { entry, known, nameOf, rank, self }: StatementInput,
   from: Address,
   now: Moment,
 ): Step {
   const rest = without(memory)
   const { foreign } = memory
   const name = nameOf(from)
-  // Whose it is cannot be said by this address, so nobody is contradicted.
+  // The address does not tell which node holds the VIP, so the entry is not contradicted.
   if (name === undefined && entry !== undefined && entry.node !== '' && entry.node !== from) return [rest, NOTHING]
   const node = name ?? from
   if (entry?.node === node) {
-    // Its own agent speaks for it again, or we have nothing to keep.
+    // The holder's own agent publishes the entry again, or this agent has nothing to keep.
     if (foreign?.node !== node || entry.saidBy !== self) return [rest, NOTHING]
     return [
       { ...rest, foreign },
@@ -129,31 +141,31 @@ function heard(
   return say({ ...rest, wrongSince }, foreign, node, now)
 }
 
-function nobody(memory: ClaimMemory, input: ClaimInput, now: Moment): Step {
+function nobody(memory: StatementMemory, input: StatementInput, now: Moment): Step {
   const { known, rank, sight, unanswered } = input
-  // Without ears there has to be another witness.
+  // An engine that does not listen needs a second source: the service of the address.
   const isBlind = sight.kind === 'deaf' && !unanswered
   const patience = (sight.kind === 'deaf' ? DEAF_AFTER : NOBODY_AFTER) + rank * RANK_STEP
   const isSoon = now.monotonicMs - memory.changedAt < patience
   return !known || isBlind || isSoon ? [without(memory), NOTHING] : empty(memory, input, now)
 }
 
-function empty(memory: ClaimMemory, { entry, self }: ClaimInput, now: Moment): Step {
+function empty(memory: StatementMemory, { entry, self }: StatementInput, now: Moment): Step {
   const rest = without(memory)
   const { emptied, foreign } = memory
   if (entry === undefined) return say(rest, foreign, '', now)
   if (entry.node === '') {
-    // Another one has said so.
+    // Another agent has published this.
     if (entry.saidBy !== self) return [rest, NOTHING]
     return say({ ...rest, emptied: emptied && { ...emptied, landed: true } }, foreign, '', now)
   }
   const who = `${entry.node} ${entry.since}`
-  // Emptied, and there again: its agent lives, and knows better.
+  // The entry was cleared and is there again: its agent works and knows better.
   if (emptied?.who === who && emptied.landed) return [rest, NOTHING]
   return say({ ...rest, emptied: { who, landed: false } }, foreign, '', now)
 }
 
-function say(memory: ClaimMemory, before: Foreign | undefined, node: string, { epochMs }: Moment): Step {
+function say(memory: StatementMemory, before: Foreign | undefined, node: string, { epochMs }: Moment): Step {
   const foreign = before?.node === node ? before : { node, since: new Date(epochMs).toISOString() }
   return [
     { ...memory, foreign },
@@ -161,8 +173,8 @@ function say(memory: ClaimMemory, before: Foreign | undefined, node: string, { e
   ]
 }
 
-/** Who else has taken the entry from us, twice or more. */
-export function rivalsIn({ contests }: ClaimMemory): readonly string[] {
+/** Returns the names of the nodes that have overwritten our entry at least twice. */
+export function competingHoldersIn({ contests }: StatementMemory): readonly string[] {
   const names = contests.map(({ by }) => by)
   return [...new Set(names.filter((name) => names.indexOf(name) !== names.lastIndexOf(name)))]
 }

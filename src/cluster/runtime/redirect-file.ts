@@ -1,33 +1,34 @@
 /**
- * The file that keepalived's check chk_ocp_lb and our preset ask for: there while both rules lead the first VIP of the API to
- * the load balancer. What nft cannot say leaves the file as it was; told once until it can.
+ * Writes the file for keepalived's check chk_ocp_lb and for the preset. It exists while both rules send the traffic of
+ * the first API address to the load balancer. If nft gives no result, the file stays as it is, and one warning is
+ * logged.
  */
 import { PRESET_FILES } from '../../config/schema/preset.ts'
 import { familyOf } from '../../wire/address.ts'
-import { REDIRECT_TABLE, type Redirect, redirectStands } from '../decisions/status/load-balancer-rule.ts'
+import { REDIRECT_TABLE, type Redirect, redirectExists } from '../decisions/status/load-balancer-rule.ts'
 import { putFact } from './fact-file.ts'
-import { ask, nodeProgram, type Said } from './program.ts'
+import { ask, nodeProgram, type ProgramResult } from './program.ts'
 
 const TIMEOUT = 5000
 
-export type SentinelOptions = {
+export type RedirectFileOptions = {
   readonly redirect: Redirect
   readonly file?: string
-  /** How nft is called. */
+  /** Command line of nft. */
   readonly nft?: readonly string[]
   readonly tell: (message: string) => void
 }
 
-/** A look at the rules; what it answers is what it found. */
-export function openSentinel({
+/** Returns a function that reads the rules, writes the file, and returns the result. */
+export function openRedirectFile({
   redirect,
   file = PRESET_FILES.iptables,
   nft = nodeProgram('nft'),
   tell,
-}: SentinelOptions) {
+}: RedirectFileOptions) {
   let silent = false
   const unknown = (reason: string): undefined => {
-    if (!silent) tell(`Cannot look for the rules of the load balancer: ${reason}; ${file} stays as it is`)
+    if (!silent) tell(`Cannot read the rules of the load balancer: ${reason}; ${file} stays as it is`)
     silent = true
     return undefined
   }
@@ -38,20 +39,21 @@ export function openSentinel({
     )
     const failed = said.find((each) => 'failed' in each && !isAbsent(each))
     if (failed !== undefined && 'failed' in failed) return unknown(failed.failed)
-    const stands = redirectStands(
+    const exists = redirectExists(
       said.flatMap((each) => ('stdout' in each ? [each.stdout] : [])),
       redirect,
     )
-    if (stands === undefined) return unknown('nft answered with something else than a listing')
+    if (exists === undefined) return unknown('the output of nft is not a list of rules')
     try {
-      putFact(file, stands)
+      putFact(file, exists)
     } catch (error) {
       return unknown(String(error))
     }
     silent = false
-    return stands
+    return exists
   }
 }
 
-/** No table is an answer; anything else is none. */
-const isAbsent = (said: Said): boolean => 'failed' in said && /No such file or directory\s+list table/.test(said.stderr)
+/** Returns whether the table does not exist, which is a result. Any other failure is none. */
+const isAbsent = (said: ProgramResult): boolean =>
+  'failed' in said && /No such file or directory\s+list table/.test(said.stderr)

@@ -1,15 +1,15 @@
-/** Words of OpenShift that have a meaning for nobody but its own programs, as they are written there: machine-config-operator 7ff337a4f (2026-08-20). */
+/** Names and values of OpenShift's own programs, as in machine-config-operator 7ff337a4f (2026-08-20). */
 
-/** Every node that may have the API's address has it, arbiters too. */
+/** Label of every node that may have the API's address, including arbiters. */
 export const CONTROL_PLANE_LABEL = 'node-role.kubernetes.io/master'
 
-/** Of every IPv4 VIP: `ip address` shows by it whose they are. */
+/** Label of every IPv4 VIP, which `ip address` shows. */
 export const VIP_LABEL = 'vip'
 
-/** keepalived's keyword for how often the addresses are announced again. */
+/** keepalived's keyword for the time between two announcements. */
 export const GARP_REFRESH = 'vrrp_garp_master_refresh'
 
-/** Scripts that the machine config operator lays down beside keepalived, and the keys that their checks have. */
+/** Scripts that the machine config operator installs for keepalived, with the settings of their checks. */
 export const API_SCRIPTS = [
   {
     name: 'chk_ocp_lb',
@@ -53,14 +53,16 @@ export const INGRESS_SCRIPTS = [
   },
 ] as const
 
-/** In the order in which instances and groups name them, which is not the one in which they are defined. */
+/**
+ * Names of scripts in the order in which instances and groups list them, which is not the order of their definition.
+ */
 export const TRACKED_SCRIPTS = {
   api: ['chk_ocp_lb', 'chk_ocp_both', 'chk_mcs'],
   ingress: ['chk_ingress', 'chk_ingress_ready', 'chk_default_ingress'],
 } as const
-/** OVN-Kubernetes: all addresses of a node, as JSON. The first with prefix lengths, the second (older) without. */
+/** Annotations of OVN-Kubernetes with all addresses of a node, as JSON: with prefix lengths, and without (older). */
 export const HOST_ADDRESSES = ['k8s.ovn.org/host-cidrs', 'k8s.ovn.org/host-addresses'] as const
 
-/** The machine config daemon of a node: whether it has what the cluster wants of it. */
+/** Annotation of the machine config daemon: the state of the node's configuration. */
 export const CONFIG_STATE = 'machineconfiguration.openshift.io/state'
 export const CONFIG_DONE = 'Done'

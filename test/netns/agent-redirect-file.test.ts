@@ -6,7 +6,7 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { openSentinel } from '../../src/cluster/runtime/sentinel.ts'
+import { openRedirectFile } from '../../src/cluster/runtime/redirect-file.ts'
 import { makeNamespace, removeAll } from '../../src/lab/cable.ts'
 import { inside } from '../../src/lab/ip.ts'
 import { address } from '../../src/wire/address.ts'
@@ -22,7 +22,7 @@ describeNetns('the rules of the load balancer', () => {
   const file = () => join(folder, 'rule-exists')
   const nft = (text: string) => inside(namespace, ['nft', text])
   const look = (redirect = REDIRECT, command: readonly string[] = ['ip', 'netns', 'exec', namespace, 'nft']) =>
-    openSentinel({ redirect, file: file(), nft: command, tell: (message) => told.push(message) })
+    openRedirectFile({ redirect, file: file(), nft: command, tell: (message) => told.push(message) })
   const flush = () => nft('flush ruleset')
 
   /** As the monitor of HAProxy makes them. */

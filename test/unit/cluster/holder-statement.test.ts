@@ -1,6 +1,11 @@
 /** One address, one agent: what it says of it, when, and that it takes nothing for itself. */
 import { describe, expect, test } from 'vitest'
-import { type ClaimInput, NO_CLAIM, rivalsIn, stepClaim } from '../../../src/cluster/decisions/status/claim.ts'
+import {
+  competingHoldersIn,
+  NO_STATEMENT,
+  type StatementInput,
+  stepStatement,
+} from '../../../src/cluster/decisions/status/holder-statement.ts'
 import type { Holder } from '../../../src/cluster/decisions/status/published-status.ts'
 import { address } from '../../../src/wire/address.ts'
 
@@ -11,13 +16,13 @@ const ENTRY: Holder = {
   ...{ address: address('10.0.0.200'), service: 'API', node: 'node-1' },
   ...{ since: '2026-11-22T11:00:00Z', saidBy: 'node-1', alsoAnswering: [] },
 }
-const INPUT: ClaimInput = {
+const INPUT: StatementInput = {
   sight: { kind: 'silence' },
   ...{ entry: ENTRY, known: true, self: 'node-2', rank: 0, unanswered: false, unwanted: false },
   nameOf: (one) => NAMES[one],
 }
-const OURS: ClaimInput['sight'] = { kind: 'ours', since: '2026-11-22T12:00:00Z', duplicates: [] }
-const hears = (from: string): ClaimInput['sight'] => ({
+const OURS: StatementInput['sight'] = { kind: 'ours', since: '2026-11-22T12:00:00Z', duplicates: [] }
+const hears = (from: string): StatementInput['sight'] => ({
   kind: 'heard',
   from: address(from),
   agoMs: 300,
@@ -25,10 +30,10 @@ const hears = (from: string): ClaimInput['sight'] => ({
 })
 
 /** Each moment with what is seen then; the claims that come of it. */
-function played(steps: readonly (readonly [number, Partial<ClaimInput>])[], input = INPUT) {
-  let memory = NO_CLAIM
+function played(steps: readonly (readonly [number, Partial<StatementInput>])[], input = INPUT) {
+  let memory = NO_STATEMENT
   const claims = steps.map(([ms, change]) => {
-    const [next, claim] = stepClaim(memory, { ...input, ...change }, at(ms))
+    const [next, claim] = stepStatement(memory, { ...input, ...change }, at(ms))
     memory = next
     return claim.kind === 'foreign' ? `foreign:${claim.node}:${claim.since.slice(17, 19)}` : claim.kind
   })
@@ -202,7 +207,7 @@ describe('the claim of one agent for one address', () => {
       [1_000, { sight: OURS, entry: theirs }],
       [2_000, { sight: OURS, entry: mine }],
     ])
-    expect(rivalsIn(once.memory)).toEqual([])
+    expect(competingHoldersIn(once.memory)).toEqual([])
     const twice = played([
       [0, { sight: OURS, entry: theirs }],
       [500, { sight: OURS, entry: mine }],
@@ -210,8 +215,8 @@ describe('the claim of one agent for one address', () => {
       [2_000, { sight: OURS, entry: mine }],
       [3_000, { sight: OURS, entry: theirs }],
     ])
-    expect(rivalsIn(twice.memory)).toEqual(['node-1'])
-    const [later] = stepClaim(twice.memory, { ...INPUT, sight: OURS, entry: mine }, at(301_001))
-    expect(rivalsIn(later)).toEqual([])
+    expect(competingHoldersIn(twice.memory)).toEqual(['node-1'])
+    const [later] = stepStatement(twice.memory, { ...INPUT, sight: OURS, entry: mine }, at(301_001))
+    expect(competingHoldersIn(later)).toEqual([])
   })
 })

@@ -4,7 +4,7 @@
  */
 import type { Position } from '../../problem.ts'
 
-export type FateKind =
+export type HandlingKind =
   /** It is in the configuration. */
   | 'carried'
   /** Packets, election and addresses are the same without it. */
@@ -16,8 +16,8 @@ export type FateKind =
   /** It is no keyword of keepalived. */
   | 'unknown'
 
-export type Fate = {
-  readonly kind: FateKind
+export type Handling = {
+  readonly kind: HandlingKind
   /**
    * Name such as `vrrp_instance.priority`. For an unknown keyword, only the name of its block, because the word may be
    * part of a password.
@@ -36,11 +36,11 @@ export type Imported = {
   readonly notSupported: number
   readonly refused: number
   readonly unknown: number
-  readonly fates: readonly Fate[]
+  readonly handlings: readonly Handling[]
 }
 
-export function imported(file: string, fates: readonly Fate[]): Imported {
-  const count = (kind: FateKind) => fates.filter((fate) => fate.kind === kind).length
+export function imported(file: string, handlings: readonly Handling[]): Imported {
+  const count = (kind: HandlingKind) => handlings.filter((handling) => handling.kind === kind).length
   return {
     file,
     carried: count('carried'),
@@ -48,6 +48,6 @@ export function imported(file: string, fates: readonly Fate[]): Imported {
     notSupported: count('notSupported'),
     refused: count('refused'),
     unknown: count('unknown'),
-    fates,
+    handlings,
   }
 }
