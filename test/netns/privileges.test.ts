@@ -357,7 +357,7 @@ describeNetns('scripts of a keepalived file that others can change', () => {
         .flatMap(({ text }) => /:\d+:\d+: warning: (.*)$/.exec(text.replaceAll('\\"', '"'))?.[1] ?? [])
         .filter((line) => line.startsWith(words))
     const why = `${directory}/open is writable for all users`
-    const whom = ['for "open"', 'for "alone"', 'to notify of']
+    const whom = ['for "open"', 'for "alone"', 'for notifications of']
     expect(said(secure, 'Skipped')).toEqual(
       whom.map((each) => expect.stringContaining(`Skipped ${directory}/open: ${why}, ${each}`)),
     )

@@ -10,7 +10,7 @@ function toil() {
 }
 
 parentPort.on('message', ({ kind }) => {
-  if (kind === 'wordWanted') parentPort.postMessage({ kind: 'word' })
+  if (kind === 'beatWanted') parentPort.postMessage({ kind: 'beat' })
   if (kind !== 'serve') return
   parentPort.postMessage({ kind: 'listening' })
   if (workerData.version === 'toil') toil()

@@ -1,7 +1,4 @@
-/**
- * Reads YAML as a configuration, or returns all of its problems. This file does not know the meaning of a configuration
- * (configuration.ts).
- */
+/** Reads YAML as a configuration, or returns all of its problems. `configuration.ts` knows the meaning. */
 import { configFrom, type ParsedConfig } from '../configuration.ts'
 import { readDocument } from './document.ts'
 

@@ -310,7 +310,7 @@ describe('nodes, for one look', () => {
     writeFileSync(at('odd'), '{"items":3}')
     expect(named(await nodesIn(at('odd'))())).toMatch(/not a NodeList/)
     writeFileSync(at('peers.json'), '[{"name":1}]')
-    expect(named(await rememberedIn(folder)())).toMatch(/not what an agent of this version writes down/)
+    expect(named(await rememberedIn(folder)())).toMatch(/this version of the agent did not write it/)
   })
 })
 

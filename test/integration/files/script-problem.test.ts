@@ -126,7 +126,7 @@ test('capabilities of a user who has none are a warning, with its place; those o
   expect(await told(', user: 0')).toEqual([])
   expect(await told(`, user: ${process.geteuid?.() ?? 0}`)).toEqual([])
   expect(await told(', user: 64999')).toEqual([
-    '2:110: warning: /bin/true has no capability, to notify of "a", unless "64999" is the user of the daemon',
+    '2:110: warning: /bin/true gets no capabilities, for notifications of "a", unless "64999" is the user of the daemon',
   ])
 })
 
@@ -134,14 +134,15 @@ test('a program that others can write is refused, one that is not there may come
   const script = write('told', '#!/bin/sh\n')
   const told = () =>
     notifyProblems(`{ active: [/bin/true], change: [${script}] }`, '{ active: [/bin/true], user: hf-nobody-here }')
-  const missing = '4:67: warning: Cannot run /bin/true, to notify of "g": there is no user "hf-nobody-here" here'
+  const missing =
+    '4:67: warning: Cannot run /bin/true, for notifications of "g": there is no user "hf-nobody-here" here'
   chmodSync(script, 0o755)
   expect(await told()).toEqual([missing])
   chmodSync(script, 0o777)
   expect(await told()).toEqual([
-    `2:105: Refused to run ${script}: ${script} is writable for all users, to notify of "a"`,
+    `2:105: Refused to run ${script}: ${script} is writable for all users, for notifications of "a"`,
     missing,
   ])
   rmSync(script)
-  expect(await told()).toEqual([`2:105: warning: Cannot run ${script}: ENOENT, to notify of "a"`, missing])
+  expect(await told()).toEqual([`2:105: warning: Cannot run ${script}: ENOENT, for notifications of "a"`, missing])
 })

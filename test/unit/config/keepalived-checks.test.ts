@@ -29,15 +29,11 @@ describe('a script', () => {
     [
       'a weight that is out of range',
       script(TRUE, 'weight 900'),
-      'Cannot use "900" as weight: a whole number from -253 to 253 wanted; 253 is used',
+      'Cannot use "900" as weight: expected an integer from -253 to 253; 253 is used',
     ],
     ['a weight without a value', script(TRUE, 'weight'), 'weight: a value is required'],
-    [
-      'a program that is not there',
-      script('script "nowhere"'),
-      'a program that is there, and quotes that are closed, wanted',
-    ],
-    ['no program', script('script ""'), 'a program that is there, and quotes that are closed, wanted'],
+    ['a program that is not there', script('script "nowhere"'), 'expected a program that exists, with closed quotes'],
+    ['no program', script('script ""'), 'expected a program that exists, with closed quotes'],
   ])('%s', (_, blocks, message) => {
     expect(told(blocks, 'track_script {\ns\n}')).toContainEqual(expect.stringContaining(message))
   })
@@ -50,37 +46,37 @@ describe('a script', () => {
 
   test('without a program is left out where it is tracked', () => {
     expect(told(script('interval 1'), 'track_script {\ns\n}')).toContainEqual(
-      expect.stringContaining('Cannot track "s": it cannot be used'),
+      expect.stringContaining('Cannot track "s": its definition has an error'),
     )
   })
 
   test('a list that is no block', () => {
-    expect(told(script(TRUE), 'track_script s')).toContainEqual(expect.stringContaining('a block { } wanted'))
+    expect(told(script(TRUE), 'track_script s')).toContainEqual(expect.stringContaining('expected a block { }'))
   })
 
   test('an interface with a weight in reverse', () => {
     expect(told('', 'track_interface {\neth1 weight 5 reverse\n}')).toContainEqual(
-      expect.stringContaining('interface "eth1" cannot be weighed in reverse'),
+      expect.stringContaining('interface "eth1" cannot have "reverse"'),
     )
   })
 })
 
 test.each([
-  ['a relative path', file('file f2'), 'an absolute path wanted'],
+  ['a relative path', file('file f2'), 'expected an absolute path'],
   [
     'a file that is to be made with a value',
     file('file /f2', 'init_file 5'),
-    'the file of "f" is not made with 5 in it',
+    'holdfast does not create the file of "f" with the value 5',
   ],
-  ['a weight that is out of range', file('file /f2', 'weight 300'), 'a whole number from -254 to 254 wanted'],
+  ['a weight that is out of range', file('file /f2', 'weight 300'), 'expected an integer from -254 to 254'],
 ])('a tracked file: %s', (_, blocks, message) => {
   expect(told(blocks, 'track_file {\nf\n}')).toContainEqual(expect.stringContaining(message))
 })
 
 test.each([
-  ['parameters', process('process sshd -D'), 'is known by its parameters'],
-  ['a quorum of none', process('process sshd', 'quorum 0'), '"p" wants no process at all'],
-  ['matched parameters', process('process sshd', 'param_match exact'), '"param_match" of "p" cannot be done'],
+  ['parameters', process('process sshd -D'), '"p" selects a process by its parameters'],
+  ['a quorum of none', process('process sshd', 'quorum 0'), '"p" has quorum 0'],
+  ['matched parameters', process('process sshd', 'param_match exact'), '"param_match" of "p" is not supported'],
 ])('a tracked process: %s', (_, blocks, message) => {
   expect(told(blocks, 'track_process {\np\n}')).toContainEqual(expect.stringContaining(message))
 })

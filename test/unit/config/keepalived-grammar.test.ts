@@ -227,7 +227,7 @@ describe('bad input: a problem with its place, and nothing is read', () => {
 test('a line that begins with ~ is repeated only with SEQ or LST, and needs its arguments then', () => {
   expect(tree('~word x\n')).toEqual(['~word x'])
   expect(problemsOf('~SEQ x\n')).toEqual([
-    expect.stringContaining('Cannot repeat the line: ~SEQ(NAME, start, step, end)'),
+    expect.stringContaining('Cannot repeat the line: expected ~SEQ(NAME, start, step, end)'),
   ])
 })
 

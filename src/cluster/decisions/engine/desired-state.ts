@@ -222,7 +222,7 @@ function peersOf(
     group.filter(({ name }) => !isLone || name !== cluster.nodeName),
     family,
   ).filter((each) => each !== own)
-  // No other node could hear the advertisements, in any mode. A single node never uses multicast.
+  // No other node could hear the advertisements, in any mode.
   if (isLone && (service === 'api' || others.length === 0)) return []
   if (mode === 'multicast') return 'multicast'
   const isListed = addressesOf(group, family).includes(own)
