@@ -60,7 +60,7 @@ async function until(what: string, is: () => boolean): Promise<void> {
 
 describe('a fact', () => {
   const MINUTE = VOUCHED_FOR
-  test('that is not known stays as it was for a minute, and is gone then', () => {
+  test('an unknown fact stays as it was for a minute, and is removed then', () => {
     let fact = readFact(unreadFact(false, 0), true, 1000)
     expect(fact.present).toBe(true)
     fact = readFact(fact, undefined, 2000)
@@ -74,14 +74,14 @@ describe('a fact', () => {
     expect(readFact(fact, true, 2002 + MINUTE)).toEqual({ present: true, unknownSince: undefined })
   })
 
-  test('one answer in between starts the minute again; a file of an earlier life has one as well', () => {
+  test('an answer restarts the minute, and so does the start with a file of an earlier run', () => {
     const again = readFact(readFact(readFact(unreadFact(true, 0), undefined, 50_000), true, 50_001), undefined, 90_000)
     expect(readFact(again, undefined, 140_000).present).toBe(true)
     expect(readFact(unreadFact(true, 0), undefined, MINUTE).present).toBe(false)
     expect(readFact(unreadFact(true, 0), false, 1).present).toBe(false)
   })
 
-  test('is read out of what crictl lists, and garbage is not known', () => {
+  test('a fact is read from the output of crictl, and invalid output means unknown', () => {
     const containers = JSON.stringify({
       containers: [{ metadata: { name: 'x' } }, { metadata: { name: 'machine-config-server' } }],
     })
@@ -113,7 +113,7 @@ describe('CRI-O', () => {
     { ...QUESTIONS.defaultRouter, file: at('run/router'), every: 400 },
   ]
 
-  test('its answers become files and take them away; no answer leaves them, told once', async () => {
+  test('answers of CRI-O create and remove files; a missing answer changes nothing and is reported once', async () => {
     const crictl = stub()
     answer('ps', { containers: [{ metadata: { name: 'machine-config-server' } }] })
     answer('pods', { items: [] })
@@ -139,7 +139,7 @@ describe('CRI-O', () => {
     )
   })
 
-  test('a program that is missing, hangs or talks without end is one answer with its reason', async () => {
+  test('a program that is missing, hangs or writes without end gives one result with the reason', async () => {
     expect(await ask([at('nowhere')], 1000)).toMatchObject({ failed: expect.stringContaining('ENOENT') })
     expect(await ask(['/bin/sh', '-c', 'sleep 60'], 100)).toMatchObject({
       failed: expect.stringContaining('within 100 ms'),
@@ -184,7 +184,7 @@ describe('the API server of this node', () => {
     },
   )
 
-  test('one that never answers is not ready, within its time; nor is one that speaks no TLS', async () => {
+  test('an API server that never answers is not ready, nor is one without TLS', async () => {
     const url = await serve(undefined, true)
     const started = Date.now()
     expect(await isApiReady(url, 300)).toBe(false)
@@ -192,7 +192,7 @@ describe('the API server of this node', () => {
     expect(await isApiReady((await serve(200, false)).replace('http:', 'https:'))).toBe(false)
   })
 
-  test('Ironic: any answer is one', async () => {
+  test('Ironic counts as answering with any status', async () => {
     expect(await doesIronicAnswer(await serve(503, false))).toBe(true)
     expect(await doesIronicAnswer('http://127.0.0.1:9')).toBe(false)
     expect(await doesIronicAnswer(await serve(undefined, false), 200)).toBe(false)
@@ -219,7 +219,7 @@ describe('in the place of keepalived’s monitor', () => {
     return client
   }
 
-  test('the file is replaced whole, with its mode, and reload is said', async () => {
+  test("keepalived's file is replaced as a whole, with its mode, and reload is sent", async () => {
     const heard: string[] = []
     closing.push(await listen(heard))
     writeFileSync(at('keepalived.conf'), 'old')
@@ -234,7 +234,7 @@ describe('in the place of keepalived’s monitor', () => {
     expect(told).toEqual([])
   })
 
-  test('with nobody there it is said until somebody is, told once; only the last word counts', async () => {
+  test('an order without a receiver is sent again and reported once, and only the last one counts', async () => {
     const client = open()
     client.handOver('a\n')
     await until('the failure is told', () => told.length > 0)
@@ -270,7 +270,7 @@ describe('in the place of keepalived’s monitor', () => {
     },
   )
 
-  test('a file that cannot be written stays as it was, and nothing is said', async () => {
+  test('a file that cannot be written stays as it was, and nothing is sent', async () => {
     const heard: string[] = []
     closing.push(await listen(heard))
     mkdirSync(at('keepalived.conf'))
@@ -280,7 +280,7 @@ describe('in the place of keepalived’s monitor', () => {
     expect(readdirSync(folder).sort()).toEqual(['keepalived.conf', 'socket'])
   })
 
-  test('a file that was not there is everybody’s to read, in a folder that is made', () => {
+  test('a new file is readable by all, and its folder is created', () => {
     replaceFile(at('etc/keepalived.conf'), 'x')
     expect(statSync(at('etc/keepalived.conf')).mode & 0o777).toBe(0o644)
   })
@@ -291,7 +291,7 @@ describe('nodes, for one look', () => {
     'nodes' in found ? found.nodes.length : 'peers' in found ? found.peers : found.missing
   const remembered = [{ name: 'm0', controlPlane: true, addresses: { ipv4: address('10.0.0.20') } }]
 
-  test('of the API by a kubeconfig; when it has died, what was remembered, and why', async () => {
+  test('nodes come from the API by a kubeconfig, or from storage with the reason when it is down', async () => {
     const api = await new KubeApi().start()
     closing.push(() => api.stop())
     api.store.put(NODES, nodeObject({ name: 'm0', addresses: ['10.0.0.20'] }))
@@ -305,7 +305,7 @@ describe('nodes, for one look', () => {
     expect(told).toHaveLength(1)
   })
 
-  test('a file that is missing, no JSON or no list says so', async () => {
+  test('a missing file, invalid JSON and a value without items give the reason', async () => {
     expect(named(await nodesIn(at('none'))())).toMatch(/Cannot read .*none/)
     writeFileSync(at('odd'), '{"items":3}')
     expect(named(await nodesIn(at('odd'))())).toMatch(/not a NodeList/)
@@ -314,7 +314,7 @@ describe('nodes, for one look', () => {
   })
 })
 
-test('a remote worker is one while the file is there', () => {
+test('a node is a remote worker while the file exists', () => {
   expect(remoteWorker(folder)).toBeUndefined()
   mkdirSync(at('run/nodeip-configuration'), { recursive: true })
   writeFileSync(at('run/nodeip-configuration/remote-worker'), "node ip doesn't match any vip\n")

@@ -1,4 +1,4 @@
-/** The agent's metrics: the table is what is served, and what the documentation says. */
+/** The agent's metrics: /metrics has those of the table, and so has the documentation. */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -17,7 +17,7 @@ const sampleIn = (text: string, sample: string) =>
     ?.split(' ')
     .at(-1)
 
-test('the documentation has each, and no other', () => {
+test('the documentation has each metric of the agent, and no other', () => {
   const written = DOCUMENT.split('\n').flatMap(
     (line) => /^\| `(holdfast_agent_\w+)(?:\{\w+\})?` \|/.exec(line)?.[1] ?? [],
   )
@@ -26,7 +26,7 @@ test('the documentation has each, and no other', () => {
     expect(DOCUMENT).toContain(`| \`${name}${'label' in metric ? `{${metric.label}}` : ''}\` |`)
 })
 
-test('what an agent has seen is in its samples', () => {
+test("the samples have the agent's counters", () => {
   const account = new Account()
   expect(account.text(0)).not.toMatch(/^holdfast_agent_(events_total|last_list_age_seconds)/m)
   account.phase = 'watching'
@@ -61,7 +61,7 @@ test('what an agent has seen is in its samples', () => {
   expect(sampleIn(account.text(0), 'holdfast_agent_engine_refuses')).toBe('0')
 })
 
-test('/healthz says ok while the process answers, whatever API and engine do', async () => {
+test('/healthz answers ok while the process runs, whatever API and engine do', async () => {
   const free = createServer().listen(0, '127.0.0.1')
   await once(free, 'listening')
   const address = free.address()

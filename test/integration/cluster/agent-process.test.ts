@@ -1,4 +1,7 @@
-/** The loop around the agent's core, with an engine and a machine made up: in which role it begins, and what a lost engine is. */
+/**
+ * The loop around the agent's core, with a simulated engine and machine: the role at the start, and the loss of an
+ * engine.
+ */
 import { afterEach, expect, test } from 'vitest'
 import { refusalIn } from '../../../src/cli/agent/holdfast-engine.ts'
 import type { Desired } from '../../../src/cluster/decisions/engine/desired.ts'
@@ -107,7 +110,7 @@ function started({
   return { world, agent, account, hands }
 }
 
-test('it waits for the nodes, and has the part of the one with its name, else of the one with its address', async () => {
+test('the agent waits for the nodes, and takes the role of the node with its name, otherwise of the one with its address', async () => {
   const { agent, hands, world } = started()
   expect(world.told).toContain('info waiting for the nodes of the cluster: no stored peers')
   expect(world.handed).toEqual([])
@@ -118,7 +121,7 @@ test('it waits for the nodes, and has the part of the one with its name, else of
   await other.hands(['ostest_API_0', 'ostest_INGRESS_0'])
 })
 
-test('what is remembered is enough to begin; a peers file that cannot be written is told, and ends nothing', async () => {
+test('stored peers are enough to start; a failure to store them is logged and ends nothing', async () => {
   const peer = (name: string, last: number) => ({
     name,
     controlPlane: true,
@@ -137,7 +140,7 @@ test('what is remembered is enough to begin; a peers file that cannot be written
   expect(world.handed.at(-1)?.instances[0]?.peers).toEqual(['10.0.0.12', '10.0.0.13'])
 })
 
-test('a node that becomes a worker gives up the API', async () => {
+test('a node that becomes a worker releases the API', async () => {
   const { agent, hands } = started()
   const workers = [node('n2', 12), node('n3', 13)]
   agent.take(listed(node('n1', 11), ...workers))
@@ -146,7 +149,7 @@ test('a node that becomes a worker gives up the API', async () => {
   await hands(['ostest_INGRESS_0'])
 })
 
-test('an engine that dies in the middle of a word is lost, and told everything when it is there again', async () => {
+test('an engine that dies during an answer is lost, and gets the whole configuration when it is back', async () => {
   const { agent, account, hands, world } = started()
   agent.take(listed(node('n1', 11), node('n2', 12)))
   await hands(['ostest_API_0', 'ostest_INGRESS_0'])
@@ -168,7 +171,7 @@ test('an engine that dies in the middle of a word is lost, and told everything w
   expect(world.handed).toHaveLength(before + 1)
 })
 
-test('an engine that comes after the agent has its configuration a fraction of a second later', async () => {
+test('an engine that starts after the agent gets its configuration within a second', async () => {
   const { agent, hands, world } = started({ isThere: false })
   agent.take(listed(node('n1', 11), node('n2', 12)))
   await eventually(
@@ -184,7 +187,7 @@ test('an engine that comes after the agent has its configuration a fraction of a
   expect(monotonicMs() - at, 'ms until it was told').toBeLessThan(900)
 })
 
-test('what an engine says instead of taking it: its problems, or that it could not judge it', () => {
+test('a refusal of the engine is reported with its problems, and with a failure to check', () => {
   const judged = { ok: false, fault: 'invalid', reason: 'one problem', problems: [{ message: 'VRID 0' }] }
   expect(refusalIn(422, JSON.stringify(judged))).toEqual({ accepted: false, problems: ['VRID 0'], failed: false })
   const failed = { ok: false, fault: 'failed', reason: 'the worker thread ended', problems: [] }

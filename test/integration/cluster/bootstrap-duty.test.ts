@@ -1,4 +1,7 @@
-/** A bootstrap node that has given up the VIP, over a start of its agent: by keepalived's words, and by our engine's intent. */
+/**
+ * A bootstrap node that has released the VIP, over a restart of its agent: with keepalived's orders, and with the
+ * intent of holdfast's engine.
+ */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

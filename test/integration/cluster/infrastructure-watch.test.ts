@@ -1,4 +1,7 @@
-/** Where the VIPs are, by the agent's own client: only an answer that can be read says anything, and it is asked for again. */
+/**
+ * The location of the VIPs, through the agent's own client: only an answer that can be read counts, and the request is
+ * repeated.
+ */
 import { afterEach, expect, test } from 'vitest'
 import type { Elsewhere } from '../../../src/cluster/decisions/engine/platform.ts'
 import { ClusterClient } from '../../../src/cluster/runtime/api/cluster-client.ts'
@@ -13,7 +16,7 @@ afterEach(async () => {
   for (const each of end.splice(0).reverse()) await each()
 })
 
-test('a cloud and a load balancer of the user are told, silence, 403, 404, 5xx and nonsense change nothing', async () => {
+test("a cloud platform and a user's load balancer are reported; silence, 403, 404, 5xx and invalid answers change nothing", async () => {
   const api = await new KubeApi().start()
   end.push(() => api.stop())
   const answers: (Elsewhere | undefined)[] = []
@@ -39,7 +42,7 @@ test('a cloud and a load balancer of the user are told, silence, 403, 404, 5xx a
     await eventually('two more questions', () => asked() >= before + 3, asked, SOON)
   }
   const put = (status: unknown) => api.store.put(INFRASTRUCTURES, { metadata: { name: 'cluster' }, status })
-  // 404.
+  // The status is 404.
   await askedTwice()
   expect(answers).toEqual([])
   put({ platformStatus: { type: 'AWS' } })

@@ -1,4 +1,4 @@
-/** The administrator's wish from the object to the conditions, with a kube-api that the test lets answer or not. */
+/** The administrator's wishes from the object to the conditions. The test decides whether kube-api answers. */
 import { afterEach, expect, test } from 'vitest'
 import { findingsOf } from '../../../src/cluster/decisions/status/finding.ts'
 import type { Intent } from '../../../src/cluster/decisions/status/intent.ts'
@@ -30,7 +30,7 @@ function follow(answer: (address: Address) => string | undefined) {
   return { asked, changes, conditions, made, says }
 }
 
-test('an address where kube-api is to be reached is asked by the node that publishes, and holdfast claims no switch', async () => {
+test('the node that publishes asks kube-api at the wanted address, and holdfast switches nothing', async () => {
   let why: string | undefined = 'EHOSTUNREACH'
   const { asked, changes, conditions, made, says } = follow(() => why)
   says({ dns: { apiintIpAddress: LB } })
@@ -49,9 +49,9 @@ test('an address where kube-api is to be reached is asked by the node that publi
   expect(conditions()[2]).toBe(
     `Progressing=False NotManaged: ${note}; not managed by holdfast: dns.nodesResolution=Disabled (CoreDNS)`,
   )
-  // What concerns the engine has not changed.
+  // The wishes for the engine have not changed.
   expect(new Set(changes.map(({ ingressHa }) => ingressHa))).toEqual(new Set(['Enabled']))
-  // Another agent that begins to publish finds the same, and claims nothing before.
+  // Another agent that starts to publish gets the same result, and publishes nothing before.
   const other = follow(() => undefined)
   other.says({ dns: { apiintIpAddress: LB } })
   expect(other.conditions()[2]).toBe(
@@ -68,7 +68,7 @@ test('an address where kube-api is to be reached is asked by the node that publi
   ])
 })
 
-test('a node, an address of ingress and garbage are refused without a question', async () => {
+test('a node, an address of ingress and an invalid text are refused without a request', async () => {
   const { asked, conditions, made, says } = follow(() => undefined)
   made.want(true)
   made.nodesAre([address('10.0.0.11')])
@@ -90,7 +90,7 @@ test('a node, an address of ingress and garbage are refused without a question',
   expect(made).toMatchObject({ refused: 3, intent: { ingressHa: 'Enabled' } })
 })
 
-test('nothing is told before an answer; the first that shows no object means the defaults, a later one changes nothing', () => {
+test('nothing is reported before an answer; a first answer without the object means the defaults, and a later one changes nothing', () => {
   const { changes, conditions, made, says } = follow(() => undefined)
   made.news({ kind: 'readable' })
   made.news({ kind: 'failed', why: 'no JSON', isNoWish: false })

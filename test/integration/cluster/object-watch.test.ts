@@ -1,4 +1,4 @@
-/** List and watch against the API's stand-in, with everything that an API does when it is not well. */
+/** List and watch against a stand-in of the API, with all of its failures. */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -52,7 +52,7 @@ function clientOf(plan: KubeconfigPlan, limits: Partial<Limits> = {}, local?: st
   return { client, attempts }
 }
 
-/** The watch of nodes, and all that it has told. */
+/** The watch of nodes, and everything that it reports. */
 function watching(api: KubeApi, limits?: Partial<Limits>, plan: Partial<KubeconfigPlan> = {}, local?: string) {
   const { client, attempts } = clientOf({ server: `http://127.0.0.1:${api.port}`, ...plan }, limits, local)
   return Object.assign(watchingWith(client), { attempts })
@@ -129,7 +129,7 @@ const another = (seen: Seen, api: KubeApi, watches: number) =>
 const node = (name: string) => nodeObject({ name })
 
 describe('a collection of the API, watched', () => {
-  test('one list, then one watch from its version on; nothing is asked again', async () => {
+  test('the collection is listed once and then watched from its version', async () => {
     const api = await started()
     api.store.put(NODES, node('n1'))
     const seen = watching(api)
@@ -146,12 +146,12 @@ describe('a collection of the API, watched', () => {
     expect([seen.kinds, seen.phases]).toEqual([[], ['listing', 'watching']])
   })
 
-  test('a watch that the server ends goes on from the last version, that of a bookmark too, without a list', async () => {
+  test('a watch that the server ends continues from the last version or bookmark, without a list', async () => {
     const api = await started()
     api.store.put(NODES, node('n1'))
     const seen = watching(api)
     const first = await oneWatch(seen, api)
-    // As when other objects of the cluster have changed meanwhile.
+    // As after changes of other objects in the cluster.
     first.bookmark('v1', 'Node', 1001)
     api.store.put(NODES, node('n2'))
     await until(seen, api, ['n1', 'n2'])
@@ -168,7 +168,7 @@ describe('a collection of the API, watched', () => {
     expect([api.asked('list').length, seen.kinds]).toEqual([1, []])
   })
 
-  test('410 Gone, as a status and as an event, is one more list: what went meanwhile is gone', async () => {
+  test('410 Gone, as a status and as an event, leads to one list, and deleted objects are gone', async () => {
     const api = await started()
     for (const name of ['n1', 'n2', 'n3']) api.store.put(NODES, node(name))
     const seen = watching(api)
@@ -180,7 +180,7 @@ describe('a collection of the API, watched', () => {
     await another(seen, api, 3)
     expect(seen.kinds).toEqual(['cut', 'gone'])
     const second = await oneWatch(seen, api)
-    // Its event is lost with the stream.
+    // Its event is lost together with the stream.
     second.silence()
     api.store.remove(NODES, 'n1')
     second.drop()
@@ -195,7 +195,7 @@ describe('a collection of the API, watched', () => {
     expect(seen.kinds).toEqual(['cut', 'gone', 'gone'])
   })
 
-  test('a stream cut in the middle of a line: that event counts when it has come whole', async () => {
+  test('an event of a stream that was cut in a line counts when it is complete', async () => {
     const api = await started()
     api.store.put(NODES, node('n1'))
     const seen = watching(api)
@@ -209,7 +209,7 @@ describe('a collection of the API, watched', () => {
     expect([api.asked('list').length, seen.kinds]).toEqual([1, ['cut']])
   })
 
-  test('a stream whose own address has left this machine is left, and no other one is', async () => {
+  test('a stream is closed when its local address leaves this machine, and no other one is', async () => {
     expect([await isLost('127.0.0.1'), await isLost('192.0.2.1'), await isLost('no address')]).toEqual([
       false,
       true,
@@ -229,7 +229,7 @@ describe('a collection of the API, watched', () => {
     expect(new Set(lost)).toEqual(new Set(['192.0.2.1']))
   })
 
-  test('a stream that stays silent is left, and another one opened where it was', async () => {
+  test('a silent stream is closed, and another one continues from the same version', async () => {
     const api = await started()
     api.store.put(NODES, node('n1'))
     const seen = watching(api, { silence: 300 })
@@ -285,7 +285,7 @@ describe('a collection of the API, watched', () => {
     },
   )
 
-  test('the pauses double up to their bound, half of them by chance, and a server says how long it wants to be left alone', async () => {
+  test('the delays double up to a limit, half of each is random, and Retry-After is respected', async () => {
     const api = await started()
     api.fail('list', { kind: 'status', code: 500 }, 6)
     api.fail('list', { kind: 'status', code: 429, retryAfter: 1 }, 1)
@@ -298,7 +298,7 @@ describe('a collection of the API, watched', () => {
     expect(monotonicMs() - at).toBeGreaterThan(1_330)
   })
 
-  test('garbage on a watch is named and all is listed again; a watch that is ended at once is no polling', async () => {
+  test('an invalid event is reported and leads to a list; a watch that ends immediately is delayed', async () => {
     const api = await started()
     api.store.put(NODES, node('n1'))
     const seen = watching(api)
@@ -338,7 +338,7 @@ describe('a collection of the API, watched', () => {
     expect(seen.waits.at(-1)).toBeGreaterThanOrEqual(HASTY.longest / 2)
   })
 
-  test('an API that dies and comes back is found again: one watch, from where it was', async () => {
+  test('a watch continues from the same version when the API comes back', async () => {
     const api = await started()
     api.store.put(NODES, node('n1'))
     const seen = watching(api)
@@ -371,7 +371,7 @@ describe('a collection of the API, watched', () => {
     )
   })
 
-  test("the node's own API server is asked when the address of the cluster does not answer", async () => {
+  test("the node's own API server is asked if the address of the cluster does not answer", async () => {
     const [api, local] = [await started(), await started()]
     for (const each of [api, local]) each.store.put(NODES, node('n1'))
     await api.stop()
@@ -383,7 +383,7 @@ describe('a collection of the API, watched', () => {
 })
 
 describe('who we are to the API', () => {
-  test('certificates, both ways; an authority that nobody knows is "tls"', async () => {
+  test('certificates are used in both directions, and an unknown authority is the failure "tls"', async () => {
     const [authority, stranger] = [createAuthority(), createAuthority()]
     try {
       const server = authority.issue('DNS:api-int.ostest.example.com')
@@ -420,7 +420,7 @@ describe('who we are to the API', () => {
     }
   })
 
-  test('a token is read again for each question: one that was rotated is the new one', async () => {
+  test('a token is read for each request, so a rotated one is used', async () => {
     const api = await started({ tokens: ['old'] })
     api.store.put(NODES, node('n1'))
     const seen = watching(api, {}, { token: 'old' })
@@ -442,7 +442,7 @@ describe('who we are to the API', () => {
     ['is not there', undefined],
     ['is no YAML', '{{{'],
     ['has no cluster', '{"apiVersion":"v1","kind":"Config"}'],
-  ])('a kubeconfig that %s is "credentials", with the file in words', async (_, text) => {
+  ])('a kubeconfig that %s is the failure "credentials", with its path in the text', async (_, text) => {
     const kubeconfig = join(directory, 'other')
     if (text !== undefined) writeFileSync(kubeconfig, text)
     const client = new ClusterClient(clusterAccess({ kubeconfig }))
@@ -469,7 +469,7 @@ type WatcherEnd = {
   loopExits?: boolean
 }
 
-/** What upstream's tests ask of an object that holdfast has not: its locks, and a watch that was never begun. */
+/** Cases of upstream for objects that holdfast does not have: its locks, and a watch that was never started. */
 describe("upstream's cases of its watch of nodes", () => {
   test.each(clusterCases<WatcherCase, WatcherEnd>('nodeWatcher').map((one) => [one.id, one] as const))(
     '%s',

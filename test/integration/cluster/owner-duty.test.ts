@@ -1,6 +1,6 @@
 /**
- * Three agents with engines that only talk, and the stand-in of the Kubernetes API: who holds the address is said there,
- * once, by the right one, whoever dies. Over real sockets and with real time, which is why bounds are generous.
+ * Three agents with simulated engines, and a stand-in of the Kubernetes API. The right agent publishes the holder of
+ * the address, once, whichever node dies. The test uses real sockets and real time, so its time limits are generous.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -61,7 +61,7 @@ class Cluster {
       duty.objectIs(this.api.store.get(COLLECTION, 'cluster'))
       this.duties.push(duty)
     }
-    // As a watch tells it.
+    // As a watch reports it.
     this.#forget = this.api.store.subscribe(({ collection, object }) => {
       if (collection === COLLECTION) for (const duty of this.duties) setTimeout(() => duty.objectIs(object), 5)
     })
@@ -82,7 +82,7 @@ class Cluster {
     return found
   }
 
-  /** `i` is Active, and the engines of `others` hear it. */
+  /** Makes node `i` Active, heard by the engines of `others`. */
   holds(i: number, ...others: number[]): void {
     this.engine(i).sees({ address: VIP, owner: 'self', since: `2026-11-22T12:00:0${i}.000Z` })
     for (const other of others) this.engine(other).sees({ address: VIP, owner: at(i) })
@@ -135,7 +135,7 @@ async function started(): Promise<Cluster> {
 const applies = ({ api }: Cluster) => api.asked('apply')
 
 describe('who holds the address, in the API', () => {
-  test('the holder is killed: its successor is named within a second, with conditions; then nobody writes any more', async () => {
+  test('when the holder is killed, its successor is published within a second, with conditions, and the writes end', async () => {
     const group = await started()
     expect(group.published?.holders).toMatchObject([{ address: VIP, service: 'API', node: 'node-1', saidBy: 'node-1' }])
     await group.engine(1).kill()
@@ -162,7 +162,7 @@ describe('who holds the address, in the API', () => {
     expect(applies(group).slice(count)).toEqual([])
   })
 
-  test('an engine that dies alone: what its agent said is taken back, and nobody lies', async () => {
+  test("when an engine dies alone, its agent's entry is corrected", async () => {
     const group = await started()
     await group.engine(1).kill()
     const gone = () => group.published?.apiServerInternalIpOwner === undefined && group.published?.holders.length === 0
@@ -171,7 +171,7 @@ describe('who holds the address, in the API', () => {
     await group.owned('node-3')
   })
 
-  test('a duplicate makes it Degraded and names both; when it is gone, it is over', async () => {
+  test('a duplicate sets Degraded and names both, and its end clears it', async () => {
     const group = await started()
     expect(group.condition('Degraded')?.status).toBe('False')
     const duplicates = [{ mac: '02:00:00:00:00:03', router: at(3) }]
@@ -189,7 +189,7 @@ describe('who holds the address, in the API', () => {
     )
   })
 
-  test('the API is gone for a while: what it missed is not told to it, only how it is now', async () => {
+  test('after the API was away, only the present state is written', async () => {
     const group = await started()
     await group.api.stop()
     for (const i of [2, 3, 2, 3]) {
@@ -210,7 +210,7 @@ describe('who holds the address, in the API', () => {
     expect(names).toEqual(['node-3'])
   })
 
-  test('500, 403, garbage and silence: tried again, and right in the end', async () => {
+  test('after 500, 403, invalid answers and silence, the write is tried again until it succeeds', async () => {
     const group = await started()
     group.api.fail('apply', { kind: 'status', code: 500 }, 2)
     group.api.fail('apply', { kind: 'status', code: 403 }, 1)
@@ -222,7 +222,7 @@ describe('who holds the address, in the API', () => {
     expect(group.news.join('\n')).toMatch(/node-\d refused 403/)
   })
 
-  test('somebody overwrites it by hand: written again, after a pause; nobody made the object: written when it comes', async () => {
+  test('a part that another client overwrites is written again after a pause, and a missing object when it appears', async () => {
     const group = await started()
     const there = group.api.store.get(COLLECTION, 'cluster')
     if (there === undefined) throw new Error('Expected the object')
@@ -242,14 +242,14 @@ describe('who holds the address, in the API', () => {
     await group.owned('node-2')
   })
 
-  test('two that both hold it, and do not hear each other: Degraded, naming both', { timeout: 30_000 }, async () => {
+  test('two holders that do not hear each other set Degraded and are both named', { timeout: 30_000 }, async () => {
     const group = await started()
     group.holds(2, 3)
     const both = () => group.condition('Degraded')?.message === `API ${VIP} is held by node-1 and node-2`
     await eventually('both to be named', both, () => group.published, { within: 25_000, every: 10 })
   })
 
-  test('an Event that is there already is told, and one that the API refuses is dropped', async () => {
+  test('an Event that exists already counts as sent, and one that the API refuses is dropped', async () => {
     const group = await started()
     group.api.fail('create', { kind: 'status', code: 409 }, 1)
     group.api.fail('create', { kind: 'status', code: 403 }, 1)
@@ -267,7 +267,7 @@ describe('who holds the address, in the API', () => {
 })
 
 describe('kube-api through its address', () => {
-  test('answers, then is silent after three times, then answers at once', async () => {
+  test('kube-api counts as silent after three failures, and as answering after one answer', async () => {
     let status = 200
     const server = createServer((_, response) => {
       response.statusCode = status

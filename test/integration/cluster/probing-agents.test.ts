@@ -1,5 +1,5 @@
 /**
- * Five agents, three of them on control plane nodes, and one kube-api behind two addresses: a real listener counts the
+ * Five agents, three of them on control plane nodes, and one kube-api behind two addresses. A real listener counts the
  * connections of their probes.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -85,7 +85,7 @@ async function started() {
       () => available.at(-1),
       SOON,
     )
-  /** Connections of a while, and how many one agent makes in it at most. */
+  /** Observed time, and the largest number of connections of one agent in it. */
   const counted = async () => {
     const [from, before] = [monotonicMs(), connections.length]
     await sleep(1_000)
@@ -112,7 +112,7 @@ test('one of five agents probes the addresses of the API: the holder, also after
   }
 })
 
-test('a move keeps Available: the new holder asks at once, and publishes after it', async () => {
+test('Available stays True during a move: the new holder asks first and publishes then', async () => {
   const { available, availableIs, holds } = await started()
   await availableIs(`True ${heldBy(1)}`)
   for (const holder of [2, 3, 1, 2]) {
@@ -122,7 +122,7 @@ test('a move keeps Available: the new holder asks at once, and publishes after i
   expect(available.map(({ status }) => status).filter((status) => status !== 'True')).toEqual([])
 })
 
-test('a new holder whose kube-api does not answer says so: Unknown, and False after three times', async () => {
+test('a new holder whose kube-api does not answer publishes Unknown, and False after three failures', async () => {
   const { answers, available, availableIs, holds } = await started()
   await availableIs(`True ${heldBy(1)}`)
   answers(500)

@@ -1,4 +1,6 @@
-/** All of it through the agent's own client and watch: the object, the platform, the spec, and the status that comes of it. */
+/**
+ * Everything through the agent's own client and watch: the object, the platform, the spec, and the resulting status.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,7 +16,7 @@ import { FakeEngine } from '../../support/fake-engine.ts'
 import { KubeApi } from '../../support/kube-api/server.ts'
 
 const COLLECTION = `${GROUP}/${VERSION}/${PLURAL}`
-/** Where the stand-in answers readyz as well. */
+/** Addresses where the stand-in answers readyz as well. */
 const VIP = '127.0.0.1'
 const SOON = { within: 10_000, every: 10 }
 
@@ -59,12 +61,12 @@ async function started(prepare: (api: KubeApi) => void = () => {}) {
       published,
       SOON,
     )
-  /** The agent decides after each event of its engine, and each 5 s. */
+  /** The agent decides after each event of its engine, and every 5 s. */
   const decide = () => engine.tell({ kind: 'anything' })
   return { api, decide, duty, engine, intents, published, put, says }
 }
 
-test('an object appears, is wished something of, is malformed: the status says it, the last good spec stays', async () => {
+test('the status follows a new object, its wishes and an invalid spec, and the last valid spec stays', async () => {
   const { api, duty, intents, published, put, says } = await started()
   put({})
   await says('Available=True AsExpected')
@@ -92,7 +94,7 @@ test('an object appears, is wished something of, is malformed: the status says i
   )
 })
 
-test('an API that refuses the object has a reason of its own; a 5xx is no condition', async () => {
+test('a refused object has a reason of its own, and a 5xx sets no condition', async () => {
   const { api, decide, duty, put, says } = await started()
   const watched = (status: number) =>
     eventually(
@@ -122,7 +124,7 @@ test('an API that refuses the object has a reason of its own; a 5xx is no condit
   await says('Degraded=False AsExpected')
 })
 
-test('on another platform: Degraded while the engine holds a VIP, then Disabled, and no owner is named', async () => {
+test('on another platform, Degraded is True while the engine holds a VIP, then Disabled, and no holder is named', async () => {
   const { decide, duty, engine, published, put, says } = await started()
   put({})
   await says('Disabled=False AsExpected')

@@ -1,4 +1,4 @@
-/** What the API said of the cluster's wishes, over a start of the agent. */
+/** The cluster's wishes as the API reported them, over a restart of the agent. */
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,7 +25,7 @@ function begun({ isFollowed = true, isStopped = false, into = directory } = {}) 
   return { intents, remembered, told, wishes }
 }
 
-test('ingressHa is unknown before the first answer, told once, and remembered', () => {
+test('ingressHa is unknown before the first answer, reported once, and stored', () => {
   const { intents, wishes } = begun()
   expect(wishes.intent).toEqual({ api: true, ingress: 'unknown' })
   for (const word of ['Disabled', 'Disabled', 'Enabled', 'Disabled'] as const) wishes.ingressIs(word)
@@ -33,12 +33,12 @@ test('ingressHa is unknown before the first answer, told once, and remembered', 
   expect(begun().wishes.intent).toEqual({ api: true, ingress: false })
 })
 
-test('an agent that does not follow HostedNetServices wants ingress, whatever is remembered', () => {
+test('an agent that does not follow HostedNetServices wants ingress, whatever is stored', () => {
   begun().wishes.ingressIs('Disabled')
   expect(begun({ isFollowed: false }).wishes.intent).toEqual({ api: true, ingress: true })
 })
 
-test('an equal answer writes a file that was removed, and leaves another one alone', () => {
+test('an equal answer writes a file that was removed, and does not touch an existing one', () => {
   const { wishes } = begun()
   const file = join(directory, INTENT_FILE)
   wishes.ingressIs('Disabled')
@@ -65,7 +65,7 @@ test.each(['', '{', '7', '{"version":2,"ingressHa":"Disabled"}', '{"version":1,"
   },
 )
 
-test('a file that cannot be written is told once, and the wish holds', () => {
+test('a file that cannot be written is reported once, and the wish stays in force', () => {
   writeFileSync(join(directory, 'taken'), '')
   const { intents, told, wishes } = begun({ into: join(directory, 'taken') })
   for (const word of ['Disabled', 'Disabled', 'Enabled'] as const) wishes.ingressIs(word)
@@ -73,7 +73,7 @@ test('a file that cannot be written is told once, and the wish holds', () => {
   expect(told.filter((line) => line.startsWith('error Cannot store the wishes of the cluster: '))).toHaveLength(1)
 })
 
-test('where the VIPs are elsewhere nothing is wanted, over a start too, until an answer says otherwise', () => {
+test('on a platform whose nodes hold no VIPs nothing is wanted, also after a restart, until an answer changes that', () => {
   const { intents, told, wishes } = begun()
   wishes.ingressIs('Disabled')
   const elsewhere = { reason: 'UnsupportedPlatform', message: 'the platform is AWS' } as const
@@ -92,7 +92,7 @@ test('where the VIPs are elsewhere nothing is wanted, over a start too, until an
   expect(begun().wishes.intent).toEqual({ api: true, ingress: false })
 })
 
-test('a bootstrap node that has given up wants nothing, whatever the API says, until it is told to reload', () => {
+test('a bootstrap node that has released its VIPs wants nothing until it is ordered to reload', () => {
   const { intents, wishes } = begun({ isFollowed: false, isStopped: true })
   expect(wishes.intent).toEqual({ api: false, ingress: false })
   wishes.elsewhereIs(undefined)

@@ -1,4 +1,4 @@
-/** A file of one address on a real disk: read without waiting for anybody, and watched for what comes later. */
+/** A file with one address on a real disk: reading never blocks, and later changes are noticed. */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -14,7 +14,7 @@ function folder(): string {
   return path
 }
 
-test('what is no file of one address is a reason', () => {
+test('a file that is not one address gives the reason', () => {
   const path = join(folder(), 'ip')
   expect(readAddressFile(path)).toEqual({ problem: 'it does not exist' })
   expect(readAddressFile(join(path, 'below'))).toEqual({ problem: 'it does not exist' })
@@ -30,7 +30,7 @@ test('what is no file of one address is a reason', () => {
   expect(readAddressFile(path)).toEqual({ address: '10.0.0.5' })
 })
 
-test('followed through its folder’s making, its replacement, a change in place and its end', async () => {
+test('a file is followed through the creation of its folder, its replacement, a change in place and its removal', async () => {
   const path = join(folder(), 'later', 'ip')
   const files = new WatchedAddressFiles()
   onTestFinished(() => files.close())
@@ -56,7 +56,7 @@ test('followed through its folder’s making, its replacement, a change in place
   await told({ problem: 'it does not exist' })
 })
 
-test('what was read for the next configuration is not read again when that takes effect', async () => {
+test('a file that was read for the next configuration is not read again when it takes effect', async () => {
   const path = join(folder(), 'ip')
   writeFileSync(path, '10.0.0.5\n')
   const files = new WatchedAddressFiles()
@@ -77,7 +77,7 @@ test('what was read for the next configuration is not read again when that takes
   )
 })
 
-test('a file that is written all the time is looked at a few times a second; one that is no longer followed, never', async () => {
+test('a file that changes all the time is read a few times a second, and one that is not followed is not read', async () => {
   const path = join(folder(), 'ip')
   writeFileSync(path, '10.0.0.1\n')
   const files = new WatchedAddressFiles()

@@ -1,4 +1,4 @@
-/** What an engine remembers of what it was handed: on a disk that works, one that is full, and one that does not answer. */
+/** The stored configuration of an engine: on a disk that works, a full disk, and a disk that does not answer. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
-/** A disk that answers when it is told to. */
+/** A disk that answers when the test orders it. */
 function slowDisk(longestWait = 5_000, tryAgain = 10_000) {
   const puts: { text: string; done: () => void; fail: (why: string) => void }[] = []
   const told: string[] = []
@@ -36,7 +36,7 @@ function slowDisk(longestWait = 5_000, tryAgain = 10_000) {
   return { file, puts, told, next }
 }
 
-test('the folder is made, 0700, the file 0600; what a crash in the middle has left goes, and nothing else', async () => {
+test('the folder has mode 0700 and the file 0600, and files of interrupted writes are removed', async () => {
   const path = join(directory, 'deep', 'm.yaml')
   const problems: string[] = []
   const file = new ManagedFile({ path, onProblem: (message) => void problems.push(message), onStored: () => {} })
@@ -52,7 +52,7 @@ test('the folder is made, 0700, the file 0600; what a crash in the middle has le
   expect([file.problem, problems]).toEqual([null, []])
 })
 
-test('while one is written the newest waits, and those between are never written', async () => {
+test('during a write, only the newest text waits', async () => {
   const { file, puts, next } = slowDisk()
   const kept = [file.keep('1'), file.keep('2'), file.keep('3')]
   const first = await next()
@@ -66,7 +66,7 @@ test('while one is written the newest waits, and those between are never written
   expect([puts.length, file.problem]).toEqual([0, null])
 })
 
-test('a disk that hangs: who waits is told in time, and the newest text is there when it comes back', async () => {
+test('if the disk hangs, the caller gets an answer in time, and the newest text is written when it works again', async () => {
   const { file, told, next } = slowDisk(30)
   const words = expect.stringMatching(/^Cannot write .*m\.yaml: the disk has not answered for 30 ms$/)
   const first = file.keep('old')
@@ -87,7 +87,7 @@ test('a disk that hangs: who waits is told in time, and the newest text is there
   expect(told.at(-1)).toBe('kept')
 })
 
-test('a disk that is full: told at once, tried again by itself', async () => {
+test('a full disk is reported immediately, and the write is tried again', async () => {
   const { file, told, next } = slowDisk(5_000, 20)
   const kept = file.keep('text')
   ;(await next()).fail('the disk is full')
@@ -105,7 +105,7 @@ test('a disk that is full: told at once, tried again by itself', async () => {
   expect(await file.settled()).toBeUndefined()
 })
 
-test('a folder in the place of the file is a problem in words, not a rejection', async () => {
+test('a folder in the place of the file is a problem as text, not a rejection', async () => {
   const problems: string[] = []
   const path = join(directory, 'm.yaml', 'x')
   writeFileSync(join(directory, 'm.yaml'), '')

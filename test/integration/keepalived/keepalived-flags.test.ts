@@ -40,7 +40,7 @@ describe('the table', () => {
     expect(keepalivedHelp()).toContain(`--${long}`)
   })
 
-  test('no flag is there twice', () => {
+  test('each flag is in the table once', () => {
     const names = FLAGS.flatMap(({ short, long }) => (short === undefined ? [long] : [long, short]))
     expect(new Set(names).size).toBe(names.length)
   })
@@ -76,7 +76,7 @@ describe('an order', () => {
     else expect(order).toEqual({ ...RUN, ...wanted })
   })
 
-  test('what is left undone is said, what makes no difference is not', () => {
+  test('missing features give a warning, and harmless flags do not', () => {
     const order = keepalivedOrder(['-V', '-d', '-x', '-A', 'unix:/x', '-M', '-a', '-D', '-X'])
     expect(order.do === 'run' && order.warnings.map((line) => line.split(':', 1)[0])).toEqual([
       '-V, --dont-release-vrrp',
@@ -102,7 +102,7 @@ describe('an order', () => {
     expect(keepalivedOrder(argv)).toMatchObject(wanted)
   })
 
-  test('what the file has no place for: the API', () => {
+  test("flags of the API replace keys that keepalived's file does not have", () => {
     const argv = ['-n', '--listen=10.0.0.11:9655', '--public', '--metrics-compat', 'keepalived-exporter']
     const listen = { host: '10.0.0.11', port: 9_655 }
     expect(keepalivedOrder(argv)).toMatchObject({ api: { listen, public: true, metricsCompat: 'keepalived-exporter' } })
@@ -131,11 +131,11 @@ describe('an order', () => {
   })
 })
 
-test('the signals that are told are those that are taken', () => {
+test('--signum knows the signals that the daemon takes', () => {
   expect(SIGNALS).toEqual({ STOP: 15, RELOAD: 1, DATA: 10, STATS: 12 })
 })
 
-test('docs/pod-contract.md has the table', () => {
+test('docs/pod-contract.md has the table of flags', () => {
   const words = {
     done: 'done',
     noEffect: 'without effect',

@@ -1,4 +1,4 @@
-/** The socket that takes `reload` and `stop`, and the compatibility layer behind it: stop mark, pid files, dumps. */
+/** The socket that accepts `reload` and `stop`, and the compatibility layer behind it: stop mark, pid files, dumps. */
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -57,7 +57,7 @@ describe('the socket', () => {
       WITHIN,
     ).then(() => expect(heard).toEqual(wanted))
 
-  test('is for its user alone, and hears one line after the other over one connection', async () => {
+  test('the socket is for its user only, and reads line after line on one connection', async () => {
     const { path, heard } = await lines()
     expect(statSync(path).mode & 0o777).toBe(0o600)
     const monitor = await client(path)
@@ -65,14 +65,14 @@ describe('the socket', () => {
     await hears(heard, ['reload'])
     monitor.write('load\r\n\n stop \n')
     await hears(heard, ['reload', 'reload', 'stop'])
-    // Cut: nobody knows what it was to be.
+    // The line was cut, so its order is unknown.
     monitor.end('reload')
     const other = await client(path)
     other.write('stop\n')
     await hears(heard, ['reload', 'reload', 'stop', 'stop'])
   })
 
-  test('says what it does not know, and drops whoever never ends a line', async () => {
+  test('the socket reports an unknown line, and disconnects a client that never ends a line', async () => {
     const { path, heard } = await lines()
     const monitor = await client(path)
     const gone = new Promise((resolve) => monitor.once('close', resolve))
@@ -83,7 +83,7 @@ describe('the socket', () => {
     expect(heard.length).toBe(1)
   })
 
-  test('drops a user who may not command, and one of whom nobody knows', async () => {
+  test('the socket disconnects a user who may not command, and a client of unknown user', async () => {
     for (const peer of [{ pid: 7, uid: OWN + 4_711 }, undefined]) {
       const { path, heard } = await lines(() => peer)
       const stranger = await client(path)
@@ -94,7 +94,7 @@ describe('the socket', () => {
     }
   })
 
-  test('takes over what an earlier life left, and leaves alone where somebody listens', async () => {
+  test('the socket replaces a file of an earlier run, but not one with a listener', async () => {
     mkdirSync(join(folder, 'run'))
     const path = join(folder, 'run', 'keepalived.sock')
     const other = createServer()
@@ -142,7 +142,7 @@ describe('the compatibility layer', () => {
     return { layer: one, done, dumps, records }
   }
 
-  test('stop is remembered beside the socket until somebody says reload, in the order in which they come', async () => {
+  test('a stop is stored beside the socket until a reload, in the order of the orders', async () => {
     const socket = join(folder, 'keepalived.sock')
     const { layer: one, done } = layerWith({ socket })
     await one.open()
@@ -175,14 +175,14 @@ describe('the compatibility layer', () => {
     expect([done.at(-1), wasStopped(socket)]).toEqual(['SIGHUP', false])
   })
 
-  test('without a socket there is no memory of a stop', async () => {
+  test('without a socket, a stop is not stored', async () => {
     writeFileSync(join(folder, 'stopped'), 'x')
     const { layer: one } = layerWith()
     await one.reload('SIGHUP')
     expect([existsSync(join(folder, 'stopped')), wasStopped(undefined)]).toEqual([true, false])
   })
 
-  test('its pids: where they are wanted, not through a link, and gone afterwards', async () => {
+  test('pid files are written where they are wanted, not through a link, and are removed at the end', async () => {
     const precious = join(folder, 'precious')
     writeFileSync(precious, 'precious')
     symlinkSync(precious, join(folder, 'main.pid'))
@@ -194,7 +194,7 @@ describe('the compatibility layer', () => {
     expect(readFileSync(join(folder, 'main.pid'), 'utf8')).toBe('4711\n')
     expect(readFileSync(join(folder, 'new', 'vrrp.pid'), 'utf8')).toBe(`${process.pid}\n`)
     expect(readFileSync(precious, 'utf8')).toBe('precious')
-    // The next daemon is quicker than our end.
+    // The next daemon writes its pid before this one has ended.
     writeFileSync(join(folder, 'main.pid'), '5000\n')
     await one.close()
     expect([existsSync(join(folder, 'main.pid')), existsSync(join(folder, 'new', 'vrrp.pid'))]).toEqual([true, false])
@@ -210,7 +210,7 @@ describe('the compatibility layer', () => {
     ])
   })
 
-  test('dumps: one at a time of each kind, and whoever asks meanwhile gets one that is as new as his question', async () => {
+  test('one dump of a kind is written at a time, and a request during it leads to a newer one', async () => {
     const { layer: one, dumps, records } = layerWith()
     one.dump('data')
     one.dump('data')

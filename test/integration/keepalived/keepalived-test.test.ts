@@ -1,4 +1,4 @@
-/** `keepalived -t`: the exit statuses that 2.2.7 gives for the same files, with our messages. */
+/** `keepalived -t`: the exit statuses of 2.2.7 for the same files, with holdfast's messages. */
 import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -26,7 +26,7 @@ const script = (program: string) => `vrrp_script c {\n script "${program}"\n}\n`
 const SECURE = 'global_defs {\n script_user root\n enable_script_security\n}\n'
 const TRACK = ' track_script {\n  c\n }\n'
 
-/** File, status, and a word of what is said. */
+/** File, exit status, and a part of the output. */
 const FILES = [
   ['plain', instance(), 0, ''],
   ['empty', '', 0, ''],
@@ -59,7 +59,7 @@ describe('-t', () => {
     expect(FILES.map(([name], i) => [name, seen[i]])).toEqual(FILES.map(([name, , status]) => [name, status]))
   })
 
-  test('a missing file is no problem, unless all files are wanted', async () => {
+  test('a missing file is no problem for -t, unless all files are required', async () => {
     const file = join(folder, 'none.conf')
     expect(await keepalivedTest(file, READING)).toMatchObject({ exitCode: 0, lines: [expect.stringContaining(file)] })
     expect(await keepalivedTest(file, { ...READING, allFiles: true })).toMatchObject({ exitCode: 4 })
@@ -68,7 +68,7 @@ describe('-t', () => {
   test.each([
     ['run, which is a violation', '', 6],
     ['left out, which is a warning', SECURE, 5],
-  ])('a script that others can change is %s, as keepalived has it', async (_, security, status) => {
+  ])('-t reports a script that others can change as %s, as keepalived does', async (_, security, status) => {
     const program = join(folder, 'check')
     writeFileSync(program, '#!/bin/sh\n')
     chmodSync(program, 0o777)
@@ -84,7 +84,7 @@ describe('-t', () => {
     expect(spawnSync('unshare', argv).status, 'of keepalived').toBe(status)
   })
 
-  test('advice that only holdfast gives does not fail it', async () => {
+  test('advice that only holdfast gives does not fail -t', async () => {
     const file = join(folder, 'keepalived.conf')
     const peers = Array.from({ length: 6 }, (_, i) => `  10.0.0.${i + 1}\n`).join('')
     writeFileSync(file, instance(` unicast_peer {\n${peers} }\n`))
@@ -106,7 +106,7 @@ describe('the language of a file', () => {
     expect(looksLikeKeepalived(text)).toBe(wanted)
   })
 
-  test('check reads either, and says so where YAML is wanted', async () => {
+  test("check reads both languages, and reports keepalived's language if YAML is required", async () => {
     const file = join(folder, 'keepalived.conf')
     writeFileSync(file, instance())
     expect(await checkCommand(file)).toMatchObject({ exitCode: 0, stdout: expect.stringContaining(`${file}: ok`) })
@@ -120,7 +120,7 @@ describe('the language of a file', () => {
     expect(await checkCommand(file, { keepalived: true })).toMatchObject({ exitCode: 0 })
   })
 
-  test('what the command line says of the API is in force, and no change when the file is read again', async () => {
+  test('options of the command line for the API are in force, and are no change at a reload', async () => {
     const file = join(folder, 'keepalived.conf')
     writeFileSync(file, instance())
     const listen = { host: '10.0.0.11', port: 9_655 }
@@ -134,7 +134,7 @@ describe('the language of a file', () => {
     expect(again).toMatchObject({ ok: true, diff: { restartOnly: [] } })
   })
 
-  test('at start a missing file is an idle daemon, for a reload it is an error', async () => {
+  test('a missing file means an idle daemon at the start, and an error at a reload', async () => {
     const file = join(folder, 'none.conf')
     const idle = loadAny(file, READING)
     if ('problems' in idle) throw new Error('expected a configuration')

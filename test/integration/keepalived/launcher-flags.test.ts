@@ -1,7 +1,7 @@
 /**
- * What bin/holdfast makes of each of keepalived's flags, beside what the engine makes of them (src/keepalived/flags.ts): a
- * command line that only asks needs no guardian; one that runs gives the guardian --background and --core. Programs in the
- * place of Node and of the guardian print their arguments.
+ * The handling of each of keepalived's flags in bin/holdfast, compared with the engine (src/keepalived/flags.ts). A
+ * command line that only asks needs no guardian. One that runs gives the guardian --background and --core. Programs in
+ * the place of Node and of the guardian print their arguments.
  */
 import { execFileSync } from 'node:child_process'
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -31,14 +31,14 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(home, { recursive: true, force: true }))
 
-/** The process that the launcher becomes, and the guardian's options. */
+/** The process that the launcher becomes, and the options of the guardian. */
 function launched(argv: readonly string[]): { readonly process: string; readonly options: readonly string[] } {
   const env = { ...process.env, HOLDFAST_NODE: join(home, 'node') }
   const [name = '', ...rest] = execFileSync(launcher, argv, { encoding: 'utf8', env }).split('\n')
   return { process: name, options: name === 'guardian' ? rest.slice(0, rest.indexOf('--')) : [] }
 }
 
-/** Every spelling of a flag, each before and behind words that decide something themselves. */
+/** Every spelling of a flag, each before and after arguments that have an effect of their own. */
 const COMMAND_LINES = FLAGS.flatMap(({ short, long, value }) => {
   const spellings: (readonly string[])[] = [
     value === 'wanted' ? [`--${long}`, '-n'] : [`--${long}`],
@@ -51,11 +51,11 @@ const COMMAND_LINES = FLAGS.flatMap(({ short, long, value }) => {
   return spellings.flatMap((spelling) => [spelling, ['-n', ...spelling], [...spelling, '-m'], [...spelling, '-t']])
 })
 
-test('a flag decides in bin/holdfast what it decides in the engine, however it is written', { timeout: 60_000 }, () => {
+test('a flag has the same effect in bin/holdfast and in the engine, in every spelling', { timeout: 60_000 }, () => {
   const seen = { run: 0, answer: 0 }
   for (const argv of COMMAND_LINES) {
     const order = keepalivedOrder(argv)
-    // The engine ends with a message, whichever process it is started by.
+    // The engine ends with a message, whichever process starts it.
     if (order.do === 'refuse') continue
     const expected = order.do === 'run' ? ['guardian', order.core, order.background] : ['node', false, false]
     const { process, options } = launched(['keepalived', ...argv])

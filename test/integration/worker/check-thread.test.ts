@@ -1,4 +1,4 @@
-/** The engine's side of the checks, with a real thread that dies and hangs on purpose. */
+/** The engine's side of the checks, with a real thread that dies or hangs on purpose. */
 import { afterEach, expect, test } from 'vitest'
 import type { CheckPortNews } from '../../../src/daemon/ports.ts'
 import { type ProgramSet, programSetOf } from '../../../src/healthcheck/programs/program-set.ts'
@@ -59,7 +59,7 @@ function port(options: { silentAfter?: number } = {}) {
 
 const named = (name: string) => checkSpec(tcpSpec(1), { name })
 
-test('no thread without a check; one that has nothing to check any more ends', async () => {
+test('no thread runs without a check, and a thread without checks ends', async () => {
   const { checks, heard, beat, lost } = port()
   checks.set([], [])
   await sleep(300)
@@ -76,11 +76,11 @@ test('no thread without a check; one that has nothing to check any more ends', a
   await beat('b')
 })
 
-test('a thread that dies is followed by another, ever later, which is given what was set last', async () => {
+test('a thread that dies is replaced after a delay that grows, and the new one gets the last checks', async () => {
   const { checks, heard, beat, lost } = port()
   checks.onNews((news) => {
     heard.push({ ...news, at: monotonicMs() })
-    // As the engine does: from inside the news.
+    // The engine calls it inside the listener as well.
     if (news.kind === 'checksLost')
       checks.set([named('die')], [{ check: 'die', verdict: 'down', since: millis(5), weight: undefined }])
   })
@@ -101,7 +101,7 @@ test('a thread that dies is followed by another, ever later, which is given what
   await beat('a')
 })
 
-test('checks that go while the next thread is awaited: it does not come', async () => {
+test('a thread is not restarted if its checks are removed in the meantime', async () => {
   const { checks, lost } = port()
   checks.set([named('die')], [])
   await eventually('its end', () => lost()[0], lost, PATIENCE)
@@ -114,7 +114,7 @@ test('checks that go while the next thread is awaited: it does not come', async 
   expect(started, 'threads that nobody needs').toBe(0)
 })
 
-test('a thread that hangs is noticed by its silence and replaced', async () => {
+test('a thread that hangs is detected by its silence and replaced', async () => {
   const { checks, problems, beat, lost } = port({ silentAfter: 600 })
   checks.set([named('hang')], [])
   const { at } = await beat('hang')
@@ -126,7 +126,7 @@ test('a thread that hangs is noticed by its silence and replaced', async () => {
   await beat('a', monotonicMs())
 })
 
-test('an engine that was stalled does not take that for the silence of the thread', async () => {
+test('a stalled engine does not count its own delay as silence of the thread', async () => {
   const { checks, beat, lost } = port({ silentAfter: 300 })
   checks.set([named('a')], [])
   await beat('a')
@@ -139,7 +139,7 @@ test('an engine that was stalled does not take that for the silence of the threa
   expect(lost()).toEqual([])
 })
 
-test('stop is answered by a thread that runs, and does not wait for one that hangs', async () => {
+test('stop waits for a thread that runs, and not for one that hangs', async () => {
   const one = port()
   one.checks.set([named('a')], [])
   await one.beat('a')
@@ -157,7 +157,7 @@ test('stop is answered by a thread that runs, and does not wait for one that han
   expect(monotonicMs() - asked).toBeLessThan(5_000)
 })
 
-test('programs: only what a check in force names is started, with what it names and nothing of ours', async () => {
+test('only programs of a check in force are started, with their own environment and nothing of the daemon', async () => {
   const started: Programs[] = []
   const start = (program: Programs) => {
     started.push(program)
@@ -182,7 +182,7 @@ test('programs: only what a check in force names is started, with what it names 
   expect(Object.keys(started[0]?.environment ?? {}).sort()).toEqual(['A', 'PATH'])
 })
 
-test('a program that was asked for by a thread that is gone is not started, and its descriptor is let go', async () => {
+test('a program that an ended thread asked for is not started, and its descriptor is closed', async () => {
   const started: string[] = []
   const closed: number[] = []
   const start = ({ programs }: Programs) => {
@@ -190,7 +190,7 @@ test('a program that was asked for by a thread that is gone is not started, and 
     return { end: () => {} }
   }
   const launchers = new Launchers({ start, closeChannel: (channel) => void closed.push(channel) })
-  // The name has to be looked up: the answer takes its time.
+  // The name of the user must be looked up, so the answer takes some time.
   const set = programSetOf({ kind: 'exec', argv: ['/bin/true'], environment: {}, user: 'root' })
   launchers.permit('healthchecks', [set])
   let isThere = true

@@ -1,4 +1,4 @@
-/** When a loop that does not wait is asked for a word, and when its silence is a hang. */
+/** When a loop that does not wait is asked for a beat, and when its silence means that it hangs. */
 import { afterEach, expect, test } from 'vitest'
 import { eventually, sleep } from '../../../src/lab/wait.ts'
 import { LoopPulse } from '../../../src/worker/loop-pulse.ts'
@@ -15,22 +15,22 @@ afterEach(async () => {
   await thread?.close()
 })
 
-/** A look every 1.5 s, as the engine makes them: what each found, and how the loop was. */
+/** A check every 1.5 s, as in the engine: the result of each, and the state of the loop. */
 function looks(pulse: LoopPulse, idles: readonly number[], from: number): readonly string[] {
   return idles.map((idle, i) => pulse.look(idle, from + i * 1_500))
 }
 
-test('a loop that waits now and then is left alone, also when that is all it does', () => {
+test('an event loop that waits is not asked, even if it does nothing else', () => {
   const pulse = new LoopPulse(0)
   expect(looks(pulse, [1, 1_500, 3_000, 3_000.1, 3_000.2, 9_000], 1_500)).toEqual(Array(6).fill('turns'))
 })
 
-test('one that does not is asked after 3 s, and hangs when two looks later nothing was heard', () => {
+test('a loop that does not wait is asked after 3 s, and hangs after two checks without an answer', () => {
   const pulse = new LoopPulse(0)
   expect(looks(pulse, Array(6).fill(100), 1_500)).toEqual(['turns', 'turns', 'ask', 'turns', 'hangs', 'hangs'])
 })
 
-test('one that is busy and says so is asked again and never given up', () => {
+test('a busy loop that answers is asked again and never replaced', () => {
   const pulse = new LoopPulse(0)
   const found = Array.from({ length: 12 }, (_, i) => {
     const answer = pulse.look(100, (i + 1) * 1_500)
@@ -41,7 +41,7 @@ test('one that is busy and says so is asked again and never given up', () => {
   expect(found).not.toContain('hangs')
 })
 
-test('an engine that was stalled finds the answer before it judges', () => {
+test('a stalled engine reads the answer before it judges the thread', () => {
   const pulse = new LoopPulse(0)
   expect([pulse.look(5, 0), pulse.look(5, 3_000)]).toEqual(['turns', 'ask'])
   expect(pulse.look(5, 20_000), 'the first look after the stall').toBe('turns')
@@ -49,7 +49,7 @@ test('an engine that was stalled finds the answer before it judges', () => {
   expect(pulse.look(5, 21_500)).toBe('turns')
 })
 
-test('one that loads has 12 s', () => {
+test('a thread that is loading has 12 s', () => {
   const pulse = new LoopPulse(0)
   expect([pulse.look(0, 11_900), pulse.look(0, 12_000)]).toEqual(['turns', 'ask'])
 })
@@ -73,13 +73,13 @@ function served(does: string) {
   return { problems, opened: () => opened }
 }
 
-test('a thread that hangs and serves nothing but the port is followed by another', { timeout: 20_000 }, async () => {
+test('a thread that hangs is replaced, even if it only serves the port', { timeout: 20_000 }, async () => {
   const { problems, opened } = served('hang')
   await eventually('a second thread', () => opened() >= 2, opened, { within: 12_000 })
   expect(problems).toEqual(['The worker thread does not answer; starting a new one'])
 })
 
-test('one that waits, and one that is busy without a pause, are not', { timeout: 30_000 }, async () => {
+test('idle threads, and threads that are busy without a pause, are not replaced', { timeout: 30_000 }, async () => {
   for (const does of ['wait', 'toil']) {
     const { problems, opened } = served(does)
     await sleep(9_000)

@@ -1,4 +1,4 @@
-/** The engine's side of notifications, with a real thread that dies and hangs on purpose. */
+/** The engine's side of notifications, with a real thread that dies or hangs on purpose. */
 import { afterEach, expect, test } from 'vitest'
 import type { NotifyPortNews } from '../../../src/daemon/ports.ts'
 import type { ProgramSet } from '../../../src/healthcheck/programs/program-set.ts'
@@ -29,7 +29,7 @@ afterEach(async () => {
   for (const thread of threads.splice(0)) await thread.close()
 })
 
-/** What the odd worker does with it (test/support/odd-worker.mjs). */
+/** Behaviour of the faulty worker (test/support/odd-worker.mjs). */
 const MANNERS = { done: 1, silent: 2, dies: 3 } as const
 const notification = (id: number, manner: keyof typeof MANNERS): Notification => ({
   id,
@@ -73,7 +73,7 @@ function port(lookEvery?: number) {
   return { notify, heard, hear, launchers, problems, threads: () => started }
 }
 
-test('no thread without programs; what is posted is told to be done', async () => {
+test('no thread runs without programs, and a posted notification is reported as done', async () => {
   const { notify, hear, heard } = port()
   notify.set([])
   await sleep(200)
@@ -88,25 +88,25 @@ test('no thread without programs; what is posted is told to be done', async () =
   ])
 })
 
-test('a thread that dies: what it had not done is posted to the next one, without what had ended', async () => {
+test('after a thread dies, notifications that are not done are posted to the next one, without programs that have ended', async () => {
   const { notify, hear, heard } = port()
   notify.post(notification(1, 'dies'))
   notify.post(notification(2, 'silent'))
   const told = await hear('the end of the thread', (news) => news.kind === 'postedAgain')
   expect(told).toEqual({ kind: 'postedAgain', ids: [1, 2] })
-  // The next thread runs the second program, says so, and dies as well.
+  // The next thread runs the second program, reports it, and dies as well.
   await hear('the other program', (news) => news.kind === 'ran' && news.index === 1)
   expect(heard.filter((news) => news.kind === 'ran').map((news) => news.kind === 'ran' && news.index)).toEqual([0, 1])
 })
 
-test('a thread that says nothing while it has something to do is replaced', async () => {
+test('a thread that is silent while it has work is replaced', async () => {
   const { notify, hear, problems } = port(100)
   notify.post(notification(1, 'silent'))
   await hear('another thread', (news) => news.kind === 'postedAgain')
   expect(problems).toContain('The worker thread does not answer; starting a new one')
 })
 
-test('one that has nothing to do may be silent', async () => {
+test('a thread without work may be silent', async () => {
   const { notify, hear, heard, problems } = port(1_000)
   notify.set([{ lane: 'router api', set: SET }])
   notify.post(notification(1, 'done'))
@@ -115,7 +115,7 @@ test('one that has nothing to do may be silent', async () => {
   expect([problems, heard.some(({ kind }) => kind === 'postedAgain')]).toEqual([[], false])
 })
 
-test('programs may be asked for as long as a notification wants them, also after a reload', async () => {
+test('programs of a pending notification may be started, also after a reload', async () => {
   const { notify, hear, launchers } = port()
   const { streamPair } = loadNative()
   const ask = (set: ProgramSet) => launchers.launch(set, streamPair()[1])

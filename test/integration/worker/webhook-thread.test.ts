@@ -1,4 +1,4 @@
-/** The engine's side of the webhook: what goes to the worker, and what becomes of it when a thread dies. */
+/** The engine's side of the webhook: the messages to the worker, and the events of a thread that dies. */
 import { expect, test } from 'vitest'
 import { Chronicle } from '../../../src/daemon/telemetry/chronicle.ts'
 import type { Fact } from '../../../src/events/event.ts'
@@ -17,7 +17,7 @@ const SPEC: WebhookSpec = {
   retry: { first: millis(10), most: millis(20), giveUpAfter: millis(60_000) },
 }
 
-/** The worker's end, by hand. */
+/** A fake of the worker's end. */
 class FakeThread {
   client: WorkerClient | undefined
   wanted = false
@@ -33,7 +33,7 @@ class FakeThread {
   post(message: EngineMessage): void {
     if (message.kind === 'webhookOrder') this.orders.push(message.order)
   }
-  /** And begins again. */
+  /** Starts the thread again. */
   die(): void {
     this.orders = []
     this.client?.onEnd()
@@ -67,7 +67,7 @@ const removed = (router: string): Fact => ({
   ...{ change: 'removed', answer: 'addedAgain' },
 })
 
-test('nothing without a URL; with one, the events that were asked for, after their turn', async () => {
+test('nothing is posted without a URL; with one, the chosen events are posted after their turn', async () => {
   const { thread, webhook, turn } = hook()
   await turn(reloaded)
   expect([thread.wanted, thread.orders, webhook.snapshot()]).toEqual([false, [], null])
@@ -81,14 +81,14 @@ test('nothing without a URL; with one, the events that were asked for, after the
   expect(webhook.snapshot()).toMatchObject({ to: 'http://127.0.0.1:1/…', waiting: 2, delivered: 0, failing: false })
 })
 
-test('what a target has said is not posted', async () => {
+test('the answer of a target is not posted', async () => {
   const { thread, webhook, turn } = hook()
   webhook.set(SPEC)
   await turn({ kind: 'checkChanged', check: 'lb', from: 'up', to: 'down', detail: 'geheim', effects: [] })
   expect(thread.delivered[0]?.body).not.toContain('geheim')
 })
 
-test('a thread that dies: what it had not told to have arrived goes to the next, with the same ids', async () => {
+test('after a thread dies, events that have not arrived go to the next one with the same ids', async () => {
   const { thread, webhook, turn, hear } = hook()
   webhook.set(SPEC)
   await turn(removed('a'), removed('b'), removed('c'))
@@ -97,12 +97,12 @@ test('a thread that dies: what it had not told to have arrived goes to the next,
   thread.die()
   expect(thread.orders[0]).toEqual({ kind: 'setWebhook', spec: SPEC })
   expect(thread.delivered.map(({ id }) => id)).toEqual(ids.slice(1))
-  // Of the thread before.
+  // A message of the earlier thread.
   hear({ kind: 'delivered', id: ids[0] ?? '' })
   expect(webhook.snapshot()).toMatchObject({ delivered: 1, waiting: 2 })
 })
 
-test('a bounded number waits: the oldest are lost, counted and told', async () => {
+test('the number of waiting events is limited; the oldest are lost, counted and logged', async () => {
   const { thread, webhook, turn, lines } = hook()
   webhook.set(SPEC)
   await turn(reloaded)
@@ -116,7 +116,7 @@ test('a bounded number waits: the oldest are lost, counted and told', async () =
   )
 })
 
-test('failures and losses are counted and told, and that it works again', async () => {
+test('failures, losses and recovery are counted and logged', async () => {
   const { thread, webhook, turn, hear, lines } = hook()
   webhook.set(SPEC)
   await turn(removed('a'), removed('b'))
@@ -133,7 +133,7 @@ test('failures and losses are counted and told, and that it works again', async 
   ])
 })
 
-test('the end: what is on its way is hurried and waited for, but not for long', async () => {
+test('at the end, waiting events are posted without delay for a limited time', async () => {
   const { thread, webhook, turn, hear, lines } = hook()
   webhook.set(SPEC)
   await webhook.finish(60_000)
@@ -147,7 +147,7 @@ test('the end: what is on its way is hurried and waited for, but not for long', 
   expect(lines).toEqual(['warn Webhook http://127.0.0.1:1/…: 1 events have not arrived and are dropped'])
 })
 
-test('a reload without a URL forgets what waits, and gives the thread back', async () => {
+test('a reload without a URL drops the waiting events and ends the thread', async () => {
   const { thread, webhook, turn } = hook()
   webhook.set(SPEC)
   await turn(removed('a'))

@@ -1,4 +1,7 @@
-/** The engine's answers to its worker: in pieces with the engine's own work in between, and no events for a thread that is gone. */
+/**
+ * The engine's answers to its worker: in pieces between the engine's own work, and no events for a thread that has
+ * ended.
+ */
 import { afterEach, expect, test } from 'vitest'
 import { Chronicle } from '../../../src/daemon/telemetry/chronicle.ts'
 import type { JournalEvent } from '../../../src/events/event.ts'
@@ -13,7 +16,7 @@ const WITHIN = 5_000
 let thread: WorkerThread | undefined
 afterEach(() => thread?.close())
 
-test('a report comes in pieces with turns of the event loop between them; who is gone is told of no event', async () => {
+test('a report comes in pieces between turns of the event loop, and a thread that has ended gets no event', async () => {
   const routers = Array.from({ length: 40 }, (_, i) => {
     return { ...ROUTER, name: `r${i}`, vrid: i + 1, addresses: [`10.0.0.${100 + i}/24`] }
   })

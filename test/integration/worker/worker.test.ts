@@ -1,4 +1,4 @@
-/** The worker without its thread: what it does when its privileges stay, and that no crowd of clients asks the engine often. */
+/** The worker without its thread: its behaviour when it cannot drop its privileges, and the limits for many clients. */
 import { request } from 'node:http'
 import { connect, createServer } from 'node:net'
 import { hostname } from 'node:os'
@@ -25,7 +25,7 @@ afterEach(() => {
   for (const port of channels.splice(0)) port.close()
 })
 
-/** Free a moment ago. */
+/** Returns a port that was free a moment ago. */
 function freePort(): Promise<number> {
   const server = createServer()
   return new Promise((resolve, reject) => {
@@ -91,7 +91,7 @@ function get(port: number, path: string): Promise<{ status: number | undefined; 
   })
 }
 
-/** As a browser's EventSource asks. */
+/** Requests events as a browser's EventSource does. */
 function listen(
   port: number,
   headers: Readonly<Record<string, string>>,
@@ -120,7 +120,7 @@ const isListening = (said: readonly WorkerMessage[]) =>
     { within: 5_000 },
   )
 
-test('privileges that stay: no port, the reason is told, files are read all the same', async () => {
+test('without dropped privileges, the port stays closed with a reason, and files are still read', async () => {
   const { port, thread, world, said } = await worker(() => {
     throw new Error('capset: EPERM, operation not permitted')
   })
@@ -151,14 +151,14 @@ test('privileges that stay: no port, the reason is told, files are read all the 
   expect(parsed).toMatchObject({ id: 3, fresh: { ok: false } })
 })
 
-test('the privileges go before the port is opened', async () => {
+test('the privileges are dropped before the port is opened', async () => {
   const order: string[] = []
   const { said } = await worker(() => void order.push('dropped'))
   expect(order).toEqual(['dropped'])
   await isListening(said)
 })
 
-test('what a program has said is not for everybody who reaches the port', async () => {
+test('the output of programs is not shown on the port', async () => {
   const { port, engine, world, said } = await worker(() => {})
   world.health('lb', 'down')
   await isListening(said)
@@ -179,7 +179,7 @@ test('what a program has said is not for everybody who reaches the port', async 
   expect(body).not.toContain('ECONNREFUSED')
 })
 
-test('many clients at once cost the engine few snapshots', async () => {
+test('many clients at the same time cost the engine few reports', async () => {
   const { port, said, engine } = await worker(() => {})
   await isListening(said)
   const startedAt = performance.now()
@@ -187,7 +187,7 @@ test('many clients at once cost the engine few snapshots', async () => {
   expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200))
   expect(engine.reports).toBeLessThanOrEqual(2 + (performance.now() - startedAt) / 50)
 
-  // And one client that sends a thousand requests without waiting gets a hundred answers.
+  // One client that sends a thousand requests without waiting gets a hundred answers.
   const before = engine.reports
   const from = performance.now()
   const answered = await new Promise<string>((resolve) => {
@@ -205,7 +205,7 @@ test('many clients at once cost the engine few snapshots', async () => {
   expect(engine.reports - before).toBeLessThanOrEqual(2 + (performance.now() - from) / 50)
 })
 
-test('connections beyond the bound are closed and counted', async () => {
+test('connections above the limit are closed and counted', async () => {
   const { port, said } = await worker(() => {})
   await isListening(said)
   const sockets = Array.from({ length: MOST_CONNECTIONS + 8 }, () => connect(port, '127.0.0.1').on('error', () => {}))
@@ -221,11 +221,11 @@ test('connections beyond the bound are closed and counted', async () => {
       within: 3_000,
     },
   )
-  // The clients that looked for room too early count as well.
+  // Clients that connected too early count as well.
   expect(Number(/^holdfast_port_connections_refused_total (\d+)$/m.exec(body)?.[1])).toBeGreaterThanOrEqual(8)
 })
 
-test('an engine that does not answer is said to be dead by every path, and its numbers are new afterwards', async () => {
+test('every path reports an engine that does not answer, and its numbers are new afterwards', async () => {
   const { port, engine, said, world } = await worker(() => {})
   await isListening(said)
   const series = /^holdfast_vrrp_advertisements_received_total\{router="api"\} (\d+)$/m
@@ -241,7 +241,7 @@ test('an engine that does not answer is said to be dead by every path, and its n
   expect(await received(), 'not what it was before').toBe(1)
 })
 
-test('ready: every router takes part in its election; otherwise which does not, and why', async () => {
+test('/readyz answers 200 if every router takes part in its election, otherwise it names the others', async () => {
   const { port, said, world } = await worker(() => {})
   await isListening(said)
   expect(await get(port, '/readyz')).toEqual({ status: 200, body: 'ok\n' })
@@ -251,7 +251,7 @@ test('ready: every router takes part in its election; otherwise which does not, 
   expect((await get(port, '/readyz')).status).toBe(200)
 })
 
-test("the exporter's names are there when they are wanted, and say what the dumps say", async () => {
+test("the exporter's metric names exist if they are configured, with the numbers of the dumps", async () => {
   const { port, said, world } = await worker(() => {}, 'keepalived-exporter')
   await isListening(said)
   world.hear(200)
@@ -275,7 +275,7 @@ test("the exporter's names are there when they are wanted, and say what the dump
   expect([...named].sort()).toEqual(Object.keys(EXPORTER_METRICS).sort())
 })
 
-test('events: pages by number, and a stream that goes on where its client has stopped', async () => {
+test('events come in pages by number, and in a stream that continues where its client stopped', async () => {
   const { port, engine, said } = await worker(() => {})
   await isListening(said)
   const record = (count: number) => {
@@ -323,7 +323,7 @@ test('events: pages by number, and a stream that goes on where its client has st
   await eventually('the engine to be left in peace', () => followed().at(-1) === false, followed, { within: 5_000 })
 })
 
-test("a shared answer: one question at a time, the next one not before its time, an error is nobody else's", async () => {
+test('a shared answer has one request at a time and a pause, and an error goes only to its own callers', async () => {
   let asked = 0
   const ask = sharedAnswer(
     async () => {
@@ -341,7 +341,7 @@ test("a shared answer: one question at a time, the next one not before its time,
   expect(await ask()).toBe(3)
 })
 
-test('an answer that takes long makes the next question wait nine times as long, up to a bound', async () => {
+test('a slow answer delays the next request by nine times its duration, up to a limit', async () => {
   const waits: number[] = []
   let answeredAt = 0
   const ask = sharedAnswer(
@@ -359,7 +359,7 @@ test('an answer that takes long makes the next question wait nine times as long,
   expect(afterLong).toBeLessThan(850)
 })
 
-/** A request line and a host as they are, over a socket; the status of the answer. */
+/** Sends a request line and a host unchanged over a socket, and returns the status of the answer. */
 function rawly(port: number, line: string, headers = ''): Promise<number> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(`${line}\r\n${headers}Connection: close\r\n\r\n`))
@@ -388,7 +388,7 @@ const NAMES: readonly (readonly [string, number])[] = [
   ['', 421],
 ]
 
-test('a port of this machine alone is asked by names that no foreign page can have', async () => {
+test('a port on loopback accepts only host names that no foreign page can have', async () => {
   const { port, said } = await worker(() => {})
   await isListening(said)
   for (const [host, status] of NAMES)
@@ -398,13 +398,13 @@ test('a port of this machine alone is asked by names that no foreign page can ha
   expect(await rawly(port, 'GET /healthz HTTP/1.0'), 'no browser').toBe(200)
 })
 
-test('a public one is asked by any name', async () => {
+test('a public port accepts any host name', async () => {
   const { port, said } = await worker(() => {}, 'none', true)
   await isListening(said)
   expect(await rawly(port, 'GET /healthz HTTP/1.1', 'Host: node1.example\r\n')).toBe(200)
 })
 
-test('absolute-form (RFC 9112 §3.2.2): path and query are what follows the authority, which counts instead of Host', async () => {
+test('in absolute-form (RFC 9112 §3.2.2), the authority replaces Host, and path and query follow it', async () => {
   const { port, said } = await worker(() => {})
   await isListening(said)
   const ask = (target: string, host = '127.0.0.1') => rawly(port, `GET ${target} HTTP/1.1`, `Host: ${host}\r\n`)

@@ -12,7 +12,7 @@ const THREE = listed(cp(0), cp(1), cp(2))
 const PEERS = ['192.168.111.21', '192.168.111.22']
 const T = 10_000_000
 
-/** With three nodes in force. */
+/** An agent with three nodes in force. */
 function running(): PlayedAgent {
   const agent = new PlayedAgent(T, start())
   for (const event of [HERE, CONNECTED, THREE]) agent.hear(T, event)
@@ -21,7 +21,7 @@ function running(): PlayedAgent {
 }
 
 describe('the first configuration', () => {
-  test('is handed over as soon as it is known, to an engine that has none', () => {
+  test('the first configuration is handed over immediately to an engine without one', () => {
     const agent = new PlayedAgent(T, start())
     agent.hear(T, CONNECTED)
     agent.hear(T + 1, HERE)
@@ -30,7 +30,7 @@ describe('the first configuration', () => {
     expect(agent.handed.map(({ at }) => at)).toEqual([T + 2])
   })
 
-  test('has to be stable where an engine has one already', () => {
+  test('the first configuration must stay the same for a time if the engine has one already', () => {
     const agent = new PlayedAgent(T, start())
     agent.hear(T, { ...CONNECTED, configured: true, mode: 'unicast' })
     agent.hear(T, HERE)
@@ -41,7 +41,7 @@ describe('the first configuration', () => {
     expect(agent.peers.ostest_API_0).toEqual(PEERS)
   })
 
-  test('waits for the engine', () => {
+  test('the first configuration waits for the engine', () => {
     const agent = new PlayedAgent(T, start())
     agent.hear(T, HERE)
     agent.hear(T, THREE)
@@ -50,7 +50,7 @@ describe('the first configuration', () => {
     expect(agent.handed.map(({ at }) => at)).toEqual([T + 60_000])
   })
 
-  test('without the API is what was written down, until the first list', () => {
+  test('without the API, the stored peers are used until the first list', () => {
     const before = running()
     const [persisted] = before.orders.flatMap((order) => (order.kind === 'persist' ? [order.peers] : []))
     expect(persisted?.map(({ name }) => name)).toEqual(['cp-0', 'cp-1', 'cp-2'])
@@ -66,7 +66,7 @@ describe('the first configuration', () => {
     expect(agent.peers.ostest_API_0).toEqual(['192.168.111.22'])
   })
 
-  test('without the API and memory is none, but on a bootstrap node', () => {
+  test('without the API and stored peers, only a bootstrap node gets a configuration', () => {
     const agent = new PlayedAgent(T, start())
     for (const event of [HERE, CONNECTED]) agent.hear(T, event)
     agent.hear(T, { kind: 'listFailed', reason: 'ECONNREFUSED' })
@@ -79,7 +79,7 @@ describe('the first configuration', () => {
 })
 
 describe('nodes', () => {
-  test('join, leave and change their address: who is new at once, who is gone when it has been so for 5 s', () => {
+  test('a new node is handed over soon, and a deleted one after it has been missing for 5 s', () => {
     const agent = running()
     agent.hear(T + 1000, { kind: 'nodeChanged', node: cp(3) })
     agent.hear(T + 2000, { kind: 'nodeGone', node: cp(1) })
@@ -91,7 +91,7 @@ describe('nodes', () => {
     expect(agent.peers.ostest_API_0).toEqual(['192.168.111.122', '192.168.111.23'])
   })
 
-  test('for as long as somebody wants it instead of 5 s', () => {
+  test('peers must stay the same for the configured time instead of 5 s', () => {
     const agent = new PlayedAgent(T, start({ stableFor: 30_000 }))
     for (const event of [HERE, CONNECTED, THREE]) agent.hear(T, event)
     agent.hear(T + 1000, { kind: 'nodeGone', node: cp(1) })
@@ -99,7 +99,7 @@ describe('nodes', () => {
     expect(agent.handed.map(({ at }) => at)).toEqual([T, T + 31_000])
   })
 
-  test('that come and go within it change nothing', () => {
+  test('nodes that come and go within the time change nothing', () => {
     const agent = running()
     for (let t = 1000; t < 30_000; t += 4000) {
       agent.hear(T + t, { kind: 'nodeChanged', node: cp(3) })
@@ -109,14 +109,14 @@ describe('nodes', () => {
     expect(agent.handed).toHaveLength(1)
   })
 
-  test('are what the last list says, whatever was known', () => {
+  test('the last list replaces all that was known about nodes', () => {
     const agent = running()
     agent.hear(T + 1000, listed(cp(0), cp(5)))
     playUntil(T + 100_000, [agent])
     expect(agent.peers.ostest_API_0).toEqual(['192.168.111.25'])
   })
 
-  test('one that is changed before the first list is not the whole cluster', () => {
+  test('a node that changes before the first list is not the whole cluster', () => {
     const agent = new PlayedAgent(T, start({ cluster: cluster({ topology: 'SingleReplica' }) }))
     for (const event of [HERE, CONNECTED]) agent.hear(T, event)
     agent.hear(T, { kind: 'nodeChanged', node: cp(0) })
@@ -125,7 +125,7 @@ describe('nodes', () => {
 })
 
 describe('one peer more', () => {
-  test('is listed in half a second, because it hears nobody until then', () => {
+  test('a new peer is listed after half a second, because it hears nothing until then', () => {
     const agent = running()
     agent.hear(T + 1000, { kind: 'nodeChanged', node: cp(3) })
     playUntil(T + 100_000, [agent])
@@ -133,14 +133,14 @@ describe('one peer more', () => {
     expect(agent.peers.ostest_API_0).toEqual([...PEERS, '192.168.111.23'])
   })
 
-  test('and one less waits as ever', () => {
+  test('a peer that leaves stays listed for the usual time', () => {
     const agent = running()
     agent.hear(T + 1000, listed(cp(0), cp(1)))
     playUntil(T + 100_000, [agent])
     expect(agent.handed.map(({ at }) => at)).toEqual([T, T + 6000])
   })
 
-  test('instead of another, or a node with another address: is listed in half a second beside the old one, which goes after 5 s', () => {
+  test('a new peer that replaces another one is listed after half a second, beside the old one, which leaves after 5 s', () => {
     const agent = running()
     agent.hear(T + 1000, { kind: 'nodeChanged', node: cp(2, 122) })
     playUntil(T + 100_000, [agent])
@@ -154,7 +154,7 @@ describe('one peer more', () => {
     expect(agent.state.wakeAt, 'nothing waits').toBeUndefined()
   })
 
-  test('that is gone again before the other one has gone: the first list after 5 s', () => {
+  test('if the new peer is gone before the old one leaves, the first list comes back after 5 s', () => {
     const agent = running()
     agent.hear(T + 1000, { kind: 'nodeChanged', node: cp(2, 122) })
     playUntil(T + 2000, [agent])
@@ -170,7 +170,7 @@ describe('another address of this node', () => {
   const named = (address: string) => ({ files: { ipv4: address, ipv6: undefined } })
   const sources = ({ last }: PlayedAgent) => last?.instances.map(({ source }) => source)
 
-  test('that the cluster has heard of: there, in half a second', () => {
+  test('another address of this node that the cluster knows is used after half a second', () => {
     const agent = running()
     agent.hear(T + 500, { kind: 'nodeChanged', node: cp(0, 120) })
     agent.hear(T + 1000, { kind: 'machineChanged', machine: machine([other]) })
@@ -215,7 +215,7 @@ describe('another address of this node', () => {
     },
   )
 
-  test('or none: it has left the cluster, and leaves its elections before the others stop telling it', () => {
+  test('a node that left the cluster leaves its elections before the others stop sending to it', () => {
     const [agent, peer] = [running(), new PlayedAgent(T, start())]
     peer.hear(T, { kind: 'machineChanged', machine: machine(['192.168.111.21/24']) })
     for (const event of [CONNECTED, listed(cp(0), cp(1), cp(2))]) peer.hear(T, event)
@@ -228,7 +228,7 @@ describe('another address of this node', () => {
     expect([agent.last?.instances, peer.peers.ostest_API_0]).toEqual([[], ['192.168.111.22']])
   })
 
-  test('that it leaves again in time changes nothing', () => {
+  test('another address that disappears in time changes nothing', () => {
     const agent = running()
     agent.hear(T + 1000, { kind: 'machineChanged', machine: machine([other]) })
     agent.hear(T + 2500, HERE)
@@ -240,7 +240,7 @@ describe('another address of this node', () => {
 describe('the API gone', () => {
   const FAILED: AgentEvent = { kind: 'listFailed', reason: 'HTTP 503' }
 
-  test('for a minute: peers freeze, nothing is handed over, and it is said once', () => {
+  test('without the API for a minute, peers stay, nothing is handed over, and one warning is logged', () => {
     const agent = running()
     for (let t = 1000; t <= 61_000; t += 3000) agent.hear(T + t, FAILED)
     playUntil(T + 61_000, [agent])
@@ -252,7 +252,7 @@ describe('the API gone', () => {
     expect(agent.handed.map(({ at }) => at)).toEqual([T, T + 63_500])
   })
 
-  test('a change that was on its way goes on when it is back, its own time counted alone', () => {
+  test('a change that was waiting continues when the API is back; the time without it does not count', () => {
     const agent = running()
     agent.hear(T + 1000, { kind: 'nodeGone', node: cp(1) })
     agent.hear(T + 3000, FAILED)
@@ -264,7 +264,7 @@ describe('the API gone', () => {
     expect(agent.handed.map(({ at }) => at)).toEqual([T, T + 63_000])
   })
 
-  test('this machine may move all the same, in half a second', () => {
+  test('without the API, a move on this machine is handed over after half a second', () => {
     const agent = running()
     agent.hear(T + 1000, FAILED)
     const moved = machine(['192.168.111.20/24'], { link: 'eth7' })
@@ -286,14 +286,14 @@ describe('bad input', () => {
   test.each([
     ['an empty list', []],
     ['a list of garbage', [null, 7, {}, 'x']],
-  ])('%s is no cluster: the last good one stands', (_, nodes) => {
+  ])('%s does not count as a list of nodes; the last good one stays', (_, nodes) => {
     const agent = bad(...nodes)
     expect(agent.handed).toHaveLength(1)
     expect(agent.told.join()).toContain(`none of the ${nodes.length} listed objects is a node`)
     expect(agent.state.blind.api).toBe(true)
   })
 
-  test('the last node gone is no cluster either', () => {
+  test('the deletion of the last node is ignored', () => {
     const agent = running()
     for (const n of [1, 2, 0]) agent.hear(T + 1000 + n, { kind: 'nodeGone', node: cp(n) })
     playUntil(T + 100_000, [agent])
@@ -301,13 +301,13 @@ describe('bad input', () => {
     expect(agent.told).toContain('cannot read the nodes of the cluster: the last node, cp-0, was reported as deleted')
   })
 
-  test('too few control plane nodes: the last good configuration stands, and it is said once', () => {
+  test('with too few control plane nodes, the last configuration stays, and one warning is logged', () => {
     const agent = bad(cp(0))
     expect(agent.handed).toHaveLength(1)
     expect(agent.told).toEqual(['1 of at least 2 control plane nodes have a known address (topology HighlyAvailable)'])
   })
 
-  test('nodes without addresses, of the wrong family, with a VIP or garbage keep theirs', () => {
+  test('nodes without a usable address keep the last one', () => {
     const agent = bad(
       nodeObject('cp-0', []),
       nodeObject('cp-1', ['192.168.111.5', 'fd00::1']),
@@ -327,14 +327,14 @@ describe('bad input', () => {
     ])
   })
 
-  test('a node whose labels are garbled stays where it was', () => {
+  test('a node with invalid labels keeps its role', () => {
     const agent = running()
     agent.hear(T + 1000, { kind: 'nodeChanged', node: { metadata: { name: 'cp-1', labels: 3 }, status: {} } })
     playUntil(T + 100_000, [agent])
     expect(agent.handed).toHaveLength(1)
   })
 
-  test('links and files that cannot be read: nothing changes, and it is said once', () => {
+  test('unreadable interfaces and files change nothing, and one warning is logged', () => {
     const agent = running()
     for (const t of [1000, 2000]) agent.hear(T + t, { kind: 'lookupFailed', reason: 'EMFILE' })
     expect(agent.told).toEqual(['cannot read the interfaces or files of this machine: EMFILE'])
@@ -345,7 +345,7 @@ describe('bad input', () => {
 })
 
 describe('the engine', () => {
-  test('that was lost and is back gets the same again', () => {
+  test('an engine whose connection was lost gets the same configuration again', () => {
     const agent = running()
     agent.hear(T + 1000, { kind: 'engineLost', reason: 'EPIPE' })
     agent.hear(T + 2000, { kind: 'nodeGone', node: cp(1) })
@@ -357,7 +357,7 @@ describe('the engine', () => {
     expect(agent.handed.map(({ at }) => at)).toEqual([T, T + 3000, T + 7000])
   })
 
-  test('refuses: said once, tried again slowly and when it is another; the last good one stands', () => {
+  test('a refusal is logged once; the same configuration is tried slowly, a new one immediately, and the last good one stays', () => {
     const agent = running()
     agent.answer = { kind: 'engineRefused', problems: ['too many peers', 'no such interface'] }
     agent.hear(T, { kind: 'nodeGone', node: cp(1) })
@@ -389,7 +389,7 @@ describe('the engine', () => {
     expect(agent.state).toMatchObject({ refused: undefined, wakeAt: undefined })
   })
 
-  test('that could not judge it gets it again in a moment', () => {
+  test('an engine that could not check a configuration gets it again soon', () => {
     const agent = running()
     agent.answer = { kind: 'engineRefused', problems: ['the worker thread ended'], failed: true }
     agent.hear(T, { kind: 'nodeGone', node: cp(1) })
@@ -401,7 +401,7 @@ describe('the engine', () => {
     expect(agent.peers.ostest_API_0).toEqual(['192.168.111.22'])
   })
 
-  test('that does not answer gets nothing else before it does', () => {
+  test('an engine that has not answered a request receives no second request', () => {
     const agent = running()
     agent.answer = undefined
     agent.hear(T + 1000, { kind: 'nodeChanged', node: cp(3) })
@@ -422,7 +422,7 @@ describe('what is wanted of the cluster', () => {
     intent: { api: true, ingress },
   })
 
-  test('ingress off and on, at once, with its groups', () => {
+  test('ingress is switched off and on immediately, with its groups', () => {
     const both = { api: ['192.168.111.5', 'fd00::5'], ingress: ['192.168.111.4', 'fd00::4'] }
     const agent = new PlayedAgent(T, start({ cluster: cluster({ pairs: vipPairs(both).pairs, grouped: true }) }))
     const here = machine(['192.168.111.20/24', 'fd00::20/64'])
@@ -437,7 +437,7 @@ describe('what is wanted of the cluster', () => {
     expect(Object.keys(agent.peers)).toHaveLength(4)
   })
 
-  test('a wish that changes nothing does not hurry what comes next', () => {
+  test('a wish without effect does not hurry the next change', () => {
     const agent = running()
     agent.hear(T + 1000, wished('unknown'))
     agent.hear(T + 1000, wished(true))
@@ -449,7 +449,7 @@ describe('what is wanted of the cluster', () => {
   describe('where the API was never heard about ingress', () => {
     const unknown = () => new PlayedAgent(T, start({ intent: { api: true, ingress: 'unknown' } }))
 
-    test('an empty engine gets the API at once, and ingress with the first answer', () => {
+    test('an empty engine gets the API immediately, and ingress after the first answer', () => {
       const agent = unknown()
       for (const event of [HERE, CONNECTED, THREE]) agent.hear(T, event)
       expect(Object.keys(agent.peers)).toEqual(API)
@@ -473,7 +473,7 @@ describe('what is wanted of the cluster', () => {
     })
   })
 
-  test('an engine that starts empty never gets ingress where it is off', () => {
+  test('an engine that starts empty never gets ingress if it is disabled', () => {
     const agent = new PlayedAgent(T, start({ intent: { api: true, ingress: false } }))
     for (const event of [HERE, CONNECTED, THREE]) agent.hear(T, event)
     agent.hear(T + 10_000, { kind: 'engineLost', reason: 'EPIPE' })
@@ -483,7 +483,7 @@ describe('what is wanted of the cluster', () => {
 })
 
 describe('a single node', () => {
-  test('relocated: its address, link and route are others, and it is alone all the time', () => {
+  test('a single node with another address, interface and route is alone all the time', () => {
     const single = cluster({
       topology: 'SingleReplica',
       nodeName: 'cp-0',
@@ -526,7 +526,7 @@ describe('nodes as the watcher of runtimecfg knows them', () => {
   test.each(clusterCases<Watched, Cached>('nodeWatcher').map((one) => [one.id, one] as const))(
     '%s',
     (_, { input, expect: wanted }) => {
-      // A bootstrap node, because it alone believes that there are none.
+      // A bootstrap node, because no other role accepts a list without nodes.
       const agent = new PlayedAgent(T, start({ cluster: cluster({ role: 'bootstrap' }) }))
       agent.hear(T, listed(...input.initial.map((metadata) => ({ metadata }))))
       const added = Array.from({ length: input.adds ?? 0 }, (_none, i) => ({

@@ -14,10 +14,10 @@ const DOWN: BootstrapLook = { apiReady: false, ironicAnswers: false }
 const UP: BootstrapLook = { apiReady: true, ironicAnswers: false }
 const IRONIC: BootstrapLook = { apiReady: false, ironicAnswers: true }
 
-/** Of an API that was ready before. */
+/** A guard whose API was ready before. */
 const WATCHING: BootstrapGuard = { waitsUntil: undefined, misses: 0, nextLookAt: 0 }
 
-/** Orders of each look, one where and when the guard wants the next. */
+/** Returns the order of each check; the guard decides the time of the next one. */
 function play(looks: readonly BootstrapLook[], begin = { guard: WATCHING, now: 0 }) {
   let { guard, now } = begin
   const orders = looks.map((look) => {
@@ -41,7 +41,7 @@ describe('the bootstrap guard of dynkeepalived', () => {
 })
 
 describe('the bootstrap guard', () => {
-  test('waits half an hour for the API, whatever is silent', () => {
+  test('the guard waits half an hour for the first ready API', () => {
     let guard = startBootstrapGuard(0)
     let now = 0
     for (let i = 0; i < 599; i++) {
@@ -51,29 +51,29 @@ describe('the bootstrap guard', () => {
       now = guard.nextLookAt
     }
     expect([now, guard.misses]).toEqual([29 * MINUTE + 57_000, 0])
-    // From then on silence counts.
+    // From then on, silence counts.
     const { orders, now: stoppedAt } = play([DOWN, DOWN, DOWN, DOWN, DOWN, DOWN], { guard, now })
     expect(orders).toEqual([undefined, undefined, undefined, undefined, undefined, 'stop'])
     expect(stoppedAt).toBe(30 * MINUTE + 4_000)
   })
 
-  test('waits no longer than for the first answer', () => {
+  test('the guard stops waiting at the first answer', () => {
     const { orders } = play([DOWN, UP, DOWN, DOWN, DOWN, DOWN, DOWN], { guard: startBootstrapGuard(0), now: 0 })
     expect(orders.slice(0, -1).every((order) => order === undefined)).toBe(true)
     expect(orders.at(-1)).toBe('stop')
   })
 
-  test('says stop again after a pause, and reload when the API is back', () => {
+  test('the guard orders stop again after a pause, and reload when the API is back', () => {
     const { guard, orders, now } = play([DOWN, DOWN, DOWN, DOWN, DOWN, DOWN, IRONIC, UP, UP])
     expect(orders.slice(4)).toEqual(['stop', 'stop', 'stop', 'reload', undefined])
-    // The fifth look at 4 s, then a pause of 5 s after each order.
+    // The fifth check is at 4 s; then there is a pause of 5 s after each order.
     expect([now, guard.nextLookAt]).toEqual([24_000, 25_000])
   })
 
   test('an answer of Ironic neither counts nor resets', () =>
     expect(play([DOWN, DOWN, IRONIC, DOWN, IRONIC, DOWN, DOWN]).orders.at(-1)).toBe('stop'))
 
-  test('one that has stopped before says stop at its first look, and reload with the first ready API', () => {
+  test('a guard that starts stopped orders stop at its first check, and reload with the first ready API', () => {
     const begin = { guard: startBootstrapGuard(1_000, true), now: 1_000 }
     expect(play([DOWN, IRONIC, UP, UP], begin).orders).toEqual(['stop', 'stop', 'reload', undefined])
     expect(play([UP], begin).orders).toEqual(['reload'])

@@ -12,7 +12,7 @@ const ROWS = readFileSync(join(SAMPLES, 'NOT-REPLAYED.md'), 'utf8')
   .map(([, fn = '', where = '', why = '']) => ({ fn, where, why }))
 
 describe('the list of what is replayed', () => {
-  test('has every function of the cases, once', () =>
+  test('every function of the cases is replayed once', () =>
     expect(ROWS.map(({ fn }) => fn).sort()).toEqual([...new Set(cases.map(({ fn }) => fn))].sort()))
 
   test.each(ROWS.map((row) => [row.fn, row] as const))(

@@ -33,7 +33,7 @@ describe('the name of a cluster', () => {
     expect(refused).toContain(`"${server}"`)
   })
 
-  test('is in the install-config first', () => {
+  test('the name of a cluster is in the install-config first', () => {
     const server = 'https://api-int.other.example.com:6443'
     expect(clusterNameIn({ clusterConfig: INSTALLED, server })).toEqual({ name: 'ostest', from: 'install-config' })
     expect(clusterNameIn({ clusterConfig: undefined, server: undefined })).toContain('neither')
@@ -46,11 +46,11 @@ describe('the name of a cluster', () => {
     [clusterConfig('baseDomain: x'), 'it has no metadata.name'],
     [clusterConfig('metadata: { name: 7 }'), 'it has no metadata.name'],
     [clusterConfig('metadata: { name: "  " }'), 'it is empty'],
-  ])('an unusable cluster-config is not passed over: %j', (text, why) =>
+  ])('an unusable cluster-config is an error: %j', (text, why) =>
     expect(clusterNameIn({ clusterConfig: text, server: 'https://api-int.other.example.com' })).toContain(why),
   )
 
-  test('the platform beside it', () => {
+  test('the install-config has the platform as well', () => {
     expect(installedPlatform(INSTALLED)).toEqual({ platform: 'baremetal' })
     expect(installedPlatform(clusterConfig('metadata: { name: a }'))).toEqual({ platform: undefined })
     expect(installedPlatform('data: {}')).toHaveProperty('problem')

@@ -8,13 +8,13 @@ type Polls = { readonly isBootstrap: string; readonly unicast: boolean; readonly
 
 const desired = (clusterName: string): Desired => ({ clusterName, role: 'worker', instances: [], groups: [] })
 
-/** Upstream polls each 10 s and wants three alike in a row: the same for 20 s. */
+/** Upstream polls every 10 s and needs three equal results in a row: the same for 20 s. */
 const POLL = 10_000
 const STABLE = 20_000
 
 /**
- * One poll is one look at what ours knows at that time. Guard M7 is asked before (desired-state.ts): too few backends is
- * nothing to offer, as upstream's count begins again then.
+ * One poll of upstream is one reading of holdfast's knowledge at that time. Guard M7 is checked before
+ * (desired-state.ts): too few backends give no candidate, because upstream's count restarts then.
  */
 function poll(state: Debounce, { config = '', backends = 0, peerLookupError }: Poll, all: Polls, now: number) {
   if (peerLookupError === true) return { state: lookupFailed(state, now), outcome: 'skip' }
@@ -23,7 +23,7 @@ function poll(state: Debounce, { config = '', backends = 0, peerLookupError }: P
   const due = dueAt(next, STABLE)
   if (next.candidate === undefined || due === undefined) return { state: next, outcome: 'none' }
   if (due <= now) return { state: applied(next.candidate.desired), outcome: 'render+reload' }
-  // The poll that begins to count is the first.
+  // The poll that starts the count is the first one.
   return { state: next, outcome: `pending${3 - Math.ceil((due - now) / POLL)}` }
 }
 
@@ -45,19 +45,19 @@ describe('the debounce of dynkeepalived, in time', () => {
 describe('holdfast’s own', () => {
   const [A, B] = [desired('a'), desired('b')]
 
-  test('is due a time after it was first seen, however often it is seen', () => {
+  test('a change is due some time after it was first seen, however often it is seen', () => {
     let state = offered(applied(A), B, 100)
     for (const now of [101, 2000, 5099]) state = offered(state, B, now)
     expect(dueAt(state, 5000)).toBe(5100)
   })
 
-  test('back to what is in force: nothing waits', () => {
+  test('a change back to the configuration in force is not handed over', () => {
     const state = offered(offered(applied(A), B, 100), A, 200)
     expect(dueAt(state, 5000)).toBeUndefined()
     expect(dueAt(offered(state, B, 300), 5000)).toBe(5300)
   })
 
-  test('the time of a failure is left out, and nothing is due meanwhile', () => {
+  test('the time of a failed lookup does not count, and nothing is due during it', () => {
     let state = offered(applied(A), B, 1000)
     state = lookupFailed(state, 3000)
     expect(dueAt(state, 5000)).toBeUndefined()
@@ -66,11 +66,11 @@ describe('holdfast’s own', () => {
     expect(dueAt(offered(state, B, 20_000), 5000)).toBe(23_000)
   })
 
-  test('what is new while blind begins all the same', () => {
+  test('a new candidate starts during failed lookups', () => {
     const state = lookupFailed(offered(applied(A), B, 1000), 2000)
     expect(dueAt(offered(state, desired('c'), 3000, true), 500)).toBe(3500)
   })
 
-  test('too little is known: what waited is forgotten', () =>
+  test('a candidate is dropped when too little is known', () =>
     expect(dueAt(offered(offered(applied(A), B, 0), undefined, 1), 5000)).toBeUndefined())
 })

@@ -9,7 +9,7 @@ import { cluster, machine, type NodeOptions, nodeObject } from '../../support/cl
 type Row = readonly [name: string, addresses: readonly string[], options?: NodeOptions]
 
 const WORKER = { controlPlane: false }
-/** Three and two, whose addresses sort otherwise as text than as numbers. */
+/** Three and two nodes, whose addresses have another order as text than as numbers. */
 const FIVE: readonly Row[] = [
   ['cp-0', ['192.168.111.20']],
   ['cp-1', ['192.168.111.9']],
@@ -36,7 +36,7 @@ function decide(rows: readonly Row[], { cluster: words = {}, earlierPeers = [], 
 }
 
 describe('what a node is to do', () => {
-  test('a control plane node, whole', () => {
+  test('a control plane node has all virtual routers', () => {
     const { desired } = decide(FIVE)
     const common = {
       index: 0,
@@ -81,7 +81,7 @@ describe('what a node is to do', () => {
     expect(lists.ostest_INGRESS_0).toContain('192.168.111.20')
   })
 
-  test('a bootstrap node: the API alone, above all others, with whoever is there', () => {
+  test('a bootstrap node has the API only, with the highest priority and any peers', () => {
     const words = { cluster: { role: 'bootstrap' }, machine: machine(['192.168.111.77/24']) } as const
     const { byName } = decide(FIVE, words)
     expect(Object.keys(byName)).toEqual(['ostest_API_0'])
@@ -93,7 +93,7 @@ describe('what a node is to do', () => {
     expect(decide([], words).lists).toEqual({ ostest_API_0: [] })
   })
 
-  test('who is not registered has no part, and it is said (M5)', () => {
+  test('a node that is not registered has no part, with a reason (M5)', () => {
     const { desired, notes } = decide(FIVE, { machine: machine(['192.168.111.30/24']) })
     expect(desired?.instances).toEqual([])
     expect(notes).toEqual([
@@ -102,7 +102,7 @@ describe('what a node is to do', () => {
     ])
   })
 
-  test('in multicast mode there are no peers, no guard and nothing to be registered for', () => {
+  test('multicast mode needs no peers, no minimum and no registration', () => {
     const { lists } = decide([['cp-1', ['192.168.111.9']]], { mode: 'multicast' })
     expect(lists).toEqual({ ostest_API_0: 'multicast', ostest_INGRESS_0: 'multicast' })
   })
@@ -112,7 +112,7 @@ describe('what a node is to do', () => {
     expect(desired?.instances).toEqual([])
   })
 
-  test('what is not wanted is not there', () => {
+  test('a service that is not wanted has no virtual router', () => {
     expect(Object.keys(decide(FIVE, { intent: { api: true, ingress: false } }).lists)).toEqual(['ostest_API_0'])
     expect(Object.keys(decide(FIVE, { intent: { api: false, ingress: true } }).lists)).toEqual(['ostest_INGRESS_0'])
     expect(decide(FIVE, { intent: { api: false, ingress: false } }).desired?.instances).toEqual([])
@@ -121,7 +121,7 @@ describe('what a node is to do', () => {
 
 describe('the guard for control plane nodes (M7)', () => {
   const ONE: readonly Row[] = [['cp-0', ['192.168.111.20']]]
-  test('one alone is too few, two are not', () => {
+  test('one control plane node is too few, and two are enough', () => {
     const { desired, notes } = decide([...ONE, ['w-0', ['192.168.111.23'], WORKER]])
     expect(desired).toBeUndefined()
     expect(notes).toEqual(['1 of at least 2 control plane nodes have a known address (topology HighlyAvailable)'])
@@ -134,18 +134,18 @@ describe('the guard for control plane nodes (M7)', () => {
     (topology) => {
       const { lists, byName } = decide(ONE, { cluster: { topology } })
       expect(lists).toEqual({ ostest_API_0: [], ostest_INGRESS_0: [] })
-      // In keepalived's file alone, where an empty list is multicast.
+      // Only in keepalived's file, where an empty list means multicast.
       expect(Object.values(byName).map(({ placeholder }) => placeholder)).toEqual(['0.0.0.0', undefined])
       expect(decide([], { cluster: { topology } }).desired).toBeUndefined()
     },
   )
 
-  test('a single node is alone, registered or not, and never multicast', () => {
+  test('a single node is alone, registered or not, and never uses multicast', () => {
     const single = { cluster: { topology: 'SingleReplica', nodeName: 'cp-0' } } as const
     const { lists, byName } = decide(ONE, single)
     expect(lists).toEqual({ ostest_API_0: [], ostest_INGRESS_0: [] })
     expect(Object.values(byName).map(({ placeholder }) => placeholder)).toEqual(['0.0.0.0', '0.0.0.0'])
-    // Relocated: the API still has its address of before, which is no peer.
+    // Relocated: the API still has the former address, which is no peer.
     expect(decide([['cp-0', ['10.0.0.5']]], single).lists).toEqual({ ostest_API_0: [], ostest_INGRESS_0: [] })
     expect(decide([...ONE, ['w-0', ['192.168.111.23'], WORKER]], single).lists).toEqual({
       ostest_API_0: [],
@@ -153,7 +153,7 @@ describe('the guard for control plane nodes (M7)', () => {
     })
   })
 
-  test('nor is it when the mode is multicast: only for workers that are there', () => {
+  test('a single node in multicast mode uses multicast only for ingress, and only with workers', () => {
     const single = { cluster: { topology: 'SingleReplica', nodeName: 'cp-0' }, mode: 'multicast' } as const
     expect(decide(ONE, single).lists).toEqual({ ostest_API_0: [], ostest_INGRESS_0: [] })
     expect(decide([], single).lists).toEqual({ ostest_API_0: [], ostest_INGRESS_0: [] })
@@ -167,7 +167,7 @@ describe('the guard for control plane nodes (M7)', () => {
 describe('a role that nobody gave', () => {
   const roleOn = (cidr: string, words: Partial<Known['cluster']> = {}) =>
     decide(FIVE, { cluster: { role: undefined, ...words }, machine: machine([cidr]) }).desired?.role
-  test('is the one of the node’s name, else of its address, else a worker’s', () => {
+  test("the role comes from the node's name, otherwise from its address, otherwise it is worker", () => {
     expect(roleOn('192.168.111.20/24')).toBe('controlPlane')
     expect(roleOn('192.168.111.23/24')).toBe('worker')
     expect(roleOn('192.168.111.99/24')).toBe('worker')
@@ -186,7 +186,7 @@ describe('two families', () => {
     ['cp-2', ['192.168.111.22']],
   ]
 
-  test('each has its own peers, VRID and prefix length', () => {
+  test('each family has its own peers, VRID and prefix length', () => {
     const { byName, lists, odd, desired } = decide(rows, { cluster: { pairs }, machine: both })
     expect(Object.keys(lists)).toEqual(['ostest_API_0', 'ostest_API_1', 'ostest_INGRESS_0', 'ostest_INGRESS_1'])
     expect(byName.ostest_API_1).toMatchObject({
@@ -201,7 +201,7 @@ describe('two families', () => {
     expect(desired?.groups).toEqual([])
   })
 
-  test('with a group wanted, as on OpenStack, they move together', () => {
+  test('with groups, as on OpenStack, both families move together', () => {
     const groupsOf = (role: 'controlPlane' | 'worker') =>
       decide(rows, { cluster: { pairs, grouped: true, role }, machine: both }).desired?.groups
     const ingress = { name: 'VG_INGRESS', members: ['ostest_INGRESS_0', 'ostest_INGRESS_1'], service: 'ingress' }
@@ -210,13 +210,13 @@ describe('two families', () => {
       ingress,
     ])
     expect(groupsOf('worker')).toEqual([ingress])
-    // Upstream's quirk is not copied: a group without members.
+    // Upstream's error is not copied: a group without members.
     const stranger = machine(['192.168.111.99/24', 'fd2e::99/64'])
     expect(decide(rows, { cluster: { pairs, grouped: true }, machine: stranger }).desired?.groups).toEqual([])
     expect(decide(FIVE, { cluster: { grouped: true } }).desired?.groups).toEqual([])
   })
 
-  test('a family that is not on this machine keeps its last place, or has none, and harms nobody', () => {
+  test('a family that this machine lacks keeps its last interface or is left out, and does not disturb the other', () => {
     const { desired: earlier } = decide(rows, { cluster: { pairs }, machine: both })
     const { byName, notes } = decide(rows, { cluster: { pairs }, earlier })
     expect(byName.ostest_API_1).toMatchObject({ interface: 'br-ex', source: 'fd2e::14' })
@@ -224,7 +224,7 @@ describe('two families', () => {
     expect(Object.keys(decide(rows, { cluster: { pairs } }).lists)).toEqual(['ostest_API_0', 'ostest_INGRESS_0'])
   })
 
-  test('no place for any of them is no answer', () => {
+  test('without an interface for any pair there is no configuration', () => {
     const { desired, notes } = decide(rows, { machine: machine([]) })
     expect(desired).toBeUndefined()
     expect(notes.join()).toContain('Cannot choose an interface for 192.168.111.5')
@@ -232,7 +232,7 @@ describe('two families', () => {
 })
 
 describe('the peers of a cluster', () => {
-  test('the last good address of a node stands while the node does', () => {
+  test('the last good address of a node stays as long as the node exists', () => {
     const { peers: before } = decide(FIVE)
     const ill: readonly Row[] = [
       ['cp-0', ['192.168.111.5']],
@@ -258,7 +258,7 @@ describe('the peers of a cluster', () => {
     expect(moved).toEqual([{ name: 'cp-1', controlPlane: true, addresses: { ipv4: '192.168.111.8' } }])
   })
 
-  test('a VIP that was written down as somebody’s address is not kept', () => {
+  test('a stored address that is a VIP is dropped', () => {
     const earlierPeers = [{ name: 'cp-1', controlPlane: true, addresses: { ipv4: address('192.168.111.5') } }]
     expect(decide([['cp-1', []]], { earlierPeers }).peers[0]?.addresses).toEqual({})
   })
@@ -268,7 +268,7 @@ describe('the peers of a cluster', () => {
     expect(lists.ostest_API_0).toEqual(['192.168.111.100', '192.168.111.9'])
   })
 
-  test('are written down and read again', () => {
+  test('peers are stored and read again', () => {
     const { peers } = decide(FIVE)
     expect(readPeers(JSON.parse(JSON.stringify(peers)))).toEqual(peers)
     expect(readPeers([{ name: 'a', controlPlane: true, addresses: { ipv4: 'x', ipv6: 'FD00::1' } }])).toEqual([

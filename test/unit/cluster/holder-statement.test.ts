@@ -1,4 +1,4 @@
-/** One address, one agent: what it says of it, when, and that it takes nothing for itself. */
+/** One address and one agent: what it publishes about the address, when, and that it takes no entry for itself. */
 import { describe, expect, test } from 'vitest'
 import {
   competingHoldersIn,
@@ -29,7 +29,7 @@ const hears = (from: string): StatementInput['sight'] => ({
   duplicates: [],
 })
 
-/** Each moment with what is seen then; the claims that come of it. */
+/** Each time with the state that the engine reports then; returns the resulting statements. */
 function played(steps: readonly (readonly [number, Partial<StatementInput>])[], input = INPUT) {
   let memory = NO_STATEMENT
   const claims = steps.map(([ms, change]) => {
@@ -41,7 +41,7 @@ function played(steps: readonly (readonly [number, Partial<StatementInput>])[], 
 }
 
 describe('the claim of one agent for one address', () => {
-  test('whoever holds it says so at once, whatever stands there, and lets go at once', () => {
+  test('a holder publishes its entry immediately, whatever it was, and removes it immediately', () => {
     expect(
       played([
         [0, { sight: OURS }],
@@ -51,7 +51,7 @@ describe('the claim of one agent for one address', () => {
     ).toEqual(['ours', 'ours', 'none'])
   })
 
-  test('an entry that names the one we hear needs nobody, for ever', () => {
+  test('an entry that names the holder we hear is never changed', () => {
     expect(
       played([
         [0, { sight: hears('10.0.0.11') }],
@@ -60,7 +60,7 @@ describe('the claim of one agent for one address', () => {
     ).toEqual(['none', 'none'])
   })
 
-  test('the agent of the one we hear is silent: corrected after a while, once, and by rank', () => {
+  test("if the holder's agent is silent, one Backup corrects the entry after a delay by rank", () => {
     const sight = hears('10.0.0.13')
     const corrected: Holder = { ...ENTRY, node: 'node-3', saidBy: 'node-2', since: '2026-11-22T12:00:05Z' }
     expect(
@@ -79,7 +79,7 @@ describe('the claim of one agent for one address', () => {
         [9_000, { sight, rank: 2 }],
       ]).claims,
     ).toEqual([...['none', 'none', 'foreign:node-3:09']])
-    // Its own agent is back: what two own stays when one lets go.
+    // The agent of the holder is back: the other agent's entry stays with two field managers until one removes it.
     const own: Holder = { ...corrected, saidBy: 'node-3' }
     expect(
       played([
@@ -91,7 +91,7 @@ describe('the claim of one agent for one address', () => {
     ).toBe('none')
   })
 
-  test('a Backup that hears another one before the delay is over corrects nothing', () => {
+  test('a Backup that hears another holder before the delay has passed corrects nothing', () => {
     const sight = hears('10.0.0.13')
     expect(
       played([
@@ -103,7 +103,7 @@ describe('the claim of one agent for one address', () => {
     ).toEqual(['none', 'none', 'none', 'none'])
   })
 
-  test('an address that is no node’s contradicts nobody, and is better than nothing', () => {
+  test('an address of no known node contradicts no entry, and is used if there is none', () => {
     const sight = hears('fe80::13')
     expect(
       played([
@@ -119,7 +119,7 @@ describe('the claim of one agent for one address', () => {
     ).toEqual(['none', 'foreign:fe80::13:05'])
   })
 
-  test('nobody holds it: said by one who listens, after ten seconds and its rank', () => {
+  test('a Backup that listens publishes that there is no holder, after ten seconds and its rank', () => {
     expect(
       played([
         [0, {}],
@@ -143,7 +143,7 @@ describe('the claim of one agent for one address', () => {
     ).toEqual(['none', 'none'])
   })
 
-  test('one who does not listen says so only when kube-api is silent there too, and later', () => {
+  test('a Backup that does not listen publishes it later, and only if kube-api is silent as well', () => {
     const sight = { kind: 'deaf', why: 'linkDown' } as const
     expect(
       played([
@@ -160,12 +160,12 @@ describe('the claim of one agent for one address', () => {
     ).toEqual(['none', 'none', 'foreign::30'])
   })
 
-  test('an entry that was emptied and written again is left to who has written it', () => {
+  test('a cleared entry that comes back is left to its agent', () => {
     const emptied: Holder = { ...ENTRY, node: '', saidBy: 'node-2', since: '2026-11-22T12:00:10Z' }
     const { claims } = played([
       [0, {}],
       [10_000, {}],
-      // Not there yet.
+      // The delay has not passed yet.
       [10_500, {}],
       [11_000, { entry: emptied }],
       [12_000, {}],
@@ -174,7 +174,7 @@ describe('the claim of one agent for one address', () => {
     expect(claims).toEqual(['none', 'foreign::10', 'foreign::10', 'foreign::10', 'none', 'none'])
   })
 
-  test('before the API has told anything, nothing is said of others', () => {
+  test('before the API has answered, nothing is published about other nodes', () => {
     expect(
       played([
         [0, { known: false, entry: undefined }],
@@ -183,7 +183,7 @@ describe('the claim of one agent for one address', () => {
     ).toEqual(['none', 'none'])
   })
 
-  test('who has no part in the election says nothing, unless nobody is to have it', () => {
+  test('a node without a part in the election publishes nothing, unless no node should hold the address', () => {
     const sight = { kind: 'absent' } as const
     expect(
       played([
@@ -200,7 +200,7 @@ describe('the claim of one agent for one address', () => {
     ).toEqual(['none', 'none', 'foreign::05'])
   })
 
-  test('two that take the entry from each other twice within minutes are two holders', () => {
+  test('two nodes that take the entry from each other twice within minutes are two holders', () => {
     const [mine, theirs]: Holder[] = [{ ...ENTRY, node: 'node-2', saidBy: 'node-2' }, ENTRY]
     const once = played([
       [0, { sight: OURS, entry: mine }],

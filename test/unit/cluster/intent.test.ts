@@ -1,4 +1,4 @@
-/** The spec of HostedNetServices: what it means, what it may not, and the tables of O4, O5, O6, O7 and O9. */
+/** The spec of HostedNetServices: its meaning, invalid values, and the tables of O4, O5, O6, O7 and O9. */
 import { describe, expect, test } from 'vitest'
 import { FIRST_BALANCER, newsOf, stepBalancer, toAsk } from '../../../src/cluster/decisions/status/balancer.ts'
 import {
@@ -36,12 +36,12 @@ describe('the spec', () => {
     ['a text', specOf('Enabled'), 'spec'],
     ['no object', '<html>', 'object'],
     ['nothing', null, 'object'],
-  ])('%s is named, counted, and the last one stays', (_, object, path) => {
+  ])('%s is named and counted, and the last valid spec stays in force', (_, object, path) => {
     const good = stepIntent(firstIntent(undefined), { kind: 'object', value: specOf({ ingressHa: 'Disabled' }) })
     const bad = stepIntent(good, { kind: 'object', value: object })
     expect(bad).toMatchObject({ intent: { ingressHa: 'Disabled' }, refused: 1 })
     expect(bad.problems[0]).toMatch(new RegExp(`^${path}:`))
-    // The watch says it again.
+    // The watch repeats it.
     expect(stepIntent(bad, { kind: 'object', value: object }).refused).toBe(1)
     expect(stepIntent(bad, { kind: 'object', value: specOf({}) })).toMatchObject({
       intent: DEFAULT_INTENT,
@@ -49,7 +49,7 @@ describe('the spec', () => {
     })
   })
 
-  test('an API that answers 403 or garbage changes nothing; an object that is gone means the defaults', () => {
+  test('a 403 or an invalid answer changes nothing; a deleted object means the defaults', () => {
     const good = stepIntent(firstIntent(undefined), { kind: 'object', value: specOf({ ingressHa: 'Disabled' }) })
     const failed = stepIntent(good, { kind: 'failed', why: '403: Forbidden', isNoWish: true })
     expect(failed).toEqual({
@@ -66,7 +66,7 @@ describe('the spec', () => {
     expect(stepIntent(failed, { kind: 'none' })).toMatchObject({ intent: DEFAULT_INTENT, problems: [] })
   })
 
-  test('what is wished of CoreDNS is said to be not managed', () => {
+  test('wishes about CoreDNS are reported as not managed', () => {
     expect(notManaged(DEFAULT_INTENT)).toBeUndefined()
     expect(notManaged({ ...DEFAULT_INTENT, nodesResolution: 'Disabled', apiintIpAddress: '192.168.111.9' })).toBe(
       'not managed by holdfast: dns.nodesResolution=Disabled (CoreDNS)',
@@ -93,7 +93,7 @@ describe('O5, O6, O7: where the API is to be reached', () => {
     ['the API address', '192.168.111.5'],
     ['its other family', 'fd2e:6f44:5dd8::5'],
     ['the same address in other words', 'FD2E:6F44:5DD8:0::5'],
-  ])('with apiintIpAddress %s there is nothing to ask and to say', (_, wished) => {
+  ])('with apiintIpAddress %s there is no request and no text', (_, wished) => {
     const state = played([wish('192.168.111.9'), answers(), wish(wished)])
     expect(state).toEqual({ kind: 'own' })
     expect(toAsk(state)).toBeUndefined()
@@ -109,7 +109,7 @@ describe('O5, O6, O7: where the API is to be reached', () => {
     ['224.0.0.18', 'a load balancer cannot have this address'],
     ['fe80::1', 'a load balancer cannot have this address'],
     ['::1', 'a load balancer cannot have this address'],
-  ])('%s is refused, and nobody is asked', (text, why) => {
+  ])('%s is refused without a request', (text, why) => {
     const state = played([wish(text)])
     expect(state).toEqual({ kind: 'refused', wished: text, why })
     expect(toAsk(state)).toBeUndefined()
@@ -128,7 +128,7 @@ describe('O5, O6, O7: where the API is to be reached', () => {
     })
   })
 
-  test('kube-api has to answer three times in a row, and is asked on', () => {
+  test('kube-api must answer three times in a row, and the requests go on', () => {
     const asking = played([wish('192.168.111.9'), answers(), answers(), fails('ECONNREFUSED'), answers(), answers()])
     expect(asking).toEqual({ kind: 'asking', place: LB, answers: 2, failed: undefined })
     expect(toAsk(asking)).toBe(LB)
@@ -145,7 +145,7 @@ describe('O5, O6, O7: where the API is to be reached', () => {
     expect(gone).toEqual({ kind: 'asking', place: LB, answers: 0, failed: 'ETIMEDOUT' })
   })
 
-  test('unreachable: the condition says why; an answer to an earlier question does not count', () => {
+  test('the condition says why kube-api does not answer; an answer to an earlier wish does not count', () => {
     const state = played([wish('192.168.111.9'), fails('EHOSTUNREACH')])
     expect(newsOf(state).wrong).toBe('kube-api does not answer at 192.168.111.9: EHOSTUNREACH')
     const next = played([wish('192.168.111.10')], state)

@@ -1,6 +1,6 @@
 /**
- * What a node is to do, written down twice: as keepalived.conf it is the text that the cluster's own templates render, and as
- * our YAML it means the same routers as that text, read by the reader of keepalived's files.
+ * The configuration of a node, written in two forms. The text of keepalived.conf is the one that the cluster's own
+ * templates render. The YAML means the same routers as that text, read by the importer of keepalived's files.
  */
 import { describe, expect, test } from 'vitest'
 import type { Desired, Instance } from '../../../src/cluster/decisions/engine/desired.ts'
@@ -28,7 +28,7 @@ const SAMPLES = [
   'worker-openstack-dualstack',
 ]
 
-/** Without comments and blank lines; a line keeps its indentation. */
+/** Removes comments and blank lines; a line keeps its indentation. */
 const lines = (text: string) =>
   text
     .split('\n')
@@ -67,13 +67,18 @@ function resolved(parsed: ParsedConfig, desired: Desired) {
   }
 }
 
-/** The difference that is meant: ours says what keepalived's file cannot, the base priority of each peer. */
+/**
+ * Removes the intended difference: the YAML has the base priority of each peer, which keepalived's file cannot have.
+ */
 const withoutBase = <T extends object>(value: T): T =>
   'peers' in value && Array.isArray(value.peers)
     ? { ...value, peers: value.peers.map(({ address: peer }: { address: string }) => ({ address: peer })) }
     : value
 
-/** Their sum for each router: the names of the checks differ, because ours ask without a program. */
+/**
+ * Returns the sum of weights for each router. The names of the checks differ, because holdfast checks without a
+ * program.
+ */
 function weightsOf({ virtualRouters, syncGroups }: Config) {
   return (name: string) =>
     [...virtualRouters.filter((router) => router.name === name), ...syncGroups.filter((g) => g.members.includes(name))]
@@ -91,17 +96,17 @@ const only = (value: ReturnType<typeof documentOf>): Record<string, unknown> =>
   (value.virtualRouters as Record<string, unknown>[])[0] ?? {}
 
 describe.each(SAMPLES)('%s', (name) => {
-  test('as keepalived.conf: the text of the templates', () => {
+  test("the text of keepalived.conf is that of OpenShift's templates", () => {
     expect(lines(keepalivedText(renderedNode(name)))).toEqual(lines(sample(name)))
   })
 
-  test('as YAML: no problem of the loader', () => {
+  test("the YAML has no problem in holdfast's loader", () => {
     const parsed = parseConfig(documentText(renderedNode(name)))
     expect('problems' in parsed ? parsed.problems.map(formatProblem) : []).toEqual([])
   })
 })
 
-// Alone is the one difference that is wanted: keepalived goes over to multicast there.
+// A node without peers is the one intended difference: keepalived changes to multicast there.
 test.each(SAMPLES.filter((name) => name !== 'bootstrap-initial'))(
   '%s as YAML: the routers that the text of the templates means',
   (name) => {
@@ -114,12 +119,12 @@ test.each(SAMPLES.filter((name) => name !== 'bootstrap-initial'))(
 )
 
 describe('YAML', () => {
-  test('a node without peers is alone, whatever else is written, and never on multicast', () => {
+  test('a node without peers is alone and never uses multicast', () => {
     const node = renderedNode('bootstrap-initial')
     expect(documentText(node)).toContain('peers: []')
     const { routers } = resolved(parseConfig(documentText(node)), node)
     expect(routers.map(({ parameters }) => parameters.transport)).toEqual([{ mode: 'unicast', peers: [] }])
-    // What keepalived makes of the same, which is why the profile is not keepalived's there.
+    // keepalived treats the same list as multicast, so the profile is not keepalived's here.
     const theirs = resolved(read(sample('bootstrap-initial')), node).routers
     expect(theirs.map(({ parameters }) => parameters.transport.mode)).toEqual(['multicast'])
     const [own] = routers
@@ -130,7 +135,7 @@ describe('YAML', () => {
     expect(own?.parameters.checksum).toBe(other?.parameters.checksum)
   })
 
-  test('the first peer, the last and another one: no router is made anew, so none leaves its address', () => {
+  test('another peer at the start or end of the list recreates no router, so no address is released', () => {
     const [own, other] = [address('192.168.111.21'), address('192.168.111.22')]
     for (const native of [false, true]) {
       const config = (peers: Instance['peers']) => {
@@ -151,12 +156,12 @@ describe('YAML', () => {
     }
   })
 
-  test('where a file names our address, the engine follows the file: interface and source are what it says', () => {
+  test('if a file contains our address, the engine follows the file for interface and source', () => {
     const file = '/run/nodeip-configuration/ipv4'
     const node = desired(instance({ sourceFile: file, interface: 'eno1', source: address('192.168.111.9') }))
     const parsed = parseConfig(documentText(node))
     if ('problems' in parsed) throw new Error(parsed.problems.map(formatProblem).join('\n'))
-    // What was eno1 with .9 a moment ago.
+    // The interface had the name eno1 and the address .9 a moment before.
     const files = new Map([[file, { reading: { address: address('192.168.111.20') } }]])
     const { routers } = resolveRouters(
       parsed.config,
@@ -168,7 +173,7 @@ describe('YAML', () => {
     ])
   })
 
-  test('without a file the engine follows the address: where it goes is no other configuration', () => {
+  test('without a file, the engine follows the address, so a move is not another configuration', () => {
     const before = documentText(desired(instance({ interface: 'eno1' })))
     const after = documentText(desired(instance({ interface: 'br-ex' })))
     expect(after).toBe(before)
@@ -183,13 +188,13 @@ describe('YAML', () => {
     }
   })
 
-  test('the placeholder of a node that is missing is for keepalived alone', () => {
+  test("the placeholder of a missing node is in keepalived's file only", () => {
     const node = desired(instance({ peers: [], placeholder: address('0.0.0.0') }))
     expect(lines(keepalivedText(node)).join('\n')).toContain('unicast_peer {\n        0.0.0.0\n    }')
     expect(only(documentOf(node)).transport).toEqual({ unicast: { source: '192.168.111.20', peers: [] } })
   })
 
-  test('native: version 3, no password, our own profile; keepalived’s words are gone', () => {
+  test("native mode uses version 3 without a password and holdfast's own profile", () => {
     const text = documentText(renderedNode('master-openstack-dualstack'), { native: true })
     expect(text).not.toMatch(/authentication|keepalived|version: 2/)
     const { routers, said } = resolved(parseConfig(text), renderedNode('master-openstack-dualstack'))
@@ -199,13 +204,13 @@ describe('YAML', () => {
     )
   })
 
-  test('nothing to do is a file all the same, which the loader takes', () => {
+  test('a configuration without routers is a valid file', () => {
     const parsed = parseConfig(documentText(desired()))
     expect('problems' in parsed).toBe(false)
     expect(lines(keepalivedText(desired())).filter((line) => line.startsWith('vrrp_instance'))).toEqual([])
   })
 
-  test('a group has the members that are there, and one without any is left out', () => {
+  test('a group has the members of this node, and a group without members is left out', () => {
     const node = renderedNode('master-openstack-dualstack')
     const half = { ...node, instances: node.instances.filter(({ name }) => name === 'ostest_API_1') }
     expect(documentOf(half).syncGroups).toEqual([
@@ -213,7 +218,7 @@ describe('YAML', () => {
     ])
   })
 
-  test('no word of a password or a name is taken for YAML', () => {
+  test('passwords and names are never read as YAML values', () => {
     const parsed = parseConfig(documentText(desired(instance({ name: '1e3', password: '0123: #x' }))))
     if ('problems' in parsed) throw new Error(parsed.problems.map(formatProblem).join('\n'))
     const [router] = parsed.config.virtualRouters

@@ -20,9 +20,9 @@ type Files = {
 }
 type Needed = { readonly needed: boolean; readonly desired?: Mode }
 
-/** Here holdfast does not follow upstream, on purpose. */
+/** Cases in which holdfast intentionally differs from upstream. */
 const ON_PURPOSE: Readonly<Record<string, Needed>> = {
-  // A comment is nobody's configuration: keepalived sends multicast there.
+  // Comments are no configuration: keepalived uses multicast there.
   'mode-comment-counts': { needed: true, desired: 'unicast' },
 }
 
@@ -95,7 +95,7 @@ describe('a tick', () => {
   const schedule: Schedule = { tickAt: at('14:50:00'), planned: undefined }
   const change = { mode: 'unicast', preparedAt: at('14:54:30'), at: at('14:55:00') }
 
-  test('plans what all others plan, by its own time and not by when it was noticed', () => {
+  test('a tick plans the same time on all nodes, whenever it was noticed', () => {
     expect(ticked(schedule, facts, at('14:49:59'))).toBe(schedule)
     expect(ticked(schedule, facts, at('14:50:00'))).toEqual({ tickAt: at('15:00:00'), planned: change })
     expect(ticked(schedule, facts, at('14:52:31'))).toMatchObject({ planned: change })
@@ -109,20 +109,20 @@ describe('a tick', () => {
     ['the nodes are not known', { nodes: undefined }],
     ['there are no nodes', { nodes: [] }],
     ['a node is not done', { nodes: [...nodes, clusterNode({ kubeletVersion: 'v1', state: 'Working' })] }],
-  ] as const)('plans nothing when %s', (_, others) =>
+  ] as const)('a tick plans nothing if %s', (_, others) =>
     expect(ticked(schedule, { ...facts, ...others }, at('14:50:00'))).toEqual({
       tickAt: at('15:00:00'),
       planned: undefined,
     }),
   )
 
-  test('planned by a clock that was set back is planned by nobody', () => {
+  test('a plan of a clock that was set back is dropped', () => {
     const before = ticked(schedule, facts, at('14:50:00'))
     expect(ticked(before, facts, at('14:46:00'))).toEqual({ tickAt: at('14:50:00'), planned: undefined })
     expect(ticked(schedule, facts, at('12:01:00'))).toEqual({ tickAt: at('12:10:00'), planned: undefined })
   })
 
-  test('leaves what is planned alone', () => {
+  test('a tick does not change an existing plan', () => {
     const before = { tickAt: at('14:50:00'), planned: { ...change, mode: 'multicast' as const } }
     expect(ticked(before, facts, at('14:50:00')).planned).toBe(before.planned)
   })

@@ -30,13 +30,13 @@ describe('what others read of the node’s address', () => {
     expect(Object.fromEntries(files)).toEqual(wanted?.files)
   })
 
-  test('what says that the choice was made comes last; nothing is written of no choice', () => {
+  test('the file that announces the choice is written last, and nothing is written without a choice', () => {
     const facts = factsOf({ chosen: ['10.0.0.5'], matchesVips: true, platform: '', userManagedLB: false, vips: [] })
     expect(nodeFiles(facts).at(-1)).toEqual({ path: '/run/nodeip-configuration/primary-ip', content: '10.0.0.5' })
     expect(nodeFiles({ ...facts, chosen: [] })).toEqual([])
   })
 
-  test('a remote worker is labelled, and what says so goes when it is none', () => {
+  test('a remote worker gets a label and a file, which are removed when it is none', () => {
     const input = {
       chosen: ['10.0.0.5'],
       matchesVips: false,
@@ -67,7 +67,7 @@ describe('what others read of the node’s address', () => {
 describe('the hint', () => {
   const file = (text: string) => [{ name: 'FILE', variables: environmentIn(text) }]
 
-  test('the newer name wins over the older, the first source over the next', () => {
+  test('the newer name of the hint wins over the older one, and the first source over the next', () => {
     const both = file('# hint\nKUBELET_NODEIP_HINT=10.0.0.0\n\nNODEIP_HINT="192.168.1.0"\n')
     expect(hintIn(both)).toEqual({ addresses: ['192.168.1.0'], from: 'NODEIP_HINT in FILE' })
     const environment = { name: 'ENV', variables: { KUBELET_NODEIP_HINT: '172.16.0.0' } }
@@ -78,7 +78,7 @@ describe('the hint', () => {
     for (const text of texts) expect(hintIn(file(text))).toEqual({ addresses: [], from: undefined })
   })
 
-  test('one of each family, and one that is no address', () => {
+  test('a hint may have one address of each family, and another text is an error', () => {
     expect(hintIn(file('NODEIP_HINT=10.0.0.0 fd00::'))).toMatchObject({ addresses: ['10.0.0.0', 'fd00::'] })
     expect(hintIn(file('NODEIP_HINT=10.0.0.0/24'))).toBe(
       'Cannot use "10.0.0.0/24" of NODEIP_HINT in FILE: expected an IP address',

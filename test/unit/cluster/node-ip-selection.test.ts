@@ -24,7 +24,7 @@ const wishesOf = ({ vips, preferIPv6, networkType }: SelectionCase): Wishes => (
 const select = (one: SelectionCase, wishes: Partial<Wishes> = {}): Selection =>
   selectNodeAddresses(viewOf(one), { ...wishesOf(one), ...wishes })
 
-/** Whoever knows the address must find it again: as text, the kernel's order of links and routes does not count. */
+/** Returns a text that the order of the kernel's links and routes does not change. */
 function expectSame(one: SelectionCase, found: Selection): void {
   const turned = { ...one, links: one.links.toReversed(), routes: one.routes.toReversed() }
   expect(select(turned).chosen, 'links and routes in another order').toEqual(found.chosen)
@@ -33,11 +33,11 @@ function expectSame(one: SelectionCase, found: Selection): void {
 const casesOf = <Expected>(fn: string) =>
   clusterCases<SelectionCase, Expected>(fn).map((one) => [one.id, one as unknown as SelectionCase, one] as const)
 
-/** Here holdfast does not follow upstream, on purpose (reference: quirks); what it chooses instead. */
+/** Cases in which holdfast intentionally differs from upstream (reference: quirks), with holdfast's choice. */
 const ON_PURPOSE: Readonly<Record<string, Chosen>> = {
-  // A VIP is no node's address, of neither family.
+  // A VIP is never the address of a node, in either family.
   'sel-quirk-opposite-is-vip': { chosen: ['10.0.0.5', 'fd00::5'], matchesVips: true },
-  // An IPv4 address written as IPv6 is in no IPv4 network.
+  // An IPv4-mapped address is in no IPv4 network.
   'sel-quirk-mapped-v6': { chosen: ['fd00::5'], matchesVips: false },
 }
 
@@ -70,7 +70,7 @@ describe('the whole choice', () => {
     expectSame(one, found)
   })
 
-  test('every address has a verdict, and what was chosen is among them', () => {
+  test('every address has a result, and the chosen ones are among them', () => {
     for (const [, one] of casesOf('selectNodeIPs')) {
       const { chosen, verdicts } = select(one)
       expect(verdicts).toHaveLength(one.links.flatMap(({ addrs }) => addrs).length)
@@ -88,7 +88,7 @@ describe('the whole choice', () => {
 describe('holdfast’s own', () => {
   const one = casesOf<Chosen>('selectNodeIPs').find(([id]) => id === 'sel-quirk-hint-and-vip')?.[1] as SelectionCase
 
-  test('the hint wins over VIPs of another link', () => {
+  test('the hint wins over VIPs of another interface', () => {
     const [hint = '', ...vips] = one.vips
     const found = select(one, { hints: [address(hint)], vips: vips.map(address) })
     expect(found).toMatchObject({ chosen: ['192.168.1.2'], matches: true, link: 'eth1' })
@@ -100,7 +100,7 @@ describe('holdfast’s own', () => {
     ])
   })
 
-  test('says by which rule an address lost', () => {
+  test('the result tells by which rule an address lost', () => {
     const links = [
       { name: 'eth0', index: 2, addrs: ['10.0.0.5/24', '10.0.0.9/24', '198.51.100.7/24', 'fd69::2/125'] },
       { name: 'eth1', index: 3, addrs: ['192.168.1.2/24'] },

@@ -14,9 +14,9 @@ const READ = {
 }
 
 describe('a Node object', () => {
-  test('is read', () => expect(readNode(WHOLE)).toEqual({ node: READ, malformed: [] }))
+  test('a Node object is read', () => expect(readNode(WHOLE)).toEqual({ node: READ, malformed: [] }))
 
-  test('that has only a name is a node with nothing', () =>
+  test('a Node object with a name only is a node without anything else', () =>
     expect(readNode({ metadata: { name: 'new' } })).toEqual({
       node: { name: 'new', labels: {}, annotations: {}, addresses: [], kubeletVersion: '' },
       malformed: [],
@@ -32,7 +32,7 @@ describe('a Node object', () => {
     [{ metadata: [] }],
     [{ metadata: { name: 3 } }],
     [{ metadata: { name: '' } }],
-  ])('without a name is nobody: %j', (object) => {
+  ])('a Node object without a name is no node: %j', (object) => {
     const { node, malformed } = readNode(object)
     expect(node).toBeUndefined()
     expect(malformed).toHaveLength(1)
@@ -47,7 +47,7 @@ describe('a Node object', () => {
     },
   }
 
-  test('names each field that makes no sense, with what was found, and reads the others', () => {
+  test('invalid fields are named with their values, and the others are read', () => {
     const { node, malformed } = readNode(garbled)
     expect(malformed).toEqual([
       { node: 'cp-0', field: 'metadata.labels', found: '"x"' },
@@ -65,7 +65,7 @@ describe('a Node object', () => {
     })
   })
 
-  test('keeps of an earlier reading what makes no sense as a whole', () => {
+  test('an invalid field keeps the value of an earlier reading', () => {
     const { node } = readNode(garbled, READ)
     expect(node).toMatchObject({ labels: { a: '' }, kubeletVersion: 'v1.33.1' })
     const { node: other, malformed } = readNode({ metadata: { name: 'cp-0' }, status: 'gone' }, READ)
@@ -73,10 +73,10 @@ describe('a Node object', () => {
     expect(malformed).toEqual([{ node: 'cp-0', field: 'status', found: '"gone"' }])
   })
 
-  test('takes nothing from the reading of another node', () =>
+  test('an earlier reading of another node is not used', () =>
     expect(readNode({ metadata: { name: 'cp-1', labels: 1 } }, READ).node?.labels).toEqual({}))
 
-  test('cuts what was found', () => {
+  test('a reported value is shortened', () => {
     const { malformed } = readNode({ metadata: { name: 'cp-0', labels: 'x'.repeat(5000) } })
     expect(malformed[0]?.found.length).toBeLessThan(100)
   })

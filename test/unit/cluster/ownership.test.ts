@@ -1,4 +1,4 @@
-/** Five agents, one status: who says what about whom, with a virtual clock and engines that are values. */
+/** Five agents and one status, with a virtual clock and engines that are values: which agent publishes what. */
 import { describe, expect, test } from 'vitest'
 import type { ClusterNode } from '../../../src/cluster/decisions/cluster-node.ts'
 import { CONTROL_PLANE_LABEL } from '../../../src/cluster/decisions/engine/upstream-names.ts'
@@ -72,7 +72,7 @@ const conditionOf = (statement: ReturnType<typeof first>, type: string) =>
   statement.conditions?.find((one) => one.type === type)
 
 describe('what an engine says of itself', () => {
-  test('is read out of the real one: Active, Backup', () => {
+  test('the report of a real engine is read: Active, Backup', () => {
     const world = new FakeWorld([ROUTER]).start()
     world.advance(8_000)
     const vipAddress = address(VIP)
@@ -95,7 +95,7 @@ describe('what an engine says of itself', () => {
     },
   )
 
-  test('a fault is deafness, an address that is gone from the kernel is not held', () => {
+  test('a fault means that the engine does not listen; an address that the kernel lacks is not held', () => {
     const sights = report(router(API, { state: 'Initialize', faults: ['linkDown'] }), {
       ...active(INGRESS),
       addresses: [{ address: INGRESS, present: false }],
@@ -106,7 +106,7 @@ describe('what an engine says of itself', () => {
 })
 
 describe('who says what', () => {
-  test('the holder of the first address of the API says who holds what, and the conditions; others nothing', () => {
+  test('the holder of the first API address publishes the holders and the conditions, and other nodes publish nothing', () => {
     const said = first({
       report: report(active(API), router(INGRESS, { holder: { self: false, address: '10.0.0.13', heardMsAgo: 1 } })),
     })
@@ -132,7 +132,7 @@ describe('who says what', () => {
     expect(deaf).toEqual({ claims: { holders: [] }, conditions: undefined, observedGeneration: undefined })
   })
 
-  test('a holder that has not asked kube-api yet claims its addresses, and publishes no conditions', () => {
+  test('a holder that has not asked kube-api yet publishes its addresses, and no conditions', () => {
     const said = first({ report: report(active(API)), circumstances: { ...QUIET, probe: { result: 'unasked' } } })
     expect(said.claims.apiServerInternalIpOwner).toBe('node-2')
     expect(said.conditions).toBeUndefined()
@@ -153,7 +153,7 @@ describe('who says what', () => {
     expect(needsProbe(elsewhere, input)).toBe(false)
   })
 
-  test('so has a Backup that speaks for a holder without an agent', () => {
+  test('a Backup that publishes for a holder without an agent needs the answer of kube-api', () => {
     const input = { ...INPUT, report: report(router(API)), published: published({ holders: [entry(API, 'node-3')] }) }
     let memory = FIRST_OWNERSHIP
     const needed = [0, 1, 30].map((s) => {
@@ -163,7 +163,7 @@ describe('who says what', () => {
     expect(needed).toEqual([false, false, true])
   })
 
-  test('families apart: the string names the holder of the first address, each entry its own', () => {
+  test('with the families on two nodes, the text names the holder of the first address, and each entry its own', () => {
     const vips = [vip(API, 'api'), vip(API6, 'api', 1)]
     const six = first({ vips, report: report(router(API), active(API6)) })
     expect(six.claims).not.toHaveProperty('apiServerInternalIpOwner')
@@ -180,7 +180,7 @@ describe('who says what', () => {
     )
   })
 
-  test('O3: a duplicate names both nodes; of a stranger the MAC', () => {
+  test('O3: a duplicate names both nodes, or the MAC of another host', () => {
     const twice = (other: unknown) => [{ address: API, mac: '02:00:00:00:00:07', router: other, foundMsAgo: 1 }]
     const both = first({ report: report(active(API, twice({ address: '10.0.0.13', priority: null }))) })
     expect(conditionOf(both, 'Degraded')).toMatchObject({
@@ -191,21 +191,21 @@ describe('who says what', () => {
     expect(conditionOf(stranger, 'Degraded')?.message).toBe('API 10.0.0.200 is held by 02:00:00:00:00:07 and node-2')
   })
 
-  test('O3: a duplicate of ingress, found by its holder, is in the conditions of the API holder', () => {
+  test("O3: a duplicate of ingress that its holder found is in the conditions of the API's holder", () => {
     const status = { holders: [entry(INGRESS, 'node-3', { service: 'Ingress', alsoAnswering: ['node-1'] })] }
     const elsewhere = router(INGRESS, { holder: { self: false, address: '10.0.0.13', heardMsAgo: 1 } })
     const said = first({ report: report(active(API), elsewhere), published: published(status) })
     expect(conditionOf(said, 'Degraded')?.message).toBe('ingress 10.0.0.201 is held by node-1 and node-3')
   })
 
-  test('O3: kube-api silent behind the address: neither available nor well', () => {
+  test('O3: with kube-api silent behind the address, Available and Degraded report it', () => {
     const probe = { result: 'silent', address: address(API), why: 'ECONNREFUSED' } as const
     const said = first({ report: report(active(API)), circumstances: { ...QUIET, probe } })
     expect(conditionOf(said, 'Available')).toMatchObject({ status: 'False', reason: 'ApiNotAnswering' })
     expect(conditionOf(said, 'Degraded')?.message).toBe('kube-api does not answer through 10.0.0.200: ECONNREFUSED')
   })
 
-  test('O3: nobody holds it, says a Backup, after ten seconds and its rank', () => {
+  test('O3: a Backup publishes that there is no holder, after ten seconds and its rank', () => {
     const silent = {
       ...INPUT,
       report: report(router(API, { holder: { self: false, address: null, heardMsAgo: null } })),
@@ -223,7 +223,7 @@ describe('who says what', () => {
     expect(conditionOf(said, 'Degraded')?.message).toBe('API 10.0.0.200 has no holder, according to node-2')
   })
 
-  test('a condition keeps its time until its status changes, whoever says it', () => {
+  test('a condition keeps its time until its status changes, whichever node publishes it', () => {
     const before = {
       type: 'Available',
       status: 'True',
@@ -237,7 +237,7 @@ describe('who says what', () => {
     expect(conditionOf(said, 'Degraded')?.lastTransitionTime).toBe('2026-11-22T12:00:00Z')
   })
 
-  test('O4: another platform: Disabled when the engine holds nothing, said once by one', () => {
+  test('O4: on another platform, one node publishes Disabled once when the engine holds nothing', () => {
     const input = { ...INPUT, self: 'node-2', elsewhere: AWS, report: report() }
     const [memory, early] = stepOwnership(FIRST_OWNERSHIP, input, { monotonicMs: 0, epochMs: EPOCH })
     expect(early).toEqual({ claims: { holders: [] }, conditions: undefined, observedGeneration: undefined })
@@ -274,7 +274,7 @@ describe('who says what', () => {
     if (holder === 'node-2' && 'report' in there) expect(said.claims.apiServerInternalIpOwner).toBe('node-2')
   })
 
-  test('O9: ingress that is switched off is empty, not degraded, and a dead holder does not stay in it', () => {
+  test('O9: disabled ingress has no holder and is not degraded, and a dead holder does not stay in it', () => {
     const circumstances = { ...QUIET, ingressDisabled: true, notManaged: 'not managed by holdfast: x' }
     const input = {
       ...INPUT,
@@ -305,7 +305,7 @@ describe('an Event for each failover', () => {
     ...{ addresses: [API], heard: { peer: '10.0.0.11', priority: 90, agoMs: 3_500 } },
   }
 
-  test('names both nodes, the address and the reason of the journal, and is the same told twice', () => {
+  test('an Event names both nodes, the address and the reason, and is the same if it is created twice', () => {
     const [failover] = failoversIn(transition, WHERE)
     if (failover === undefined) throw new Error('Expected a failover')
     const event = failoverEvent(failover, 'uid')
@@ -321,7 +321,7 @@ describe('an Event for each failover', () => {
     expect(failoverEvent({ ...failover, to: 'node-3' }, undefined).metadata.name).not.toBe(event.metadata.name)
   })
 
-  test('the first holder has nobody before it; coming back to oneself is none; garbage is none', () => {
+  test('the first holder has no former one; a router that comes back to Active and an invalid event give no Event', () => {
     const alone = failoversIn({ ...transition, heard: undefined, reason: 'activeSilent' }, WHERE)[0]
     expect(alone && failoverEvent(alone, undefined)).toMatchObject({
       reason: 'VipTaken',
@@ -332,7 +332,7 @@ describe('an Event for each failover', () => {
       expect(failoversIn(other, WHERE)).toEqual([])
   })
 
-  test('the queue: once each, five at once, one in ten seconds, the oldest dropped and counted', () => {
+  test('the queue sends each Event once, five immediately and one in ten seconds, and counts what it drops', () => {
     let queue = emptyQueue(0) as ReturnType<typeof offer<number>>
     for (let i = 0; i < MOST_WAITING + 3; i++) queue = offer(queue, `e${i}`, i, i)
     queue = offer(queue, 'e10', 10, 50)

@@ -26,9 +26,9 @@ const clusterNode = (node: Partial<ClusterNode>): ClusterNode => ({
 })
 
 describe('the address of a peer as runtimecfg has it', () => {
-  // The family comes from a VIP, of which a pair has at least one (vip-pairs.ts): there is no question to be refused.
+  // A VIP gives the family, and a pair has at least one VIP (vip-pairs.ts), so no case is refused.
   const answered = CASES.filter(({ filterIps }) => filterIps.length > 0)
-  test('all cases but the one without VIPs', () =>
+  test('all cases are replayed except the one without VIPs', () =>
     expect(CASES.filter((one) => !answered.includes(one)).map(({ id }) => id)).toEqual(['peer-empty-vips']))
 
   test.each(answered.map((one) => [one.id, one] as const))('%s', (_, one) => {
@@ -40,7 +40,7 @@ describe('the address of a peer as runtimecfg has it', () => {
       own: address(one.localVrrpAddress),
     }
     const { address: found, odd } = peerAddress(clusterNode(one.node), wishes)
-    // Upstream's quirk is not copied: where it has an empty peer there is none, and that is said.
+    // Upstream's error is not copied: instead of an empty peer, there is none, with a reason.
     expect(found ?? '').toBe(one.expect)
     if (found === undefined) expect(odd.join()).toContain('no usable')
   })
@@ -57,7 +57,7 @@ describe('holdfast’s own', () => {
   const find = (node: Partial<ClusterNode>, others: Partial<PeerWishes> = {}) =>
     peerAddress(clusterNode(node), { ...wishes, ...others })
 
-  test('a VIP is no node’s address', () => {
+  test('a VIP is never the address of a peer', () => {
     expect(find({ addresses: internal('192.0.2.1', '192.0.2.100') })).toEqual({
       address: '192.0.2.1',
       odd: ['InternalIP "192.0.2.100" is a VIP'],
@@ -67,7 +67,7 @@ describe('holdfast’s own', () => {
     expect(odd).toEqual(['InternalIP "192.0.2.101" is a VIP', 'no usable IPv4 address'])
   })
 
-  test('the last InternalIP of the family; the first when no network of this machine has the VIP', () => {
+  test('the last InternalIP of the family is used, or the first one if no network of this machine has the VIP', () => {
     const addresses = internal('192.0.2.1', 'fd00::1', '198.51.100.1')
     expect(find({ addresses }).address).toBe('198.51.100.1')
     expect(find({ addresses }, { network: undefined }).address).toBe('192.0.2.1')
@@ -91,7 +91,7 @@ describe('holdfast’s own', () => {
     expect(odd[0]).toBe('annotation k8s.ovn.org/host-cidrs is not a JSON list of addresses')
   })
 
-  test('of what OVN notes: ourselves, else the first in the network, never a VIP, which is no news there', () => {
+  test("of the addresses in OVN's annotation, our own is used, otherwise the first one in the network, and never a VIP", () => {
     const list = '["198.51.100.9/24","192.0.2.100/32","192.0.2.9/24","192.0.2.7/24"]'
     expect(find(noted(list))).toEqual({ address: '192.0.2.7', odd: [] })
     expect(find(noted(list), { own: undefined }).address).toBe('192.0.2.9')

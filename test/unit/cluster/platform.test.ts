@@ -58,6 +58,6 @@ test.each<readonly [string, unknown]>([
   ['an empty status', { status: {} }],
   ['an empty type', { status: { platformStatus: { type: '' } } }],
   ['a type that is a number', { status: { platformStatus: { type: 7 } } }],
-])('nothing is known by %s', (_, object) => {
+])('the answer %s tells nothing', (_, object) => {
   expect(vipsElsewhere(object)).toBeUndefined()
 })

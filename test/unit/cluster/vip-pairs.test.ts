@@ -8,7 +8,7 @@ type Lists = { readonly apiVips: readonly string[]; readonly ingressVips: readon
 type Pair = { readonly apiVip: string; readonly ingressVip: string; readonly vipNetmask: number }
 
 describe('VIPs as pairs', () => {
-  // Record types are CoreDNS's, which is not managed here.
+  // Record types belong to CoreDNS, which holdfast does not manage.
   test.each(clusterCases<Lists, readonly Pair[]>('vipPairs').map((one) => [one.id, one] as const))(
     '%s',
     (_, { input, expect: wanted = [] }) => {
@@ -18,7 +18,7 @@ describe('VIPs as pairs', () => {
       expect(pairs.map(({ api, ingress }) => ({ apiVip: api ?? '', ingressVip: ingress ?? '' }))).toEqual(
         wanted.map(({ apiVip, ingressVip }) => ({ apiVip, ingressVip })),
       )
-      // Upstream's quirk is not copied: 128 for an IPv4 pair without an API VIP.
+      // Upstream's error is not copied: prefix length 128 for an IPv4 pair without an API VIP.
       const lengths = wanted.map(({ apiVip, ingressVip, vipNetmask }) =>
         apiVip === '' && !ingressVip.includes(':') ? 32 : vipNetmask,
       )
@@ -26,7 +26,7 @@ describe('VIPs as pairs', () => {
     },
   )
 
-  test('a side alone has the family of its own address', () => {
+  test('a VIP without a pair has the family of its own address', () => {
     expect(vipPairs({ api: [], ingress: ['10.0.0.101'] })).toEqual({
       pairs: [{ index: 0, family: 'ipv4', api: undefined, ingress: '10.0.0.101' }],
       problems: [],
@@ -36,7 +36,7 @@ describe('VIPs as pairs', () => {
     expect(vipPairs({ api: [], ingress: [] })).toEqual({ pairs: [], problems: [] })
   })
 
-  test('all problems at once', () => {
+  test('all problems of the lists are reported together', () => {
     const { pairs, problems } = vipPairs({
       api: ['10.0.0.100', '10.0.0.102', 'x', '10.0.0.300'],
       ingress: ['fd00::65', '10.0.0.100', 'fe80::1', '0.0.0.0'],
@@ -65,7 +65,7 @@ describe('whose VIPs its nodes hold', () => {
     },
   )
 
-  test('by what was given alone', () => {
+  test('the command line alone decides about the platform', () => {
     expect(isOnPremises({ installed: undefined, given: 'AWS' })).toBe(false)
     expect(isOnPremises({ installed: undefined, given: 'VSphere' })).toBe(true)
   })

@@ -48,7 +48,7 @@ describe('holdfast’s own', () => {
   const view = viewOf(machine)
   const vips = [address('192.168.1.99')]
 
-  test('says which file chose, and why the rules before it did not', () => {
+  test('the result tells which file chose, and why the earlier rules did not', () => {
     expect(vrrpInterface(view, { ...NO_FILES, ipv4: '10.0.0.5\n' }, vips)).toEqual({
       interface: 'eth0',
       source: '10.0.0.5',
@@ -75,7 +75,7 @@ describe('holdfast’s own', () => {
     expect(found).toHaveProperty('passedOver', [expect.stringContaining(why)])
   })
 
-  test('the first VIP decides: the network of the second does not', () => {
+  test('the first VIP decides, and the network of the second does not', () => {
     const pair = [address('172.16.0.10'), address('192.168.1.99')]
     expect(vrrpInterface(view, NO_FILES, pair)).toMatchObject({ interface: 'eth0', rule: 'defaultRoute' })
   })
@@ -107,7 +107,7 @@ describe('holdfast’s own', () => {
     expect(machineNetwork(dhcp, address('fd00::64'), [])).toEqual({ address: 'fd00::5', prefixLength: 64 })
   })
 
-  test('nothing at all is said', () =>
+  test('without any match, the text has all reasons', () =>
     expect(vrrpInterface({ links: [], routes: [] }, NO_FILES, vips)).toBe(
       'Cannot choose an interface for 192.168.1.99: /run/nodeip-configuration/ipv4 contains no address; no interface has a network with 192.168.1.99 in it; no IPv4 address on an interface with a default route',
     ))

@@ -41,7 +41,7 @@ const times = (copies: number, at: number) => Array.from({ length: copies }, () 
 const like = { profile: 'keepalived' }
 
 describe('announce', () => {
-  test('profile keepalived: 5 at once, 5 after 5 s, no refresh (VR-GARP-01, -02)', () => {
+  test('profile keepalived announces 5 times at the takeover and 5 times after 5 s, without a refresh (VR-GARP-01, -02)', () => {
     expect(resolved(like).announce).toMatchObject({ at: [...times(5, 0), ...times(5, 5000)], refresh: undefined })
   })
 
@@ -55,7 +55,7 @@ describe('announce', () => {
     ])
   })
 
-  test('what is written about rivals is exactly what is done', () => {
+  test('the key onRival replaces the whole schedule for a competing Active', () => {
     const over = (onRival: unknown, profile = 'keepalived') =>
       resolved({ profile, announce: { onRival } }).announce.onRival
     expect(over({ copies: 2, delay: '1s' })).toEqual([0, 0, 1000, 1000])
@@ -64,7 +64,7 @@ describe('announce', () => {
     expect(resolved({}).announce.onRival, 'holdfast has its own').toBeUndefined()
   })
 
-  test('copies, refreshCopies and spacing', () => {
+  test('copies, refreshCopies and spacing of a file are in the schedule', () => {
     const announce = {
       at: ['0ms', '1s'],
       copies: 2,
@@ -83,14 +83,14 @@ describe('announce', () => {
 })
 
 describe('transport', () => {
-  test('a multicast source is the one that is sent from, another side of ties, and must be there', () => {
+  test('a multicast source is the source address, decides ties, and must exist on the node', () => {
     const from = (source: string) => resolved({ transport: { multicast: { source } } })
     expect(from('10.0.0.12')).toMatchObject({ source: '10.0.0.12', parameters: { transport: { mode: 'multicast' } } })
     expect(resolved({}).source).toBe('10.0.0.11')
     expect(from('10.0.0.13')).toMatchObject({ source: undefined, fault: 'sourceAddressMissing' })
   })
 
-  test('of the family of the addresses, and none of them', () => {
+  test('a multicast source must have the family of the addresses, and must not be a virtual address', () => {
     expect(errors({ transport: { multicast: { source: 'fd00::1' } } })).toEqual([
       'Cannot send from fd00::1: the virtual addresses of "a" are IPv4',
     ])
@@ -99,7 +99,7 @@ describe('transport', () => {
     ])
   })
 
-  test('either unicast or multicast', () => {
+  test('a transport with both unicast and multicast is refused', () => {
     const both = { multicast: { source: 'auto' }, unicast: { peers: ['10.0.0.2'] } }
     expect(errors({ transport: both })).toEqual([
       'virtualRouters[0].transport: cannot use a mapping, expected either unicast or multicast',
@@ -109,7 +109,7 @@ describe('transport', () => {
     ])
   })
 
-  test('an unicast TTL is that of every copy; 255 says nothing', () => {
+  test('the unicast TTL of a file is in the parameters; the default of 255 is left out', () => {
     const sent = (ttl?: number) => {
       const unicast = { peers: ['10.0.0.2', '10.0.0.3'], ...(ttl === undefined ? {} : { ttl }) }
       return advertisementDatagrams(resolved({ transport: { unicast } }).parameters, 100).map(

@@ -1,4 +1,4 @@
-/** api.peers: where other nodes are, and nothing else. */
+/** api.peers accepts the location of other nodes, and nothing else. */
 import { expect, test } from 'vitest'
 import { parseConfig } from '../../../src/config/text/yaml.ts'
 
@@ -7,7 +7,7 @@ function read(peers: string) {
   return 'problems' in parsed ? parsed.problems.map(({ message }) => message) : parsed.config.api.peers
 }
 
-test('addresses and names, as they are asked', () => {
+test('peers of the API are kept as addresses or names with scheme and port', () => {
   expect(read('[http://10.0.0.12:9655, "http://[fd00::12]:9655/", https://node3.example.org]')).toEqual([
     'http://10.0.0.12:9655',
     'http://[fd00::12]:9655',
@@ -37,13 +37,13 @@ test.each([
     'http://admin:secret@10.0.0.12:9655',
     'api.peers[0]: cannot use this value, expected an address without user and password',
   ],
-])('%s is refused', (peer, wanted) => {
+])('api.peers refuses %s', (peer, wanted) => {
   const [message] = read(`["${peer}"]`)
   expect(message).toContain(wanted)
   expect(message).not.toContain('secret')
 })
 
-test('no more than a page can show', () => {
+test('api.peers refuses more nodes than the status page can show', () => {
   expect(read(JSON.stringify(Array.from({ length: 17 }, (_, i) => `http://10.0.0.${i + 1}:9655`)))).toEqual([
     expect.stringContaining('cannot use this value, expected at most 16 nodes'),
   ])

@@ -21,12 +21,12 @@ function write(name: string, text: string): string {
 
 const GOOD = 'virtualRouters:\n  - { name: a, vrid: 1, interface: eth0, addresses: [10.0.0.200], stagger: false }\n'
 
-test('a good file', async () => {
+test('check accepts a valid file with exit status 0', async () => {
   const file = write('good.yaml', GOOD)
   expect(await checkCommand(file)).toEqual({ exitCode: 0, stdout: `${file}: ok\n`, stderr: '' })
 })
 
-test('warnings are printed and do not fail', async () => {
+test('check prints warnings and exits with 0', async () => {
   const file = write('warned.yaml', GOOD.replace('stagger: false', 'stagger: false, advertisementInterval: 10ms'))
   const { exitCode, stdout, stderr } = await checkCommand(file)
   expect([exitCode, stderr]).toEqual([0, ''])
@@ -34,7 +34,7 @@ test('warnings are printed and do not fail', async () => {
   expect(stdout).toContain(`${file}: ok, 1 warning\n`)
 })
 
-test('--strict: a warning fails, and a note does not', async () => {
+test('check --strict fails for a warning, and not for a note', async () => {
   const noted = write('noted.yaml', GOOD.replace(', stagger: false', ''))
   const note = `${noted}:2:5: note: no "peers" listed for "a"; this matters only if two nodes have the same priority`
   expect(await checkCommand(noted, { strict: true })).toEqual({
@@ -50,7 +50,7 @@ test('--strict: a warning fails, and a note does not', async () => {
   expect([json.exitCode, JSON.parse(json.stdout).ok]).toEqual([78, false])
 })
 
-test('several files: each is judged, and one that fails makes the exit status 78', async () => {
+test('check judges each of several files, and one that fails gives exit status 78', async () => {
   const [good, bad] = [write('one.yaml', GOOD), write('two.yaml', GOOD.replace('vrid: 1', 'vrid: 0'))]
   const both = await checkFiles([bad, good], {})
   expect([both.exitCode, both.stdout]).toEqual([78, `${good}: ok\n`])
@@ -63,7 +63,7 @@ test('several files: each is judged, and one that fails makes the exit status 78
   expect((await checkFiles([good, good], {})).exitCode).toBe(0)
 })
 
-test('- is standard input, in either language', async () => {
+test("check reads standard input for -, in YAML and in keepalived's language", async () => {
   const run = (text: string) => checkCommand('-', { stdin: () => text })
   expect(await run(GOOD)).toMatchObject({ exitCode: 0, stdout: 'standard input: ok\n' })
   const keepalived = 'vrrp_instance A {\n  interface eth0\n  virtual_router_id 1\n  virtual_ipaddress { 10.0.0.9 }\n}\n'
@@ -72,7 +72,7 @@ test('- is standard input, in either language', async () => {
   expect(wrong).toMatchObject({ exitCode: 78, stderr: expect.stringMatching(/^standard input:2:22: /) })
 })
 
-test('with a node: an interface that is not there has a suggestion, and fails with --strict', async () => {
+test('check with a node suggests a name for a missing interface, and fails with --strict', async () => {
   const file = write('typo.yaml', GOOD.replace('eth0', 'eht0'))
   const node = {
     interfaces: [
@@ -104,7 +104,8 @@ describe('shipped examples have no warnings', () => {
       .replace(/^# {3}/gm, '    ')
       .replace(/^( +)# (\w+: [[{])/gm, '$1$2')
 
-  test('there are examples', () => expect([configurations.length, shipped.length]).toEqual([1, 2]))
+  test('README.md has one example, and two are shipped', () =>
+    expect([configurations.length, shipped.length]).toEqual([1, 2]))
 
   test.each([...configurations.map((text) => ['README.md', text] as const), ...shipped])('%s', async (_, text) => {
     const written = await checkCommand(write('example.yaml', text))
@@ -116,7 +117,7 @@ describe('shipped examples have no warnings', () => {
   })
 })
 
-test('every problem on one line with its place, exit 78', async () => {
+test('check prints every problem on a line with its position, and exits with 78', async () => {
   const file = write('bad.yaml', GOOD.replace('vrid: 1', 'vrid: 0').replace('10.0.0.200', 'x'))
   const { exitCode, stdout, stderr } = await checkCommand(file)
   expect([exitCode, stdout]).toEqual([78, ''])
@@ -127,7 +128,7 @@ test('every problem on one line with its place, exit 78', async () => {
   ])
 })
 
-test('a file that is not there, and one that is a directory: one clear line', async () => {
+test('check prints one line for a missing file and for a directory', async () => {
   const missing = join(directory, 'missing.yaml')
   const line = `${missing}: Cannot read the configuration: there is no such file (ENOENT)\n`
   expect(await checkCommand(missing)).toEqual({ exitCode: 78, stdout: '', stderr: line })
@@ -136,7 +137,7 @@ test('a file that is not there, and one that is a directory: one clear line', as
   )
 })
 
-test('--json says the same', async () => {
+test('check --json has the same problems as the text', async () => {
   const file = write('json.yaml', GOOD.replace('vrid: 1', 'vrid: 0'))
   const { exitCode, stdout, stderr } = await checkCommand(file, { json: true })
   expect([exitCode, stderr]).toEqual([78, ''])
@@ -151,7 +152,7 @@ test('--json says the same', async () => {
   })
 })
 
-test('with a node: what that node makes of the file', async () => {
+test('check with a node prints the problems of this node', async () => {
   const file = write('node.yaml', GOOD)
   const interfaces = [{ name: 'eth0', addresses: [{ address: address('10.0.0.200'), prefixLength: 24 }] }]
   const { exitCode, stderr } = await checkCommand(file, { node: { interfaces } })
@@ -166,7 +167,7 @@ describe('health checks', () => {
     `  - { name: a, vrid: 1, interface: eth0, addresses: [10.0.0.200], stagger: false, ${keys} }\n`
   const QUICK = 'interval: 100ms, timeout: 100ms'
 
-  test('the effective priority of each combination of results', async () => {
+  test('check prints the effective priority of each combination of results', async () => {
     const checks = [`name: web, tcp: "127.0.0.1:80", ${QUICK}`, `name: disk, file: /x, ${QUICK}`]
     const keys =
       'priority: 40, track: [{ healthcheck: web, weight: 50 }, { interface: eth1, weight: -20 }, { healthcheck: disk }]'
@@ -201,7 +202,7 @@ ${file}:5:104: note: cannot tell whether weight 50 of web and weight -20 of eth1
     expect(json.effectivePriorities[0].rows[3]).toEqual({ up: [false, false, true], priority: 20, fault: false })
   })
 
-  test('a file of weights comes on top, and what a preset cannot see is said', async () => {
+  test('check says that the number in a file comes on top, and what a preset cannot check', async () => {
     const checks = [`name: w, file: /x, content: weight, ${QUICK}`]
     const keys =
       'priority: 40, preset: openshift-api, advertisementInterval: 100ms, track: [{ healthcheck: w, weight: 2 }]'
@@ -213,7 +214,7 @@ ${file}:5:104: note: cannot tell whether weight 50 of web and weight -20 of eth1
     )
   })
 
-  test('a file of weights that weighs 0: what it holds is a fault or not', async () => {
+  test('check says whether the number in a file with weight 0 is a fault', async () => {
     const checks = [`name: w, file: /x, content: weight, ${QUICK}`, `name: r, file: /y, content: weight, ${QUICK}`]
     const { stdout } = await checkCommand(
       write('files.yaml', router('track: [{ healthcheck: w }, { healthcheck: r, reverse: true }]', checks)),
@@ -223,7 +224,7 @@ ${file}:5:104: note: cannot tell whether weight 50 of web and weight -20 of eth1
     expect(stdout).not.toContain('times 0')
   })
 
-  test('more than 8 independent results: said, and not all shown', async () => {
+  test('check shows a part of the table, and says so, for more than 8 independent results', async () => {
     const names = Array.from({ length: 9 }, (_, i) => `c${i}`)
     const track = names.map((name) => `{ healthcheck: ${name}, weight: 5 }`).join(', ')
     const { stdout } = await checkCommand(
@@ -240,7 +241,7 @@ ${file}:5:104: note: cannot tell whether weight 50 of web and weight -20 of eth1
   })
 })
 
-test('the schema is JSON Schema that knows the keys, and refuses others', () => {
+test('the JSON Schema accepts known keys and refuses others', () => {
   const { exitCode, stdout } = schemaCommand('config')
   expect(exitCode).toBe(0)
   expect(JSON.parse(stdout)).toMatchObject({

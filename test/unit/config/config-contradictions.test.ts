@@ -1,4 +1,4 @@
-/** What family, scope and version of a router forbid the rest of it. */
+/** The values that family, scope and version of a router exclude. */
 import { describe, expect, test } from 'vitest'
 import { formatProblem } from '../../../src/config/problem.ts'
 import { resolveRouters } from '../../../src/config/resolve.ts'
@@ -15,7 +15,7 @@ const message = (line: string) => line.replace(/^\d+:\d+: /, '')
 const unicast = (rest: string) => `ttlCheck: false, transport: { unicast: { ${rest} } }`
 
 describe('families', () => {
-  test('mixed in one router', () => {
+  test('a router with addresses of two families is refused', () => {
     expect(said(V4.replace('10.0.0.200', '10.0.0.200, "fd00::1"'))).toEqual([
       '2:66: Cannot use fd00::1 in "a" beside 10.0.0.200: a virtual router has addresses of one family; use one router for each family, and a sync group of both',
     ])
@@ -33,7 +33,7 @@ describe('families', () => {
     ],
   ])('%s', (router, problem) => expect(said(router).map(message)).toEqual([problem]))
 
-  test('the same VRID once for each is fine, twice for one is not (VR-MI-01)', () => {
+  test('one VRID may be used once for each family on an interface, and not twice for one (VR-MI-01)', () => {
     const v6 = V6.replace('name: a', 'name: b')
     expect(said(V4, v6)).toEqual([])
     expect(said(V4, v6, V6.replace('name: a', 'name: c').replace('::200', '::201')).map(message)).toEqual([
@@ -43,14 +43,14 @@ describe('families', () => {
 })
 
 describe('link-local addresses', () => {
-  test('cannot choose an interface', () => {
+  test('link-local addresses do not choose an interface', () => {
     const router = 'name: a, vrid: 1, interface: auto, addresses: ["fe80::1"], stagger: false'
     expect(said(router)).toEqual([
       '2:36: Cannot choose an interface for "a" by a link-local address, which every interface could have; write the name of the interface',
     ])
   })
 
-  test('none among the VIPs: noted, refused by the letter of the RFC, or said to be wanted', () => {
+  test('a router without a link-local VIP gives a note, and is refused with profile rfc9568', () => {
     const router = V6.replace(', firstAddressLinkLocal: false', '')
     expect(said(router)).toEqual([
       expect.stringMatching(/^2:53: note: "a" has no link-local virtual address\. RFC 9568 §5\.2\.9 /),
@@ -65,14 +65,14 @@ describe('link-local addresses', () => {
     expect(said(`${router.replace('["fd00::200"]', '["fd00::200", "fe80::1"]')}, profile: rfc9568`)).toEqual([])
   })
 
-  test('the hint of multicast names routers by the addresses they send from', () => {
+  test('multicast peers of IPv6 must be link-local addresses', () => {
     expect(said(`${V6}, peers: ["fe80::2", "fe80::3"]`)).toEqual([])
     expect(said(`${V6}, peers: ["fe80::2", "fd00::3"]`).map(message)).toEqual([
       'Cannot use fd00::3 as a peer of "a": in IPv6 multicast, routers identify each other by their link-local addresses',
     ])
   })
 
-  test('unicast peers: all or none', () => {
+  test('unicast peers of IPv6 are all link-local, or none is', () => {
     expect(said(`${V6}, ${unicast('peers: ["fe80::2", "fe80::3"]')}`)).toEqual([])
     expect(said(`${V6}, ${unicast('peers: ["fe80::2", "fd00::3"]')}`).map(message)).toEqual([
       'Cannot use fd00::3 as a peer of "a" beside fe80::2: one source address serves all peers, so either all are link-local or none is',
@@ -98,7 +98,7 @@ describe('version 2', () => {
     ])
   })
 
-  test('255s are 25500 centiseconds', () => {
+  test('an interval of 255s in version 2 is 25500 centiseconds', () => {
     const parsed = parseConfig(`virtualRouters:\n  - { ${v2}, advertisementInterval: 255s }\n`)
     const routers = 'config' in parsed ? resolveRouters(parsed.config, { interfaces: [] }).routers : []
     expect(routers.map(({ parameters }) => [parameters.version, parameters.advertisementInterval])).toEqual([
@@ -106,7 +106,7 @@ describe('version 2', () => {
     ])
   })
 
-  test('version 3 has 12 bits of centiseconds, and no authentication', () => {
+  test('version 3 refuses an interval above 40.95 s, and authentication', () => {
     expect(
       said(`${V4}, advertisementInterval: 41s, authentication: { type: simple, password: x }`).map(message),
     ).toEqual([
@@ -115,13 +115,13 @@ describe('version 2', () => {
     ])
   })
 
-  test('there is none of IPv6 (VR-V2-11)', () => {
+  test('version 2 is refused for IPv6 (VR-V2-11)', () => {
     expect(said(`${V6}, version: 2`).map(message)).toEqual([
       'Cannot use version 2 in "a": version 2 has no IPv6; use version 3',
     ])
   })
 
-  test('the password becomes 8 octets', () => {
+  test('a password is padded or cut to 8 octets', () => {
     const octets = (password: string) => {
       const text = `virtualRouters:\n  - { ${v2}, authentication: { type: simple, password: ${password} } }\n`
       const parsed = parseConfig(text)
@@ -133,7 +133,7 @@ describe('version 2', () => {
     expect(octets('ostest_api_vip')).toEqual({ type: 'simple', octets: ascii('ostest_a') })
   })
 
-  test('addressListCheck is on with the letter of the RFC, and can be set alone', () => {
+  test('addressListCheck is on with profile rfc9568, and can be set alone', () => {
     const checked = (keys: string) => {
       const parsed = parseConfig(`virtualRouters:\n  - { ${keys} }\n`)
       const routers = 'config' in parsed ? resolveRouters(parsed.config, { interfaces: [] }).routers : []
@@ -155,7 +155,7 @@ describe('more routers than VRIDs', () => {
       return `name: r${i}, vrid: ${i + 1}, interface: eth0, addresses: [${address}], stagger: false${rest}`
     })
 
-  test('255 are fine, and as many again for IPv6 and on another interface', () => {
+  test('255 routers are accepted on an interface, and as many for IPv6 and on another interface', () => {
     const v6 = many(255).map((each) =>
       each.replace('name: r', 'name: s').replace(/\[10\.0\.(\d+)\.(\d+)\]/, '["fd00::$1:$2"]'),
     )
@@ -165,7 +165,7 @@ describe('more routers than VRIDs', () => {
     expect(said(...many(255), ...v6.map((each) => `${each}, firstAddressLinkLocal: false`), ...eth1)).toEqual([])
   })
 
-  test('256: it is the number that is refused', () => {
+  test('the 256th router is refused because of the number of routers', () => {
     expect(said(...many(256))).toEqual([
       '257:5: Cannot run 256 virtual routers for IPv4 on "eth0": each needs a VRID of its own, and there are 255 of them on an interface for each family',
       '257:25: virtualRouters[255].vrid: cannot use 256, expected an integer from 1 to 255',
@@ -175,7 +175,7 @@ describe('more routers than VRIDs', () => {
   })
 })
 
-test('a packet of more than 1500 octets is noted', () => {
+test('a packet of more than 1500 octets gives a warning', () => {
   const addresses = Array.from({ length: 92 }, (_, i) => `"fd00::${i + 1}"`)
   const router = (count: number) => V6.replace('"fd00::200"', addresses.slice(0, count).join(', '))
   expect(said(router(90))).toEqual([])

@@ -30,11 +30,11 @@ const NOTHING: ConfigDiff = {
 /** What it means for the routers; the values are tested below. */
 const diff = (old: string, next: string): ConfigDiff => ({ ...diffConfig(config(old), config(next)), values: [] })
 
-test('the same text changes nothing', () => {
+test('two equal texts have no difference', () => {
   expect(diff(file(A, B), file(A, B))).toEqual({ ...NOTHING, unchanged: ['a', 'b'] })
 })
 
-describe('what means the same is unchanged', () => {
+describe('texts with the same meaning have no difference', () => {
   test.each([
     ['order of routers', file(A, B), file(B, A)],
     [
@@ -69,7 +69,7 @@ describe('what means the same is unchanged', () => {
   })
 })
 
-describe('new parameters for the same router', () => {
+describe('other parameters change a router and keep its state', () => {
   test.each([
     'priority: 99',
     'advertisementInterval: 100ms',
@@ -92,7 +92,7 @@ describe('new parameters for the same router', () => {
     ['a prefix', A.replace('10.0.0.200', '10.0.0.200/24')],
   ])('%s', (_, next) => expect(diff(file(A, B), file(next, B)).changed).toEqual(['a']))
 
-  test('a password', () => {
+  test('another password changes the router', () => {
     const with2 = (password: string) =>
       file(`${A}, version: 2, authentication: { type: simple, password: ${password} }`)
     expect(diff(with2('one'), with2('two')).changed).toEqual(['a'])
@@ -103,7 +103,7 @@ describe('new parameters for the same router', () => {
     expect(diff(file(A, B), file(`${A}, ${key}`, B))).toEqual({ ...NOTHING, changed: ['a'], unchanged: ['b'] })
   })
 
-  test('peers and source of unicast', () => {
+  test('other peers of unicast change the router, and another source recreates it', () => {
     const unicast = (rest: string) => file(`${A}, transport: { unicast: { ${rest} } }`, B)
     const changed = { ...NOTHING, changed: ['a'], unchanged: ['b'] }
     expect(diff(unicast('peers: [10.0.0.2]'), unicast('peers: [10.0.0.3]'))).toEqual(changed)
@@ -116,7 +116,7 @@ describe('new parameters for the same router', () => {
   })
 })
 
-describe('another router in its place (VR-CFG-08)', () => {
+describe('another identity recreates a router (VR-CFG-08)', () => {
   test.each([
     ['vrid', A.replace('vrid: 1', 'vrid: 9')],
     ['interface', A.replace('eth0', 'eth1')],
@@ -129,7 +129,7 @@ describe('another router in its place (VR-CFG-08)', () => {
     expect(diff(file(next, B), file(A, B))).toEqual(expected)
   })
 
-  test('multicast or unicast is another source in IPv6, and no other router in IPv4', () => {
+  test('a change between multicast and unicast recreates a router in IPv6, and changes it in IPv4', () => {
     const unicast = '{ unicast: { peers: [10.0.0.2] } }'
     const four = diff(file(A, B), file(`${A}, transport: ${unicast}`, B))
     expect(four).toEqual({ ...NOTHING, changed: ['a'], unchanged: ['b'] })
@@ -140,13 +140,13 @@ describe('another router in its place (VR-CFG-08)', () => {
     expect(changed).toEqual({ ...NOTHING, recreated: ['a'], unchanged: ['b'] })
   })
 
-  test('an empty peer list is not multicast, whatever the profile', () => {
+  test('an empty list of unicast peers differs from multicast with every profile', () => {
     const empty = (profile: string) => file(`${A}, profile: ${profile}, transport: { unicast: { peers: [] } }`)
     expect(diff(file(`${A}, profile: keepalived`), empty('keepalived')).changed).toEqual(['a'])
     expect(diff(file(A), empty('holdfast')).changed).toEqual(['a'])
   })
 
-  test('an address that is followed instead of an interface that is named, and another one, are other routers', () => {
+  test('another way to find the interface, or another address to follow, recreates a router', () => {
     const on = (key: string) => file(`${A.replace('interface: eth0', `interface: ${key}`)}`)
     const literal = on('{ holding: 10.0.0.5 }')
     expect(diff(file(A), literal).recreated).toEqual(['a'])
@@ -155,39 +155,39 @@ describe('another router in its place (VR-CFG-08)', () => {
   })
 })
 
-test('routers come and go; a renamed one is another one', () => {
+test('routers are added and removed; a renamed router is another one', () => {
   expect(diff(file(A, B), file(B, C))).toEqual({ ...NOTHING, added: ['c'], removed: ['a'], unchanged: ['b'] })
   expect(diff(file(A), file(A.replace('name: a', 'name: z')))).toEqual({ ...NOTHING, added: ['z'], removed: ['a'] })
 })
 
 describe('sync groups', () => {
   const group = (rest: string) => `${file(A, B, C)}syncGroups:\n  - { ${rest} }\n`
-  test('membership changes the groups, and no router', () => {
+  test('another member changes the groups, and no router', () => {
     const expected = { ...NOTHING, unchanged: ['a', 'b', 'c'], groupsChanged: true }
     expect(diff(file(A, B, C), group('name: g, members: [a, b]'))).toEqual(expected)
     expect(diff(group('name: g, members: [a, b, c]'), group('name: g, members: [a, b]'))).toEqual(expected)
     expect(diff(group('name: g, members: [a, b]'), group('name: h, members: [a, b]'))).toEqual(expected)
   })
 
-  test('the order of members does not', () => {
+  test('the order of members makes no difference', () => {
     expect(diff(group('name: g, members: [a, b]'), group('name: g, members: [b, a]')).groupsChanged).toBe(false)
   })
 
-  test('a tracker of the group changes its members', () => {
+  test('another tracker of a group changes its members', () => {
     const next = group('name: g, members: [a, b], track: [{ interface: eth5, weight: -5 }]')
     const expected = { ...NOTHING, changed: ['a', 'b'], unchanged: ['c'], groupsChanged: true }
     expect(diff(group('name: g, members: [a, b]'), next)).toEqual(expected)
   })
 })
 
-test('what waits for the next start is named', () => {
+test('keys that need a restart are listed', () => {
   const head = 'runDirectory: /run/x\napi: { listen: false, metricsCompat: keepalived-exporter }\nio: raw-socket\n'
   const { restartOnly, unchanged } = diff(file(A), `${head}${file(A)}`)
   expect(restartOnly).toEqual(['runDirectory', 'api.socket', 'api.listen', 'api.metricsCompat', 'journal', 'io'])
   expect(unchanged).toEqual(['a'])
 })
 
-test('a health check that means something else changes no router; who tracks it otherwise is changed', () => {
+test('another health check changes no router; another weight changes the router that tracks it', () => {
   const checks = (text: string) => `healthchecks:\n${text}`
   const track = (rest: string) => file(`${A}, track: [{ healthcheck: x${rest} }]`, B)
   const before = checks('  - { name: x, tcp: "h:1" }\n  - { name: y, all: [x] }\n') + track('')
@@ -205,7 +205,7 @@ test('a health check that means something else changes no router; who tracks it 
   })
 })
 
-describe('the values that differ, for people', () => {
+describe('the values that differ are shown as text', () => {
   const values = (old: string, next: string) => diffConfig(config(old), config(next)).values.map(changeText)
   const router = (before: string, after: string) => values(file(`${A}, ${before}`, B), file(`${A}, ${after}`, B))
 
@@ -233,15 +233,17 @@ describe('the values that differ, for people', () => {
       'authentication.password changed',
     ],
     ['notify: { active: [/bin/true, geheim] }', 'notify: { active: [/bin/true] }', 'notify.active changed'],
-  ])('%s, then %s', (before, after, text) => expect(router(before, after)).toEqual([text]))
+  ])('the change of a key is shown as %s, then %s', (before, after, text) =>
+    expect(router(before, after)).toEqual([text]),
+  )
 
-  test('addresses', () => {
+  test('other addresses are shown with their prefix lengths', () => {
     expect(values(file(A), file(A.replace('10.0.0.200', '10.0.0.200/24')))).toEqual([
       'addresses [10.0.0.200] → [10.0.0.200/24]',
     ])
   })
 
-  test('a health check, with its keys as they are written; URLs and programs may hold secrets', () => {
+  test('a changed health check is shown with its keys, without values that may be secrets', () => {
     const check = (keys: string) => `healthchecks: [{ name: web, ${keys} }]\n${file(A)}`
     expect(values(check('http: "http://h/", fall: 2'), check('http: "http://h/", fall: 3, interval: 500ms'))).toEqual([
       'timeout 1s → 500ms',
@@ -252,7 +254,7 @@ describe('the values that differ, for people', () => {
     expect(values(check('exec: [/bin/true, geheim]'), check('exec: [/bin/true]'))).toEqual(['exec changed'])
   })
 
-  test('a sync group', () => {
+  test('a changed sync group is shown with its members', () => {
     const group = (weight: number) =>
       `${file(A, B)}syncGroups: [{ name: g, members: [a, b], track: [{ interface: eth1, weight: ${weight} }] }]\n`
     expect(values(group(-20), group(-60))).toEqual(['track [eth1 -20] → [eth1 -60]'])
@@ -261,7 +263,7 @@ describe('the values that differ, for people', () => {
     )
   })
 
-  test('the configuration itself, and a secret of it', () => {
+  test('changed keys of the configuration itself are shown, without values that may be secrets', () => {
     expect(values(file(A), `log: { level: debug }\n${file(A)}`)).toEqual(['log.level info → debug'])
     expect(values(file(A), `log: { format: text }\n${file(A)}`)).toEqual(['log.format default → text'])
     const webhook = (url: string) => `notify: { webhook: { url: "${url}" } }\n${file(A)}`

@@ -20,7 +20,7 @@ function said(groups: readonly string[], routers?: readonly string[]): string[] 
 /** Router `at` with more keys. */
 const withKeys = (at: number, keys: string) => ROUTERS.map((each, i) => (i === at ? `${each}, ${keys}` : each))
 
-test('two families on one interface in one group', () => {
+test('a group may have routers of two families on one interface', () => {
   const parsed = parseConfig(
     file(['name: g, members: [a, c], track: [{ interface: eth1, weight: -20 }, { interface: eth2 }]']),
   )
@@ -91,14 +91,14 @@ describe('refused', () => {
     ['a key that is none', ['name: g, members: [a, b], prio: 3'], [expect.stringContaining('unknown key "prio"')]],
   ])('%s', (_, groups, problems) => expect(said(groups)).toEqual(problems))
 
-  test('what the group tracks and a member too', () => {
+  test('a tracker of both the group and a member is refused', () => {
     const groups = ['name: g, members: [a, b], track: [{ interface: eth1 }]']
     expect(said(groups, withKeys(0, 'track: [{ interface: eth1, weight: 5 }]'))).toEqual([
       '2:104: Cannot track "eth1" in "a": its sync group "g" tracks it already on line 6',
     ])
   })
 
-  test('a member that has problems of its own is no stranger to the group', () => {
+  test('a member with problems of its own still counts as a known router', () => {
     expect(said(['name: g, members: [a, b]'], withKeys(1, 'priority: 999'))).toEqual([
       '3:93: virtualRouters[1].priority: cannot use 999, expected an integer from 1 to 255',
     ])
@@ -106,7 +106,7 @@ describe('refused', () => {
 })
 
 describe('advised', () => {
-  test('a group of one', () => {
+  test('a group with one member gives a warning', () => {
     expect(said(['name: g, members: [a]'])).toEqual([
       '6:25: warning: Sync group "g" has one member only, so it has no effect',
     ])
@@ -116,13 +116,13 @@ describe('advised', () => {
     ['priority: 90', 'priority (100 and 90)'],
     ['preempt: false', 'preempt (true and false)'],
     ['profile: keepalived', 'profile (holdfast and keepalived)'],
-  ])('members that differ: %s (VR-SG-04)', (keys, what) => {
+  ])('members that differ give a warning: %s (VR-SG-04)', (keys, what) => {
     expect(said(['name: g, members: [a, b]'], withKeys(1, keys))).toEqual([
       `6:25: warning: "a" and "b" of sync group "g" differ in ${what}: the group waits for the slowest of its members`,
     ])
   })
 
-  test('a weight of one member has no effect, and then really has none (VR-SG-04)', () => {
+  test('the weight of one member gives a warning and has no effect (VR-SG-04)', () => {
     const routers = withKeys(1, 'track: [{ interface: eth1, weight: 5 }, { interface: eth2 }]')
     const text = file(['name: g, members: [a, b]'], routers)
     expect(said(['name: g, members: [a, b]'], routers)).toEqual([
@@ -133,7 +133,7 @@ describe('advised', () => {
     expect(resolved.map(({ track }) => track)).toEqual([[], [{ interface: 'eth2', weight: 0 }], []])
   })
 
-  test('weights of the group on an owner (VR-TRK-08)', () => {
+  test('weights of the group on an address owner give a warning (VR-TRK-08)', () => {
     const groups = ['name: g, members: [a, b], track: [{ interface: eth1, weight: 5 }]']
     expect(said(groups, [`${ROUTERS[0]}, priority: 255`, `${ROUTERS[1]}, priority: 255`])).toEqual([
       expect.stringContaining('warning: Weights have no effect on "a"'),

@@ -1,4 +1,4 @@
-/** `healthchecks:` and what tracks them: the defaults, what is refused with its place, and what is only advised. */
+/** `healthchecks:` and their trackers: defaults, errors with their positions, and warnings. */
 import { describe, expect, test } from 'vitest'
 import { checksOf } from '../../../src/config/checks.ts'
 import { formatProblem } from '../../../src/config/problem.ts'
@@ -6,7 +6,9 @@ import { resolveRouters } from '../../../src/config/resolve.ts'
 import { parseConfig } from '../../../src/config/text/yaml.ts'
 
 const ROUTER = 'name: a, vrid: 1, interface: eth0, addresses: [10.0.0.200], stagger: false'
-/** Entries in flow style; the first is on line 2, the router on the line after the next to last of them. */
+/**
+ * Returns a file with entries in flow style. The first check is on line 2, and the router comes after the last check.
+ */
 const file = (checks: readonly string[], track?: string, rest = '') =>
   `healthchecks:\n${checks.map((each) => `  - { ${each} }\n`).join('')}virtualRouters:\n  - { ${ROUTER}${track === undefined ? '' : `, track: ${track}`} }\n${rest}`
 
@@ -21,7 +23,7 @@ function configOf(text: string) {
   return parsed.config
 }
 
-/** The check alone, tracked. */
+/** Returns a file with one check that is tracked. */
 const about = (check: string) => said(file([`name: x, ${check}`], '[{ healthcheck: x }]'))
 const probe = (check: string) => {
   const [found] = checksOf(configOf(file([`name: x, ${check}`], '[{ healthcheck: x, weight: 1 }]')))
@@ -30,7 +32,7 @@ const probe = (check: string) => {
 }
 
 describe('what is not written', () => {
-  test('of a probe', () => {
+  test('a probe has defaults for every key', () => {
     expect(probe('tcp: "127.0.0.1:9445"')).toEqual({
       name: 'x',
       probe: { kind: 'tcp', host: '127.0.0.1', port: 9445, send: undefined, expect: undefined, events: true },
@@ -40,7 +42,7 @@ describe('what is not written', () => {
     })
   })
 
-  test('follows from the interval', () => {
+  test('the default times follow from the interval', () => {
     const { timeout, cadence, rule } = probe('process: x, interval: 10s')
     expect([timeout, cadence.fastInterval, rule.unknownAfter]).toEqual([10_000, 20, 40_000])
     expect(probe('tcp: "a:1", interval: 10ms').cadence.fastInterval).toBe(10)
@@ -70,7 +72,7 @@ describe('what is not written', () => {
     ],
     ['file: /x', { kind: 'file', path: '/x', content: 'present' }],
     ['process: haproxy', { kind: 'process', name: 'haproxy', count: 1 }],
-  ])('of %s', (check, wanted) => expect(probe(check).probe).toEqual(wanted))
+  ])('a check has the defaults of its kind: %s', (check, wanted) => expect(probe(check).probe).toEqual(wanted))
 })
 
 describe('what is written', () => {
@@ -96,7 +98,7 @@ describe('what is written', () => {
     ['events: false', { events: false }],
     ['method: HEAD', { method: 'HEAD' }],
     ['unixSocket: /run/x.sock', { unixSocket: '/run/x.sock' }],
-  ])('http: %s', (keys, wanted) => {
+  ])('an http check reads its keys: %s', (keys, wanted) => {
     expect(probe(`http: "https://localhost:6443/x", ${keys}`).probe).toMatchObject(wanted)
   })
 
@@ -111,9 +113,9 @@ describe('what is written', () => {
     ],
     ['file: /x, content: weight', { content: 'weight' }],
     ['process: x, count: 3', { count: 3 }],
-  ])('%s', (check, wanted) => expect(probe(check).probe).toMatchObject(wanted))
+  ])('a check reads its keys: %s', (check, wanted) => expect(probe(check).probe).toMatchObject(wanted))
 
-  test('times and counts', () => {
+  test('times and counts of a check are read', () => {
     expect(
       probe(
         'tcp: "a:1", interval: 2s, fastInterval: 50ms, timeout: 1.9s, rise: 3, fall: 2, initial: down, jitter: 2.5%, onUnknown: fail, unknownAfter: 9s',
@@ -125,7 +127,7 @@ describe('what is written', () => {
     })
   })
 
-  test('what is tracked goes to the router, the group and its members', () => {
+  test('trackers belong to the router, or to the group and all of its members', () => {
     const text = file(
       ['name: x, file: /x', 'name: y, tcp: "a:1"'],
       '[{ healthcheck: x, weight: -20, reverse: true }, { healthcheck: y }]',
@@ -144,7 +146,7 @@ describe('what is written', () => {
     expect(member?.track).toEqual([{ healthcheck: 'x', weight: 5, reverse: false }])
   })
 
-  test('combinations stand behind their members, wherever they are written', () => {
+  test('combinations come after their members, wherever the file has them', () => {
     const checks = [
       'name: top, any: [mid, z]',
       'name: mid, all: [x, y]',
@@ -345,7 +347,7 @@ describe('refused', () => {
     ],
   ])('%s', (check, wanted) => expect(about(check)).toEqual(wanted))
 
-  test('all of a file at once', () => {
+  test('all problems of a file are reported in one run', () => {
     const text = file(['name: x, tcp: "a:0"', 'name: y, file: y', 'name: x, file: /z'], '[{ healthcheck: xx }]')
     expect(said(text)).toEqual([
       expect.stringMatching(/^2:\d+: healthchecks\[0\]\.tcp: cannot use this value/),
@@ -369,7 +371,7 @@ describe('refused', () => {
     ['a member twice', ['name: x, any: [y, y]', 'name: y, file: /y'], '2:25: Cannot combine "y" twice in "x"'],
   ])('%s', (_, checks, line) => expect(said(file(checks, '[{ healthcheck: x }]'))).toContain(line))
 
-  test('a circle, told at each step of it', () => {
+  test('a circle of combinations is reported at each of its steps', () => {
     const text = file(['name: x, all: [y]', 'name: y, any: [x, z]', 'name: z, file: /z'], '[{ healthcheck: x }]')
     expect(said(text)).toEqual([
       '2:22: Cannot combine "y" in "x": "x" would depend on itself',
@@ -415,7 +417,7 @@ describe('refused', () => {
     )
   })
 
-  test('a check that a router and its group both track', () => {
+  test('a check that a router and its group both track is refused', () => {
     const text = file(
       ['name: x, file: /x'],
       '[{ healthcheck: x }]',
@@ -429,14 +431,14 @@ describe('refused', () => {
 
 describe('advised', () => {
   const alone = (checks: readonly string[], track?: string) => said(file(checks, track))
-  test('what nobody tracks', () => {
+  test('a check without a tracker gives a warning', () => {
     expect(alone(['name: x, file: /x'])).toEqual([
       '2:13: warning: check "x" is not used by any router (add it under track:)',
     ])
     expect(alone(['name: x, file: /x', 'name: y, all: [x]'], '[{ healthcheck: y }]')).toEqual([])
   })
 
-  test('a timeout beyond the interval, and a walk through all processes too often', () => {
+  test('a timeout above the interval, and frequent polls of a missing process, give warnings', () => {
     expect(about('file: /x, timeout: 2s')).toEqual([
       expect.stringContaining(
         'the timeout of "x" (2s) is longer than its interval (1s): a poll that is due while the check still runs is skipped',
@@ -449,7 +451,7 @@ describe('advised', () => {
     ])
   })
 
-  test('a file of weights times 0', () => {
+  test('a file with weight 0 gives a warning', () => {
     expect(about('file: /x, content: weight')).toEqual([
       expect.stringContaining(
         '"a" is in fault while the file of "x" contains another number than 0, because its weight is 0. Write "weight: 1" to add the number to the priority.',
@@ -457,7 +459,7 @@ describe('advised', () => {
     ])
   })
 
-  test('weights of one member of a group and of an owner (VR-SG-04, VR-TRK-08)', () => {
+  test('weights of a member and of an address owner give warnings (VR-SG-04, VR-TRK-08)', () => {
     const group = 'syncGroups:\n  - { name: g, members: [a] }\n'
     expect(said(file(['name: x, file: /x'], '[{ healthcheck: x, weight: 5 }]', group))).toContainEqual(
       expect.stringContaining(

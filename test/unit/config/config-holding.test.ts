@@ -1,6 +1,6 @@
 /**
- * `interface: { holding: … }` in a file: what may be written, what contradicts itself, and what the node makes of it. An
- * address that is nowhere, or a file that is not there yet, is a warning: both may come.
+ * `interface: { holding: … }` in a file: valid values, contradictions, and the result on a node. An address that no
+ * interface has, and a file that does not exist, are warnings, because both may come later.
  */
 import { describe, expect, test } from 'vitest'
 import { addressFilesIn } from '../../../src/config/holding.ts'
@@ -70,7 +70,7 @@ describe('what is written', () => {
     expect(problemsOf(router(holding))).toEqual([problem])
   })
 
-  test('a key that is not known, and neither a name nor a mapping', () => {
+  test('an unknown key in interface is refused, and so is a list', () => {
     expect(
       problemsOf(`virtualRouters:\n  - { ${COMMON}, addresses: [10.0.0.200], interface: { holdin: 10.0.0.5 } }\n`),
     ).toEqual([expect.stringContaining('did you mean "holding"?')])
@@ -79,14 +79,14 @@ describe('what is written', () => {
     ])
   })
 
-  test('each file is named once', () => {
+  test('an address file that two routers name is listed once', () => {
     const parsed = parseConfig(
       `virtualRouters:\n${['a', 'b'].map((name, i) => `  - { name: ${name}, vrid: ${i + 1}, addresses: [10.0.0.20${i}], interface: { holding: ${FILE} } }\n`).join('')}`,
     )
     expect('config' in parsed && addressFilesIn(parsed.config)).toEqual([FILE])
   })
 
-  test('two with one VRID that end up on one interface: the second is refused by the node', () => {
+  test('a second router with the same VRID on the same interface is refused by the node', () => {
     const two = `virtualRouters:\n${['a', 'b'].map((name, i) => `  - { name: ${name}, vrid: 51, addresses: [10.0.0.20${i}], interface: { holding: 10.0.0.11 } }\n`).join('')}`
     expect(resolve(two, LAN).said).toEqual(['error: Cannot use VRID 51 twice for IPv4 on "eth0": used by "a"'])
   })
@@ -124,7 +124,7 @@ describe('what a file says', () => {
 })
 
 describe('where it runs', () => {
-  test('the file wins over the network of the VIP (vif-file-overrides-subnet), and is the source', () => {
+  test('the address file wins over the network of the VIP (vif-file-overrides-subnet), and gives the source', () => {
     const { resolved, said } = resolve(router(FILE), LAN, says('10.0.9.5\n'))
     expect([resolved.interfaceName, resolved.source, resolved.fault, said]).toEqual([
       'br-ex',
@@ -134,14 +134,14 @@ describe('where it runs', () => {
     ])
   })
 
-  test('a source that is written wins over it', () => {
+  test('a source in the configuration wins over the address file', () => {
     const rest =
       'addresses: [10.0.0.200], transport: { unicast: { source: 10.0.9.6, peers: [10.0.9.7] } }, ttlCheck: true'
     const { resolved } = resolve(router(FILE, rest), [on('br-ex', '10.0.9.5/24', '10.0.9.6/24')], says('10.0.9.5'))
     expect([resolved.interfaceName, resolved.source]).toEqual(['br-ex', '10.0.9.6'])
   })
 
-  test('IPv6: the source in unicast, the link-local address of its interface in multicast (RFC 9568 §5.1.2.1)', () => {
+  test('in IPv6, the address of the file is the source in unicast, and the link-local address in multicast (RFC 9568 §5.1.2.1)', () => {
     const six = 'addresses: [fd00::200], firstAddressLinkLocal: false'
     const unicast = `${six}, transport: { unicast: { peers: [fd00::6] } }, ttlCheck: true`
     expect(resolve(router(FILE, unicast), LAN, says('fd00::5')).resolved.source).toBe('fd00::5')
@@ -154,7 +154,7 @@ describe('where it runs', () => {
     ['missing', { reading: { problem: 'it does not exist' } }, `${FILE}: it does not exist`],
     ['of the other family', says('fd00::5'), `${FILE}: it contains fd00::5, but the virtual addresses of "a" are IPv4`],
     ['nowhere', says('10.0.9.9'), `no interface has 10.0.9.9 (from ${FILE})`],
-  ])('%s: a warning, and in fault until it comes', (_, named, why) => {
+  ])('an address file without a usable address puts the router in fault, with a warning: %s', (_, named, why) => {
     const { resolved, said } = resolve(router(FILE), LAN, named)
     expect([resolved.interfaceName, resolved.fault]).toEqual([undefined, 'interfaceMissing'])
     expect(said).toEqual([
@@ -162,14 +162,14 @@ describe('where it runs', () => {
     ])
   })
 
-  test('a VIP of another router in the file is nobody’s own address', () => {
+  test('a VIP of another router in the configuration is not an own address of the node', () => {
     const text = `${router(FILE)}  - { name: b, vrid: 52, addresses: [10.0.9.5], interface: eth0, priority: 90, stagger: false }\n`
     expect(resolve(text, LAN, says('10.0.9.5')).resolved.held?.problem).toBe(
       `10.0.9.5 (from ${FILE}) is a virtual address of this configuration, not an own address of this node`,
     )
   })
 
-  test('a tentative address is waited for', () => {
+  test('a router waits for a tentative address', () => {
     const tentative = [
       { name: 'br-ex', addresses: [{ address: address('fd00::5'), prefixLength: 64, tentative: true }] },
     ]

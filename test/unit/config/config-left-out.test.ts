@@ -1,4 +1,4 @@
-/** Programs that are left out of a configuration: nothing is left that names them, and everything else stays. */
+/** Configurations without certain programs: no name of them remains, and everything else stays. */
 import { expect, test } from 'vitest'
 import { withoutPrograms } from '../../../src/config/left-out.ts'
 import { parseConfig } from '../../../src/config/text/yaml.ts'
@@ -28,7 +28,7 @@ function parse(text: string) {
   return parsed.config
 }
 
-test('a check goes with who tracks it and with what is made of it alone', () => {
+test('a removed check is removed from its trackers and combinations, and a combination without members is removed', () => {
   const config = parse(TEXT)
   const { healthchecks, syncGroups, virtualRouters } = withoutPrograms(config, [{ kind: 'healthcheck', name: 's' }])
   expect(healthchecks).toEqual([
@@ -44,7 +44,7 @@ test('a check goes with who tracks it and with what is made of it alone', () => 
   expect(virtualRouters[0]?.notify).toEqual(config.virtualRouters[0]?.notify)
 })
 
-test('a notify program goes alone, and the last one with its section; a group may be called as a router is', () => {
+test('a removed notify program leaves the others, and a group may have the name of a router', () => {
   const config = parse(TEXT)
   const of = (section: 'virtualRouters' | 'syncGroups', event: 'active' | 'change') =>
     ({ kind: 'notify', section, name: 'a', event }) as const
@@ -57,7 +57,7 @@ test('a notify program goes alone, and the last one with its section; a group ma
   expect([group.syncGroups[0]?.notify, group.virtualRouters]).toEqual([undefined, config.virtualRouters])
 })
 
-test('nothing left out is the same configuration', () => {
+test('a configuration without programs to remove is returned unchanged', () => {
   const config = parse(TEXT)
   expect(withoutPrograms(config, [])).toBe(config)
 })

@@ -15,7 +15,7 @@ const said = (notify: string) => {
   return problems.filter(({ path }) => path.startsWith('virtualRouters')).map(({ message }) => message)
 }
 
-test('argv lists, a user, a timeout of 30 s', () => {
+test('notify programs have arguments, a user and a time limit of 30 s', () => {
   const parsed = parse(
     '{ active: [/bin/true, -x], change: [/bin/true] }',
     '{ stop: [/bin/true], user: 12, timeout: 2s }',
@@ -59,7 +59,7 @@ test.each([
   expect(said(notify)).toContain(message)
 })
 
-test('another program changes the router, and nothing about what it is; one of a group the group', () => {
+test('another notify program changes the router, or the group that has it', () => {
   const config = (notify: string, group = '') => {
     const parsed = parse(notify, group)
     if ('problems' in parsed) throw new Error(parsed.problems.map(formatProblem).join('\n'))

@@ -1,7 +1,6 @@
 /**
- * What the files of OpenShift's on-premise nodes say, said in ours: version 2 with PASS for IPv4 and version 3 for IPv6
- * on one VRID, unicast with and without peers, multicast, and the sync groups of dual stack. Health checks and labels
- * are left out: this version does not have them.
+ * The files of OpenShift's on-premise nodes as holdfast configurations: version 2 with a password for IPv4 and version
+ * 3 for IPv6 on one VRID, unicast with and without peers, multicast, and the sync groups of dual stack.
  */
 import { describe, expect, test } from 'vitest'
 import { formatProblem } from '../../../src/config/problem.ts'
@@ -18,7 +17,7 @@ const NODE = {
       mtu: 1500,
       addresses: [
         at('192.168.111.20', 24),
-        // DHCPv6.
+        // The address comes from DHCPv6.
         at('fd2e:6f44:5dd8:c956::14', 128),
         at('fe80::5054:ff:fe12:3456', 64),
       ],
@@ -44,7 +43,7 @@ function node(text: string) {
   return { routers: routers.map(short), said: [...parsed.warnings, ...problems].map(({ message }) => message) }
 }
 
-/** As keepalived would do it: every key that its defaults set otherwise than ours. */
+/** Keys that keepalived's defaults set in another way than holdfast's. */
 const V4 = 'profile: keepalived, version: 2, ttlCheck: false, interface: auto'
 const V6 = 'profile: keepalived, version: 3, ttlCheck: false, firstAddressLinkLocal: false, interface: auto'
 const pass = (word: string) => `authentication: { type: simple, password: ${word} }`
@@ -64,7 +63,7 @@ describe('OpenShift', () => {
   const on4 = 'br-ex 192.168.111.20'
   const on6 = 'br-ex fd2e:6f44:5dd8:c956::14'
 
-  test('dual stack: each family has its own VRIDs, its own source and the peers without itself', () => {
+  test('with two families, each has its own VRID, its own source, and the peers without this node', () => {
     const base = { group: undefined, fault: undefined }
     expect(node(DUAL)).toEqual({
       said: [],
@@ -77,7 +76,7 @@ describe('OpenShift', () => {
     })
   })
 
-  test('OpenStack: the two routers of a service in one group', () => {
+  test('on OpenStack, the two routers of a service are in one group', () => {
     const groups = `syncGroups:
   - { name: VG_API, members: [ostest_API_0, ostest_API_1] }
   - { name: VG_INGRESS, members: [ostest_INGRESS_0, ostest_INGRESS_1] }
@@ -92,7 +91,7 @@ describe('OpenShift', () => {
     ])
   })
 
-  test('bootstrap without peers is alone, the generation before unicast was multicast', () => {
+  test('a bootstrap node without peers is alone; files from before unicast use multicast', () => {
     const key = `name: a, ${V4}, vrid: 14, priority: 70, addresses: [192.168.111.5/32], stagger: false`
     const bootstrap = node(`virtualRouters:\n  - { ${key}, transport: { unicast: { peers: [] } } }\n`)
     expect(bootstrap.said).toEqual([

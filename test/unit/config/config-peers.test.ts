@@ -1,4 +1,4 @@
-/** The TTL range of a unicast peer (VR-UC-04): what it becomes, what it turns on, and where it makes no sense. */
+/** The TTL range of a unicast peer (VR-UC-04): its result, the option that it turns on, and invalid ranges. */
 import { describe, expect, test } from 'vitest'
 import { formatProblem } from '../../../src/config/problem.ts'
 import { resolveRouters } from '../../../src/config/resolve.ts'
@@ -34,7 +34,7 @@ describe('minTtl and maxTtl', () => {
     expect(peers.map((peer) => peer.ttl)).toEqual([ttl, undefined])
   })
 
-  test('turn on the check of the source, unless the file says otherwise', () => {
+  test('minTtl and maxTtl turn on onlyListedPeers, unless the file sets it', () => {
     const ranged = unicast('[{ address: 10.0.0.2, minTtl: 250 }]')
     expect(parametersOf(ranged).reception.onlyListedPeers).toBe(true)
     expect(parametersOf(`${ranged}, onlyListedPeers: false`).reception.onlyListedPeers).toBe(false)
@@ -56,7 +56,7 @@ describe('minTtl and maxTtl', () => {
     ],
   ])('%s', (rest, problem) => expect(said(rest)).toEqual([problem]))
 
-  test('the hint beside multicast has none: multicast wants 255 of everybody', () => {
+  test('peers of multicast have no TTL range, because multicast requires 255', () => {
     expect(said('peers: [{ address: 10.0.0.2, minTtl: 250 }]')).toEqual([
       expect.stringMatching(/^unknown key "minTtl" in virtualRouters\[0\]\.peers\[0\]/),
     ])

@@ -1,6 +1,6 @@
 /**
- * The presets against the table of OpenShift's own checks: the same questions, times and weights, and the same sums.
- * The sums come through the same functions as in the daemon: combinations, contributions, clamping.
+ * The presets compared with the table of OpenShift's own checks: the same requests, times, weights and sums. The sums
+ * are computed by the functions of the daemon: combinations, contributions, limits.
  */
 import { describe, expect, test } from 'vitest'
 import { priorityTable } from '../../../src/config/advice/priority-table.ts'
@@ -41,7 +41,7 @@ const summary = (check: Check) => {
 }
 
 describe('openshift-api', () => {
-  test('asks what the scripts asked', () => {
+  test("preset openshift-api checks what OpenShift's scripts check", () => {
     const { checks, routers, warnings } = preset('openshift-api', 40)
     expect(warnings).toEqual([])
     expect(checks.map(summary)).toEqual([
@@ -59,7 +59,7 @@ describe('openshift-api', () => {
     ])
   })
 
-  test('comes to the same sums; what cannot be has no row', () => {
+  test('preset openshift-api gives the same priorities, without impossible rows', () => {
     expect(sums('openshift-api', 40)).toEqual({
       'openshift-lb + openshift-both + openshift-mcs': 68,
       'openshift-lb + openshift-both': 65,
@@ -70,7 +70,7 @@ describe('openshift-api', () => {
     })
   })
 
-  test('the certificate is not verified, and redirects are followed, as curl -kL does', () => {
+  test('preset openshift-api does not verify the certificate and follows redirects, as curl -kL does', () => {
     const { checks } = preset('openshift-api', 40)
     const readyz = checks.find((check) => nameOf(check) === 'openshift-readyz')
     expect(readyz).toMatchObject({ spec: { probe: { tls: { verify: false }, redirects: 50, status: [[200, 399]] } } })
@@ -78,7 +78,7 @@ describe('openshift-api', () => {
 })
 
 describe('openshift-ingress', () => {
-  test('asks what the scripts asked', () => {
+  test("preset openshift-ingress checks what OpenShift's scripts check", () => {
     const { checks, warnings } = preset('openshift-ingress', 20)
     expect(warnings).toEqual([])
     expect(checks.map(summary)).toEqual([
@@ -88,7 +88,7 @@ describe('openshift-ingress', () => {
     ])
   })
 
-  test('comes to the same sums', () => {
+  test('preset openshift-ingress gives the same priorities', () => {
     expect(sums('openshift-ingress', 20)).toEqual({
       'openshift-ingress + openshift-ingress-ready + openshift-default-router': 80,
       'openshift-ingress + openshift-default-router': 70,
@@ -103,7 +103,7 @@ describe('openshift-ingress', () => {
 })
 
 describe('beside what the file says', () => {
-  test('a check of the same name takes the place of the preset, in the file where it stands', () => {
+  test('a check of the file with the same name replaces the one of the preset, and keeps its place', () => {
     const own = 'healthchecks:\n  - { name: openshift-mcs, tcp: "127.0.0.1:22623" }\n'
     const { checks } = read(`${own}virtualRouters:\n${router('preset: openshift-api')}`)
     expect(checks.filter((check) => nameOf(check) === 'openshift-mcs')).toEqual([
@@ -112,7 +112,7 @@ describe('beside what the file says', () => {
     expect(checks).toHaveLength(6)
   })
 
-  test('a weight of the same name too, and other trackers stay', () => {
+  test('a weight of the file replaces the one of the preset, and other trackers stay', () => {
     const track = 'track: [{ healthcheck: openshift-mcs, weight: 1 }, { interface: eth1 }]'
     const { routers } = read(`virtualRouters:\n${router(`preset: openshift-api, ${track}`)}`)
     expect(
@@ -120,14 +120,14 @@ describe('beside what the file says', () => {
     ).toEqual(['openshift-mcs 1', 'eth1', 'openshift-lb 20', 'openshift-both 5'])
   })
 
-  test('two routers of one service share the checks', () => {
+  test('two routers with the same preset share its checks', () => {
     const two =
       router('preset: openshift-api') +
       router('preset: openshift-api').replace('name: a, vrid: 1', 'name: b, vrid: 2').replace('200', '201')
     expect(read(`virtualRouters:\n${two}`).checks).toHaveLength(6)
   })
 
-  test('in a group the preset stands at the group, as the scripts of dual stack do', () => {
+  test("a preset of a group is tracked by the group, as in OpenShift's dual-stack files", () => {
     const group = 'syncGroups:\n  - { name: g, members: [a], preset: openshift-api }\n'
     const { routers } = read(`virtualRouters:\n${router('priority: 40')}${group}`)
     expect(routers[0]?.track).toHaveLength(3)
@@ -138,7 +138,7 @@ describe('beside what the file says', () => {
     expect(member.warnings).toContainEqual(expect.stringContaining('The weight of "openshift-lb" has no effect in "a"'))
   })
 
-  test('at a group and at its member: each at the line of its preset', () => {
+  test('a preset of a group and of its member is reported at the line of each', () => {
     const text = `virtualRouters:\n  - name: a\n    vrid: 1\n    interface: eth0\n    addresses: [10.0.0.200]\n    stagger: false\n    preset: openshift-api\nsyncGroups:\n  - name: g\n    members: [a]\n    preset: openshift-api\n`
     const parsed = parseConfig(text)
     if (!('problems' in parsed)) throw new Error('it was taken')
@@ -147,7 +147,7 @@ describe('beside what the file says', () => {
     expect(twice[0]?.message).toContain('line 11')
   })
 
-  test('an unknown one is refused', () => {
+  test('an unknown preset is refused', () => {
     const parsed = parseConfig(`virtualRouters:\n${router('preset: openshift')}`)
     expect('problems' in parsed && parsed.problems.map(({ message }) => message)).toEqual([
       'virtualRouters[0].preset: cannot use "openshift", expected openshift-api or openshift-ingress',

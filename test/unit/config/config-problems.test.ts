@@ -28,7 +28,7 @@ const about = (keys: Record<string, string | undefined>) =>
   said(file(router(keys))).map((line) => line.replace(/^\d+:\d+: /, ''))
 
 describe('what can be said wrong about one value', () => {
-  test('a small file is silent', () => expect(said(file(router()))).toEqual([]))
+  test('a minimal file has no problem', () => expect(said(file(router()))).toEqual([]))
 
   test.each([
     ['vrid', '0', 'virtualRouters[0].vrid: cannot use 0, expected an integer from 1 to 255'],
@@ -141,7 +141,7 @@ describe('what can be said wrong about one value', () => {
     expect(about({ addresses: `["${text}"]`, firstAddressLinkLocal: 'false' })).toEqual([])
   })
 
-  test('255 addresses fit into a packet, 256 do not', () => {
+  test('255 addresses fit into a packet, and 256 are refused', () => {
     const many = (count: number) => `[${Array.from({ length: count }, (_, i) => `10.0.${i >> 7}.${(i & 127) + 1}`)}]`
     expect(about({ addresses: many(255) })).toEqual([])
     expect(about({ addresses: many(256) })).toEqual([
@@ -193,13 +193,13 @@ describe('unknown keys', () => {
     expect(about({ [key]: '1' })).toEqual([`unknown key "${key}" in virtualRouters[0]: ${advice}`])
   })
 
-  test('far from all known ones: the known ones are listed', () => {
+  test('an unknown key that is like no known one gets a list of the known keys', () => {
     expect(said(`colour: red\n${file(router())}`)).toEqual([
       '1:1: unknown key "colour" in the configuration: known keys are version, runDirectory, api, log, journal, notify, io, healthchecks, virtualRouters, syncGroups',
     ])
   })
 
-  test('inside the alternatives of a union', () => {
+  test('an unknown key inside a union is reported with the keys of the alternative', () => {
     expect(about({ ...unicast('[{ address: 10.0.0.2, prio: 3 }]') })).toEqual([
       'unknown key "prio" in virtualRouters[0].transport.unicast.peers[0]: known keys are address, priority, minTtl, maxTtl',
     ])
@@ -211,7 +211,7 @@ describe('unknown keys', () => {
 })
 
 describe("keepalived's names", () => {
-  test('are told with the name that they have here, and the key is not missing as well', () => {
+  test("a key of keepalived's language is reported with its YAML name, and not as missing", () => {
     const text =
       'virtualRouters:\n  - name: a\n    virtual_router_id: 1\n    interface: eth0\n    state: MASTER\n    advert_int: 1\n' +
       '    virtual_ipaddress: [10.0.0.1]\n'
@@ -228,13 +228,13 @@ describe("keepalived's names", () => {
     expect(words.filter((word) => !isKey(word) && word !== 'false')).toEqual([])
   })
 
-  test('a list of all keys of a router is not printed', () => {
+  test('an unknown key of a router gets no list of all keys', () => {
     expect(about({ colour: '1' })).toEqual([
       'unknown key "colour" in virtualRouters[0]: holdfast schema lists the known keys',
     ])
   })
 
-  test('a misspelt key is not missing as well', () => {
+  test('a misspelt key is not reported as missing', () => {
     expect(errors('virtualRouter: []\n')).toEqual([
       '1:1: unknown key "virtualRouter" in the configuration: did you mean "virtualRouters"?',
     ])
@@ -269,7 +269,7 @@ describe('white space that is wrong is one message', () => {
     ],
   ])('%s', (_, text, message) => expect(errors(text)).toEqual([message]))
 
-  test('what is right is not blamed for an error elsewhere', () => {
+  test('correct indentation is not blamed for an error in another line', () => {
     const right = lines(
       '- name: a',
       '  addresses:',
@@ -284,7 +284,7 @@ describe('white space that is wrong is one message', () => {
 })
 
 describe('places', () => {
-  test('all problems at once, in reading order, each at its value or its key', () => {
+  test('all problems come together in reading order, each at its value or its key', () => {
     const text = [
       'api: { lisen: 127.0.0.1:1 }',
       'virtualRouters:',
@@ -309,7 +309,7 @@ describe('places', () => {
     ])
   })
 
-  test('through an anchor the place is that of the text that was written', () => {
+  test('a problem behind an alias is at the text of the anchor', () => {
     const text = `virtualRouters:\n  - name: a\n    vrid: 1\n    interface: eth0\n    addresses: [10.0.0.200]\n    transport: { unicast: { peers: &p [10.0.0.2, x] } }\n`
     expect(errors(text)).toEqual([
       '6:50: virtualRouters[0].transport.unicast.peers[1]: cannot use "x", expected an IP address, such as 10.0.0.11 or fd00::11',
@@ -347,7 +347,7 @@ describe('places', () => {
     '!!binary x',
     `a: &a ${'[*a,'.repeat(3)}`,
     '['.repeat(20_000),
-  ])('what is not YAML is one kind of problem: %j', (text) => {
+  ])('a text that is not YAML gives one problem: %j', (text) => {
     const lines = said(text)
     expect(lines.length).toBeGreaterThan(0)
     expect(
@@ -356,16 +356,16 @@ describe('places', () => {
     ).toBe(true)
   })
 
-  test('behind what the parser skips, lines are counted all the same', () => {
+  test('lines after an error have the correct numbers', () => {
     const lines = said('"a"} b\nc: d: e\n')
     expect(lines).toContain('2:2: Cannot read the text as YAML: Unexpected map-value-ind token in YAML stream')
   })
 
-  test('a key of several lines is said in one', () => {
+  test('a key of several lines is shown on one line', () => {
     expect(said('"a\\nb": 1\n').map((line) => line.split(':')[2])).toContain(' unknown key "a b" in the configuration')
   })
 
-  test('a list as a key', () => {
+  test('a list as a key is refused', () => {
     expect(said(`? [a]\n: b\n${file(router())}`)).toContain(
       '1:3: Cannot use a list, a mapping or an alias as a key: expected a word',
     )
@@ -373,12 +373,12 @@ describe('places', () => {
 })
 
 describe('what one value means for another', () => {
-  test('the same VRID on another interface is fine', () => {
+  test('the same VRID on another interface is accepted', () => {
     const other = { name: 'b', interface: 'eth1', addresses: '[10.0.1.200]' }
     expect(errors(file(router(), router(other)))).toEqual([])
   })
 
-  test('the same VRID on the same interface is not, disjoint unicast peers included', () => {
+  test('the same VRID on the same interface is refused, even with different unicast peers', () => {
     const text = file(
       router(unicast('[10.0.0.2]')),
       router({ name: 'b', addresses: '[10.0.0.201]', ...unicast('[10.0.0.3]') }),
@@ -386,38 +386,38 @@ describe('what one value means for another', () => {
     expect(errors(text)).toEqual([expect.stringContaining('Cannot use VRID 1 twice for IPv4 on "eth0"')])
   })
 
-  test('the same address twice in one router', () => {
+  test('the same address twice in one router is refused', () => {
     expect(about({ addresses: '[10.0.0.200, 10.0.0.200/24]' })).toEqual([
       'Cannot use 10.0.0.200 twice as a virtual address: it is used already on line 2',
     ])
   })
 
-  test('peers: repeated, or a virtual address', () => {
+  test('a repeated peer, and a virtual address as a peer, are refused', () => {
     expect(about(unicast('[10.0.0.2, { address: 10.0.0.2 }, 10.0.0.200]'))).toEqual([
       'Cannot list peer 10.0.0.2 twice in "a": it is listed already on line 2',
       'Cannot use 10.0.0.200 as a peer of "a": this is a virtual address of the router itself',
     ])
   })
 
-  test('the hint of multicast beside unicast', () => {
+  test('the key peers together with unicast is refused', () => {
     expect(about({ ...unicast('[10.0.0.2]'), peers: '[10.0.0.2]' })).toEqual([
       'Cannot use "peers" together with unicast in "a": this key is for multicast; list the peers under transport.unicast',
     ])
   })
 
-  test('a source that moves away', () => {
+  test('a virtual address as the source is refused', () => {
     expect(about({ transport: '{ unicast: { source: 10.0.0.200, peers: [10.0.0.2] } }', ttlCheck: 'true' })).toEqual([
       'Cannot send from 10.0.0.200: it is a virtual address of "a"',
     ])
   })
 
-  test('an interface tracked twice', () => {
+  test('an interface that is tracked twice is refused', () => {
     expect(about({ track: '[{ interface: eth1 }, { interface: eth1, weight: 5 }]' })).toEqual([
       'Cannot track "eth1" twice in "a": it is tracked already on line 2',
     ])
   })
 
-  test('no peers: alone, whatever the profile, and that is told', () => {
+  test('an empty list of unicast peers gives a warning with every profile', () => {
     expect(about(unicast('[]'))[0]).toContain(
       'a" has an empty list of unicast peers: it hears no other router and becomes Active',
     )
@@ -441,7 +441,7 @@ describe('what one value means for another', () => {
       'api.listen: cannot use "127.0.0.1:0", expected an IP address and a port, such as 127.0.0.1:9655, or false',
     ],
     ['true', 'api.listen: cannot use true, expected an IP address and a port, such as 127.0.0.1:9655, or false'],
-  ])('api.listen %s', (listen, message) => {
+  ])('api.listen refuses %s', (listen, message) => {
     expect(said(`api: { listen: ${listen} }\n${file(router())}`)).toEqual([`1:16: ${message}`])
   })
 
@@ -516,7 +516,7 @@ describe('advice does not fail', () => {
     ['three nodes at 1s', { stagger: undefined, peers: '[10.0.0.2, 10.0.0.3, 10.0.0.4]' }],
     ['ttlCheck said to be off', { transport: '{ unicast: { peers: [10.0.0.2] } }', ttlCheck: 'false' }],
     ['no preemption: no stagger', { stagger: undefined, preempt: 'false' }],
-  ])('nothing to say about %s', (_, keys) => expect(about(keys)).toEqual([]))
+  ])('no warning is given about %s', (_, keys) => expect(about(keys)).toEqual([]))
 })
 
 test('a long value is cut in the message', () => {

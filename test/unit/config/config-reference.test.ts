@@ -1,4 +1,4 @@
-/** docs/config-reference.yaml is a promise: it parses without a word, holds every key, and tells the true defaults. */
+/** docs/config-reference.yaml has no problem and no warning, every key, and the true defaults. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -22,7 +22,7 @@ function valueKeys(value: unknown, path = ''): string[] {
   })
 }
 
-/** The comments above every line that sets this key. */
+/** Returns the comments above every line that sets this key. */
 function commentOf(name: string): string {
   const above = (at: number): string[] => {
     const line = lines[at - 1] ?? ''
@@ -35,13 +35,13 @@ function commentOf(name: string): string {
 const keys = schemaKeys(jsonSchema())
 
 describe('docs/config-reference.yaml', () => {
-  test('has neither problems nor warnings', () => {
+  test('docs/config-reference.yaml has neither problems nor warnings', () => {
     const parsed = parseConfig(text, 'config-reference.yaml')
     const said = 'problems' in parsed ? parsed.problems : parsed.warnings
     expect(said.map(formatProblem)).toEqual([])
   })
 
-  test('holds every key of the schema', () => {
+  test('docs/config-reference.yaml has every key of the schema', () => {
     const written = new Set(valueKeys(parse(text)))
     expect(keys.length).toBeGreaterThan(40)
     expect(keys.map(({ path }) => path).filter((path) => !written.has(path))).toEqual([])
@@ -59,7 +59,7 @@ describe('docs/config-reference.yaml', () => {
     }
   })
 
-  test('tells the default of every knob in both profiles', () => {
+  test('docs/config-reference.yaml has the default of every option in both profiles', () => {
     const letter = Object.entries(profileKnobs('rfc9568', 3))
     const ours = new Map(Object.entries(profileKnobs('holdfast', 3)))
     const told = (value: unknown) => (typeof value === 'number' ? `${value}ms` : String(value))
@@ -83,7 +83,7 @@ describe.each([
     },
   )
 
-  test('has its examples', () => {
+  test('the page has examples', () => {
     expect(examples.length).toBe(count)
   })
 })

@@ -1,4 +1,4 @@
-/** IPv6 on a node: which interface, which source, which order in the packet; and both families beside each other. */
+/** IPv6 on a node: the interface, the source, the order in the packet, and both families side by side. */
 import { describe, expect, test } from 'vitest'
 import type { NodeAddress, NodeView } from '../../../src/config/node-view.ts'
 import { formatProblem } from '../../../src/config/problem.ts'
@@ -6,7 +6,9 @@ import { resolveRouters } from '../../../src/config/resolve.ts'
 import { parseConfig } from '../../../src/config/text/yaml.ts'
 import { address } from '../../../src/wire/address.ts'
 
-/** `node('eth0 fe80::11/64 fd00::11/64~')`: ~ is tentative, ! deprecated, + known not to be. */
+/**
+ * Returns a node: `node('eth0 fe80::11/64 fd00::11/64~')`; ~ is tentative, ! deprecated, + known not to be deprecated.
+ */
 function node(...interfaces: string[]): NodeView {
   return {
     interfaces: interfaces.map((text) => {
@@ -46,7 +48,7 @@ const LAN = node(
 )
 
 describe('multicast', () => {
-  test('goes to ff02::12 from the link-local address (RFC 9568 §5.1.2)', () => {
+  test('multicast goes to ff02::12 from the link-local address (RFC 9568 §5.1.2)', () => {
     const { router, problems } = resolve(LAN, `${API6}, interface: eth0`)
     expect(problems).toEqual([])
     expect(router).toMatchObject({ interfaceName: 'eth0', source: 'fe80::11', fault: undefined })
@@ -60,7 +62,7 @@ describe('multicast', () => {
     expect(router.announce).toEqual({ at: [0, 1000, 2000], refresh: 60_000 })
   })
 
-  test('without a link-local address: a warning and a fault, and :: in the parameters', () => {
+  test('multicast without a link-local address gives a warning, a fault, and the source ::', () => {
     const { router, said } = resolve(node('eth0 fd00::11/64'), `${API6}, interface: eth0`)
     expect(said).toEqual([
       'h.yaml:2:66: warning: Cannot send from "eth0": it has no link-local address of its own, "api6" is in fault until that changes',
@@ -72,7 +74,7 @@ describe('multicast', () => {
     ])
   })
 
-  test('a tentative one is none yet', () => {
+  test('a tentative link-local address is no source yet', () => {
     const { router, said } = resolve(node('eth0 fd00::11/64 fe80::11/64~'), `${API6}, interface: eth0`)
     expect(said).toEqual([expect.stringContaining('"eth0": its link-local address is still tentative')])
     expect(router.fault).toBe('sourceAddressMissing')
@@ -86,7 +88,7 @@ describe('multicast', () => {
     expect(router.source).toBe('fe80::11')
   })
 
-  test('the letter of the RFC announces once', () => {
+  test('profile rfc9568 announces once', () => {
     const { router } = resolve(
       LAN,
       'name: a, vrid: 1, interface: eth0, addresses: ["fd00::1", "fe80::51"], profile: rfc9568',
@@ -95,7 +97,7 @@ describe('multicast', () => {
   })
 })
 
-test('the link-local address goes first in the packet, also when it is written last (VR-TX-04)', () => {
+test('the link-local address is first in the packet, even if it is last in the file (VR-TX-04)', () => {
   const { router } = resolve(LAN, 'name: a, vrid: 1, interface: eth0, addresses: ["fd00::2", "fd00::1", "fe80::51"]')
   expect(router.parameters.addresses).toEqual(['fe80::51', 'fd00::2', 'fd00::1'])
 })
@@ -115,23 +117,23 @@ describe('interface: auto', () => {
     expect(router.interfaceName).toBe(name)
   })
 
-  test('IPv4: /32 says nothing either', () => {
+  test('in IPv4, a /32 does not tell the network', () => {
     expect(resolve(LAN, 'name: a, vrid: 1, interface: auto, addresses: [10.0.0.5/32]').router.interfaceName).toBe(
       'eth0',
     )
   })
 
-  test('an address of DHCPv6 (/128) stands for its /64, unless another interface is certain', () => {
+  test('a /128 of DHCPv6 counts for its /64, unless another interface is certain', () => {
     const dhcp = node('eth0 fd00::11/128 fe80::11/64', 'eth1 fd01::11/64 fe80::12/64')
     expect(resolve(dhcp, auto('"fd00::200"')).router.interfaceName).toBe('eth0')
     expect(
       resolve(node('eth0 fd00::11/128 fe80::11/64', 'eth1 fd00::12/64'), auto('"fd00::200"')).router.interfaceName,
     ).toBe('eth1')
-    // A VIP that another daemon left is no reason.
+    // A VIP of another daemon does not choose an interface.
     expect(resolve(node('eth0 fd00::99/128! fe80::11/64'), auto('"fd00::200"')).router.fault).toBe('interfaceMissing')
   })
 
-  test('several: an error', () => {
+  test('several interfaces in the network of the VIP are an error', () => {
     const view = node('eth0 fd00::11/64', 'eth1 fd00::12/64')
     expect(resolve(view, auto('"fd00::200"')).said).toEqual([
       expect.stringContaining('Cannot choose an interface for "a": eth0 and eth1 are both in the network of fd00::200'),
@@ -142,25 +144,25 @@ describe('interface: auto', () => {
 describe('unicast', () => {
   const unicast = (rest: string) => `${API6}, interface: eth0, transport: { unicast: { ${rest} } }`
 
-  test('from the address of the scope of the peers', () => {
+  test('the unicast source has the scope of the peers', () => {
     const view = node('eth0 fe80::11/64 2001:db8::11/64 fd00::11/64 10.0.0.11/24')
     expect(resolve(view, unicast('peers: ["fd00::12"]')).router.source).toBe('fd00::11')
     expect(resolve(view, unicast('peers: ["fe80::12"]')).router.source).toBe('fe80::11')
     expect(resolve(view, unicast('peers: []')).router.source).toBe('fd00::11')
   })
 
-  test('none in the network of the VIP: the first that is preferred and not tentative', () => {
+  test('without an address in the network of the VIP, the first preferred address that is not tentative is the source', () => {
     const view = node('eth0 fe80::11/64 2001:db8::11/64! 2001:db8::12/64~ 2001:db8::13/64')
     expect(resolve(view, unicast('peers: ["2001:db8::20"]')).router.source).toBe('2001:db8::13')
   })
 
-  test('none of the scope', () => {
+  test('without an address of the scope of the peers, the router is in fault', () => {
     const { said, router } = resolve(node('eth0 fe80::11/64'), unicast('peers: ["fd00::12"]'))
     expect(said).toEqual([expect.stringContaining('Cannot send from "eth0": it has no IPv6 address of its own')])
     expect(router.fault).toBe('sourceAddressMissing')
   })
 
-  test('named: has to be there, and not tentative', () => {
+  test('a source in the configuration must exist and must not be tentative', () => {
     const named = unicast('source: "fd00::15", peers: ["fd00::12"]')
     expect(resolve(LAN, named).said).toEqual([
       expect.stringContaining(
@@ -173,7 +175,7 @@ describe('unicast', () => {
     expect(resolve(node('eth0 fd00::15/64'), named).router.source).toBe('fd00::15')
   })
 
-  test('an empty list is alone, with profile keepalived as well', () => {
+  test('an empty list of unicast peers never means multicast, even with profile keepalived', () => {
     const { router } = resolve(LAN, `${unicast('peers: []')}, profile: keepalived`)
     expect([router.source, router.parameters.transport]).toEqual(['fd00::11', { mode: 'unicast', peers: [] }])
   })
@@ -186,22 +188,22 @@ describe('own addresses', () => {
     ['as the network has it', 'eth0 fe80::11/64 fd00::200/64'],
     ['by DHCPv6, and the only one besides link-local', 'eth0 fe80::11/64 fd00::200/128'],
     ['preferred, so nobody made it a VIP', 'eth0 fe80::11/64 fd00::11/64 fd00::200/128+'],
-  ])('an own address is an error: %s', (_, text) => {
+  ])('an own address as a VIP is an error: %s', (_, text) => {
     expect(own(text)).toEqual([expect.stringMatching(/^h\.yaml:2:41: Cannot use fd00::200 as a virtual address/)])
   })
 
   test.each([
     ['beside an own address', 'eth0 fe80::11/64 fd00::11/64 fd00::200/128'],
     ['deprecated, as VIPs are', 'eth0 fe80::11/64 fd00::200/128!'],
-  ])('a leftover is none: %s', (_, text) => expect(own(text)).toEqual([]))
+  ])('an address of an earlier run is not an own address: %s', (_, text) => expect(own(text)).toEqual([]))
 
-  test('a leftover of another daemon is a warning', () => {
+  test('an address of another daemon gives a warning', () => {
     expect(own('eth0 fe80::11/64 fd00::11/64 fd00::200/64!')).toEqual([
       expect.stringContaining('warning: Found fd00::200/64 on "eth0": it will be removed'),
     ])
   })
 
-  test('what reads the same on another interface is neither the VIP nor the peer', () => {
+  test('the same link-local address on another interface is neither the VIP nor the peer', () => {
     const view = node('eth0 fe80::11/64 fd00::11/64', 'docker0 fe80::1/64+')
     const { said, router } = resolve(
       view,
@@ -214,7 +216,7 @@ describe('own addresses', () => {
     )
   })
 
-  test('an owner has them, and sends from its link-local one', () => {
+  test('an address owner has its addresses, and sends from its link-local one', () => {
     const view = node('eth0 fe80::51/64 fd00::200/64')
     const { router, problems } = resolve(
       view,
@@ -225,7 +227,7 @@ describe('own addresses', () => {
 })
 
 describe('one VRID', () => {
-  test('once for each family on one interface (VR-MI-01)', () => {
+  test('one VRID may be used once for each family on an interface (VR-MI-01)', () => {
     const { problems, routers } = resolve(
       LAN,
       'name: api, vrid: 51, interface: eth0, addresses: [10.0.0.200]',
@@ -238,7 +240,7 @@ describe('one VRID', () => {
     ])
   })
 
-  test('two `auto` that meet: the second in the file is in fault', () => {
+  test('of two routers with `auto` and the same VRID on one interface, the second is in fault', () => {
     const other = 'name: b, vrid: 51, interface: auto, addresses: ["fd00::201"]'
     const { said, routers } = resolve(LAN, `${API6}, interface: auto`, other)
     expect(said).toEqual(['h.yaml:3:22: Cannot use VRID 51 twice for IPv6 on "eth0": used by "api6"'])
@@ -256,7 +258,7 @@ describe('a packet must fit into the MTU (VR-PKT-10)', () => {
   const errors = (count: number, mtu: number) =>
     resolve(view(mtu), router(count)).said.filter((l) => !l.includes('warning'))
 
-  test('90 addresses are 1488 octets', () => {
+  test('90 IPv6 addresses give a packet of 1488 octets', () => {
     expect(errors(90, 1488)).toEqual([])
     expect(errors(90, 1487)).toEqual([
       'h.yaml:2:53: Cannot advertise 90 addresses of "a" on "eth0": the packet has 1488 octets, and the MTU is 1487; use two routers',
@@ -272,7 +274,7 @@ test('phases depend on the VRID alone, are spread, and are not too early', () =>
   const sorted = phases.toSorted((a, b) => a - b)
   expect(sorted[0]).toBeGreaterThanOrEqual(0.25)
   expect(sorted.at(-1)).toBeLessThanOrEqual(1)
-  // 32nds of the interval: so many share one syscall, and none is crowded.
+  // The phases are 32nds of the interval: many routers share one system call, and no moment is crowded.
   const places = new Map<number, number>()
   for (const each of phases) places.set(each * 32, (places.get(each * 32) ?? 0) + 1)
   expect([...places.keys()].filter((place) => !Number.isInteger(place))).toEqual([])

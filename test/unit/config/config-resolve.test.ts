@@ -1,4 +1,4 @@
-/** Configuration + node → interface, source and parameters of each router; what can mend itself is a warning. */
+/** Configuration and node give interface, source and parameters of each router. What may change later is a warning. */
 import { describe, expect, test } from 'vitest'
 import type { NodeView } from '../../../src/config/node-view.ts'
 import { formatProblem } from '../../../src/config/problem.ts'
@@ -9,7 +9,7 @@ import { optionsOf, profileKnobs } from '../../../src/vrrp/profile.ts'
 import { address } from '../../../src/wire/address.ts'
 import { millis } from '../../../src/wire/units.ts'
 
-/** `node('eth0 10.0.0.11/24 10.0.1.1/24', 'eth1')` */
+/** Returns a node: `node('eth0 10.0.0.11/24 10.0.1.1/24', 'eth1')`. */
 function node(...interfaces: string[]): NodeView {
   return {
     interfaces: interfaces.map((text) => {
@@ -47,7 +47,7 @@ const LAN = node('lo 127.0.0.1/8', 'eth0 10.0.0.11/24', 'eth1 192.168.1.11/24')
 const optionsIn = ({ checksum, extensions, reception }: Parameters) => ({ checksum, extensions, reception })
 
 describe('parameters', () => {
-  test('of a plain multicast router', () => {
+  test('a multicast router without options has the parameters of the defaults', () => {
     const { router, problems } = resolve(LAN, `${API}, interface: eth0, priority: 90, advertisementInterval: 100ms`)
     expect(problems).toEqual([])
     expect(router).toEqual({
@@ -99,19 +99,19 @@ describe('parameters', () => {
     },
   )
 
-  test('the letter of the RFC announces once', () => {
+  test('profile rfc9568 announces once', () => {
     const { router } = resolve(LAN, `${API}, interface: eth0, profile: rfc9568`)
     expect(router.announce).toEqual({ at: [0], refresh: undefined })
   })
 
-  test('one peer list serves every node: own addresses are skipped', () => {
+  test('one peer list serves every node, because own addresses are skipped', () => {
     const peers = '[10.0.0.11, { address: 10.0.0.12, priority: 80 }, 192.168.1.11]'
     const { router } = resolve(LAN, `${API}, interface: eth0, transport: { unicast: { peers: ${peers} } }`)
     expect(router.parameters.transport).toEqual({ mode: 'unicast', peers: [{ address: '10.0.0.12', priority: 80 }] })
     expect(router.parameters.peers).toEqual([{ address: '10.0.0.12', priority: 80 }])
   })
 
-  test('the hint beside multicast becomes peers, not transport', () => {
+  test('the key peers of multicast gives peers, and no transport', () => {
     const { router } = resolve(LAN, `${API}, interface: eth0, peers: [10.0.0.11, 10.0.0.12]`)
     expect(router.parameters.transport.mode).toBe('multicast')
     expect(router.parameters.peers).toEqual([{ address: '10.0.0.12' }])
@@ -134,7 +134,7 @@ describe('interface: auto', () => {
     expect([router.interfaceName, router.fault]).toEqual([name, undefined])
   })
 
-  test('none: a warning, and in fault until there is one', () => {
+  test('without an interface in the network of the VIP, the router is in fault, with a warning', () => {
     const { router, said } = resolve(LAN, 'name: a, vrid: 1, interface: auto, addresses: [10.9.0.1/24]')
     expect(said).toEqual([
       'h.yaml:2:36: warning: Cannot find an interface in the network of 10.9.0.1 for "a": the router is in fault until there is one',
@@ -142,7 +142,7 @@ describe('interface: auto', () => {
     expect([router.interfaceName, router.source, router.fault]).toEqual([undefined, undefined, 'interfaceMissing'])
   })
 
-  test('several: an error, because waiting does not help', () => {
+  test('several interfaces in the network of the VIP are an error, because waiting does not help', () => {
     const view = node('eth0 10.0.0.11/24', 'eth1 10.0.0.12/24')
     const { router, said } = resolve(view, `${API}, interface: auto`)
     expect(said).toEqual([
@@ -153,14 +153,14 @@ describe('interface: auto', () => {
     expect(router.fault).toBe('interfaceMissing')
   })
 
-  test('a VIP that is installed somewhere does not choose', () => {
+  test('an installed VIP does not choose the interface', () => {
     const view = node('eth0 10.0.0.11/24', 'eth1 10.0.0.200/32')
     expect(resolve(view, 'name: a, vrid: 1, interface: auto, addresses: [10.0.0.200]').router.interfaceName).toBe(
       'eth0',
     )
   })
 
-  test('two routers that end up on one interface with one VRID', () => {
+  test('two routers with the same VRID on one interface are an error', () => {
     const { said } = resolve(
       LAN,
       `${API}, interface: eth0`,
@@ -171,13 +171,13 @@ describe('interface: auto', () => {
 })
 
 describe('source', () => {
-  test('the address in the network of the VIP, else the first', () => {
+  test('the source is the address in the network of the VIP, otherwise the first', () => {
     const view = node('eth0 172.16.0.1/16 10.0.0.11/24')
     expect(resolve(view, `${API}, interface: eth0`).router.source).toBe('10.0.0.11')
     expect(resolve(view, 'name: a, vrid: 1, interface: eth0, addresses: [10.7.0.1]').router.source).toBe('172.16.0.1')
   })
 
-  test('never a VIP, of whichever router', () => {
+  test('a VIP of any router is never the source', () => {
     const view = node('eth0 10.0.0.200/32 10.0.0.201/32 10.0.0.11/24')
     const { router } = resolve(
       view,
@@ -187,7 +187,7 @@ describe('source', () => {
     expect(router.source).toBe('10.0.0.11')
   })
 
-  test('missing: a warning and a fault, and 0.0.0.0 in the parameters', () => {
+  test('without a source, the router is in fault with a warning and the address 0.0.0.0', () => {
     const { router, said } = resolve(node('eth0'), `${API}, interface: eth0`)
     expect(said).toEqual([
       expect.stringContaining('warning: Cannot send from "eth0": it has no IPv4 address of its own'),
@@ -199,7 +199,7 @@ describe('source', () => {
     ])
   })
 
-  test('named, and not on the interface', () => {
+  test('a source in the configuration that the interface lacks puts the router in fault', () => {
     const named = `${API}, interface: eth0, transport: { unicast: { source: 10.0.0.99, peers: [10.0.0.12] } }`
     expect(resolve(LAN, named).said).toEqual([
       expect.stringMatching(
@@ -209,7 +209,7 @@ describe('source', () => {
     expect(resolve(node('eth0 10.0.0.11/24 10.0.0.99/24'), named).router.source).toBe('10.0.0.99')
   })
 
-  test('an interface that is not there yet', () => {
+  test('a missing interface puts the router in fault', () => {
     const { router, said } = resolve(LAN, `${API}, interface: br0`)
     expect(said).toEqual([
       'h.yaml:2:67: warning: Cannot find interface "br0" for "api": the router is in fault until it appears',
@@ -221,7 +221,7 @@ describe('source', () => {
 describe('own addresses', () => {
   const own = (...interfaces: string[]) => resolve(node(...interfaces), `${API}, interface: eth0`).said
 
-  test('a VIP that is the own address of the node is an error', () => {
+  test('an own address of the node as a VIP is an error', () => {
     expect(own('eth0 10.0.0.200/24')).toContainEqual(
       'h.yaml:2:40: Cannot use 10.0.0.200 as a virtual address: it is the own address of "eth0" (only an address owner, with priority 255, may use it)',
     )
@@ -230,17 +230,18 @@ describe('own addresses', () => {
     )
   })
 
-  test('a leftover of an earlier life is none', () => expect(own('eth0 10.0.0.11/24 10.0.0.200/32')).toEqual([]))
+  test('an address of an earlier run is not an own address', () =>
+    expect(own('eth0 10.0.0.11/24 10.0.0.200/32')).toEqual([]))
 
-  test('the only address of an interface is no leftover', () =>
+  test('the only address of an interface is an own address', () =>
     expect(own('eth0 10.0.0.11/24', 'eth1 10.0.0.200/32')).toEqual([expect.stringContaining('own address of "eth1"')]))
 
-  test('beside a VIP that an earlier life left, and that is configured no longer, it is still the own address', () =>
+  test('an own address stays one beside a VIP of a router that was removed from the file', () =>
     expect(own('eth0 10.0.0.200/24 10.0.0.201/32')).toContainEqual(
       expect.stringContaining('Cannot use 10.0.0.200 as a virtual address: it is the own address of "eth0"'),
     ))
 
-  test('a leftover of another daemon is a warning', () => {
+  test('an address of another daemon gives a warning', () => {
     expect(own('eth0 10.0.0.11/24 10.0.0.200/24')).toEqual([
       'h.yaml:2:40: warning: Found 10.0.0.200/24 on "eth0": it will be removed, because it is a virtual address',
     ])
@@ -262,7 +263,7 @@ describe('own addresses', () => {
     ['alone', ['eth0 10.0.0.11/24']],
     ['beside a VIP of the running daemon', ['eth0 10.0.0.11/24 10.0.0.200/32']],
     ['beside a VIP of the running daemon, listed first by the kernel', ['eth0 10.0.0.200/32 10.0.0.11/24']],
-  ])('the only own address listed as a VIP is the only thing said: %s', (_, interfaces) =>
+  ])('the only own address, listed as a VIP, gives one error: %s', (_, interfaces) =>
     expect(both(...interfaces)).toEqual([isOwn('10.0.0.11')]),
   )
 
@@ -270,11 +271,11 @@ describe('own addresses', () => {
     ['both have the form of a VIP', ['eth0 10.0.0.11/32 10.0.0.200/32'], [isOwn('10.0.0.11'), isOwn('10.0.0.200')]],
     ['neither has', ['eth0 10.0.0.11/24 10.0.0.200/24'], [isOwn('10.0.0.11'), isOwn('10.0.0.200')]],
     ['the own address of another interface', ['eth0 10.0.0.200/32', 'eth1 10.0.0.11/24'], [isOwn('10.0.0.200')]],
-  ])('two listed addresses without an own one: %s', (_, interfaces, wanted) =>
+  ])('two listed addresses without an own one give an error: %s', (_, interfaces, wanted) =>
     expect(both(...interfaces)).toEqual(expect.arrayContaining(wanted)),
   )
 
-  test('an own address that is listed too still says which interface auto means: one error', () => {
+  test('a listed own address still tells the interface of auto, and gives one error', () => {
     const text = 'name: api, vrid: 51, addresses: [10.0.0.11, 10.0.0.200/24], interface: auto'
     expect(resolve(node('eth0 10.0.0.11/24'), text).said).toEqual([isOwn('10.0.0.11')])
   })
@@ -299,13 +300,13 @@ describe('own addresses', () => {
       }
   })
 
-  test('an owner has them and may send from them', () => {
+  test('an address owner has its addresses and may send from them', () => {
     const { router, problems } = resolve(node('eth0 10.0.0.200/24'), `${API}, interface: eth0, priority: 255`)
     expect(problems).toEqual([])
     expect([router.source, router.fault]).toEqual(['10.0.0.200', undefined])
   })
 
-  test('an owner without them is in fault', () => {
+  test('an address owner without its addresses is in fault', () => {
     const { router, said } = resolve(LAN, `${API}, interface: eth0, priority: 255`)
     expect(said).toEqual([
       expect.stringContaining(
@@ -320,20 +321,20 @@ describe('own addresses of an owner that installs', () => {
   const OWNER = `${API}, interface: eth0, profile: keepalived, priority: 255`
   const ownAddresses = ({ config: { virtualRouters } }: Resolution) => virtualRouters[0]?.ownAddresses
 
-  test('nothing there: nothing to say', () => {
+  test('an address owner that installs gives no warning if the node has none of its addresses', () => {
     const resolution = resolve(LAN, `${OWNER}, addressPrefix: host, preempt: true, stagger: false`)
     expect([resolution.said, resolution.router.fault]).toEqual([[], undefined])
     expect(resolution.router.parameters.ownAddresses).toBe('installed')
     expect(ownAddresses(resolution)).toBeUndefined()
   })
 
-  test('what another daemon left is removed, as for anybody', () => {
+  test('an address owner that installs removes what another daemon left, as any router does', () => {
     const resolution = resolve(node('eth0 10.0.0.11/24 10.0.0.200/24'), OWNER)
     expect(resolution.said).toEqual([expect.stringContaining('Found 10.0.0.200/24 on "eth0": it will be removed')])
     expect(ownAddresses(resolution)).toBeUndefined()
   })
 
-  test('what the node lives on stays: a warning, and the router is one of ownAddresses: node', () => {
+  test('an own address of the node changes an owner that installs to ownAddresses: node, with a warning', () => {
     const resolution = resolve(node('eth0 10.0.0.200/24'), OWNER)
     expect(resolution.said).toEqual([
       expect.stringMatching(/^h\.yaml:2:40: warning: Found 10\.0\.0\.200\/24 on "eth0": it is the node's own/),
@@ -347,7 +348,7 @@ describe('own addresses of an owner that installs', () => {
     ])
   })
 
-  test('an IPv6 address that was made as VIPs are made is none of the node, whatever its prefix', () => {
+  test('a deprecated IPv6 address is not an own address, whatever its prefix length', () => {
     const here = { address: address('fd00::200'), prefixLength: 64, deprecated: true }
     const view = {
       interfaces: [{ name: 'eth0', addresses: [{ address: address('fe80::11'), prefixLength: 64 }, here] }],
@@ -360,7 +361,7 @@ describe('own addresses of an owner that installs', () => {
   })
 })
 
-test('environmentProblems are the problems of the resolution, also without positions', () => {
+test('environmentProblems returns the problems of the resolution, also without positions', () => {
   const { config: value } = config(`${API}, interface: br0`)
   expect(environmentProblems(value, LAN).map(formatProblem)).toEqual([
     'warning: Cannot find interface "br0" for "api": the router is in fault until it appears',

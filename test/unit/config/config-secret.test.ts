@@ -1,4 +1,4 @@
-/** A password comes back in no message, wherever it was written by mistake (VR-V2-06, VR-SEC-05). */
+/** A password is in no message, wherever it was written by mistake (VR-V2-06, VR-SEC-05). */
 import { expect, test } from 'vitest'
 import { formatProblem } from '../../../src/config/problem.ts'
 import { parseConfig } from '../../../src/config/text/yaml.ts'
@@ -66,7 +66,7 @@ test.each(['12345678', 'ä', '"#: "'])('password %s is fine', (password) => {
   expect(problems(`{ type: simple, password: "${password.replaceAll('"', '')}" }`)).toEqual([])
 })
 
-test('a password of more than 8 octets is a warning, and octets are counted, not letters', () => {
+test('a password of more than 8 octets gives a warning; octets are counted, not letters', () => {
   const warning =
     /^h\.yaml:8:21: warning: The password of "a" is cut to its first 8 octets, as the packet has no more room$/
   expect(problems('{ type: simple, password: "123456789" }').map(formatProblem)).toEqual([
@@ -76,7 +76,7 @@ test('a password of more than 8 octets is a warning, and octets are counted, not
   expect(problems('{ type: simple, password: "äääää" }').map(formatProblem)).toEqual([expect.stringMatching(warning)])
 })
 
-/** What is sent to whoever is checked may hold one as well, and so may the text of a URL. */
+/** The requests of a check and the text of a URL may contain a secret as well. */
 test.each([
   ['http', `http: "ftp://user:${SECRET}@h/"`],
   ['http', `http: "http://h:${SECRET}/"`],

@@ -1,4 +1,4 @@
-/** Warnings of `holdfast check` about weights: moves that never happen, and moves that take long, with their parts. */
+/** Warnings of `holdfast check` about weights: moves that never happen, and the parts of moves that take long. */
 import { describe, expect, test } from 'vitest'
 import { trackAdvice } from '../../../src/config/advice/track-advice.ts'
 import { formatProblem } from '../../../src/config/problem.ts'
@@ -27,12 +27,12 @@ const notes = (...words: Advice): string[] => told(...words).notes.map(({ messag
 const track = (weight: number, more = '') => `${FAST}, track: [{ healthcheck: web, weight: ${weight} }]${more}`
 
 describe('moves that never happen', () => {
-  test('equal nodes: any weight moves', () => {
+  test('between equal nodes, any weight moves the addresses', () => {
     expect(advice(track(50, ', priority: 40'))).toEqual([])
     expect(advice(track(-1))).toEqual([])
   })
 
-  test('a weight smaller than the distance to the peers', () => {
+  test('a weight smaller than the distance to the peers gives a warning', () => {
     const peers = 'peers: [{ address: 10.0.0.12, priority: 90 }]'
     expect(advice(track(-5, `, priority: 100, ${peers}`))).toEqual([
       'weight -5 of web is too small: 95 is still above the best peer (90); use -11 or less',
@@ -46,7 +46,7 @@ describe('moves that never happen', () => {
     expect(advice(track(11, `, priority: 100, ${peers}`))).toEqual([])
   })
 
-  test('the advised weight moves', () => {
+  test('the weight that the warning advises moves the addresses', () => {
     const peers = 'peers: [{ address: 10.0.0.12, priority: 100 }, { address: 10.0.0.13, priority: 60 }]'
     expect(advice(track(-20, `, priority: 150, ${peers}`))).toEqual([
       'weight -20 of web is too small: 130 is still above the best peer (100); use -51 or less',
@@ -59,7 +59,7 @@ describe('moves that never happen', () => {
     ])
   })
 
-  test('peers without priorities: nothing can be said, and no move is promised', () => {
+  test('without priorities of peers, a note says that the weight cannot be judged, and no move is promised', () => {
     const slow = 'name: web, http: "http://localhost/", timeout: 1s, fall: 2'
     const one = 'priority: 150, track: [{ healthcheck: web, weight: -20 }]'
     for (const keys of [one, `${one}, peers: [10.0.0.12, 10.0.0.13]`]) {
@@ -73,7 +73,7 @@ describe('moves that never happen', () => {
     ])
   })
 
-  test('a list that holds this node as well', () => {
+  test('a peer list that contains this node gives a warning with a condition', () => {
     const all = [150, 120, 100].map((priority, i) => `{ address: 10.0.0.1${i + 1}, priority: ${priority} }`)
     const slow = 'name: web, http: "http://localhost/", timeout: 1s, fall: 2'
     const keys = (weight: number, list: readonly string[]) =>
@@ -91,7 +91,7 @@ describe('moves that never happen', () => {
     expect(advice(keys(-20, equals), [slow])).toEqual([])
   })
 
-  test('the priorities that another member of the sync group lists count', () => {
+  test('the priorities that another member of the sync group lists are used', () => {
     const other =
       '  - { name: b, vrid: 2, interface: eth0, addresses: [10.0.0.201], peers: [{ address: 10.0.0.12, priority: 90 }] }\n'
     const group = (weight: number) =>
@@ -101,12 +101,12 @@ describe('moves that never happen', () => {
     expect(advice(FAST, [WEB], group(-5))).toHaveLength(1)
   })
 
-  test('on the node itself its own entry is nobody to compare with', () => {
+  test('on the node itself, its own entry in the list is not compared', () => {
     const peers = 'peers: [{ address: 10.0.0.11, priority: 100 }, { address: 10.0.0.12, priority: 90 }]'
     expect(advice(track(-5, `, priority: 100, ${peers}`), [WEB], '', '10.0.0.11')).toHaveLength(1)
   })
 
-  test('what clamping takes away', () => {
+  test('a weight without effect because of the limit 254 gives a warning', () => {
     expect(
       advice(`${FAST}, priority: 250, track: [{ healthcheck: web, weight: 50 }, { interface: eth1, weight: 50 }]`),
     ).toEqual(
@@ -118,14 +118,14 @@ describe('moves that never happen', () => {
     )
   })
 
-  test('a weight within the margin', () => {
+  test('a weight within the margin gives a warning', () => {
     expect(advice(track(-5, ', margin: 5'))).toEqual([
       'weight -5 of web is too small: 95 is still within the margin (5) of the best peer (100); use -6 or less',
     ])
     expect(advice(track(-5, ', margin: 4'))).toEqual([])
   })
 
-  test('many are counted', () => {
+  test('many warnings are cut to a number', () => {
     const checks = ['b', 'c', 'd', 'e'].map((name) => `name: ${name}, file: /${name}, ${QUICK}`)
     const tracked = ['b', 'c', 'd', 'e'].map((name) => `{ healthcheck: ${name}, weight: -1 }`).join(', ')
     expect(advice(`${FAST}, margin: 9, track: [${tracked}]`, checks)).toEqual([
@@ -136,19 +136,19 @@ describe('moves that never happen', () => {
     ])
   })
 
-  test('faults always move, an owner never does by weight', () => {
+  test('a fault always moves the addresses; the weight of an address owner never does', () => {
     expect(advice(track(0))).toEqual([])
     expect(advice(track(-5, ', priority: 255'))).toEqual([])
   })
 
-  test('preempt: false', () => {
+  test('preempt: false gives a warning about weights', () => {
     expect(advice(track(-5, ', preempt: false'))).toEqual([
       'The weights of "a" do not move the addresses: with "preempt: false", no Backup takes over from a working Active, whatever its priority. Use weight 0 to release the addresses when a check fails.',
     ])
     expect(advice(track(0, ', preempt: false'))).toEqual([])
   })
 
-  test('a member is judged by what its group tracks', () => {
+  test('a member is judged by the trackers of its group', () => {
     const group = 'syncGroups:\n  - { name: g, members: [a], track: [{ healthcheck: web, weight: -5 }] }\n'
     expect(advice(`${FAST}, preempt: false`, [WEB], group)).toEqual([
       expect.stringContaining(
@@ -160,10 +160,10 @@ describe('moves that never happen', () => {
 
 describe('the slowest path', () => {
   const slow = (keys: string, check: string) => notes(keys, [`name: web, ${check}`])
-  // 1 s of interval: Skew_Time of 90 is 166/256 s.
+  // With an interval of 1 s, the Skew_Time of priority 90 is 166/256 s.
   const OURS = 'priority: 40, track: [{ healthcheck: web, weight: 50 }], peers: [{ address: 10.0.0.12, priority: 40 }]'
 
-  test('names the parts of the sum', () => {
+  test('the slowest path names the parts of its sum', () => {
     expect(slow(OURS, 'http: "http://localhost/", timeout: 900ms, fall: 2')).toEqual([
       'The addresses of "a" may take 3.57s to move when "web" stops answering: 1.1s until the next poll (interval ' +
         'and jitter) + 1.8s 2 times the timeout (fall) + 22ms fastInterval + 648ms Skew_Time of the successor; a ' +
@@ -171,7 +171,7 @@ describe('the slowest path', () => {
     ])
   })
 
-  test('without fastPreempt it is Active_Down_Interval', () => {
+  test('the slowest path without fastPreempt has Active_Down_Interval', () => {
     expect(slow(`${OURS}, fastPreempt: false`, `tcp: "a:1", ${QUICK}`)).toEqual([
       'The addresses of "a" may take 3.86s to move when "web" stops answering: 110ms until the next poll (interval ' +
         'and jitter) + 100ms timeout + 3.65s Active_Down_Interval of the successor; a connection that ends is noticed immediately',
@@ -181,18 +181,18 @@ describe('the slowest path', () => {
     ])
   })
 
-  test('a fault needs neither', () => {
+  test('the slowest path of a fault needs no preemption', () => {
     expect(slow('fastPreempt: false, track: [{ healthcheck: web }]', `tcp: "a:1", ${QUICK}`)).toEqual([])
   })
 
-  test('stagger counts', () => {
+  test('the slowest path has the stagger', () => {
     const peers = ['2', '3', '4'].map((last) => `{ address: 10.0.0.1${last}, priority: 40 }`).join(', ')
     expect(slow(OURS.replace(/peers: .*/, `peers: [${peers}]`), 'tcp: "a:1"')).toEqual([
       expect.stringContaining('+ 6ms stagger;'),
     ])
   })
 
-  test('of a combination the slowest member', () => {
+  test('the slowest path of a combination is that of its slowest member', () => {
     const checks = [
       `name: quick, file: /x, ${QUICK}`,
       'name: slow, file: /y, interval: 5s',
@@ -205,7 +205,7 @@ describe('the slowest path', () => {
     expect(notes(keys, checks)[0]).toMatch(/; the kernel usually reports a change immediately$/)
   })
 
-  test('within a second nothing is said', () => {
+  test('a path below one second gives no note', () => {
     expect(slow(`${OURS}, ${FAST}`, `tcp: "a:1", ${QUICK}`)).toEqual([])
   })
 })

@@ -1,4 +1,4 @@
-/** The table of trackers: base + contributions, clamped to 1–254, the sum kept (VR-TRK-01, 02, 03, 08). */
+/** The table of trackers: base and contributions, limited to 1 to 254, with the exact sum (VR-TRK-01, 02, 03, 08). */
 import { expect, test } from 'vitest'
 import { effectivePriority } from '../../../src/config/weights.ts'
 

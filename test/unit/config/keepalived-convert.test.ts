@@ -1,4 +1,4 @@
-/** `holdfast convert`: what it prints, for a file in which everything happens, and for one that cannot be read. */
+/** The output of `holdfast convert`, for a file with every kind of keyword, and for one that cannot be read. */
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ async function convert(text: string, others: Readonly<Record<string, string>> = 
   return { exitCode, stdout: stdout.replaceAll(folder, ''), stderr: stderr.replaceAll(folder, '') }
 }
 
-test('a file in which everything happens', async () => {
+test('convert writes a file with every kind of keyword as YAML, and lists what it left out', async () => {
   const { exitCode, stdout, stderr } = await convert(
     `global_defs {
   smtp_alert
@@ -85,7 +85,7 @@ virtualRouters:
 `)
 })
 
-test('a file that cannot be read', async () => {
+test('convert reports a file that it cannot read', async () => {
   expect(await convert('vrrp_instance A {\n')).toEqual({
     exitCode: 78,
     stdout: '',
@@ -94,7 +94,7 @@ test('a file that cannot be read', async () => {
   expect((await convertCommand(join(folder, 'nowhere.conf'))).exitCode).toBe(78)
 })
 
-test('a password is in the YAML alone: no list and no problem shows it, not even where it stands in the wrong place', async () => {
+test('convert shows a password in the YAML only, and in no list or problem', async () => {
   const text = (inside: string) =>
     `vrrp_instance A {\ninterface eth0\nvirtual_router_id 1\nauthentication {\n${inside}\n}\nvirtual_ipaddress {\n10.0.0.6\n}\n}\n`
   for (const inside of [
@@ -111,7 +111,7 @@ test.each([
   ['', 'run', 'Runs'],
   ['enable_script_security', 'skip', 'Skipped'],
 ])(
-  'programs that others can change, with "%s": unsafe: %s, and a warning with its place',
+  'convert keeps programs that other users can change, with "%s": unsafe: %s, and a warning with its position',
   async (line, word, begin) => {
     const program = join(folder, 'open')
     writeFileSync(program, '#!/bin/sh\n')

@@ -27,7 +27,7 @@ function table(): string {
     .join('\n')
 }
 
-/** Returns a row for each handling and reason, in the order in which the first keyword of each stands in the code. */
+/** Returns a row for each handling and reason, in the order of the first keyword of each in the code. */
 function rowsOf(block: Keyword['block']): string {
   const rows = new Map<string, string[]>()
   for (const { name, handling, says } of KEYWORDS.filter((keyword) => keyword.block === block)) {
@@ -37,7 +37,7 @@ function rowsOf(block: Keyword['block']): string {
   return [...rows].map(([ending, names]) => `| ${names.join(', ')} ${ending}`).join('')
 }
 
-test('the table of keywords is the one that the reader uses', () => {
+test('docs/keepalived-keywords.md has the table that the import uses', () => {
   const text = readFileSync(DOCUMENT, 'utf8')
   const [before, rest = ''] = text.split(BEGIN)
   const [shown, after = ''] = rest.split(END)

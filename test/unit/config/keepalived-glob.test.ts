@@ -1,4 +1,4 @@
-/** Patterns of include, as glob(3) with GLOB_BRACE takes them. */
+/** Patterns of include, as in glob(3) with GLOB_BRACE. */
 import { describe, expect, test } from 'vitest'
 import { alternatives, matcherOf } from '../../../src/config/keepalived/text/glob.ts'
 

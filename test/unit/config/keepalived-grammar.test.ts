@@ -31,18 +31,18 @@ const problemsOf = (text: string, others?: Readonly<Record<string, string>>) =>
   parse(text, others).problems.map(formatProblem)
 
 describe('blocks', () => {
-  test('a brace stands for itself, on its own line or not', () => {
+  test('a brace is a word of its own, on its own line or not', () => {
     const expected: Tree = [['vrrp_instance A', ['state BACKUP', ['virtual_ipaddress', ['10.0.0.1', '10.0.0.2']]]]]
     expect(tree('vrrp_instance A {\nstate BACKUP\nvirtual_ipaddress {\n10.0.0.1\n10.0.0.2\n}\n}\n')).toEqual(expected)
     expect(tree('vrrp_instance A\n{\n state BACKUP\n virtual_ipaddress { 10.0.0.1\n10.0.0.2 } }')).toEqual(expected)
     expect(tree('vrrp_instance A{state BACKUP\r\nvirtual_ipaddress{10.0.0.1\r\n10.0.0.2}}\r\n')).toEqual(expected)
   })
 
-  test('a brace in quotes is none', () => {
+  test('a brace in quotes is an ordinary character', () => {
     expect(tree('notify "/bin/x {a}" b')).toEqual(['notify /bin/x {a} b'])
   })
 
-  test('positions are those of the words', () => {
+  test('the positions of a block are those of its words', () => {
     const [line] = parse('\n  vrrp_instance  A { # yes\n}\n').lines
     expect(line?.words.map(({ text, at }) => `${text} ${at.line}:${at.column}`)).toEqual([
       'vrrp_instance 2:3',
@@ -52,7 +52,7 @@ describe('blocks', () => {
 })
 
 describe('comments and quotes', () => {
-  test('both signs begin a comment, not in quotes, not behind a backslash', () => {
+  test('both signs begin a comment, but not in quotes or after a backslash', () => {
     expect(tree('a b # c\n! d\ne "f # g ! h" i\nj \\#k\n')).toEqual(['a b', 'e f # g ! h i', 'j #k'])
   })
 
@@ -66,7 +66,7 @@ describe('comments and quotes', () => {
     ['\\x41\\102\\tz \\cA', ['AB\tz', '\x01']],
     ['ab"c d"ef', ['abc def']],
     ['"" x', ['', 'x']],
-  ])('a command %s', (text, expected) => {
+  ])('a command is split into words: %s', (text, expected) => {
     expect(commandWordsOf(text)).toEqual(expected)
   })
 
@@ -76,7 +76,7 @@ describe('comments and quotes', () => {
 })
 
 describe('conditions', () => {
-  test('@name holds on the node of that name, @^name on all others', () => {
+  test('@name holds on the node of that name, and @^name on all others', () => {
     expect(tree('@node1 priority 100\n@node2 priority 50\n@^node1 a\n@^node2 b\n@node1\n')).toEqual([
       'priority 100',
       'b',
@@ -85,15 +85,15 @@ describe('conditions', () => {
 })
 
 describe('definitions', () => {
-  test('a name with a blank behind it, or in braces; unknown ones stay', () => {
+  test('a name is replaced before a blank or in braces, and unknown names stay', () => {
     expect(tree('$A=10.0.0\n$B=x y\nv ${A}.1 $B\nw $A.1 $C "${C}"\n')).toEqual(['v 10.0.0.1 x y', 'w $A.1 $C ${C}'])
   })
 
-  test('values are replaced when they are used', () => {
+  test('a value is replaced when it is used', () => {
     expect(tree('$BASE=10.2.${SUB}\n$SUB=0\na ${BASE}.1\n$SUB=10\na ${BASE}.1')).toEqual(['a 10.2.0.1', 'a 10.2.10.1'])
   })
 
-  test('of several lines, with definitions and conditions in them', () => {
+  test('a definition of several lines may have definitions and conditions', () => {
     const text =
       '$I= \\\n vrrp_instance V${N} { \\\n  $P=1${N} \\\n  @node1 priority $P \\\n  @node2 priority 9 \\\n }\n\n$N=0\n$I\n$N=1\n$I\n'
     expect(tree(text)).toEqual([
@@ -102,18 +102,18 @@ describe('definitions', () => {
     ])
   })
 
-  test('lines of a definition keep their own places', () => {
+  test('lines of a definition keep their own positions', () => {
     const [line] = parse('$I= \\\n a b \\\n   c d\n\n\n$I\n').lines.slice(1)
     expect(line?.at).toEqual({ file: FILE, line: 3, column: 4 })
   })
 
-  test('those that come along', () => {
+  test('predefined names have their values', () => {
     expect(tree('a ${_PWD}/x ${_INSTANCE} ${_RANDOM} ${_RANDOM 1 3} ${_HASH} ${_BANG}')).toEqual([
       'a /etc/keepalived/x node1 16384 2 # !',
     ])
   })
 
-  test('sequences and lists', () => {
+  test('sequences and lists repeat a line', () => {
     expect(tree('~SEQ(N, 0, 3) a 10.0.${N}.1')).toEqual(['a 10.0.0.1', 'a 10.0.1.1', 'a 10.0.2.1', 'a 10.0.3.1'])
     expect(tree('~SEQx(N, 0x90, 0x10, 0xb0) a ${N}')).toEqual(['a 90', 'a a0', 'a b0'])
     expect(tree('~SEQ(N,3,-2,0) ~SEQ(M,2) a ${N}.${M}')).toEqual(['a 3.1', 'a 3.2', 'a 1.1', 'a 1.2'])
@@ -125,7 +125,7 @@ describe('definitions', () => {
     ])
   })
 
-  test('a sequence of a definition of several lines', () => {
+  test('a sequence repeats a definition of several lines', () => {
     expect(tree('$V= \\\nv A${N} { \\\nb ${N} \\\n}\n\n~SEQ(N,1,2) $V\n')).toEqual([
       ['v A1', ['b 1']],
       ['v A2', ['b 2']],
@@ -134,7 +134,7 @@ describe('definitions', () => {
 })
 
 describe('includes', () => {
-  test('a relative one starts where the including file is, and its lines stand where it stood', () => {
+  test('a relative include starts in the folder of the including file, and its lines replace the include', () => {
     const others = {
       '/etc/keepalived/conf.d/a.conf': 'include b.conf',
       '/etc/keepalived/conf.d/b.conf': 'state BACKUP',
@@ -142,13 +142,13 @@ describe('includes', () => {
     expect(tree('vrrp_instance A {\ninclude conf.d/a.conf\n}', others)).toEqual([['vrrp_instance A', ['state BACKUP']]])
   })
 
-  test('problems name the included file', () => {
+  test('a problem in an included file names that file', () => {
     expect(problemsOf('include b.conf', { '/etc/keepalived/b.conf': 'a\n}' })).toEqual([
       '/etc/keepalived/b.conf:2:1: Cannot read this "}": no block is open',
     ])
   })
 
-  test('a wildcard that finds nothing is a warning, unless it is asked to find something', () => {
+  test('a wildcard without a match is a warning, unless a match is required', () => {
     expect(problemsOf('include conf.d/*')).toEqual([
       `${FILE}:1:9: warning: include "conf.d/*" matches no file: nothing is included`,
     ])
@@ -203,19 +203,19 @@ describe('bad input: a problem with its place, and nothing is read', () => {
     expect(problemsOf(text, others)).toEqual([full])
   })
 
-  test('a huge file', () => {
+  test('a huge file is refused', () => {
     const [first] = problemsOf('a\n'.repeat(150_000))
     expect(first).toBe(
       `${FILE}:100001:1: Cannot read the file: with its includes it has more than 100000 lines or 4 MiB`,
     )
   })
 
-  test('sequences of sequences', () => {
+  test('nested sequences are refused when they become too long', () => {
     const text = '~SEQ(A,1,1000) ~SEQ(B,1,1000) a ${A} ${B}'
     expect(problemsOf(text)).toHaveLength(1)
   })
 
-  test('blocks and includes without bottom', () => {
+  test('endless blocks and includes are refused', () => {
     expect(problemsOf('a {'.repeat(5000))).toHaveLength(1)
     const deep = Object.fromEntries(
       Array.from({ length: 100 }, (_, i) => [`/etc/keepalived/${i}.conf`, `include ${i + 1}.conf`]),

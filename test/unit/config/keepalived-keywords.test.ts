@@ -1,6 +1,6 @@
 /**
- * Each keyword of the table, alone in a file that is otherwise the same: what it becomes, or that nothing becomes of it
- * and that this is told with its place. A keyword without a row here fails.
+ * Each keyword of the table, alone in a file that is otherwise the same: the key that it becomes, or a warning with its
+ * position. A keyword without a row here fails.
  */
 import { describe, expect, test } from 'vitest'
 import type { ParsedConfig } from '../../../src/config/configuration.ts'
@@ -9,7 +9,7 @@ import { KEYWORDS } from '../../../src/config/keepalived/keywords/keywords.ts'
 import { resolveRouters } from '../../../src/config/resolve.ts'
 import { FILE, read } from '../../support/keepalived-text.ts'
 
-/** The line that is under test stands at `@@`, other instances and trackers around it. */
+/** File with the tested line at `@@`, and with other instances and trackers. */
 const FRAMES: Readonly<Record<Block, string>> = {
   file: '@@\n',
   global_defs: 'global_defs {\n@@\n}\n',
@@ -22,7 +22,7 @@ const FRAMES: Readonly<Record<Block, string>> = {
   garp_group: 'garp_group {\ninterface eth0\n@@\n}\n',
 }
 
-/** `@@` in A is the line for its blocks; B is there to see that it goes on. */
+/** Places for the tested line in instance A, for each block. Instance B shows that the other instances still run. */
 const REST = `
 vrrp_script s1 {
   script "/bin/true one"
@@ -109,7 +109,7 @@ const SCRIPT = {
   unsafe: 'run',
 }
 
-/** Keyword, what is written, where it must be found, and what must stand there. */
+/** Keyword, tested line, path of the result, and expected value. */
 const CARRIED: readonly (readonly [Block, string, string, string, unknown])[] = [
   [
     'file',
@@ -367,11 +367,11 @@ const CARRIED: readonly (readonly [Block, string, string, string, unknown])[] = 
   ['garp_group', 'interfaces', 'interfaces {\neth0\n}\ngarp_interval 1', `${A}.announce.spacing`, 1000],
 ]
 
-/** Keywords that become something only together with others, or nothing that would differ here; tested below. */
+/** Keywords that need others to have a result, or that make no difference here; they are tested below. */
 const ELSEWHERE = ['script_user', 'enable_script_security', 'default_interface', 'native_ipv6']
 
 describe('carried over', () => {
-  test('every keyword that is carried over has a row', () => {
+  test('every keyword that is carried over has a row in this file', () => {
     const rows = new Set(CARRIED.map(([block, name]) => `${block}.${name}`))
     const missing = KEYWORDS.filter(
       ({ handling, block, name }) => handling === 'carried' && !rows.has(`${block}.${name}`),
@@ -380,7 +380,7 @@ describe('carried over', () => {
   })
 
   test.each(CARRIED.filter(([, name]) => !ELSEWHERE.includes(name)))('%s: %s', (block, name, line, path, expected) => {
-    // The members of a group are one list, and a name in it twice is a mistake that YAML would refuse as well.
+    // The members of a group are one list. A name in it twice is a mistake that YAML refuses as well.
     if (block === 'vrrp_sync_group' && name === 'group') {
       expect(read(fileWith(block, line))).toHaveProperty('problems')
       return
@@ -392,7 +392,7 @@ describe('carried over', () => {
     )
   })
 
-  test('script_user is the user of scripts and notify programs that name none', () => {
+  test('script_user is the user of scripts and notify programs without one', () => {
     const text =
       'vrrp_instance C {\ninterface eth2\nvirtual_router_id 3\nvirtual_ipaddress {\n10.0.2.9\n}\ntrack_script {\ns1\n}\nnotify /bin/true\n}\n'
     const { config: found } = config(
@@ -411,16 +411,19 @@ describe('carried over', () => {
     ['script_user nobody', undefined, undefined],
     ['script_user nobody', 'keep', 'keep', 'root'],
     ['', undefined, undefined, 'nobody'],
-  ])('%s: programs of root keep the capabilities, those of others do not', (global, script, notify, user = '') => {
-    const own = user === '' ? '' : `user ${user}\n`
-    const text = `global_defs {\n${global}\n}
+  ])(
+    'programs of root keep the capabilities, and those of other users do not: %s',
+    (global, script, notify, user = '') => {
+      const own = user === '' ? '' : `user ${user}\n`
+      const text = `global_defs {\n${global}\n}
 vrrp_script s {\nscript "/bin/true"\n${own}}
 vrrp_instance C {\ninterface eth2\nvirtual_router_id 3\nvirtual_ipaddress {\n10.0.2.9\n}\ntrack_script {\ns\n}
 notify /bin/true ${user}\n}\n`
-    const { config: found } = config(read(text))
-    expect(at(found, 'healthchecks.s.spec.probe.capabilities')).toBe(script)
-    expect(at(found, 'virtualRouters.C.notify.capabilities')).toBe(notify)
-  })
+      const { config: found } = config(read(text))
+      expect(at(found, 'healthchecks.s.spec.probe.capabilities')).toBe(script)
+      expect(at(found, 'virtualRouters.C.notify.capabilities')).toBe(notify)
+    },
+  )
 
   test.each([
     ['', '', 'run'],
@@ -430,7 +433,7 @@ notify /bin/true ${user}\n}\n`
     ['enable_script_security', 'nobody', 'run'],
     ['script_user nobody\nenable_script_security', '', 'run'],
     ['script_user nobody\nenable_script_security', 'root', 'skip'],
-  ])('%s, of "%s": what others can change is to %s', (global, user, word) => {
+  ])('with %s and user "%s", a program that others can change has unsafe: %s', (global, user, word) => {
     const own = user === '' ? '' : `user ${user}\n`
     const text = `global_defs {\n${global}\n}
 vrrp_script s {\nscript "/bin/true"\n${own}}
@@ -443,7 +446,7 @@ vrrp_sync_group G {\ngroup {\nC\n}\nnotify /bin/true ${user}\n}\n`
     expect(at(found, 'syncGroups.G.notify.unsafe')).toBe(word)
   })
 
-  test('default_interface is that of an instance without one, native_ipv6 says what the addresses say', () => {
+  test('default_interface is that of an instance without one, and native_ipv6 repeats the family of the addresses', () => {
     const text = 'vrrp_instance C {\nvirtual_router_id 3\nnative_ipv6\nvirtual_ipaddress {\nfd00::9\n}\n}\n'
     const { config: found } = config(read(`global_defs {\ndefault_interface eth7\n}\n${text}`))
     expect(at(found, 'virtualRouters.C.interface')).toBe('eth7')
@@ -452,7 +455,7 @@ vrrp_sync_group G {\ngroup {\nC\n}\nnotify /bin/true ${user}\n}\n`
 })
 
 const plainOf = (parsed: ParsedConfig) => JSON.stringify(config(parsed).config)
-/** Keywords that matter only with a certain value, or change what the frame around them would be. */
+/** Keywords that matter only with a certain value, or that change the rest of the file. */
 const written = ({ name }: Keyword): string => `${name} x`
 const others = (handling: Keyword['handling']) => KEYWORDS.filter((keyword) => keyword.handling === handling)
 const handlingIn = (parsed: ParsedConfig, name: string) =>
@@ -486,7 +489,7 @@ describe('not supported: the same, and a warning with its line says what is miss
     expect(warning).toMatchObject({ file: FILE, line: handling?.at.line, severity: 'warning' })
   })
 
-  test('no_track of an address on another interface; without one it says nothing', () => {
+  test('no_track of an address on another interface gives a warning; without an interface it gives none', () => {
     const text = (line: string) =>
       `vrrp_instance C {\ninterface eth2\nvirtual_router_id 3\nvirtual_ipaddress {\n${line}\n}\n}\n`
     const told = (line: string) => config(read(text(line))).warnings.map(({ line: at, message }) => `${at}: ${message}`)
@@ -496,7 +499,7 @@ describe('not supported: the same, and a warning with its line says what is miss
     expect(told('10.0.2.9 no_track')).toEqual([])
   })
 
-  test('init_file with 0, which a missing file is anyway, has no effect', () => {
+  test('init_file with 0 has no effect, because a missing file counts as 0', () => {
     expect(handlingIn(read(fileWith('track_file', 'init_file')), 'init_file')?.kind).toBe('noEffect')
     expect(handlingIn(read(fileWith('track_file', 'init_file overwrite')), 'init_file')?.kind).toBe('notSupported')
   })
@@ -536,7 +539,7 @@ test.each(['priority 255', 'state MASTER'])('%s: an owner that installs its addr
   expect(router?.parameters).toMatchObject({ priority: 255, ownAddresses: 'installed' })
 })
 
-test('an unknown keyword is told with its place, and its block is skipped', () => {
+test('an unknown keyword is reported with its position, and its block is skipped', () => {
   const parsed = config(read(`foo {\n bar\n}\n${fileWith('vrrp_instance', 'baz 1')}`))
   expect(parsed.imported?.unknown).toBe(2)
   expect(parsed.warnings.map(({ line, column, message }) => `${line}:${column} ${message}`)).toEqual(

@@ -1,6 +1,6 @@
 /**
- * What the rendered files of OpenShift mean: instances, peers, priorities and checks, as their text says. The
- * expectations were written from the samples by hand (test/samples/keepalived/README.md says where those are from).
+ * The meaning of OpenShift's rendered files: instances, peers, priorities and checks. The expectations were written
+ * from the samples by hand (test/samples/keepalived/README.md has the source of each sample).
  */
 import { describe, expect, test } from 'vitest'
 import { isInterface } from '../../../src/config/schema/track.ts'
@@ -12,7 +12,7 @@ function config(name: string) {
   return parsed.config
 }
 
-/** One line a router: what a reader of the file would say of it. */
+/** Returns one line for each router, as a reader of the file would describe it. */
 const routers = (name: string) =>
   config(name).virtualRouters.map((router) => {
     const vips = router.addresses.map(({ address, prefixLength }) => `${address}/${prefixLength}`).join(' ')
@@ -77,7 +77,7 @@ describe('instances of', () => {
     expect(routers(name)).toEqual(expected)
   })
 
-  test('every sample is what keepalived does otherwise: its profile, preemption, one second', () => {
+  test('every sample has profile keepalived, preemption, and an interval of one second', () => {
     for (const router of config('master-dualstack').virtualRouters)
       expect(router).toMatchObject({
         profile: 'keepalived',
@@ -89,13 +89,13 @@ describe('instances of', () => {
 })
 
 describe('checks of', () => {
-  test('a control-plane node: who tracks what', () => {
+  test('each router of a control-plane node tracks the checks of its script', () => {
     const [api, ingress] = config('master').virtualRouters
     expect(tracked(api?.track)).toEqual(API_CHECKS)
     expect(tracked(ingress?.track)).toEqual(INGRESS_CHECKS)
   })
 
-  test('sync groups, which track for their members', () => {
+  test('sync groups track for their members', () => {
     const { syncGroups, virtualRouters } = config('master-openstack-dualstack')
     expect(syncGroups.map(({ name, members, track }) => ({ name, members, track: tracked(track) }))).toEqual([
       { name: 'VG_API', members: ['ostest_API_0', 'ostest_API_1'], track: API_CHECKS },
@@ -104,7 +104,7 @@ describe('checks of', () => {
     expect(virtualRouters.flatMap(({ track }) => track)).toEqual([])
   })
 
-  test('a script is a program with arguments, at the pace of its file, and its first result decides', () => {
+  test('a script is a program with arguments and the interval of its file, and its first result decides', () => {
     const { healthchecks } = config('worker')
     expect(healthchecks[0]).toMatchObject({
       kind: 'probe',
@@ -134,7 +134,7 @@ describe('checks of', () => {
     expect(healthchecks).toHaveLength(3)
   })
 
-  test('what looks like shell syntax is an argument, as it is for keepalived', () => {
+  test('text that looks like shell syntax is an argument, as in keepalived', () => {
     const [check] = config('legacy-4.5-vsphere-master').healthchecks
     const probe = check?.kind === 'probe' ? check.spec.probe : undefined
     expect(probe?.kind === 'exec' ? probe.argv : undefined).toEqual([

@@ -1,4 +1,7 @@
-/** Errors of a keepalived file: the file is refused where keepalived 2.2.7 refuses it, and otherwise keepalived's value is in force. */
+/**
+ * Errors of a keepalived file: the file is refused where keepalived 2.2.7 refuses it; otherwise keepalived's value is
+ * in force.
+ */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -53,7 +56,7 @@ describe.each(REFUSED)('$title', ({ text, test: status }) => {
 
 const NO_FILES = { pidFile: undefined, vrrpPidFile: undefined, socket: undefined, warnings: [] }
 
-test('each problem of a refused file is told once, and the lack of routers is not', async () => {
+test('each problem of a refused file is reported once, and the lack of routers is not', async () => {
   const { stderr } = await checkCommand(fileWith(`${instanceOf()}${instanceOf({}, 'VI_2', '10.44.0.101/24')}`))
   expect(stderr.match(/VRID 51 twice/g)).toHaveLength(1)
   const typo = await checkCommand(fileWith(instanceOf({ vrid: 'virtual_router_ID 51' })))
@@ -87,7 +90,7 @@ test('a message about a value quotes it and names the value in force', () => {
   )
 })
 
-test('an include without a match is told, and -t passes as with keepalived', async () => {
+test('an include without a match gives a warning, and -t passes, as in keepalived', async () => {
   const file = fileWith(`include /nonexistent/*.conf\n${instanceOf({}, 'VI_1', '10.44.0.100')}`)
   const { lines, exitCode } = await keepalivedTest(file, READING)
   expect([exitCode, lines.join()]).toEqual([0, expect.stringContaining('"/nonexistent/*.conf" matches no file')])
@@ -95,7 +98,7 @@ test('an include without a match is told, and -t passes as with keepalived', asy
 })
 
 /** Observed: keepalived 2.2.7 runs its notify program with `INSTANCE VI_1 FAULT 93`. */
-test('a track file of -254 is FAULT and counts nothing in the priority, beside one of -7', () => {
+test('a track file of -254 is a fault and does not change the priority, while one of -7 does', () => {
   const files = [
     { weight: 1, content: -254 },
     { weight: -7, content: 1 },
@@ -115,7 +118,7 @@ describe('after a value with an error keepalived has', () => {
   })
 })
 
-/** The values that the dump of keepalived has, from our configuration; every script is down. */
+/** Returns the values of keepalived's dump, from holdfast's configuration; every script is down. */
 function valuesOf({ virtualRouters: [router], healthchecks: [check] }: Config): Used {
   if (router === undefined) throw new Error('no router')
   const weights = router.track.map((tracker) => tracker.weight)

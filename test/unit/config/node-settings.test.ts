@@ -1,4 +1,4 @@
-/** What the command line settles for an engine to which its configuration is handed, whatever that says. */
+/** Settings of the command line for an engine whose configuration is handed over, whatever that configuration says. */
 import { expect, test } from 'vitest'
 import { apiOverride } from '../../../src/config/api-options.ts'
 import type { Config } from '../../../src/config/config.ts'
@@ -11,7 +11,7 @@ function settled(text: string, settings: NodeSettings): Pick<Config, 'runDirecto
   return withSettings(parsed.config, settings)
 }
 
-test('a text that says nothing of it and one that says another place are in the same place', () => {
+test('a configuration with another run directory, or without one, uses that of the command line', () => {
   for (const text of ['', 'runDirectory: /somewhere', 'runDirectory: /run/hf/'])
     expect(settled(text, { runDirectory: '/run/hf' }), text).toMatchObject({
       runDirectory: '/run/hf',
@@ -20,7 +20,7 @@ test('a text that says nothing of it and one that says another place are in the 
     })
 })
 
-test('what has a place of its own stays there', () => {
+test('a path outside of the run directory stays', () => {
   const text = 'api: { socket: /own/h.sock }\njournal: { file: false }'
   expect(settled(text, { runDirectory: '/run/hf' })).toMatchObject({
     api: { socket: '/own/h.sock' },
@@ -28,7 +28,7 @@ test('what has a place of its own stays there', () => {
   })
 })
 
-test('the port is that of the command line, and without one that of the text', () => {
+test('the listen address is that of the command line, otherwise that of the configuration', () => {
   const api = apiOverride({ listen: '127.0.0.1:1234' })
   if (typeof api === 'string') throw new Error(api)
   const text = 'api: { listen: 127.0.0.1:99, metricsCompat: keepalived-exporter }'

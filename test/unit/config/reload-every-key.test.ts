@@ -70,7 +70,7 @@ const knob = (name: string, before: unknown = true, after: unknown = false): Rea
   [`virtualRouters.${name}`]: router({ [name]: before }, { [name]: after }),
 })
 
-/** `notify` of a router or of a group. */
+/** Cases of `notify` in a router or a group. */
 function programs(at: string, around: (before: Keys, after: Keys) => Files): Readonly<Record<string, Files>> {
   const base = { change: PROGRAM }
   const one = (before: Keys, after: Keys) =>
@@ -97,7 +97,7 @@ function trackers(at: string, around: (before: Keys, after: Keys) => Files): Rea
   }
 }
 
-/** Their new value is in force in the routers, which changed or were made again. */
+/** Keys whose new value is in force in the routers, which are changed or recreated. */
 const ROUTERS: Readonly<Record<string, Files>> = {
   'virtualRouters.name': router({}, { name: 'other' }),
   'virtualRouters.vrid': router({}, { vrid: 9 }),
@@ -215,10 +215,10 @@ const ROUTERS: Readonly<Record<string, Files>> = {
   ...trackers('syncGroups', (before, after) => group({ track: [before] }, { track: [after] })),
 }
 
-/** Their new value is in force in what the router's group runs. */
+/** Keys whose new value is in force in the programs of the router's group. */
 const GROUP_PROGRAMS = programs('syncGroups', group)
 
-/** The checking thread has their new value. */
+/** Keys whose new value the checking thread gets. */
 const HEALTHCHECKS: Readonly<Record<string, Files>> = {
   'healthchecks.name': [check({ tcp: '127.0.0.1:1' })[0], check({ tcp: '127.0.0.1:1', name: 'other' })[1]],
   'healthchecks.http': http({}, { http: 'https://localhost:6443/livez' }),
@@ -265,7 +265,7 @@ const COMBINATIONS: Readonly<Record<string, Files>> = {
   'healthchecks.any': combined('any'),
 }
 
-/** The poster has their new value (app/run.ts gives it the webhook of the configuration in force). */
+/** Keys whose new value the webhook gets (app/run.ts passes it the webhook of the configuration in force). */
 const WEBHOOK: Readonly<Record<string, Files>> = {
   'notify.webhook.url': webhook({}, { url: 'http://127.0.0.1:9/b' }),
   'notify.webhook.events': webhook({}, { events: ['stopped'] }),
@@ -276,13 +276,13 @@ const WEBHOOK: Readonly<Record<string, Files>> = {
   'notify.webhook.retry.giveUpAfter': webhook({}, { retry: { giveUpAfter: '2m' } }),
 }
 
-/** The log has their new value (app/run.ts gives it that of the configuration in force). */
+/** Keys whose new value the log gets (app/run.ts passes it the log of the configuration in force). */
 const LOG: Readonly<Record<string, Files>> = {
   'log.level': top({}, { log: { level: 'debug' } }),
   'log.format': top({}, { log: { format: 'text' } }),
 }
 
-/** The reload names them as what waits for the next start. */
+/** Keys that the reload names as waiting for the next start. */
 const AT_START: Readonly<Record<string, Files>> = {
   runDirectory: top({ runDirectory: '/run/a' }, { runDirectory: '/run/b' }),
   'api.socket': top({ api: { socket: '/run/a.sock' } }, { api: { socket: '/run/b.sock' } }),
@@ -295,7 +295,7 @@ const AT_START: Readonly<Record<string, Files>> = {
   io: top({}, { io: 'raw-socket' }),
 }
 
-/** It has one value. */
+/** Keys with one possible value. */
 const CONSTANT = ['version']
 
 const ALL = { ...ROUTERS, ...GROUP_PROGRAMS, ...HEALTHCHECKS, ...COMBINATIONS, ...WEBHOOK, ...LOG, ...AT_START }
@@ -311,7 +311,7 @@ type World = Keys & Partial<Record<'virtualRouters' | 'syncGroups' | 'healthchec
 const worldOf = ({ virtualRouters = [], syncGroups = [], healthchecks = [] }: World) =>
   new FakeWorld(virtualRouters, { syncGroups, healthchecks }).start()
 
-/** A daemon with the first file, to which the second one was handed. */
+/** Returns a daemon with the first file, to which the second one was handed. */
 function reloaded([before, after]: Files) {
   const world = worldOf(before)
   const [old, next] = [world.config(before), world.config(after)]
@@ -323,7 +323,7 @@ function reloaded([before, after]: Files) {
   return { world, old, next, report }
 }
 
-/** What the routers of a daemon are told that starts with this configuration on this node. */
+/** Returns the parameters of routers in a daemon that starts with this configuration on this node. */
 function told(world: FakeWorld, config: Config) {
   return resolveRouters(config, world.daemon.nodeView()).routers.map((resolved) => {
     const { priority: _, ...parameters } = resolved.parameters
@@ -331,7 +331,7 @@ function told(world: FakeWorld, config: Config) {
   })
 }
 
-/** What the routers that run know. */
+/** Returns the parameters of running routers. */
 const known = (registry: Registry) =>
   [...registry.routers.values()].map(({ spec, parameters: { priority: _, ...parameters }, io, group }) => {
     return { spec, parameters, interfaceName: io?.interfaceName, group: group.name }
@@ -354,7 +354,7 @@ test.each(Object.entries(ROUTERS))('a changed %s is in force in the router', (_,
 })
 
 test.each(Object.entries(GROUP_PROGRAMS))('a changed %s is in force when the sync group moves', (_, files) => {
-  /** What is ready to run for the group, and what runs when it becomes Active. */
+  /** Returns the programs that are ready for the group, and those that run when it becomes Active. */
   const notified = (world: FakeWorld) => {
     world.advance(10_000)
     const last = world.notices.posted.findLast(({ lane }) => lane.includes('both'))
@@ -397,15 +397,15 @@ test.each(Object.entries(LOG))('a changed %s is in force in the configuration th
 
 test.each(Object.entries(AT_START))('a changed %s is told as waiting for the next start', (path, files) => {
   const { restartOnly } = reloaded(files).report
-  // One entry stands for the whole of the journal, and the run directory holds the socket and the journal.
+  // One entry stands for the whole journal, and the run directory contains the socket and the journal.
   expect(restartOnly).toContain(path.startsWith('journal.') ? 'journal' : path)
 })
 
-test('a changed schedule for the excluded addresses of the other family alone is a change', () => {
+test('a changed schedule for the excluded addresses of the other family is a change of the router', () => {
   const file = (announce: Keys) => ({
     virtualRouters: [{ ...ROUTER, addresses: ['fe80::100'], excludedAddresses: [VIP], announce }],
   })
-  // What IPv6 has by default, and IPv4 has not.
+  // IPv6 has these by default, and IPv4 has not.
   const { report } = reloaded([file({}), file({ at: ['0s', '1s', '2s'] })])
   expect(report.changes).toEqual([{ router: 'api', change: 'changed' }])
 })

@@ -1,4 +1,4 @@
-/** The dumps: the lines of keepalived 2.2.7 that others read, out of a daemon in each of its states. */
+/** The dumps: the lines of keepalived 2.2.7 that other programs read, from a daemon in each of its states. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -25,7 +25,7 @@ describe('keepalived.data', () => {
     ['Returning', [], 'BACKUP'],
     ['Initialize', ['linkDown'], 'FAULT'],
     ['Initialize', ['healthcheckUndecided:lb', 'linkDown'], 'FAULT'],
-    // A probe that greps for FAULT must not restart a pod that only starts.
+    // A probe that looks for FAULT must not restart a pod that is just starting.
     ['Initialize', ['healthcheckUndecided:lb'], 'INIT'],
   ] as const)('%s %j is %s', (state, faults, word) => {
     const text = data({ state, faults })
@@ -34,7 +34,7 @@ describe('keepalived.data', () => {
     for (const fault of faults) expect(text).toContain(`   Fault reason = ${fault}\n`)
   })
 
-  test('an instance in the lines that exporters look for', () => {
+  test('an instance has the lines that exporters look for', () => {
     const text = data({
       name: 'api',
       state: 'Active',
@@ -65,7 +65,7 @@ describe('keepalived.data', () => {
       expect(lines).toContain(line)
   })
 
-  test('addresses as they are installed: network, interface, label; those of the packet apart from the others', () => {
+  test('addresses are shown as they are installed, with network, interface and label; excluded ones are apart', () => {
     const addresses = [
       '192.0.2.100/24',
       { address: '192.0.2.101', label: 'vip' },
@@ -108,7 +108,7 @@ describe('keepalived.data', () => {
     )
   })
 
-  test('a Backup names the one whom it follows', () => {
+  test('a Backup names the router that it follows', () => {
     const owner = { self: false, address: '10.0.0.12', priority: 90, heardMsAgo: 5 }
     const text = data({ state: 'Backup', holder: owner })
     expect(text).toContain('   Master router = 10.0.0.12\n   Master priority = 90\n')
@@ -118,7 +118,7 @@ describe('keepalived.data', () => {
     )
   })
 
-  test('nothing to run: the head alone, so that the file is there and not empty', () => {
+  test('a dump without routers has the head, so that the file is not empty', () => {
     const { snapshot, config } = dumped()
     const text = keepalivedDump('data', { snapshot: { ...snapshot, routers: [], groups: [] }, config })
     expect(text).toContain('------< Global definitions >------\n Router ID = ')
@@ -127,7 +127,7 @@ describe('keepalived.data', () => {
 })
 
 describe('keepalived.stats', () => {
-  test('every number is one of the counters', () => {
+  test('every number of the statistics is one of the counters', () => {
     const { counters } = dumped().snapshot.routers[0] ?? {}
     if (counters === undefined) throw new Error('no router')
     const step = { reason: 'x', count: 2 }
@@ -181,7 +181,7 @@ describe('the file', () => {
   })
   afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-  test('is replaced as a whole, for the daemon alone', async () => {
+  test('the dump replaces the file as a whole, readable by the daemon only', async () => {
     const path = join(folder, 'keepalived.data')
     writeFileSync(path, 'State = FAULT\n', { mode: 0o666 })
     const before = statSync(path).ino
@@ -191,7 +191,7 @@ describe('the file', () => {
     expect(readdirSync(folder)).toEqual(['keepalived.data'])
   })
 
-  test('a link in its place is replaced, what it leads to is not touched', async () => {
+  test('the dump replaces a link, and does not touch its target', async () => {
     const target = join(folder, 'shadow')
     writeFileSync(target, 'precious')
     symlinkSync(target, join(folder, 'keepalived.data'))
@@ -202,7 +202,7 @@ describe('the file', () => {
     ])
   })
 
-  test('what cannot be written is said with its name, and leaves nothing behind', async () => {
+  test('a dump that cannot be written gives an error with the path, and leaves nothing behind', async () => {
     await expect(replaceFile(join(folder, 'none', 'x'), 'new')).rejects.toThrow(`Cannot write ${folder}/none/x: ENOENT`)
     await expect(replaceFile(folder, 'new')).rejects.toThrow(`Cannot write ${folder}: `)
     expect(readdirSync(folder)).toEqual([])

@@ -1,4 +1,6 @@
-/** The part of bin/holdfast that scripts/launcher-flags.mjs writes from keepalived's table and from the options of `run`. */
+/**
+ * The part of bin/holdfast that scripts/launcher-flags.mjs generates from keepalived's table and the options of `run`.
+ */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Command } from 'commander'
@@ -20,7 +22,7 @@ test('bin/holdfast reads the flags of the table', () => {
   expect(withFlags(launcher, FLAGS, runOptions()), 'bin/holdfast is stale: run make docs and commit it').toBe(launcher)
 })
 
-test('a flag that is new in the table, or in the options of run, changes bin/holdfast', () => {
+test('a new flag in the table, or in the options of run, changes bin/holdfast', () => {
   const flag = { short: 'z', long: 'zone', value: 'wanted', handling: 'done', says: 'a test' } as const
   expect(withFlags(launcher, [...FLAGS, flag], runOptions())).toMatch(
     /--zone\) value=yes[\s\S]*\| z\) \[ -n "\$rest" \]/,
