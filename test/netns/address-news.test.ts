@@ -1,7 +1,7 @@
 /**
- * News of addresses that arrives in an awkward order: after a rename the kernel tells of every address again, and an
- * agent on the node may add, replace and remove faster than we look. In the end the kernel has what the state says, and
- * `status` does not claim otherwise.
+ * Kernel notifications about addresses in an unusual order. After a rename, the kernel reports every address again. Another program
+ * on the node may add, replace and remove addresses faster than the daemon reads them. In the end, kernel and `status` agree with
+ * the state of the router.
  */
 import { afterEach, expect, test } from 'vitest'
 import { ip } from '../../src/lab/ip.ts'
@@ -16,8 +16,8 @@ afterEach(() => {
   trio = undefined
 })
 
-describeNetns('addresses in an awkward order', () => {
-  test('an interface that is renamed and renamed back: the router returns with its address', async () => {
+describeNetns('address notifications in an unusual order', () => {
+  test('after an interface is renamed and renamed back, the router returns with its address', async () => {
     trio = await Trio.settled()
     const { namespace } = trio.lab.router(1)
     ip(namespace, 'link set eth0 name ethX')
@@ -27,7 +27,7 @@ describeNetns('addresses in an awkward order', () => {
     expect((await trio.daemon(1).router()).addresses).toEqual([{ address: LAB_VIP, present: true }])
   })
 
-  test('added and replaced on a Backup in one go, then removed when it is Active: it is put back', async () => {
+  test('an address that was added and replaced on a Backup, and is removed when it is Active, is put back', async () => {
     trio = await Trio.settled()
     const { namespace } = trio.lab.router(2)
     const batch = [`address add ${LAB_VIP}/32 dev eth0`, `address replace ${LAB_VIP}/32 dev eth0`]
@@ -43,7 +43,7 @@ describeNetns('addresses in an awkward order', () => {
     expect((await trio.daemon(2).router()).addresses).toEqual([{ address: LAB_VIP, present: true }])
   })
 
-  test('a second interface in the same LAN answers our question and is no rival', async () => {
+  test("an answer from the node's second interface on the same LAN is not reported as a competing Active", async () => {
     trio = new Trio()
     const { lab } = trio
     const { namespace } = lab.router(1)

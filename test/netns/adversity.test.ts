@@ -1,6 +1,6 @@
 /**
- * A hostile or broken neighbour on the LAN: packets that nobody may act on, faster than any router sends. They must
- * change no state and no timer, be counted by reason, cost little log and no memory, and not delay a failover.
+ * A hostile or broken neighbour on the LAN sends packets that every router must discard, faster than any router sends. The packets
+ * change no state and no timer, and delay no failover. They are counted by reason, cause few log lines and use no memory.
  */
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
@@ -60,8 +60,8 @@ async function account(daemon: Holdfast) {
   }
 }
 
-describeNetns('a flood of packets that count for nothing', () => {
-  test(`${PACKETS} of them change no state and no timer, are counted by reason, and cost neither log nor memory`, async () => {
+describeNetns('a flood of packets that must be discarded', () => {
+  test(`${PACKETS} packets change no state and no timer, are counted by reason, and cost neither log nor memory`, async () => {
     const group = await Trio.settled()
     trio = group
     const daemons = [1, 2, 3].map((position) => group.daemon(position))
@@ -106,7 +106,7 @@ describeNetns('a flood of packets that count for nothing', () => {
     expect(group.prober.owners.slice(owners), 'changes of who answers the client').toEqual([])
   })
 
-  test(`that begins when the engines have just started changes nothing either, ${STARTS} times`, async () => {
+  test(`a flood that begins when the engines have just started changes no state, ${STARTS} times`, async () => {
     for (let start = 1; start <= STARTS; start++) {
       const group = await Trio.settled()
       trio = group
@@ -127,7 +127,7 @@ describeNetns('a flood of packets that count for nothing', () => {
     }
   })
 
-  test('an Active that dies meanwhile is replaced while it goes on', async () => {
+  test('an Active that dies during the flood is replaced while the flood goes on', async () => {
     const group = await Trio.settled()
     trio = group
     const owners = group.prober.owners.length

@@ -1,7 +1,7 @@
 /**
- * What runs in the agent's process beside the peers, seen from outside: the files that the engine's checks ask for, a remote
- * worker that is given nothing to do, and a bootstrap node that says stop. nft is the kernel's; crictl is made up, and the
- * folders of the node are the test's own.
+ * Tasks of the agent beside the list of peers, seen from outside: it writes files for the engine's checks, gives a remote worker no
+ * instances, and writes `stop` on a bootstrap node. nft is the real program. crictl is a script, and the node's folders are made
+ * by the test.
  */
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
@@ -84,8 +84,10 @@ const there = ({ at }: Prepared, names: readonly [string, ...string[]], wanted: 
     WITHIN,
   )
 
-describeNetns("the agent's other duties", () => {
-  test('what nft and CRI-O say is there as files, as long as they say so', { timeout: 120_000 }, async () => {
+describeNetns("the agent's other tasks", () => {
+  test('the agent keeps a file for each state that nft and CRI-O report, as long as they report it', {
+    timeout: 120_000,
+  }, async () => {
     const all = await prepared()
     const { lab, node, says, start } = all
     const agent = start(['--engine-socket', node.socket, '--state-dir', node.stateDirectory])
@@ -111,7 +113,7 @@ describeNetns("the agent's other duties", () => {
     for (const file of [rule, server, router]) await there(all, file, false, agent)
   })
 
-  test('a node that becomes a remote worker has no instance any more, and has them again', {
+  test('a node that becomes a remote worker loses its instances, and gets them back afterwards', {
     timeout: 120_000,
   }, async () => {
     const all = await prepared()
@@ -136,7 +138,9 @@ describeNetns("the agent's other duties", () => {
     expect(new Set(said())).toEqual(new Set(['reload']))
   })
 
-  test('a bootstrap node says stop when its API is gone', { timeout: 120_000 }, async () => {
+  test('the agent of a bootstrap node stops the engine when the API of the node is gone', {
+    timeout: 120_000,
+  }, async () => {
     const all = await prepared()
     const { at, lab, node, said, start } = all
     const authority = createAuthority()

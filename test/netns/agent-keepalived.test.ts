@@ -1,7 +1,7 @@
 /**
- * In the place of keepalived's monitor, in its pod's own words: the file is written whole, and `reload` is said on keepalived's
- * socket; again when the cluster has changed, by what was remembered when the API is gone, and without instances where a load
- * balancer of the user has the addresses.
+ * The agent replaces keepalived's monitor, with the options of its pod. It writes the file whole and sends `reload` to keepalived's
+ * socket, each time the cluster changes. While the API is gone it uses the remembered cluster. If a load balancer of the user has
+ * the addresses, it writes no instances.
  */
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
@@ -23,7 +23,7 @@ afterEach(async () => {
 })
 
 describeNetns('the agent in the place of dynkeepalived', () => {
-  test('keepalived.conf and the word reload, for each cluster that it sees', async () => {
+  test('the agent writes keepalived.conf and sends reload each time the cluster changes', async () => {
     cluster = new ClusterLab({ nodes: 1 })
     const { lab } = cluster
     const node = cluster.node(1)

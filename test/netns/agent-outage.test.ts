@@ -1,6 +1,6 @@
 /**
- * What is left when everything on a node dies at once, engine and agent: the others take the address by the protocol alone, and
- * a cluster whose nodes all begin anew without the API has it again, by what was written down. From outside: a client.
+ * Engine and agent of a node die together. The other nodes take the address by the protocol alone. If all nodes restart without
+ * the API, the engines use their remembered configuration, and a node has the address again. A client observes this from outside.
  */
 import { rmSync } from 'node:fs'
 import { afterEach, expect, test } from 'vitest'
@@ -107,8 +107,8 @@ const partsOf = ({ name, engine, agent }: LabNode, since: number) => ({
   active: after(since, engine?.lines, /API_0.*→ Active/),
 })
 
-describeNetns('everything on a node dies', () => {
-  test('the owner’s engine and agent: the address moves, and when both are back peers and status are right', {
+describeNetns('engine and agent of a node die', () => {
+  test('the address moves, and when engine and agent of the old holder are back, peers and status are right', {
     timeout: LONGEST,
   }, async () => {
     const { lab, nodes, api, prober, owner } = await settled()
@@ -160,7 +160,7 @@ describeNetns('everything on a node dies', () => {
     expect(prober.owner).toBe(next.host.name)
   })
 
-  test('on all of them, and the API is away: by what the engine remembers, and by what the agent does', {
+  test('all nodes restart without the API with what engine and agent remember, and one of them gets the address', {
     timeout: LONGEST,
   }, async () => {
     const { lab, nodes, prober } = await settled()

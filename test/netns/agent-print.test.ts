@@ -1,6 +1,6 @@
 /**
- * `holdfast agent --print` on a machine with an address, in the words of dynkeepalived's pod: the text that the cluster's own
- * templates render for that node, with nodes from a list and from what was remembered.
+ * `holdfast agent --print` on a machine with an address, with the options of dynkeepalived's pod. It prints the text that the
+ * templates of the cluster render for that node. The nodes come from a list or from the remembered cluster.
  */
 
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process'
@@ -67,7 +67,7 @@ describeNetns('agent --print', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  test('a control plane node, by a list of nodes: the text of the templates, unicast and multicast', () => {
+  test('for a control plane node in a list of nodes, it prints the text of the templates, unicast and multicast', () => {
     const words = [...POD, ...VIPS, '--print', 'keepalived', '--nodes', file('nodes.json')]
     const unicast = agent(words)
     expect(unicast.stderr).toMatch(/Cannot read the template .*sync groups/)
@@ -115,7 +115,7 @@ describeNetns('agent --print', () => {
     expect(lines(byFlag.stdout)).toEqual(lines(grouped.stdout))
   })
 
-  test('our YAML, which check takes', () => {
+  test('it prints YAML that holdfast check accepts', () => {
     const printed = agent([...VIPS, '--print=yaml', '--nodes', file('nodes.json')])
     expect(printed.status).toBe(0)
     writeFileSync(file('printed.yaml'), printed.stdout)
@@ -123,7 +123,7 @@ describeNetns('agent --print', () => {
     expect([checked.status, checked.stderr]).toEqual([0, ''])
   })
 
-  test('without an API: by what was remembered; without that, nothing is made up', () => {
+  test('without an API it uses the remembered cluster, and without that it fails', () => {
     const peers = NODES.map(({ metadata, status }, i) => ({
       name: metadata.name,
       controlPlane: i < 3,
@@ -140,7 +140,7 @@ describeNetns('agent --print', () => {
     expect(readFileSync(file('peers.json'), 'utf8')).toBe('{"half":')
   })
 
-  test('a node that nobody knows says so; bad words are all named, with 64', () => {
+  test('an unknown node is an error, and all wrong options are named with exit status 64', () => {
     const stranger = agent([...VIPS, '--print', '--nodes', file('nodes.json')], 'stranger')
     expect(stranger.stderr).toContain('stranger is not among the nodes')
     const taken = agent([...VIPS, '--api-vrid=93', '--print', '--nodes', file('nodes.json')])

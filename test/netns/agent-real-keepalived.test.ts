@@ -1,7 +1,7 @@
 /**
- * dynkeepalived's place beside real keepalived's: what they are told by file and word has one holder, a node that joins is
- * advertised to by all without a change of owner, and in a mixed group our engine with its agent takes over from a
- * keepalived that ends or dies, and gives back when it returns.
+ * The agent replaces dynkeepalived beside real keepalived, which it configures by a file and the command `reload`. The group has
+ * one holder. If a node joins, all nodes advertise to it, and the holder stays the same. In a mixed group, holdfast with its agent
+ * takes over from a keepalived that ends or dies, and gives the address back when keepalived returns.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -34,8 +34,8 @@ afterEach(async () => {
   cluster = undefined
 })
 
-describeInterop('dynkeepalived of holdfast beside real keepalived', () => {
-  test('one holder; a node joins; our engine in the group takes over and gives back', {
+describeInterop("the agent in dynkeepalived's place beside real keepalived", () => {
+  test('the group has one holder when a node joins, and holdfast in it takes over and gives back', {
     timeout: 120_000,
   }, async () => {
     const made = new ClusterLab({ nodes: 3, flags: ['--listen', '127.0.0.1:9656'] })

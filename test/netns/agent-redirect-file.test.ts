@@ -1,6 +1,6 @@
 /**
- * The file that says that the API's address is led to the load balancer, against real nftables rules: both are there, one goes,
- * another port or address, no table, no nft.
+ * The file that exists while nftables redirects the API's address to the load balancer, tried with real rules. The cases: both
+ * rules, one rule, another port or address, no table, no nft program.
  */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -56,7 +56,7 @@ describeNetns('the rules of the load balancer', () => {
     rmSync(file(), { force: true })
   })
 
-  test('no table, then both rules, then one of them, then none', async () => {
+  test('the file exists only while both rules are loaded', async () => {
     const sentinel = look()
     expect(await sentinel()).toBe(false)
     expect(existsSync(file())).toBe(false)
@@ -72,7 +72,7 @@ describeNetns('the rules of the load balancer', () => {
     expect(told).toEqual([])
   })
 
-  test('IPv6 has a table of its own', async () => {
+  test('the rules of IPv6 are read from their own table', async () => {
     lay('ip6', REDIRECT6)
     expect(await look(REDIRECT6)()).toBe(true)
     expect(await look()()).toBe(false)
@@ -88,7 +88,7 @@ describeNetns('the rules of the load balancer', () => {
     expect(await look({ ...REDIRECT, ...other })()).toBe(true)
   })
 
-  test('what nft cannot say leaves the file as it was, told once until it can', async () => {
+  test('if nft fails, the file stays as it was, and the failure is logged once', async () => {
     lay('ip', REDIRECT)
     expect(await look()()).toBe(true)
     const blind = look(REDIRECT, ['/bin/sh', '-c', 'echo Operation not permitted >&2; exit 1'])

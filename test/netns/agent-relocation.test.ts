@@ -1,7 +1,7 @@
 /**
- * A cluster of one node that is relocated under its engine and its agent: the NIC becomes a port of a
- * bridge and its address goes there, then address, route and the NIC's name are others, then the cluster's VIPs. Judged from
- * outside: by a client that asks for them, by the kernel's own tables, and by what is on the wire.
+ * A cluster of one node that is relocated while engine and agent run. First the NIC becomes a port of a bridge, which gets its
+ * address. Then address, route and name of the NIC change, and then the VIPs of the cluster. The test looks from outside: at a
+ * client that asks for the VIPs, at the kernel's tables, and at the packets on the wire.
  */
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

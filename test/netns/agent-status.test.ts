@@ -1,6 +1,6 @@
 /**
- * Two nodes, each an engine and `holdfast agent`, and the API: the status names who holds the addresses when the holder's
- * processes are killed, and what the spec switches off is given up by all with priority 0. All by the agent's process.
+ * Two nodes, each with an engine and `holdfast agent`, and the API. The status names the new holder of the addresses when the
+ * processes of the old one are killed. If the spec switches an address off, every node gives it up with priority 0.
  */
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
@@ -52,8 +52,8 @@ function built(flags: readonly string[] = []) {
   return { ...{ made, api, lab, wished, published, eventuallyHeld, named, holderOf } }
 }
 
-describeNetns('HostedNetServices, by the agent itself', () => {
-  test('names the new owner, and switches ingress off and on', { timeout: 240_000 }, async () => {
+describeNetns("HostedNetServices, written by the agent's process", () => {
+  test('the status names the new holder, and the spec switches ingress off and on', { timeout: 240_000 }, async () => {
     const { made, wished, eventuallyHeld, named } = built()
     const [first, second] = [made.node(1), made.node(2)]
     wished({})
@@ -122,7 +122,7 @@ describeNetns('HostedNetServices, by the agent itself', () => {
     expect(made.lab.holders(LAB_VIP)).toEqual(['r2'])
   })
 
-  test('a cluster that has none is told of once, --no-status asks nothing; peers come all the same', {
+  test('a missing resource is logged once, --no-status does not read it, and peers arrive in both cases', {
     timeout: 120_000,
   }, async () => {
     const { made, api } = built()

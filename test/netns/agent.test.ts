@@ -1,6 +1,6 @@
 /**
- * The agent as a process: beside a real engine, before an API that comes, changes, goes and comes back. The engine has the
- * peers of the cluster each time, and keeps its address through all of it.
+ * The agent as a process beside a real engine, with an API that starts, changes, stops and starts again. The engine has the peers of
+ * the cluster each time, and holds its address the whole time.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -105,7 +105,7 @@ describeNetns('the agent beside an engine', () => {
     expect(metrics).toMatch(/holdfast_agent_hand_overs_total\{result="accepted"\} [1-9]/)
   })
 
-  test('garbage in what was remembered is told and ignored; an API that forbids, fails and talks nonsense changes nothing', async () => {
+  test('a damaged remembered file is logged and ignored, and an API that refuses, fails or sends nonsense changes nothing', async () => {
     cluster = new ClusterLab({ nodes: 1 })
     const { api, lab } = cluster
     const node = cluster.node(1)

@@ -1,6 +1,6 @@
 /**
- * The API of real daemons: an engine that is stuck, stopped or dead is seen to be so and never quoted from before; a
- * failover is in the histograms and in the events of whoever takes over, while a client listens.
+ * The API of real daemons. It reports an engine that is stuck, stopped or dead, and never answers with old values. A failover is in
+ * the histograms and in the events of the new Active, while a client reads the events.
  */
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -78,7 +78,7 @@ function metrics(where: Lab, host: Host): Map<string, number> {
 }
 
 describeNetns('the API', () => {
-  test('an engine that is stuck: 503 by every path while it lasts, and its numbers afterwards say so', async () => {
+  test('every path answers 503 while the engine is stuck, and the metrics afterwards show it', async () => {
     const where = newLab(1)
     const orders = join(where.directory, 'orders')
     writeFileSync(orders, `block ${BLOCKED}`)
@@ -103,7 +103,7 @@ describeNetns('the API', () => {
     expect(after.get('holdfast_vrrp_cleanup_plans_executed_total{router="vip"}'), 'its guardian has acted').toBe(1)
   })
 
-  test('a worker that hangs and serves the port alone: another answers within seconds, and nobody takes over', async () => {
+  test('a worker that hangs is replaced within seconds, and no Backup takes over', async () => {
     const where = newLab(2)
     const file = join(where.directory, 'hang')
     const preload = join(packageRoot(), 'test', 'support', 'hanging-port.mjs')
@@ -136,7 +136,7 @@ describeNetns('the API', () => {
     expect(daemon.records.filter(({ msg }) => /does not answer: another one is started/.test(msg))).toHaveLength(1)
   })
 
-  test('an engine that is stopped answers nobody, one that is dead is not there', async () => {
+  test('a stopped engine answers no request, and a dead engine refuses connections', async () => {
     const where = newLab(1)
     const daemon = start(where, 1, 100)
     const { host } = daemon.plan
@@ -153,7 +153,7 @@ describeNetns('the API', () => {
     expect(get(where, host, '/metrics')).toMatchObject({ exit: 7, body: '' })
   })
 
-  test('the unix socket has the metrics as well, also of a daemon without a port', async () => {
+  test('the unix socket serves the metrics, also for a daemon without a port', async () => {
     const where = newLab(2)
     const [open, closed] = [start(where, 1, 1_000), start(where, 2, 1_000, [], { listen: false })]
     await reaches(open, 'Active')
@@ -169,7 +169,7 @@ describeNetns('the API', () => {
     expect(get(where, closed.plan.host, '/metrics'), 'no port').toMatchObject({ exit: 7 })
   })
 
-  test('a failover: gaps and phases are measured, and whoever listens hears of it as it happens', async () => {
+  test('a failover is measured in gaps and phases, and every connected client receives its events immediately', async () => {
     const where = newLab(2)
     // A machine that is busy elsewhere must not make it take over before its time.
     const [one, two] = [start(where, 1, 1_000), start(where, 2, 1_000)]

@@ -1,7 +1,7 @@
 /**
- * A real neighbour that speaks for our VRID without being of our group: another version, another password, other
- * addresses. It wins no election and moves no state where it does not count, the client never notices, and status and
- * log name it by its address; nobody is told that there is no Active. Both sides say it of each other.
+ * A real mismatched router: it has our VRID, but another version, password or address list. If its advertisements are discarded, it
+ * wins no election and changes no state, and the client notices nothing. Status and log of both sides name the other by its
+ * address, and no router reports a missing Active.
  */
 import { afterEach, describe, expect, test } from 'vitest'
 import { statusCommand } from '../../src/cli/status/status.ts'
@@ -94,7 +94,7 @@ async function names(daemon: Holdfast, stranger: Holdfast, { reason, words }: { 
   expect(said.map(({ msg }) => msg).at(0), `log of ${where} about ${address}`).toContain(words)
 }
 
-describeNetns('a stranger on our VRID', () => {
+describeNetns('a mismatched router with our VRID', () => {
   test.each(cases)('%s', async (_, ours, theirs, ofThem, ofUs) => {
     lab = createLab({ routers: 2 })
     // Before the daemon: the first probe must find somebody who answers.
@@ -123,7 +123,7 @@ describeNetns('a stranger on our VRID', () => {
     expect(leaks, 'log lines and status with a password in them').toEqual([])
   })
 
-  test('an election beside one: the Backup takes over from its own group, and says whom it does not listen to', async () => {
+  test('beside a mismatched router, the Backup takes over from its own group, and names the router that it ignores', async () => {
     lab = createLab({ routers: 3 })
     const checked = { ...three, extra: { addressListCheck: true } }
     const first = start(lab, 1, 200, checked)
@@ -157,7 +157,7 @@ describeNetns('a stranger on our VRID', () => {
   })
 
   describe('other addresses without addressListCheck', () => {
-    test('it counts, as RFC 9568 §7.1 has it, and is named as the owner and as a stranger', async () => {
+    test('it counts, as RFC 9568 §7.1 demands, and is named both as the Active and as a mismatched router', async () => {
       lab = createLab({ routers: 2 })
       const us = start(lab, 1, 100, three)
       await active(us)

@@ -1,6 +1,6 @@
 /**
- * `holdfast capture` on a LAN with real daemons: its lines agree with what tshark reads in the file that it wrote, it
- * names what every receiver discards, and it waits for an interface that goes down or is deleted.
+ * `holdfast capture` on a LAN with real daemons. Its lines agree with tshark's reading of the file that it wrote. It names packets
+ * that every receiver discards, and waits for an interface that goes down or is deleted.
  */
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -78,7 +78,7 @@ class Capture {
 }
 
 describeCapture('holdfast capture', () => {
-  test('holdfast leaves, keepalived takes over: each packet is a line, and tshark reads the same file', async () => {
+  test('when keepalived takes over from holdfast, each packet is a line, and tshark reads the same packets', async () => {
     const on = newLab(2)
     const [high, low] = [on.router(1), on.router(2)]
     const file = join(on.directory, 'capture.pcap')
@@ -131,7 +131,7 @@ describeCapture('holdfast capture', () => {
     expect(readFileSync(file).length).toBeGreaterThan(24)
   })
 
-  test('a packet that everybody discards says why; IPv6, Neighbor Discovery and the VLAN of a frame are there', async () => {
+  test('a line names the discard reason of its packet, and shows IPv6, Neighbor Discovery and the VLAN', async () => {
     const on = newLab(1)
     const host = on.router(1)
     const file = join(on.directory, 'neighbors.pcap')
@@ -186,7 +186,7 @@ describeCapture('holdfast capture', () => {
     expect(questions.map(({ vlan }) => vlan).sort()).toEqual(['', '5'])
   })
 
-  test('--count ends it after so many frames', async () => {
+  test('--count ends the capture after the given number of frames', async () => {
     const on = newLab(1)
     const capture = await Capture.listening(on, on.host('observer'), '--json', '--count', '3')
     const daemon = startDaemon('holdfast', on, { host: on.router(1), priority: 100, intervalMs: 100, address: LAB_VIP })
@@ -195,7 +195,7 @@ describeCapture('holdfast capture', () => {
     daemon.terminate()
   })
 
-  test('the interface goes down, comes back, is deleted and made anew: no crash, and it listens again', async () => {
+  test('capture goes on after its interface went down and up, or was deleted and created again', async () => {
     const on = newLab(1)
     const observer = on.host('observer')
     const capture = await Capture.listening(on, observer)
@@ -224,7 +224,7 @@ describeCapture('holdfast capture', () => {
     expect(capture.lines.filter((text) => !expected.test(text))).toEqual([])
   })
 
-  test('what it cannot do is one line and an exit status', async () => {
+  test('a capture that cannot start prints one line and has an exit status', async () => {
     const on = newLab(1)
     const tried = async (host: Host, ...options: readonly string[]) => {
       const { process } = new Capture(on, host, options)

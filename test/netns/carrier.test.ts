@@ -1,7 +1,7 @@
 /**
- * A sync group on two LANs and the cable of one of them, seen from outside: the Active whose own carrier goes is in fault at once,
- * takes all its addresses off and says priority 0 where it still can; a Backup without carrier takes nothing over, not even
- * when nobody else is left (VR-TRK-11, VR-SG-01).
+ * A sync group on two LANs, seen from outside while the cable of one LAN is pulled. An Active that loses the carrier goes into fault
+ * immediately, removes all its addresses and sends priority 0 on the other LAN. A Backup without carrier never takes over, even if
+ * no other router is left (VR-TRK-11, VR-SG-01).
  */
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { activeDownIntervalMs } from '../../src/lab/daemons/daemon.ts'
@@ -72,7 +72,7 @@ const holds = (host: Host, wanted: readonly string[], why: string) =>
 const sentBy = (frames: readonly Frame[], host: Host) => frames.filter(({ source }) => source === backOf(host))
 
 describeNetns('the carrier of one LAN of a sync group', () => {
-  test('the Active loses it: all addresses off and priority 0 on the other LAN at once; the Backup follows', async () => {
+  test('an Active that loses it removes all addresses and sends priority 0 on the other LAN, and the Backup follows', async () => {
     const [r1, r2] = [lab.router(1), lab.router(2)]
     const [one, two] = [start(r1, 200), start(r2, 150)]
     const both = [LAB_VIP, BACK_VIP]
@@ -97,7 +97,7 @@ describeNetns('the carrier of one LAN of a sync group', () => {
     ])
   })
 
-  test('a Backup without it never takes over, also when nobody else is left', async () => {
+  test('a Backup without it never takes over, even if no other router is left', async () => {
     const [r1, r2] = [lab.router(1), lab.router(2)]
     const [one, two] = [start(r1, 200), start(r2, 150)]
     await holds(r1, [LAB_VIP, BACK_VIP], 'the start')

@@ -1,7 +1,7 @@
 /**
- * The question before a takeover with a real thread, a real service and one that never answers: who was slow is named by a
- * timer of the thread and a message, and the engine has set 20 ms aside for both (docs/adr/0025). It is here and not with
- * the units because a machine that is busy with them says nothing about 20 ms.
+ * The checks that a Backup repeats before a takeover, with a real thread, a service that answers and a service that never answers. A
+ * timer of the thread and a message name the slow check, and the engine has 20 ms for both (docs/adr/0025). This is no unit test,
+ * because a machine that is busy with unit tests cannot hold 20 ms.
  */
 
 import { once } from 'node:events'
@@ -27,7 +27,7 @@ async function portOf(server: Server): Promise<number> {
   return address.port
 }
 
-test('who is slow is named at the end of the time, and that comes within the reserve', async () => {
+test('a slow check is named when its time is over, and the message arrives within 20 ms', async () => {
   const [well, silent] = [createServer(() => {}), createServer(() => {})]
   const thread = new CheckThread()
   try {

@@ -1,6 +1,6 @@
 /**
- * The command line as an operator meets it: bin/holdfast in a shell, its exit statuses and the lines it prints, from
- * wherever it is started. Refuses to know anything of the inside; the daemon's answers come over its own doors.
+ * The command line as an operator uses it: bin/holdfast in a shell, its exit statuses and its output, started from any directory.
+ * The test does not know the inside of the daemon, and reads its state through its sockets only.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
@@ -53,7 +53,7 @@ function holdfast(argv: readonly string[], command: readonly string[] = [HOLDFAS
   return { status, stdout, stderr }
 }
 
-describe('words', () => {
+describe('options and commands', () => {
   test.each([
     [['bogus'], 'bogus'],
     [['run', '--bogus'], '--bogus'],
@@ -79,7 +79,7 @@ describe('words', () => {
     for (const word of [...COMMANDS, '64', '69', '77', '78']) expect(stdout).toContain(word)
   })
 
-  test('from another directory, through links, under another name', () => {
+  test('bin/holdfast starts from another directory, through links and under another name', () => {
     const other = join(directory, 'elsewhere')
     mkdirSync(other, { recursive: true })
     symlinkSync(HOLDFAST, join(other, 'first'))
@@ -108,18 +108,18 @@ describe('output of more than a pipe holds', () => {
       ...{ cwd: folder, encoding: 'utf8', timeout: 20_000, maxBuffer: 1 << 24 },
     })
 
-  test('arrives whole at a reader that is slow', () => {
+  test('all output arrives at a slow reader', () => {
     expect(through('sleep 1; cat').stdout.trimEnd().split('\n')).toHaveLength(events.length)
   })
 
-  test('ends without a word when the reader leaves', () => {
+  test('the command ends without an error message when the reader closes the pipe', () => {
     const { stdout, stderr } = through('head -n 1')
     expect(stdout.trimEnd().split('\n')).toHaveLength(1)
     expect(stderr).not.toMatch(/EPIPE|node:|holdfast: (?!Cannot reach)/)
   })
 })
 
-describe('what is not there', () => {
+describe('missing files and daemons', () => {
   test.each([['check'], ['run', '-c']])('holdfast %s with a file that is missing: one line, exit 78', (...words) => {
     const file = join(directory, 'missing.yaml')
     const { status, stdout, stderr } = holdfast([...words, file])
@@ -134,7 +134,7 @@ describe('what is not there', () => {
     expect(stderr).toMatch(/^holdfast: Cannot reach the daemon at [^\n]*none\.sock: [^\n]*\n$/)
   })
 
-  test.each([['check'], ['run', '-c']])('holdfast %s with a wrong file: all problems at once, exit 78', (...words) => {
+  test.each([['check'], ['run', '-c']])('holdfast %s with a wrong file: all problems together, exit 78', (...words) => {
     const file = join(directory, 'bad.yaml')
     const { status, stdout, stderr } = holdfast([...words, file])
     expect([status, stdout]).toEqual([78, ''])
@@ -202,7 +202,7 @@ describeNetns('a daemon', () => {
     expect(lab.holders(LAB_VIP)).toEqual([])
   })
 
-  test('as somebody else than root: exit 77', () => {
+  test('a user without root rights gets exit status 77', () => {
     const open = join(directory, 'open.yaml')
     writeFileSync(open, holdfastConfig(plan(), '/nowhere'), { mode: 0o644 })
     execFileSync('chmod', ['755', directory])
@@ -211,7 +211,7 @@ describeNetns('a daemon', () => {
     expect([status, stderr]).toEqual([77, expect.stringContaining('CAP_NET_ADMIN and CAP_NET_RAW')])
   })
 
-  test('an interface that is missing: it runs, in fault, and says so in one line', async () => {
+  test('if an interface is missing, the daemon runs in fault and logs one line about it', async () => {
     const daemon = new Holdfast(lab, plan(), { interface: 'eth7' })
     await eventually(
       'the daemon to say that it waits for eth7',
@@ -229,7 +229,7 @@ describeNetns('a daemon', () => {
     expect((await daemon.exited).code, `after ${monotonicMs() - at} ms`).toBe(0)
   })
 
-  test('a second one is refused, the first one stays Active', async () => {
+  test('a second daemon does not start, and the first one stays Active', async () => {
     const daemon = await running()
     const { status, stderr } = holdfast(['run', '-c', join(lab.directory, 'holdfast-r1', 'holdfast.yaml')], onRouter())
     expect([status, stderr]).toEqual([1, expect.stringMatching(/^holdfast: Cannot run: another daemon[^\n]*\n$/)])
@@ -241,7 +241,7 @@ describeNetns('a daemon', () => {
     expect([lab.holders(LAB_VIP), existsSync(daemon.socket)]).toEqual([[], false])
   })
 
-  test('of two that are started at once exactly one runs', async () => {
+  test('of two daemons that start together, exactly one runs', async () => {
     const files = ['first', 'second'].map((name) => configFile(name))
     for (let round = 1; round <= 8; round++) {
       const both = files.map((file) => new LoggedProcess(lab, lab.router(1), [HOLDFAST, 'run', '-c', file]))
@@ -267,7 +267,7 @@ describeNetns('a daemon', () => {
     }
   })
 
-  test('whose channel to the guardian is the last of its files, and nobody else has it', async () => {
+  test('the channel to the guardian is the last file of the engine, and no other process has it', async () => {
     const daemon = await running()
     const [engine = 0] = daemon.process.children
     const numbers = readdirSync(`/proc/${engine}/fd`).map(Number)
@@ -283,7 +283,7 @@ describeNetns('a daemon', () => {
     await daemon.process.exited
   })
 
-  test('whose guardian dies says so once, and leaves', async () => {
+  test('a daemon whose guardian dies logs it once, and leaves', async () => {
     const daemon = await running()
     expect((await daemon.snapshot())?.guardian, 'before').toBe('guarded')
     const [engine = 0] = daemon.process.children
@@ -301,7 +301,7 @@ describeNetns('a daemon', () => {
     expect([lab.holders(LAB_VIP), lines().length]).toEqual([[], 1])
   })
 
-  test('whose log nobody reads leaves all the same, and its addresses too', async () => {
+  test('a daemon whose log is not read still leaves, and its addresses are removed', async () => {
     const fifo = join(lab.directory, 'log')
     execFileSync('mkfifo', [fifo])
     const holder = new LoggedProcess(lab, lab.router(1), ['sh', '-c', `exec sleep 60 <${fifo}`])
@@ -366,7 +366,7 @@ describeNetns('a daemon', () => {
     expect([code, left - at < 5_000], `left ${(left - at).toFixed(0)} ms after the bug`).toEqual([1, true])
   })
 
-  test('metrics and status on the port; one that is taken is tried again', async () => {
+  test('the port serves metrics and status, and a port in use is tried again', async () => {
     const listen = { api: { listen: '127.0.0.1:9655' } }
     execFileSync('ip', ['-n', lab.router(1).namespace, 'link', 'set', 'lo', 'up'])
     const blocker = new LoggedProcess(lab, lab.router(1), [

@@ -1,6 +1,7 @@
 /**
- * The bootstrap play with real engines and agents: a node that advertises 70 has the API's address, three control plane nodes
- * come, its own API goes and then its Ironic, and it gives the address up. Judged by a client and by the kernels' own news.
+ * The bootstrap of a cluster with real engines and agents. A bootstrap node with priority 70 holds the API's address. Three control
+ * plane nodes join, and the API and then Ironic stop on the bootstrap node, which gives the address up. A client and the kernels'
+ * notifications show the holder.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,7 +1,7 @@
 /**
- * Five nodes as five namespaces, each an engine and an agent of its own, and an API that is a process elsewhere on their LAN:
- * nodes join, leave and change their address, watches break and are too old to go on, the API dies and comes back. Each engine
- * ends with the peers that the cluster has; both addresses have exactly one holder all the time, by the kernels' own news.
+ * Five namespaces are five nodes, each with an engine and an agent. The API is a process elsewhere on their LAN. Nodes join, leave
+ * and change their address. Watches break or become too old, and the API dies and returns. Each engine ends with the peers of the
+ * cluster. The kernels' notifications show that both addresses always have exactly one holder.
  */
 import { afterEach, expect, test } from 'vitest'
 import { ip } from '../../src/lab/ip.ts'

@@ -1,7 +1,7 @@
 /**
- * The migration play with real engines and agents: three nodes in multicast, whose cluster is upgraded and wants unicast, by agents
- * whose clocks differ; then an engine that comes back in the mode of before, and the way back. Ten minutes pass at once: the
- * agents' wall clocks alone are set on. Judged by the kernels' own news, by what each node sent, and by a client.
+ * The migration from multicast to unicast with real engines and agents. The cluster of three nodes is upgraded, and the agents'
+ * clocks differ. Then an engine returns in the older mode, and the cluster goes back to multicast. The test moves the agents' wall
+ * clocks by ten minutes instead of waiting. Kernel notifications, sent packets and a client show the result.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -152,7 +152,7 @@ function silenceIn(sent: readonly Sent[], wasSo: (one: Sent) => boolean): number
 }
 
 describeNetns('from multicast to unicast', () => {
-  test('all nodes change at one moment of their clocks, nobody notices; the mode of before is overruled, and back', {
+  test('all nodes change the mode together, no client notices, an engine in the older mode is corrected, and all can go back', {
     timeout: LONGEST,
   }, async () => {
     played = new Played()

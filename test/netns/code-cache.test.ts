@@ -1,6 +1,6 @@
 /**
- * The code cache of the bundle (docs/adr/0038): V8 takes it with the options that bin/holdfast gives, and a package whose
- * cache is damaged, foreign or missing starts all the same. What V8 did is said by test/support/watched-scripts.mjs.
+ * The code cache of the bundle (docs/adr/0038). V8 accepts the cache with the options of bin/holdfast. A package with a damaged,
+ * foreign or missing cache also starts. test/support/watched-scripts.mjs reports whether V8 accepted the cache.
  */
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -64,7 +64,7 @@ describe('the code cache', () => {
     ],
   })
 
-  test('is taken by V8 as bin/holdfast starts it', () => {
+  test('V8 accepts the cache when bin/holdfast starts it', () => {
     expect(start()).toEqual(started(TAKEN))
   })
 
@@ -84,12 +84,12 @@ describe('the code cache', () => {
     expect(start()).toEqual(started({ given: false, taken: false }))
   })
 
-  test('may be missing', () => {
+  test('a package without the cache starts', () => {
     rmSync(cache)
     expect(start()).toEqual(started({ given: false, taken: false }))
   })
 
-  test('of another V8 is not taken', () => {
+  test('V8 rejects the cache of another V8', () => {
     const foreign = flipped(HEADER + 5)
     foreign.writeUInt32LE(crc32(foreign.subarray(HEADER)), 0)
     writeFileSync(cache, foreign)
@@ -98,7 +98,7 @@ describe('the code cache', () => {
 })
 
 describe('a thread', () => {
-  test('that serves metrics has nothing in its memory of what reads a configuration', async () => {
+  test('a thread that serves metrics does not load the configuration reader', async () => {
     const lab = createLab({ routers: 1, clients: [] })
     try {
       const host = lab.router(1)

@@ -1,7 +1,6 @@
 /**
- * A node that is started beside an Active that is well, at 10 ms: it takes over when it has loaded what it needs, and not in
- * the middle of that (docs/adr/0057). That it then has the time for three intervals cannot be asked of a busy machine; in which
- * order things happen can.
+ * A node starts beside a healthy Active, at an interval of 10 ms. It takes over after it has loaded all code that it needs, and not
+ * earlier (docs/adr/0057). A busy machine cannot hold three intervals of 10 ms, so the test looks at the order of the events only.
  */
 import { expect, test } from 'vitest'
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
@@ -12,7 +11,7 @@ import { describeNetns } from '../support/require.ts'
 const STARTS = 3
 
 describeNetns('a node that is started', () => {
-  test('takes over when it has loaded what it needs, not before', { timeout: 120_000 }, async () => {
+  test('it takes over after it has loaded all code that it needs, and not earlier', { timeout: 120_000 }, async () => {
     const lab = createLab({ routers: 2, clients: ['client'] })
     try {
       const nodeOf = (position: number, priority: number) => {
