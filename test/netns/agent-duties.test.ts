@@ -138,7 +138,7 @@ describeNetns("the agent's other tasks", () => {
     expect(new Set(said())).toEqual(new Set(['reload']))
   })
 
-  test('the agent of a bootstrap node stops the engine when the API of the node is gone', {
+  test('the agent of a bootstrap node sends stop to its program when the API of the node is gone', {
     timeout: 120_000,
   }, async () => {
     const all = await prepared()

@@ -160,7 +160,7 @@ describeNetns('engine and agent of a node die', () => {
     expect(prober.owner).toBe(next.host.name)
   })
 
-  test('all nodes restart without the API with what engine and agent remember, and one of them gets the address', {
+  test('after all nodes restart without the API, the memory of engine or agent is enough for one node to get the address', {
     timeout: LONGEST,
   }, async () => {
     const { lab, nodes, prober } = await settled()
