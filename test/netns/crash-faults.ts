@@ -1,6 +1,6 @@
 /**
- * What is done to r1 in each row of the matrix, and when it began and ended. Decides in which order the rows are run (one
- * that needs a new engine comes after one that has killed the old); refuses to know what should follow.
+ * Inflicts the fault of each row of the crash matrix on r1, and returns its beginning and its end. Decides the order of the rows: a
+ * row that needs a new engine follows a row that killed the old one. This file does not know the expected result.
  */
 
 import { monotonicMs, sleep } from '../../src/lab/wait.ts'

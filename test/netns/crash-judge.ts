@@ -1,6 +1,6 @@
 /**
- * The crash matrix as the judge sees it (test/judge): from what the witness, the capture and the kernels saw of one row and one
- * address to a cell: figures, and what was not as it had to be. Refuses to know how it was observed. PURE.
+ * Makes one cell of the crash matrix for the judge (test/judge). The input is the record of witness, capture and kernels for one row
+ * and one address. The cell has figures and violations. This file does not know how the record was made. Pure.
  */
 
 import { activeDownIntervalMs, skewTimeMs } from '../../src/lab/daemons/daemon.ts'

@@ -1,7 +1,7 @@
 /**
- * The LAN of the crash matrix: nodes, the witness who asks every millisecond, a capture of every advertisement and each
- * kernel's own account of its addresses, all on one clock. Decides when the LAN is ready to be hurt; refuses to know how,
- * and what is allowed.
+ * The LAN of the crash matrix: nodes, a witness that asks every millisecond, a capture of every advertisement, and each kernel's
+ * notifications about its addresses, all on one clock. Decides when the LAN is ready for a fault. This file does not know the
+ * faults and their bounds.
  */
 import { macOf } from '../../src/lab/ip.ts'
 import { createLab, type Lab } from '../../src/lab/lab.ts'

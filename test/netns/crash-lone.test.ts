@@ -1,6 +1,6 @@
 /**
- * The crash matrix without anybody else: a lone node loses its addresses when its engine is away for too long, has them
- * back at once when it runs again, and keeps them when it was away for less. Bounds: test/judge/lone.ts.
+ * The crash matrix of a node without peers. If its engine does not run for too long, the node loses its addresses. It gets them back
+ * immediately when the engine runs again. After a shorter pause the node keeps them. Bounds: test/judge/lone.ts.
  */
 import { beforeAll, expect, test } from 'vitest'
 import { describeNetns } from '../support/require.ts'

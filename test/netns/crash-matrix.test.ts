@@ -3,9 +3,8 @@
  * 100 ms and 1 s. One node at a time; all columns are virtual routers of one engine, which has real-time priority as
  * docs/failures.md asks for below 100 ms. The bounds are derived in test/judge/lone.ts.
  *
- * CRASH_RUNS=20 runs the rows so often, CRASH_COLUMNS=10,100 those intervals alone, CRASH_LONGEST=500 the faults that last
- * no longer than so many ms, CRASH_TABLE=FILE writes the table of
- * docs/crash-matrix.md (and FILE.json, every cell).
+ * Environment variables: CRASH_RUNS=20 runs each row 20 times. CRASH_COLUMNS=10,100 runs those intervals only. CRASH_LONGEST=500 leaves
+ * out faults of more than 500 ms. CRASH_TABLE=FILE writes the table of docs/crash-matrix.md, and every cell to FILE.json.
  */
 import { writeFileSync } from 'node:fs'
 import { beforeAll, expect, test } from 'vitest'

@@ -1,6 +1,6 @@
 /**
- * One node of the crash matrix: bin/holdfast run with a virtual router for each column, whose engine and guardian can be
- * hurt one by one. Decides its configuration and how the engine is told to misbehave; refuses to know what should follow.
+ * One node of the crash matrix: `bin/holdfast run` with a virtual router for each column. Engine and guardian can be stopped or
+ * killed separately. Decides the configuration and how a fault blocks the engine. This file does not know the expected result.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

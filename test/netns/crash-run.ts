@@ -1,6 +1,6 @@
 /**
- * Runs rows of the matrix on one LAN, one after the other, each for all columns at once. Decides when a row begins (its
- * LAN at rest, at a moment that no advertisement knows) and when it is over. Refuses to know the bounds.
+ * Runs the rows of the crash matrix on one LAN, one after the other, each for all columns together. A row begins when the LAN is at
+ * rest, at a random time between two advertisements. Decides the end of a row. This file does not know the bounds.
  */
 
 import type { LoggedLine } from '../../src/lab/logged-process.ts'

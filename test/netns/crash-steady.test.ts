@@ -31,7 +31,7 @@ const lifetimes = (host: Host) =>
   COLUMN.map(({ vip }) => shownAddresses(host).find(({ local }) => local === vip)?.valid_life_time)
 
 describeNetns('the lifetime of the addresses in the kernel', () => {
-  test('a watcher sees confirmations every third of it, no removal, nothing tentative; the client loses nothing', async () => {
+  test('a watcher sees a confirmation every third of the lifetime and no removal, and the client loses no probe', async () => {
     lan = new CrashLan({ nodes: 1, columns: COLUMN, options: IN_TIME })
     lan.node(1).start()
     await lan.settled()
@@ -69,7 +69,7 @@ describeNetns('the lifetime of the addresses in the kernel', () => {
     expect((await prober.stop()).lost, 'probes lost').toBe(0)
   })
 
-  test('off: it has none; the guardian removes it all the same, and with both gone it stays beside the successor', async () => {
+  test('with lifetime off the guardian still removes an address, but with engine and guardian gone the address stays', async () => {
     lan = new CrashLan({ nodes: 3, columns: COLUMN, options: IN_TIME, extra: { lifetime: 'off' } })
     for (const node of lan.nodes) node.start()
     await lan.settled()

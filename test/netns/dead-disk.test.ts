@@ -1,6 +1,6 @@
 /**
- * A run directory on a file system that no longer answers (a network file system without its server): the daemon leaves all
- * the same. The file system is a FUSE mount whose server never reads a question.
+ * A run directory on a file system that no longer answers, such as a network file system without its server. The daemon still leaves
+ * in good order. The file system is a FUSE mount whose server never reads a request.
  */
 import { readFileSync } from 'node:fs'
 import { afterEach, expect, test } from 'vitest'
@@ -14,7 +14,7 @@ const WITHIN = 15_000
 /** The waits of the end of a daemon, one after the other, and the time of an exit (src/app/shut-down.ts), on a busy machine. */
 const LEAVES_WITHIN = 10_000
 
-describeNetns('a run directory that does not answer any more', () => {
+describeNetns('a run directory that no longer answers', () => {
   let lab: Lab | undefined
   let server: LoggedProcess | undefined
   afterEach(async () => {

@@ -1,7 +1,6 @@
 /**
- * A tracked interface with a weight: the Active lowers its own priority, says so at once, and the better Backup acts on
- * that demotion after Skew_Time instead of waiting out Active_Down_Interval (docs/architecture.md). Seen by a client,
- * by the kernel, and on the wire.
+ * A tracked interface with a weight. The Active lowers its own priority and immediately advertises it. The better Backup takes over
+ * after Skew_Time instead of Active_Down_Interval (docs/architecture.md). The test looks at a client, at the kernel and at the wire.
  */
 import { afterEach, expect, test } from 'vitest'
 import { ip } from '../../src/lab/ip.ts'
@@ -19,7 +18,7 @@ afterEach(() => {
 const UPLINK = { track: [{ interface: 'uplink', weight: -120 }] }
 
 describeNetns('a demoted Active', () => {
-  test('is followed by the better Backup, which did not wait for silence, and comes back', async () => {
+  test('the better Backup takes over before Active_Down_Interval, and the first router gets the address back', async () => {
     trio = new Trio()
     const { lab, prober } = trio
     const { namespace } = lab.router(1)
@@ -52,7 +51,7 @@ describeNetns('a demoted Active', () => {
     expect(Math.max(0, ...silent), 'longest time without an answer over both moves, ms').toBeLessThan(WITHIN / 5)
   })
 
-  test('that tracks without a weight is in fault: priority 0, and the address is off', async () => {
+  test('an Active that tracks without a weight goes into fault, sends priority 0 and removes the address', async () => {
     trio = new Trio()
     const { lab } = trio
     const { namespace } = lab.router(1)

@@ -1,7 +1,6 @@
 /**
- * `holdfast doctor` on a LAN with a daemon that serves: in a lab where all is well it finds nothing and disturbs nobody, not
- * even the daemon beside it; in the same lab with everything broken that one node can find out it names each. What it sends is
- * read from the wire.
+ * `holdfast doctor` on a LAN with a running daemon. In a healthy lab it finds nothing and disturbs no host, not even the daemon on its
+ * own node. In a lab with every fault that one node can find, it names each fault. A capture shows the packets that it sends.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -82,7 +81,7 @@ const says = (daemon: Holdfast, words: string) =>
   )
 
 describeNetns('holdfast doctor', () => {
-  test('all is well: nothing is found on either node, and the daemon beside it notices nothing', async () => {
+  test('in a healthy lab it finds nothing on either node, and the daemon on the node notices nothing', async () => {
     const daemon = new Holdfast(lab, plan(1, 200), {}, ['--realtime'])
     await active(daemon)
     const before = { addresses: lab.addresses(lab.router(1)), router: await daemon.router() }
@@ -122,7 +121,7 @@ describeNetns('holdfast doctor', () => {
     expect(lab.addresses(lab.router(2))).not.toContain(`${LAB_VIP}/32`)
   })
 
-  test('each thing that is wrong is named', async () => {
+  test('it names each fault of a broken lab', async () => {
     const [r1, r2, r3] = [lab.router(1), lab.router(2), lab.router(3)]
     // Another group with the same VRID.
     const strangers = { ...plan(3, 200), address: '10.77.0.150', peers: [] }

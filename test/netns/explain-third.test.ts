@@ -64,7 +64,7 @@ describeNetns('a third node in a split brain', () => {
   })
   afterAll(() => lab?.destroy())
 
-  test('names both Actives while it lasts, also when it began before --since', async () => {
+  test('explain names both Actives during the split brain, even if it began before --since', async () => {
     lab.isolate([lab.router(1), lab.router(2)])
     await eventually('both to have the address', () => holders() === 'r1,r2', holders, { within: WITHIN })
     await eventually('r3 to record it for both routers', async () => (await events()).length === 2, events, {
@@ -90,7 +90,7 @@ describeNetns('a third node in a split brain', () => {
     ])
   })
 
-  test('tells when it is over, and how long it lasted', async () => {
+  test('explain reports the end of the split brain and its duration', async () => {
     await sleep(4 * INTERVAL)
     lab.unite([lab.router(1), lab.router(2)])
     await eventually('r1 alone to have the address', () => holders() === 'r1', holders, { within: WITHIN })

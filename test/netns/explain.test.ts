@@ -325,28 +325,28 @@ describeNetns('holdfast explain names the fault', () => {
     return story
   }
 
-  test('over HTTP: the journal of a peer, and how far its clock is from ours', () => {
+  test('explain reads the journal of a peer over HTTP, and shows the difference of the clocks', () => {
     const { nodes, problems } = explained('--no-ask-peers', '--peer', `http://${lab.router(1).address}:${PORT}`)
     expect(problems).toEqual([])
     expect(nodes).toMatchObject([{ by: 'itself' }, { by: 'transmissions', pairs: expect.any(Number) }])
     expect(Math.abs(nodes[1]?.offsetMs ?? Number.NaN), 'ms between two clocks that are one').toBeLessThan(100)
   })
 
-  test('api.peers are asked without being named, and told once when they are named as well', () => {
+  test('explain asks api.peers by itself, and shows a peer once if it is also named in the command', () => {
     const url = `http://${lab.router(1).address}:${PORT}`
     expect(explained()).toMatchObject({ problems: [], nodes: [{ by: 'itself' }, { by: 'transmissions' }] })
     expect(explained('--peer', url, '--peer', `${url}/`).nodes).toHaveLength(2)
     expect(explained('--no-ask-peers').nodes).toHaveLength(1)
   })
 
-  test('a wrong name is an error with the name that was meant', () => {
+  test('a wrong router name is an error that names the nearest router', () => {
     const wrong = () => command(2, ['vipp', '--since', '1h'])
     expect(wrong).toThrow(
       expect.objectContaining({ status: 64, stderr: expect.stringContaining('did you mean "vip"?') }),
     )
   })
 
-  test('a peer that cannot be asked is a note', () => {
+  test('a peer that cannot be asked causes a note', () => {
     const { nodes, problems } = explained(
       '--no-ask-peers',
       ...[`http://${lab.router(1).address}:1`, '/no/such/journal'].flatMap((peer) => ['--peer', peer]),

@@ -1,6 +1,6 @@
 /**
- * The main job, for real: three daemons, one address. Each accident has its test; what the LAN sees is the judge.
- * Bounds are generous (the machine may be busy): how fast it is, `make bench` tells.
+ * The main task with real daemons: three routers, one address. Each accident has a test, which looks at the LAN only. The bounds are
+ * wide, because the machine may be busy. `make bench` measures the speed.
  */
 import { afterEach, expect, test } from 'vitest'
 import { run } from '../../src/lab/command.ts'
@@ -29,7 +29,7 @@ async function settled() {
 }
 
 describeNetns('failover of three routers', () => {
-  test('the highest priority is elected, also when it comes last', async () => {
+  test('the router with the highest priority is elected, even if it starts last', async () => {
     trio = new Trio()
     await trio.start(3, 100)
     await trio.settlesOn(3, 'it started alone')
@@ -42,7 +42,7 @@ describeNetns('failover of three routers', () => {
     expect(trio.overlapSince(0), 'ms in which two answered ARP').toBeLessThan(OVERLAP)
   })
 
-  test('SIGTERM: the address stays until the successor is heard, then the daemon ends with status 0', async () => {
+  test('after SIGTERM, the address stays until the successor advertises, and then the daemon ends with status 0', async () => {
     const { group, lab, prober } = await settled()
     const at = group.daemon(1).terminate()
     await group.settlesOn(2, 'r1 got SIGTERM')
@@ -53,7 +53,7 @@ describeNetns('failover of three routers', () => {
     expect(await group.daemon(3).state()).toBe('Backup')
   })
 
-  test('kill -9 of the engine: its guardian takes the address off and the successor follows', async () => {
+  test('after kill -9 of the engine, its guardian removes the address and the successor takes over', async () => {
     const { group, lab } = await settled()
     const at = group.daemon(1).killEngine()
     await group.settlesOn(2, 'the engine on r1 was killed')
@@ -62,7 +62,7 @@ describeNetns('failover of three routers', () => {
     expect(group.overlapSince(at), 'ms in which two answered ARP').toBeLessThan(OVERLAP)
   })
 
-  test('kill -9 of all its processes: the successor follows; what stayed behind is swept by the next start', async () => {
+  test('after kill -9 of all processes, the successor takes over, and the next start removes the addresses that stayed', async () => {
     const { group, lab } = await settled()
     group.daemon(1).killAll()
     await group.answeredBy(2, 'everything on r1 was killed')
@@ -75,7 +75,7 @@ describeNetns('failover of three routers', () => {
     await group.answeredBy(2, 'r1 swept its address')
   })
 
-  test('the cable of the Active is pulled and plugged in again', async () => {
+  test('the address moves when the cable of the Active is pulled, and returns when it is plugged in again', async () => {
     const { group, lab, prober } = await settled()
     const pulled = lab.unplug(lab.router(1))
     await group.settlesOn(2, 'the cable of r1 was pulled')
@@ -87,7 +87,7 @@ describeNetns('failover of three routers', () => {
     expect(group.overlapSince(at), 'ms in which two answered ARP').toBeLessThan(OVERLAP)
   })
 
-  test('the interface of the Active is turned off and on again', async () => {
+  test('the address moves when the interface of the Active is turned off, and returns when it is turned on', async () => {
     const { group, lab } = await settled()
     lab.setLink(lab.router(1), 'down')
     await group.settlesOn(2, 'eth0 of r1 went down')
@@ -95,7 +95,7 @@ describeNetns('failover of three routers', () => {
     await group.settlesOn(1, 'eth0 of r1 came up')
   })
 
-  test('a cut is healed: the client with a cached neighbour entry is answered on', async () => {
+  test('after a cut is healed, a client with a cached neighbour entry is still answered', async () => {
     const { group, lab, prober } = await settled()
     for (const phase of [0, 23, 61]) {
       lab.cut(lab.router(1))
@@ -110,7 +110,7 @@ describeNetns('failover of three routers', () => {
     }
   })
 
-  test('an address that somebody removes from the Active comes back; one put on a Backup goes', async () => {
+  test('an address that was removed from the Active is put back, and an address that was added to a Backup is removed', async () => {
     const { group, lab, prober } = await settled()
     const on = (position: number) => ['ip', '-n', lab.router(position).namespace, 'address']
     const held = lab.addresses(lab.router(1)).find((address) => address.startsWith(`${LAB_VIP}/`)) ?? LAB_VIP

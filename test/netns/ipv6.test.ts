@@ -120,7 +120,7 @@ describeNetns('IPv6, three routers', () => {
     expect(offsets[1], `${offsets} ms after the first`).toBeLessThan(4_000)
   })
 
-  test('a host that has never heard of the address is answered at once', async () => {
+  test('a host without a neighbor entry for the address is answered immediately', async () => {
     const group = await settled()
     // The observer asks from a socket of its own, so this kernel has no entry.
     const stranger = group.lab.host('observer')
@@ -132,7 +132,7 @@ describeNetns('IPv6, three routers', () => {
     expect(lost, 'probes lost').toBe(0)
   })
 
-  test('SIGTERM: no probe is lost, the daemon ends with status 0', async () => {
+  test('after SIGTERM, no probe is lost and the daemon ends with status 0', async () => {
     const group = await settled()
     await group.longBackup(2, 3)
     const client = new Prober(group.lab, group.lab.client, LAB_VIP6)
@@ -154,7 +154,7 @@ describeNetns('IPv6, three routers', () => {
     expect(group.overlapSince(at), 'ms in which two answered').toBeLessThan(OVERLAP)
   })
 
-  test('kill -9 of the engine: its guardian takes the address off and the successor follows', async () => {
+  test('after kill -9 of the engine, its guardian removes the address and the successor takes over', async () => {
     const group = await settled()
     const at = group.daemon(1).killEngine()
     await group.settlesOn(2, 'the engine on r1 was killed')
@@ -163,7 +163,7 @@ describeNetns('IPv6, three routers', () => {
     expect(group.prober.longestGap(at, at + WITHIN), 'ms without an answer').toBeLessThan(SILENCE)
   })
 
-  test('a cut is healed: the client with a cached neighbour entry is answered on', async () => {
+  test('after a cut is healed, a client with a cached neighbour entry is still answered', async () => {
     const group = await settled()
     const r1 = group.lab.router(1)
     group.lab.cut(r1)
@@ -191,7 +191,7 @@ describeNetns('IPv6, three routers', () => {
     ip(client, `-6 address del ${LAB_VIP6}/128 dev eth0`)
   })
 
-  test('removed by hand: put back and announced; put on a Backup: removed', async () => {
+  test('an address that was removed by hand is put back and announced, and an address on a Backup is removed', async () => {
     const group = await settled()
     const [r1, r2] = [group.lab.router(1), group.lab.router(2)]
     await sleep(2_500)

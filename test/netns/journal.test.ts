@@ -1,6 +1,6 @@
 /**
- * The event journal and the run directory where the disk is no good: full, and read-only. The daemon serves all the time, says what is wrong, and
- * when there is room again the file says how many events are missing.
+ * The event journal and the run directory on a disk that is full, read-only or without an answer. The daemon goes on and logs the
+ * problem. When the disk has space again, the file contains the number of missing events.
  */
 import { chownSync, linkSync, mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -61,7 +61,7 @@ const wholeLines = (file: string): readonly unknown[] =>
     .map((line): unknown => JSON.parse(line).kind)
 
 describeNetns('a run directory that cannot be written', () => {
-  test('is said, with exit status 78, before the daemon takes part', async () => {
+  test('it is an error with exit status 78 before the daemon takes part in VRRP', async () => {
     const { disk, lab: built } = scene('size=64k,ro')
     const plan = { host: built.router(1), priority: 200, intervalMs: INTERVAL, address: LAB_VIP }
     const daemon = new Holdfast(built, plan, {}, [], { runDirectory: disk })
@@ -124,8 +124,8 @@ describeNetns('a run directory whose disk does not answer', () => {
   })
 })
 
-describeNetns('a journal whose disk is no good', () => {
-  test('full: said once, in memory meanwhile, and the gap is told when there is room again', async () => {
+describeNetns('an event journal on a faulty disk', () => {
+  test('a full disk is logged once, events stay in memory, and the file later names the number of missing events', async () => {
     const found = scene('size=64k')
     const filler = join(found.disk, 'filler')
     try {
@@ -158,7 +158,7 @@ describeNetns('a journal whose disk is no good', () => {
     })
   })
 
-  test('full in the middle of a line: every line of the file is whole, while it is full and afterwards', async () => {
+  test('if the disk is full in the middle of a line, every line of the file is whole, then and afterwards', async () => {
     const found = scene('size=64k')
     const daemon = await active(found)
     const { bavail, bsize } = statfsSync(found.disk)
@@ -188,7 +188,7 @@ describeNetns('a journal whose disk is no good', () => {
     )
   })
 
-  test('read-only: said, and everything but the file is there', async () => {
+  test('a read-only disk is logged, and everything except the file works', async () => {
     const found = scene('size=64k,ro')
     const daemon = await active(found)
     expect(warnings(daemon).map(({ msg }) => msg)).toEqual([expect.stringContaining('EROFS')])

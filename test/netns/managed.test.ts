@@ -110,7 +110,7 @@ const transitionsOf = (router: Awaited<ReturnType<Node['vip']>>) =>
   router?.counters.transitions.reduce((sum, { count }) => sum + count, 0)
 
 describeNetns('managed', () => {
-  test('handed over, changed, refused, remembered, and taken off: the address is where it should be', {
+  test('the address is where the configuration demands while it is handed over, changed, refused, remembered and removed', {
     timeout: 120_000,
   }, async () => {
     const { network, first, second } = twoNodes()
@@ -218,7 +218,7 @@ describeNetns('managed', () => {
     expect((await first.probe('/readyz')).status, 'it does what it is configured for').toBe(200)
   })
 
-  test('half a file in its memory: it waits and tells, and two agents at once mend it', async () => {
+  test('with a damaged remembered file the engine waits and reports it, and two agents together repair it', async () => {
     const network = createLab({ routers: 1 })
     lab = network
     const torn = join(network.directory, 'managed-r1', 'memory')
@@ -243,7 +243,7 @@ describeNetns('managed', () => {
     expect((await node.process.exited).code).toBe(0)
   })
 
-  test('an engine with a file of its own takes nothing', async () => {
+  test('an engine with a configuration file refuses a configuration that is handed over', async () => {
     const network = createLab({ routers: 1 })
     lab = network
     const host = network.router(1)

@@ -1,6 +1,6 @@
 /**
- * 255 virtual routers on one interface, two nodes: elect, move and stop as one would, with the LAN as the judge. What
- * each move costs the wire is read by tshark; who holds an address is asked of both kernels every 50 ms.
+ * 255 virtual routers on one interface of two nodes, with elections, moves and stops. tshark counts the packets of each move. Both
+ * kernels are asked every 50 ms for the addresses that they have.
  */
 import { afterEach, expect, test } from 'vitest'
 import { macOf } from '../../src/lab/ip.ts'
@@ -145,7 +145,7 @@ describeNetns('255 virtual routers on one interface', () => {
     expect(first.complaints, 'what the log of r1 complains of').toEqual([])
   })
 
-  test('in sync groups of 15: the wills take all addresses off, and SIGTERM moves all of them', async () => {
+  test('in sync groups of 15, the cleanup plans remove all addresses, and SIGTERM moves all of them', async () => {
     const { lab: place, one, two, first, second } = await settledPair(true)
     first.process.signalChild('SIGKILL')
     const killed = await watchMove(two, one, WITHIN)

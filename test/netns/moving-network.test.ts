@@ -1,8 +1,8 @@
 /**
- * A network that moves under a running daemon: interfaces that come late, go, come back as others, are put into a
- * bridge; addresses, MAC and MTU that change; somebody who keeps removing the address. The daemon never exits, another
- * router takes over where this one cannot go on, and it comes back by itself. Judged by a client that probes every
- * millisecond, by an observer that asks every 10 ms who has the address, and by the kernels.
+ * A network that changes under a running daemon. Interfaces appear late, disappear, return with another index, or join a bridge.
+ * Addresses, MAC and MTU change, and a program removes the VIP repeatedly. The daemon never exits. If it cannot go on, another router
+ * takes over, and the first one returns by itself. The test looks at a client that probes every millisecond, at an observer that
+ * asks every 10 ms for the address, and at the kernels.
  */
 import { afterEach, expect, test } from 'vitest'
 import { ip, linkOf, linksOf, type ShownLink } from '../../src/lab/ip.ts'
@@ -76,7 +76,7 @@ function intact(group: Trio, since: number): void {
 }
 
 describeNetns('the interface', () => {
-  test('missing at the start: waited for', async () => {
+  test('the daemon waits for an interface that is missing at the start', async () => {
     trio = new Trio()
     const { lab } = trio
     const r1 = lab.router(1)
@@ -202,7 +202,7 @@ describeNetns('the interface', () => {
 })
 
 describeNetns('addresses', () => {
-  test('the VIP is removed by hand: back and announced, told as somebody else’s doing', async () => {
+  test('a VIP that was removed by hand is put back and announced, and the log names another program as the cause', async () => {
     const { group, r1 } = await settled()
     await sleep(1_000)
     for (let round = 1; round <= 5; round++) {
@@ -270,7 +270,7 @@ describeNetns('addresses', () => {
     intact(group, at)
   })
 
-  test('the interface is flushed: waits for an address, and comes back with it', async () => {
+  test('a router whose interface is flushed waits for an address, and returns with it', async () => {
     const { group, r1 } = await settled()
     const at = monotonicMs()
     ip(r1, 'address flush dev eth0')
@@ -281,7 +281,7 @@ describeNetns('addresses', () => {
     intact(group, at)
   })
 
-  test('somebody removes the VIP again and again: the router resigns, loudly, and returns when it is over', async () => {
+  test('if a program removes the VIP repeatedly, the router resigns with a log line, and returns when the removals end', async () => {
     const { group, lab, r1 } = await settled()
     const at = monotonicMs()
     const remover = `while :; do ip address del ${LAB_VIP}/32 dev eth0 2>/dev/null; sleep 0.02; done`

@@ -75,7 +75,7 @@ function holdfastKeys(program: string): Record<string, unknown> {
   }
 }
 
-describeNetns('programs that are told', () => {
+describeNetns('notification programs', () => {
   let lab: Lab
   let keepalived: LoggedProcess
   let holdfast: Holdfast
@@ -123,7 +123,7 @@ describeNetns('programs that are told', () => {
   const hungMark = () => `HOLDFAST_HUNG=${lab.directory}`
   const hanging = () => markedProcesses(hungMark())
 
-  test('the same programs, with the same words, at the same events', async () => {
+  test('holdfast and keepalived run the same programs, with the same arguments, at the same events', async () => {
     const file = join(lab.directory, 'keepalived.conf')
     writeFileSync(file, keepalivedFile(recorder('keepalived')))
     const pids = ['--pid', join(lab.directory, 'pid'), '--vrrp_pid', join(lab.directory, 'vrrp.pid')]
@@ -174,7 +174,7 @@ describeNetns('programs that are told', () => {
     hung.terminate()
   }
 
-  test('one that hangs holds up neither the takeover nor the end, and nothing of it is left', async () => {
+  test('a program that hangs delays neither the takeover nor the end of the daemon, and no process of it is left', async () => {
     const gone = () => hung.process.exit !== undefined
     await eventually('its end', gone, () => hung.lines.slice(-5), { within: LONGEST_LAST_WORD + WITHIN })
     const took = (hung.process.exit?.at ?? Number.NaN) - terminatedAt

@@ -1,6 +1,6 @@
 /**
- * What a planned move does to TCP connections through the VIP that are open: seen by clients of a service that runs on both nodes.
- * docs/operations.md tells what is seen here.
+ * A planned move of the VIP while TCP connections through it are open, seen by clients of a service that runs on both nodes.
+ * docs/operations.md describes the results.
  */
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -86,7 +86,7 @@ describeNetns('a TCP connection through the VIP', () => {
     return { network, heldBy, order, established }
   }
 
-  test('that is in use is reset at the next segment; a new one reaches the new holder', async () => {
+  test('an active connection is reset at its next segment, and a new connection reaches the new holder', async () => {
     const { network, heldBy, order, established } = await settled()
     const ticks = Array.from({ length: 400 }, (_, i) => i * 50)
     const busy = new Client(network, ticks)
@@ -112,7 +112,7 @@ describeNetns('a TCP connection through the VIP', () => {
     expect(established(), 'connections that r1 still has').toBe(1)
   })
 
-  test('hangs where a packet filter on the new holder drops what belongs to no connection that it knows', async () => {
+  test('a connection hangs if a packet filter on the new holder drops segments of unknown connections', async () => {
     const { network, heldBy, order } = await settled()
     const rule = 'add rule ip t i tcp flags & (syn | ack) != syn ct state new drop'
     const filter = `add table ip t; add chain ip t i { type filter hook input priority 0; }; ${rule}`
@@ -131,7 +131,7 @@ describeNetns('a TCP connection through the VIP', () => {
     expect((await new Client(network, [0]).says('data')).from, 'a new connection').toBe('r2')
   })
 
-  test('that is idle notices nothing until it sends, and is reset then', async () => {
+  test('an idle connection notices nothing until it sends, and is then reset', async () => {
     const { network, heldBy, order } = await settled()
     const idle = new Client(network, [0, 8_000])
     await idle.says('data')
@@ -142,7 +142,7 @@ describeNetns('a TCP connection through the VIP', () => {
     expect((await idle.says('over')).code).toBe('ECONNRESET')
   })
 
-  test('that is idle while the VIP goes and comes back goes on', async () => {
+  test('a connection that is idle while the VIP moves away and back stays open', async () => {
     const { network, heldBy, order } = await settled()
     const idle = new Client(network, [0, 10_000])
     await idle.says('data')

@@ -49,7 +49,7 @@ describeNetns('without the optional packages', () => {
     return file
   }
 
-  test('it runs', async () => {
+  test('the daemon runs', async () => {
     const daemon = start('run', '-c', configured('addon'))
     await daemon.line(/Backup → Active/, 10_000)
     daemon.signal('SIGTERM')
@@ -71,7 +71,7 @@ describeNetns('without the optional packages', () => {
     expect(await capture.exited).toMatchObject({ code: 0 })
   })
 
-  test('installed and not built is another errand', async () => {
+  test('a package that is installed but not built causes another message', async () => {
     const lib = join(copy, 'node_modules', 'raw-socket')
     mkdirSync(lib)
     writeFileSync(join(lib, 'package.json'), JSON.stringify({ name: 'raw-socket', main: './main.js' }))
@@ -94,7 +94,7 @@ describeNetns('without the optional packages', () => {
 })
 
 describeRawSocket('with raw-socket', () => {
-  test('what it cannot guarantee is in the log at start', async () => {
+  test('the log names the limits of raw-socket at the start', async () => {
     const daemon = new Holdfast(lab, planOf(), {}, [], { io: 'raw-socket' })
     await daemon.ready()
     await daemon.process.line(/io: raw-socket: /, 5_000)

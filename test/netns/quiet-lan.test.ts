@@ -1,6 +1,6 @@
 /**
- * What goes over the LAN when nothing happens: an Active and its Backup on a LAN of their own, the frames of 10 s counted by
- * tshark. docs/lan-traffic.md has the same figures, and test/unit/daemon/quiet-lan.test.ts holds the two equal.
+ * The traffic of a LAN at rest: tshark counts the frames of an Active and its Backup for 10 s. docs/lan-traffic.md has the same
+ * figures. test/unit/daemon/quiet-lan.test.ts compares the two.
  */
 import { expect, type TestContext } from 'vitest'
 import { run } from '../../src/lab/command.ts'

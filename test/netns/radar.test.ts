@@ -1,7 +1,7 @@
 /**
- * Somebody else has the address, on a real LAN: a station that was only given it (`ip address add`), and two routers
- * that no longer hear each other's advertisements. The judges are the client's neighbour entry, the kernels' tables,
- * tshark and an observer; and when all goes as it should, nobody must be called a duplicate (docs/adr/0018).
+ * Another host has the address, on a real LAN: a station that got it by `ip address add`, or a router that does not receive the
+ * other's advertisements. The test looks at the client's neighbour entry, the kernels' tables, tshark and an observer. In normal
+ * operation, no host may be reported as a duplicate (docs/adr/0018).
  */
 import { execFileSync } from 'node:child_process'
 import { describe, expect, type TestContext } from 'vitest'
@@ -236,7 +236,7 @@ describeNetns('two routers that no longer hear each other', () => {
   })
 })
 
-describeNetns('three routers, and all goes as it should', () => {
+describeNetns('three routers in normal operation', () => {
   const endures = async ({ onTestFinished }: TestContext, vip: string) => {
     const trio = await Trio.settled(vip)
     onTestFinished(() => trio.lab.destroy())

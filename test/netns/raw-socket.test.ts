@@ -111,7 +111,7 @@ describeRawSocket('raw-socket beside the addon', () => {
     expect(ip(here, 'maddr show dev eth0'), 'left with the socket').not.toContain(group)
   })
 
-  test('a packet that waited counts as come when it is read', async () => {
+  test('the receive time of a packet that waited is the time at which it is read', async () => {
     const { left, right } = ends
     const receiver = await open(left, 'ipv4', LEFT.ipv4, GROUP.ipv4)
     const sender = await open(right, 'ipv4', RIGHT.ipv4, GROUP.ipv4)
@@ -127,7 +127,7 @@ describeRawSocket('raw-socket beside the addon', () => {
     await right.call('closeAdvert', sender)
   })
 
-  test('an interface that is deleted: failures as values; opening on its successor works', async () => {
+  test('a deleted interface causes failures as values, and a socket on its successor works', async () => {
     const { here, there, left } = ends
     const add = (index: string) => {
       ip(here, `link add eth2 index ${index} type veth peer name eth2 netns ${there}`)
