@@ -121,7 +121,7 @@ describeHaproxy('HAProxy under http and tcp checks every second', () => {
     }
   })
 
-  test('its death, all processes at once: noticed by all three checks, and the addresses move', async () => {
+  test('all three checks notice the death of all its processes, and the addresses move', async () => {
     const at = haproxy.killFamily()
     const moved = await eventually('r2 to answer', () => prober.movedFrom('r1', at), sight, {
       within: WITHIN,

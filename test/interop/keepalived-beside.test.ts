@@ -1,6 +1,6 @@
 /**
- * keepalived on the same node, the real one: a holdfast that would take its addresses away does not start, and says why;
- * one that was told to starts; a keepalived of another network namespace, or without VRRP, is nobody's business.
+ * Real keepalived on the same node. If holdfast would remove keepalived's addresses, it does not start and names the reason. With
+ * --force it starts. A keepalived in another network namespace, or without VRRP, does not matter.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'

@@ -1,6 +1,6 @@
 /**
- * What keepalived itself says of a file (`keepalived -t`, in a network namespace with the interface that the files name)
- * beside what we say: a file that it takes without a word is taken, one that it complains of is never taken in silence.
+ * Compares holdfast with `keepalived -t` for each file, in a network namespace with the interface that the files name. If keepalived
+ * accepts a file without a message, holdfast accepts it. If keepalived reports a problem, holdfast reports one too.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'

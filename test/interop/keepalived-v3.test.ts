@@ -1,6 +1,6 @@
 /**
- * holdfast and Debian's keepalived in one VRRPv3 group, as during a migration node by node: whoever has the higher
- * priority is Active, each takes over from the other and gives back, and neither finds anything to complain about.
+ * holdfast and Debian's keepalived in one VRRPv3 group, as during a migration node by node. The router with the higher priority is
+ * Active. Each takes over from the other and gives the address back, and neither logs an error.
  */
 import { describeInterop } from '../support/require.ts'
 import { matchesOf } from './match.ts'

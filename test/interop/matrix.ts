@@ -1,7 +1,7 @@
 /**
- * What is done in every row of the interop matrix: election, preemption, takeover from a killed router, leaving, a cut
- * and its heal. One body for all neighbours and protocols; where a neighbour differs by nature the assertion says so.
- * Refuses to know which rows there are (match.ts) and how the two are observed (pair.ts).
+ * The steps in every row of the interop matrix: election, preemption, takeover from a killed router, leaving, a cut and its heal. All
+ * neighbours and protocols share the steps. If a neighbour must differ, the assertion names the difference. This file does not know
+ * the list of rows (match.ts) and how the two routers are observed (pair.ts).
  */
 import { expect, type TestContext } from 'vitest'
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
@@ -12,7 +12,7 @@ import { Turns } from '../support/turns.ts'
 import { activeDownIntervalOf, type Match, PRIORITY, skewTimeOf } from './match.ts'
 import { Pair } from './pair.ts'
 
-/** Both orders of first words after a heal come up: whoever speaks second may not know that there was a rival. */
+/** Phases of the heals within an interval, so that either router advertises first. The second one may not notice the competing Active. */
 const PHASES = [0, 0.29, 0.61, 0.13, 0.47, 0.83]
 /** The announcements that follow a takeover would hide a stale neighbour entry. */
 const ANNOUNCED = 5_500
@@ -99,7 +99,7 @@ async function comesBack(group: Pair, after: string): Promise<void> {
   await group.bothAreContent()
 }
 
-/** All processes of the Active die at once, as when its container is killed. */
+/** Kills all processes of the Active together, as if its container were killed. */
 const takesOver: Step = async (group) => {
   const { high, low, protocol } = group.match
   const at = group.daemon('high').killAll()
@@ -113,7 +113,7 @@ const takesOver: Step = async (group) => {
   return NOTHING
 }
 
-/** The engine alone dies: the last will says priority 0 in its place, in the neighbour's dialect. */
+/** Kills the engine alone: the cleanup plan sends priority 0 in its place, in the format that the neighbour reads. */
 const leavesByItsWill: Step = async (group) => {
   const killed = now()
   const leaver = group.daemon('high')

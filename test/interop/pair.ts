@@ -1,7 +1,7 @@
 /**
- * Two routers of different make on one LAN with one virtual router: what every interop scenario starts from, and what
- * must hold for both of them and on the wire after each. Decides addresses, who holds one (FRR's never move, its
- * macvlan goes off instead) and which packet is whose. Refuses to know the order of a scenario.
+ * Two routers of different make on one LAN with one virtual router, for every interop test. Has the assertions about both routers and
+ * about the wire. Decides addresses, the holder of an address, and the sender of a packet. FRR never removes an address; its
+ * macvlan interface goes down instead. This file does not know the order of a test.
  */
 import { expect } from 'vitest'
 import type { Daemon, DaemonKind, RouterPlan } from '../../src/lab/daemons/daemon.ts'
@@ -59,8 +59,8 @@ export class Pair {
   }
 
   /**
-   * An engine that gets no CPU for three intervals of 100 ms rightly loses its address, and that is not what is asked here.
-   * keepalived is not given its option: the kernel kills it (rlimit_rttime) where many want to run.
+   * Returns the plan of one router. holdfast has real-time priority, because an engine without CPU for three intervals loses its
+   * address. keepalived runs without that option, because the kernel kills it (rlimit_rttime) on a busy machine.
    */
   plan(which: Which): RouterPlan {
     const { protocol, transport } = this.match
@@ -180,17 +180,17 @@ export class Pair {
     return this.#prober?.longestGap(at, monotonicMs()) ?? Number.NaN
   }
 
-  /** Milliseconds from `at` until the client was first answered by somebody else than this router. */
+  /** Returns the milliseconds from `at` until another router first answered the client. */
   movedAfter(which: Which, at: number): number {
     return (this.#prober?.movedFrom(this[which].host.name, at)?.at ?? Number.NaN) - at
   }
 
-  /** The client asks anew who has the address. */
+  /** Makes the client resolve the address again. */
   clientForgets(): void {
     ip(this.lab.client, 'neigh flush dev eth0')
   }
 
-  /** What both counted and logged. */
+  /** Counters and log lines of both routers. */
   async bothAreContent(): Promise<void> {
     for (const daemon of this.#daemons.values()) await expectContent(daemon)
   }

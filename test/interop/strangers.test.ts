@@ -1,7 +1,6 @@
 /**
- * Neighbours that speak for our VRID and cannot be of our group: another version, another password, another list of
- * addresses, the other checksum, a hop limit that ttlCheck refuses. Both are Active then, by nature of VRRP; what is
- * shown is that each side names the other, so that nobody looks for a dead network.
+ * Mismatched routers: they have our VRID but another version, password, address list or checksum, or a hop limit that ttlCheck refuses.
+ * VRRP then makes both routers Active. Each side must name the other, so that an operator does not search for a network fault.
  */
 import { expect, test } from 'vitest'
 import { statusCommand } from '../../src/cli/status/status.ts'
@@ -142,10 +141,10 @@ function play({ both, extra, ipv6Unicast = false, neighbour, ours, reason, says,
   })
 }
 
-describeInterop('strangers beside keepalived', () => {
+describeInterop('mismatched routers beside keepalived', () => {
   for (const one of CASES) play(one)
 })
 
-describeFrr('strangers beside FRR', () => {
+describeFrr('mismatched routers beside FRR', () => {
   for (const one of FRR_CASES) play(one)
 })

@@ -73,7 +73,7 @@ async function advertises(daemon: Holdfast): Promise<void> {
 
 describeInterop('a unicast peer that the kernel lost', () => {
   for (const protocol of ['v2 PASS IPv4', 'v3 IPv4', 'v3 IPv6'] as const) {
-    test(`${protocol}: keepalived yields to an advertisement that waited, and the client is told`, async (context) => {
+    test(`${protocol}: keepalived yields to an advertisement that waited, and the client receives an announcement`, async (context) => {
       const group = new Pair(match(protocol))
       context.onTestFinished(() => group.lab.destroy())
       const neighbors = new Neighbors(group)

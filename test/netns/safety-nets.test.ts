@@ -1,7 +1,7 @@
 /**
- * The three nets under a VIP, one taken away after the other: an engine that is frozen, a guardian that is gone or
- * stopped, a process group that is killed; and what people and programs see of the lifetime. Judged from outside: a client
- * that asks every millisecond, an observer without a neighbour entry, ip(8). Where everything works is failover.test.ts.
+ * The three safety nets of a VIP, with one failure at a time: a frozen engine, a killed or stopped guardian, a killed process group.
+ * The test also looks at the lifetime in the kernel. It observes from outside: a client that asks every millisecond, an observer
+ * without a neighbour entry, and ip(8). Failovers with all nets are in failover.test.ts.
  */
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -26,8 +26,8 @@ const SILENCE = 1_000
 /** Of a router at 100 ms adverts. */
 const LIFETIME = 2_000
 /**
- * The kernel drops an address when its own timer runs, which is not again within a second of its last run, whatever
- * address that was for (docs/crash-matrix.md: 2.00 to 2.43 s after the last renewal).
+ * Delay of the kernel's timer for expired addresses. One timer serves all addresses, and does not run twice within a second. In
+ * docs/crash-matrix.md, an address expired 2.00 to 2.43 s after its last renewal.
  */
 const KERNEL = 1_250
 const FOREVER = 0xffffffff
@@ -49,8 +49,8 @@ const present = (host: Host, address: string) => shownAddresses(host).find(({ lo
 const engineOf = ({ process }: Holdfast): number => process.children[0] ?? expect.fail('no engine')
 const said = ({ records }: Holdfast, text: string) => records.filter(({ msg }) => msg.includes(text))
 
-describeNetns('the nets under a VIP', () => {
-  test('engine frozen for 5 s: its guardian takes the address off; resumed, it listens before it speaks', async () => {
+describeNetns('the safety nets of a VIP', () => {
+  test('the guardian of a frozen engine removes the address, and the resumed engine listens before it sends', async () => {
     const { group, lab, r1 } = await settled()
     await group.longBackup(2, 3)
     const frozen = r1.freeze()
@@ -88,7 +88,7 @@ describeNetns('the nets under a VIP', () => {
     expect((await r1.router()).counters.cleanupPlansExecuted).toBe(1)
   })
 
-  test('frozen alone on the LAN: off at the deadline, back at once when it runs again', async () => {
+  test('a frozen engine without peers loses the address at the deadline, and has it back immediately when it runs', async () => {
     trio = new Trio()
     const r1 = await trio.start(1, 200)
     await trio.settlesOn(1, 'it started alone')
@@ -108,7 +108,7 @@ describeNetns('the nets under a VIP', () => {
     expect(said(r1, 'somebody else')).toEqual([])
   })
 
-  test('guardian killed: the engine leaves, and its VIP moves', async () => {
+  test('an engine whose guardian is killed leaves, and its VIP moves', async () => {
     const { group, lab, r1 } = await settled()
     const engine = engineOf(r1)
     const at = r1.process.signal('SIGKILL')
@@ -135,7 +135,7 @@ describeNetns('the nets under a VIP', () => {
     expect(word()).toHaveLength(1)
   })
 
-  test('guardian stopped: the engine leaves before a lifetime is over', async () => {
+  test('an engine whose guardian is stopped leaves before a lifetime is over', async () => {
     const { group, r1 } = await settled()
     const engine = engineOf(r1)
     const at = r1.process.signal('SIGSTOP')
@@ -152,7 +152,7 @@ describeNetns('the nets under a VIP', () => {
     expect(existsSync(`/proc/${engine}`)).toBe(false)
   })
 
-  test('the kernel keeps the guardian in a renewal: the engine stays, and says why it waits', async () => {
+  test('if the kernel delays a renewal of the guardian, the engine stays and logs why it waits', async () => {
     const { group, r1 } = await settled()
     const engine = engineOf(r1)
     const [, guardian = ''] = /^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${engine}/status`, 'utf8')) ?? []
@@ -176,7 +176,7 @@ describeNetns('the nets under a VIP', () => {
     expect(group.prober.longestGap(at, monotonicMs()), 'ms without an answer').toBeLessThan(SILENCE)
   })
 
-  test('the whole process group killed: the kernel drops the VIP when its lifetime is over', async () => {
+  test('if all processes are killed, the kernel removes the VIP when its lifetime is over', async () => {
     const { group, lab, r1, host } = await settled()
     const at = r1.killAll()
     await eventually(
@@ -222,7 +222,7 @@ describeNetns('the nets under a VIP', () => {
     monitor.killFamily()
   }
   for (const vip of [LAB_VIP, LAB_VIP6])
-    test.concurrent(`who watches ${vip} sees it confirmed and never gone`, (context) => watches(vip, context))
+    test.concurrent(`a watcher of ${vip} sees it confirmed and never removed`, (context) => watches(vip, context))
 
   test('lifetime: off, then auto, then off by reload: in place, and a stranger one is put right', async () => {
     const { group, lab, r1, host } = await settled(LAB_VIP, { lifetime: 'off' })
@@ -252,7 +252,7 @@ describeNetns('the nets under a VIP', () => {
     monitor.killFamily()
   })
 
-  test('what the guardian gave the engine nobody else gets', async () => {
+  test('no other process inherits the channel from the guardian to the engine', async () => {
     const { r1 } = await settled()
     const engine = engineOf(r1)
     const descriptor =

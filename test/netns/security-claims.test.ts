@@ -1,7 +1,7 @@
 /**
- * What an attacker can do who says that he has the virtual address, by ARP: to an Active, to one that leaves and to one
- * that comes back (rows of docs/security.md). The clients are misled by it whatever a VRRP router does; what is shown is
- * for how long, and that holdfast makes it no worse and counts what it can hear.
+ * Attacks by ARP claims for the virtual address on an Active, on a router that leaves, and on a router that returns (rows of
+ * docs/security.md). No VRRP router can keep clients from believing a claim. The tests show the duration of the effect, and that
+ * holdfast does not extend it and counts the claims that it receives.
  */
 
 import { afterEach, expect, test } from 'vitest'
@@ -41,8 +41,8 @@ function repliesToR1(at: Siege, froms: readonly string[] = [FORGED_MAC]): readon
 const inventedMac = (i: number) =>
   `02:00:00:00:${[i >> 8, i & 255].map((n) => n.toString(16).padStart(2, '0')).join(':')}`
 
-describeNetns('somebody else says that he has the address', () => {
-  test('S-12 and answers for it: the client is his as long as he repeats it, and is won back within a second', async () => {
+describeNetns('an attacker that claims the address', () => {
+  test('S-12 with answers, misleads the client while the claims go on, and loses it within a second afterwards', async () => {
     const here = await lay()
     const { attacker, lab, prober } = here
     const { host } = attacker
@@ -70,7 +70,7 @@ describeNetns('somebody else says that he has the address', () => {
     expect(after.transitions(), 'transitions').toEqual(before.transitions())
   })
 
-  test('S-13 once, and does not answer: nobody hears of it; the client is lost until the next announcement', async () => {
+  test('S-13 once without answers, is seen by no router, and the client is misled until the next announcement', async () => {
     const here = await lay({ extra: { announce: { at: ['0ms'], refresh: `${REFRESH}ms` } } })
     const before = await here.accounts()
     const { at } = await here.attacker.send([claimFrame(LAB_VIP)])
@@ -86,7 +86,7 @@ describeNetns('somebody else says that he has the address', () => {
     expect(after.transitions(), 'transitions').toEqual(before.transitions())
   })
 
-  test('S-14 in 20 000 answers from invented MACs: counted, bounded, and the client sees nothing', async () => {
+  test('S-14 in 20 000 answers from invented MACs, is counted, uses bounded memory, and has no effect on the client', async () => {
     const here = await lay()
     const before = await here.accounts()
     const memory = residentKilobytes(here.daemon(1))
@@ -127,7 +127,7 @@ describeNetns('somebody else says that he has the address', () => {
     },
   )
 
-  test('S-20 while a lone Active comes back: it waits for an Active_Down_Interval instead of 20 ms', async () => {
+  test('S-20 while a lone Active returns, makes it wait for an Active_Down_Interval instead of 20 ms', async () => {
     const here = await lay({ priorities: [200] })
     const attack = here.attacker.keepSending(repliesToR1(here), 500)
     here.daemon(1).freeze()

@@ -1,6 +1,6 @@
 /**
- * What an attacker can do to unicast routers, to version 2 with a password and to IPv6, and what one can do who is not on
- * the segment but can have packets routed into it (rows of docs/security.md).
+ * Attacks on unicast routers, on version 2 with a password and on IPv6, and attacks from outside of the segment by routed packets
+ * (rows of docs/security.md).
  */
 
 import { afterEach, expect, test } from 'vitest'
@@ -70,7 +70,7 @@ async function takesTheAddress(here: Siege, attacker: Attacker, frames: readonly
 }
 
 describeNetns('an attacker on the segment of a unicast group', () => {
-  test('S-21 priority 255 of somebody who is no peer: it counts, and is named', async () => {
+  test('S-21 priority 255 of a router that is no peer counts, and the router is named', async () => {
     const here = await lay({ unicast: true })
     const { during } = await takesTheAddress(here, here.attacker, toEach(here, { source: STRANGER, priority: 255 }))
     expect(during.router.holder, 'owner by the account of r1').toMatchObject({ address: STRANGER, priority: 255 })
@@ -120,7 +120,7 @@ describeNetns('an attacker on the segment of a unicast group', () => {
     expect(here.client(at), 'what the client saw').toEqual(UNTOUCHED)
   })
 
-  test('S-25 the Active is told that its peer is elsewhere: both have the address, again and again', async () => {
+  test('S-25 a forged neighbour entry for the peer of the Active makes both routers hold the address repeatedly', async () => {
     const here = await lay({ unicast: true })
     const { attacker, lab } = here
     const r1 = lab.router(1)
@@ -144,7 +144,7 @@ describeNetns('an attacker on the segment of a unicast group', () => {
     await here.calm('a misled Active')
   })
 
-  test('S-25 a static neighbour entry of the peer: nothing', async () => {
+  test('S-25 has no effect if the neighbour entry of the peer is static', async () => {
     const here = await lay({ unicast: true })
     const { attacker, lab } = here
     const [r1, r2] = [lab.router(1), lab.router(2)]
@@ -195,7 +195,7 @@ const HOSTS = ['gateway', 'outside']
 const fromOutside = (gatewayMac: string, forgery: Forgery) =>
   [R1, R2].map((destination) => advertisementFrame({ ...forgery, destination, destinationMac: gatewayMac }))
 
-describeNetns('an attacker who can only have packets routed to the segment', () => {
+describeNetns('an attacker that can only route packets to the segment', () => {
   test('S-26 to a unicast group without ttlCheck: as on the segment, unless the gateway checks sources', async () => {
     const here = await lay({ unicast: true, hosts: HOSTS, extra: { onlyListedPeers: true } })
     const { attacker, gatewayMac } = await outsider(here)
@@ -284,7 +284,7 @@ describeNetns('an attacker on the segment of an IPv6 group', () => {
     expect(warned, 'warnings of r1').not.toEqual([])
   })
 
-  test('S-34 a Neighbor Advertisement for the address: nobody hears of it; the client is lost until the next one of ours', async () => {
+  test('S-34 a Neighbor Advertisement for the address is seen by no router, and the client is misled until the next announcement', async () => {
     const here = await lay({ address: LAB_VIP6, extra: { announce: { at: ['0ms'], refresh: '1s' } } })
     const before = await here.accounts()
     const { at } = await here.attacker.send([claimFrame(LAB_VIP6)])

@@ -1,6 +1,6 @@
 /**
- * What an attacker on the segment can do to a multicast group, row by row of docs/security.md: each attack is really
- * made, the client and the kernels say what it did, and the metrics that the document names have counted it.
+ * Attacks on a multicast group from its segment, one test for each row of docs/security.md. Each attack is carried out. Client and
+ * kernels show its effect, and the metrics that the page names must have counted it.
  */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
@@ -49,7 +49,7 @@ describeNetns('an attacker on the segment of a multicast group', () => {
     expect(moved.at(-1), 'what r1 logs').toMatchObject({ reason: 'higherPriorityHeard', peer: STRANGER })
   })
 
-  test('S-02 priority 0 of a stranger: nothing, and it is refused by name', async () => {
+  test('S-02 priority 0 of a router that is not the Active is refused, and the router is named', async () => {
     const before = await siege.accounts()
     const { at, sent } = await siege.attacker.send([forged(0)], 40, 20)
     const after = await siege.accounts()
@@ -90,7 +90,7 @@ describeNetns('an attacker on the segment of a multicast group', () => {
     expect(siege.observer.overlap(at, monotonicMs()), 'ms in which two answered').toBeLessThan(26 * INTERVAL)
   })
 
-  test('S-04 our own source address: the kernel drops it here, and it is believed elsewhere until we speak', async () => {
+  test('S-04 packets with our own source are dropped by our kernel, and believed by other routers until we advertise', async () => {
     const before = await siege.accounts()
     const { at } = await siege.attacker.send([forged(255, { source: R1 })], 40, 20)
     const after = await siege.accounts()
@@ -101,7 +101,7 @@ describeNetns('an attacker on the segment of a multicast group', () => {
     expect(siege.client(at), 'what the client saw').toEqual(UNTOUCHED)
   })
 
-  test('S-06 all other VRIDs from invented sources: counted, no line of log, no memory', async () => {
+  test('S-06 other VRIDs from invented sources are counted, with no log line and no memory', async () => {
     const before = await siege.accounts()
     const memory = residentKilobytes(siege.daemon(1))
     const frames = Array.from({ length: 2_540 }, (_, i) => {
@@ -122,7 +122,7 @@ describeNetns('an attacker on the segment of a multicast group', () => {
     expect(siege.client(at), 'what the client saw').toEqual(UNTOUCHED)
   })
 
-  test('S-07 a TTL below 255: discarded, told once for each source in ten seconds', async () => {
+  test('S-07 a packet with a TTL below 255 is discarded, and logged once for each source in ten seconds', async () => {
     const before = await siege.accounts()
     const { at, sent } = await siege.attacker.send([forged(255, { ttl: 254 })], 1_000, 1_000)
     await sleep(INTERVAL)
@@ -183,7 +183,7 @@ describeNetns('an attacker on the segment of a multicast group', () => {
     expect((await siege.account(1)).since(before.r1, 'transitions_total', LOST)).toBe(1)
   })
 
-  test('S-10 an interval of 10 ms: the Backup expires beside a living Active, which speaks at once', async () => {
+  test('S-10 an interval of 10 ms makes the Backup take over beside a living Active, which advertises immediately', async () => {
     const before = await siege.accounts()
     // Every second one comes too soon for another answer; less than half the spacing after one, it gets none of its own.
     const { at } = await siege.attacker.send([forged(150, { intervalMs: 10 })], 50, 25)
@@ -197,7 +197,7 @@ describeNetns('an attacker on the segment of a multicast group', () => {
     judgeTime('ms without an answer', siege.client(at).longestGap, 2 * INTERVAL, 'docs/security.md')
   })
 
-  test('S-11 the advertisements of a dead Active, said again: the Backup waits as long as that goes on', async () => {
+  test('S-11 repeated advertisements of a dead Active make the Backup wait as long as they go on', async () => {
     const before = await siege.accounts()
     const recorded = await siege.record(`src host ${R1}`, 5 * INTERVAL)
     expect(recorded.length, 'advertisements of r1 that were recorded').toBeGreaterThan(2)

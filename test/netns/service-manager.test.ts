@@ -1,5 +1,5 @@
 /**
- * What a service manager hears of a real daemon, at a real socket (sd_notify(3)): systemd itself does not run in a lab.
+ * Messages of a real daemon to a service manager, at a real socket (sd_notify(3)). systemd itself does not run in a lab.
  */
 import { writeFileSync } from 'node:fs'
 import { afterEach, expect, test } from 'vitest'
@@ -32,7 +32,7 @@ describeNetns('a service manager', () => {
     return { daemon, manager }
   }
 
-  test('hears who holds what, of each reload, and of the end', async () => {
+  test('it receives the states of the routers, each reload and the end', async () => {
     const { daemon, manager } = await started()
     await manager.hears('READY=1')
     await manager.hears(`STATUS=vip is Active with ${LAB_VIP}`)
@@ -58,7 +58,7 @@ describeNetns('a service manager', () => {
     expect(manager.words.filter((word) => word === 'READY=1')).toHaveLength(1)
   })
 
-  test('hears a word of its watchdog while the engine turns, and none while it does not', async () => {
+  test('it receives watchdog messages while the engine runs, and none while the engine is stopped', async () => {
     const { daemon, manager } = await started([`WATCHDOG_USEC=${WATCHDOG_MS * 1_000}`])
     const heard = () => manager.words.filter((word) => word === 'WATCHDOG=1').length
     await manager.hears('WATCHDOG=1')

@@ -1,7 +1,6 @@
 /**
- * A group of holdfast routers with an attacker on their segment, and what everybody sees of it: the client that probes
- * every millisecond, an observer that asks who has the address, the kernels, and each daemon's counters as its metrics
- * tell them. What every test of docs/security.md starts from. Decides no attack.
+ * Builds a group of holdfast routers with an attacker on their segment, for every test of docs/security.md. A client probes every
+ * millisecond, and an observer asks for the address. Kernels and metrics of each daemon can be read. Decides no attack.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -30,7 +29,7 @@ export const MARGIN = 300
 
 /** An attack that gets hold of the address leaves the client for a Skew_Time at least (61 ms); kernels are late by less. */
 const UNNOTICED = 50
-/** What the client saw of an attack that did nothing. */
+/** Expected record of the client for an attack without effect. */
 export const UNTOUCHED = {
   answeredBy: ['r1'],
   longestGap: expect.toSatisfy((ms: number) => ms < UNNOTICED, `less than ${UNNOTICED} ms`),
@@ -71,7 +70,7 @@ export class Siege {
     this.attacker = new Attacker(this.lab, this.lab.host('attacker'))
   }
 
-  /** All of them run, r1 is Active and answers the client. */
+  /** Starts all routers, and waits until r1 is Active and answers the client. */
   static async laid(options: SiegeOptions = {}): Promise<Siege> {
     const siege = new Siege(options)
     try {
@@ -127,8 +126,8 @@ export class Siege {
   }
 
   /**
-   * r1 is Active, alone holds the address and answers the client, the others are Backup; and nobody takes anybody for a
-   * second owner any more, which would be told in the middle of the next attack.
+   * Waits until r1 is Active, alone has the address and answers the client, and the other routers are Backup. Also waits until no
+   * router reports a second holder, because such a report would disturb the next attack.
    */
   calm(occasion: string): Promise<true> {
     const alone = async () => {
@@ -163,7 +162,7 @@ export class Siege {
     return eventually('the client to be answered again', ended, () => this.prober.gaps, { within: WITHIN })
   }
 
-  /** What the metrics say now; the difference to another account is what an attack has caused. */
+  /** Returns the current metrics. The difference of two such records is the effect of an attack. */
   async account(position: number): Promise<Account> {
     const daemon = this.daemon(position)
     const snapshot = await daemon.snapshot()
@@ -176,7 +175,7 @@ export class Siege {
     return { r1, r2, transitions: () => [r1.transitions, r2.transitions] }
   }
 
-  /** VRRP packets that come by the attacker, as frames. */
+  /** Captures VRRP packets at the attacker's interface, as frames. */
   async record(filter: string, ms: number): Promise<readonly Uint8Array[]> {
     const path = join(this.lab.directory, 'recorded.pcap')
     const argv = ['dumpcap', '-q', '-P', '-i', 'eth0', '-f', `ip proto 112 and ${filter}`, '-w', path]

@@ -1,7 +1,7 @@
 /**
- * Three holdfast routers (priorities 200, 150, 100), a client that probes every millisecond with a cached neighbour
- * entry and an observer that has none: what every failover scenario in namespaces starts from. All that is asserted
- * comes from the kernel, the client or the observer; the daemon's own account only has to agree.
+ * Builds three holdfast routers (priorities 200, 150, 100) for every failover test in namespaces. A client probes every millisecond
+ * with a cached neighbour entry, and an observer has no entry. Assertions use the kernel, the client and the observer. The status of
+ * the daemon must agree with them.
  */
 
 import { activeDownIntervalMs } from '../../src/lab/daemons/daemon.ts'
@@ -117,8 +117,8 @@ export class Trio {
   }
 
   /**
-   * These are Backup for at least one of their own Active_Down_Intervals, by a clock that starts after they said so: a
-   * router that has been Backup for less does not use fastPreempt.
+   * Waits until these routers have been Backup for one of their own Active_Down_Intervals, counted from their report. A router that
+   * has been Backup for less does not use fastPreempt.
    */
   async longBackup(...positions: readonly number[]): Promise<void> {
     for (const position of positions) {

@@ -17,7 +17,7 @@ describeNetns('a webhook', () => {
   let lab: Lab | undefined
   afterEach(() => lab?.destroy())
 
-  test('hears of a takeover and of the end, late but in order and each once, and the VIP waits for nothing', async () => {
+  test('it receives a takeover and the end late, but in order and each once, and the VIP does not wait for it', async () => {
     lab = createLab({ routers: 1 })
     const { client } = lab
     const webhook = {
