@@ -44,7 +44,7 @@ export const DEFECTS: readonly Defect[] = [
       edit('src/vrrp/extensions/leaving.ts', 'repeatAt: plus(now, REPEAT_AFTER)', 'repeatAt: undefined'),
     ],
     test: NETS,
-    only: 'guardian killed: the engine leaves',
+    only: 'an engine whose guardian is killed leaves',
     says: /r2 was told, it did not wait for silence/,
   },
   {
@@ -57,7 +57,7 @@ export const DEFECTS: readonly Defect[] = [
       ),
     ],
     test: FAILOVER,
-    only: 'SIGTERM: the address stays until the successor is heard',
+    only: 'after SIGTERM, the address stays until the successor advertises',
     says: /ms in which two answered ARP|r2 alone to hold the address after r1 got SIGTERM/,
   },
   {
@@ -97,7 +97,7 @@ export const DEFECTS: readonly Defect[] = [
       ),
     ],
     test: NETS,
-    only: 'engine frozen for 5 s',
+    only: 'the guardian of a frozen engine removes the address',
     says: /ms in which two answered while it was frozen/,
   },
   {
@@ -143,7 +143,7 @@ export const DEFECTS: readonly Defect[] = [
       ),
     ],
     test: FAILOVER,
-    only: 'an address that somebody removes',
+    only: 'an address that was removed from the Active is put back',
     says: /r1 answers after its address was removed[\s\S]*expected at most/,
   },
 ]

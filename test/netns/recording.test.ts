@@ -1,7 +1,7 @@
 /**
- * Three real daemons that record, and what is done to one of them: what each recording says when it is replayed is what the
- * engine did, and the story out of it is the one that the living daemon told. And a disk that is full costs the recording.
- * With HOLDFAST_KEEP_RECORDINGS=FOLDER they are kept, which is how test/samples/recordings came to be.
+ * Three real daemons that record, with faults on one of them. A replay of each recording repeats the actions of the engine, and its
+ * story equals the story of the running daemon. A full disk ends the recording only. HOLDFAST_KEEP_RECORDINGS=FOLDER keeps the
+ * recordings; test/samples/recordings was made so.
  */
 import { copyFileSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -113,7 +113,7 @@ describeNetns('three that record', () => {
     await settlesOn('r1')
   }, 180_000)
 
-  test('the story of each recording is the one that the living daemon tells', async () => {
+  test('the story from each recording equals the story of the running daemon', async () => {
     for (const node of nodes) {
       const place = { socket: node.socket, file: '/nowhere' }
       const options = { router: 'vip', since: undefined, peers: [], json: true }
@@ -140,7 +140,7 @@ describeNetns('three that record', () => {
   })
   let mismatch = ''
 
-  test('when all have left, each engine does again what it did', async () => {
+  test('a replay after all nodes have left repeats the actions of each engine', async () => {
     for (const node of nodes) node.terminate()
     await Promise.all(nodes.map((node) => node.exited))
     for (const [i, node] of nodes.entries()) {
@@ -174,7 +174,7 @@ describeNetns('three that record', () => {
   })
 })
 
-describeNetns('a recording whose disk is no good', () => {
+describeNetns('a recording on a faulty disk', () => {
   let lab: Lab | undefined
   let mounted: string | undefined
   afterEach(() => {
@@ -184,7 +184,7 @@ describeNetns('a recording whose disk is no good', () => {
     lab = undefined
   })
 
-  test('full: said once, and the daemon goes on', async () => {
+  test('a full disk is logged once, and the daemon goes on', async () => {
     lab = createLab({ routers: 1 })
     const disk = join(lab.directory, 'disk')
     mkdirSync(disk)
@@ -211,7 +211,7 @@ describeNetns('a recording whose disk is no good', () => {
     expect(await daemon.exited).toMatchObject({ code: 0 })
   })
 
-  test('a place where nothing can be written, and a file that is none of ours: said, and the daemon runs', async () => {
+  test('a missing folder and a foreign file are logged, and the daemon runs', async () => {
     const built = createLab({ routers: 2 })
     lab = built
     const notes = join(built.directory, 'notes')

@@ -1,6 +1,6 @@
 /**
- * What `make release` makes, as a user takes it: the npm package without scripts and compiler, the tarball without Node, the
- * service under a real systemd from install to purge.
+ * The files of `make release`, used as a user does: the npm package without scripts and compiler, the tarball without Node, and the
+ * service under a real systemd from installation to purge.
  */
 import { spawnSync } from 'node:child_process'
 import {
@@ -48,7 +48,7 @@ describeNetns('a release', () => {
   }, 120_000)
   afterAll(() => rmSync(home, { recursive: true, force: true }))
 
-  test('is what its checksums say, and names every part', () => {
+  test('a release matches its checksums, and names every part', () => {
     expect(readdirSync(OUT).toSorted()).toEqual(
       ['SHA256SUMS', `holdfast-${version}.cdx.json`, `holdfast-${version}.tgz`, `${TREE}.tar.gz`].toSorted(),
     )
@@ -64,7 +64,7 @@ describeNetns('a release', () => {
     expect(existsSync(join(tarball, 'CHANGELOG.md'))).toBe(true)
   })
 
-  test('has the page behind every link of its pages', () => {
+  test('a release contains the target of every link in its pages', () => {
     const pages = readdirSync(tarball, { recursive: true, encoding: 'utf8' }).filter(
       (name) => name.endsWith('.md') && !name.startsWith('node_modules'),
     )
@@ -81,7 +81,7 @@ describeNetns('a release', () => {
     expect(dead).toEqual([])
   })
 
-  test('names in its bill of materials the packages of the bundle and no other', () => {
+  test('the bill of materials names the packages of the bundle and no other', () => {
     const bill = JSON.parse(readFileSync(join(OUT, `holdfast-${version}.cdx.json`), 'utf8'))
     const parts: string[] = bill.components.map((each: Record<string, string>) => `${each.name}@${each.version}`)
     const bundled: string[] = JSON.parse(readFileSync(join(ROOT, 'dist', 'packages.json'), 'utf8'))
@@ -90,7 +90,7 @@ describeNetns('a release', () => {
     expect(parts).toEqual(expect.arrayContaining(bundled))
   })
 
-  test('has the same bytes when it is made again', { timeout: 120_000 }, () => {
+  test('a second build of the release has the same bytes', { timeout: 120_000 }, () => {
     const sums = () => readFileSync(join(OUT, 'SHA256SUMS'), 'utf8')
     const before = sums()
     ran(['scripts/release.sh'], { cwd: ROOT })
@@ -213,7 +213,7 @@ virtualRouters:
       lab?.destroy()
     })
 
-    test('is installed, says what to do next, and starts when there is a configuration', async () => {
+    test('the installer names the next step, and the service starts when there is a configuration', async () => {
       const first = installer()
       expect(first).toMatchObject({
         status: 0,
@@ -230,7 +230,7 @@ virtualRouters:
       await eventually('systemctl to tell it', () => text() === `api is Active with ${VIP}`, text, { within: 5_000 })
     })
 
-    test('runs as a user of its own with three capabilities, its engine and its guardian in real time', () => {
+    test('the service has its own user and three capabilities, and engine and guardian have real-time priority', () => {
       const pid = property('MainPID')
       const status = machine().output('cat', `/proc/${pid}/status`)
       expect(status).not.toMatch(/^Uid:\s+0/m)
@@ -244,7 +244,7 @@ virtualRouters:
       expect(threads.filter((line) => line.startsWith('RR'))).toEqual(['RR 21 holdfast-guardi', 'RR 20 node'])
     })
 
-    test('is exposed as little as docs/install.md says', () => {
+    test('the service is exposed no more than docs/install.md states', () => {
       const [, level = ''] =
         /([\d.]+)\s+\w+/.exec(
           machine().output('systemd-analyze', 'security', '--no-pager', 'holdfast').split('\n').at(-1) ?? '',
@@ -252,7 +252,7 @@ virtualRouters:
       expect(readFileSync(join(ROOT, 'docs', 'install.md'), 'utf8')).toContain(`exposure level ${level}`)
     })
 
-    test('reloads; a wrong file is refused with a word, and the daemon stays as it was', async () => {
+    test('the service reloads, and a wrong file is refused with a message and changes nothing', async () => {
       const pid = property('MainPID')
       write(CONFIGURATION.replace('150', '140'))
       expect(machine().run('systemctl', 'reload', 'holdfast').status).toBe(0)
@@ -265,7 +265,7 @@ virtualRouters:
       expect(machine().run('systemctl', 'reload', 'holdfast').status).toBe(0)
     })
 
-    test('is back after the death of all of it, and after it was frozen', async () => {
+    test('the service is back after all its processes died, and after it was frozen', async () => {
       machine().output('systemctl', 'kill', '--signal=KILL', 'holdfast')
       await eventually(
         'a second life',
@@ -285,7 +285,7 @@ virtualRouters:
       await held('in the third life')
     }, 60_000)
 
-    test('does not start again and again with a configuration that is wrong', async () => {
+    test('the service does not restart repeatedly with a wrong configuration', async () => {
       write('version: 2')
       expect(machine().run('systemctl', 'restart', 'holdfast').status).not.toBe(0)
       expect([property('ActiveState'), property('ExecMainStatus'), has()]).toEqual(['failed', '78', false])
@@ -308,7 +308,7 @@ virtualRouters:
       write(CONFIGURATION)
     })
 
-    test('an upgrade to a version that does not start puts the old one back', async () => {
+    test('an upgrade to a version that does not start restores the old version', async () => {
       const broken = `cp -r /srv/${TREE} /srv/broken && sed -i '2i [ "$1" != run ] || exit 9' /srv/broken/bin/holdfast`
       machine().output('sh', '-c', broken)
       const failed = machine().run('/srv/broken/install.sh')
@@ -321,7 +321,7 @@ virtualRouters:
       await held('after the way back')
     }, 60_000)
 
-    test('an upgrade keeps the configuration; uninstalling leaves nothing but it, purging nothing', async () => {
+    test('an upgrade keeps the configuration, an uninstallation leaves only the configuration, and a purge leaves nothing', async () => {
       expect(installer().status).toBe(0)
       await held('after the upgrade')
       expect(machine().output('cat', FILE)).toBe(CONFIGURATION.trim())
@@ -357,7 +357,7 @@ virtualRouters:
     expect(existsSync(join(into, 'opt', 'holdfast'))).toBe(false)
   })
 
-  test('the installer refuses what it was not meant for', () => {
+  test('the installer refuses wrong options and a folder of another program', () => {
     const install = (...argv: string[]) => spawnSync(join(tarball, 'install.sh'), argv, { encoding: 'utf8' })
     expect(install('--prefix', 'opt')).toMatchObject({ status: 64, stderr: expect.stringContaining('absolute path') })
     expect(install('--purge')).toMatchObject({ status: 64, stderr: expect.stringContaining('goes with --uninstall') })

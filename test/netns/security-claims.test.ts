@@ -42,7 +42,7 @@ const inventedMac = (i: number) =>
   `02:00:00:00:${[i >> 8, i & 255].map((n) => n.toString(16).padStart(2, '0')).join(':')}`
 
 describeNetns('an attacker that claims the address', () => {
-  test('S-12 with answers, misleads the client while the claims go on, and loses it within a second afterwards', async () => {
+  test('S-12 with answers misleads the client while the claims go on, and loses it within a second afterwards', async () => {
     const here = await lay()
     const { attacker, lab, prober } = here
     const { host } = attacker
@@ -70,7 +70,7 @@ describeNetns('an attacker that claims the address', () => {
     expect(after.transitions(), 'transitions').toEqual(before.transitions())
   })
 
-  test('S-13 once without answers, is seen by no router, and the client is misled until the next announcement', async () => {
+  test('S-13 once without answers is seen by no router, and the client is misled until the next announcement', async () => {
     const here = await lay({ extra: { announce: { at: ['0ms'], refresh: `${REFRESH}ms` } } })
     const before = await here.accounts()
     const { at } = await here.attacker.send([claimFrame(LAB_VIP)])
@@ -86,7 +86,7 @@ describeNetns('an attacker that claims the address', () => {
     expect(after.transitions(), 'transitions').toEqual(before.transitions())
   })
 
-  test('S-14 in 20 000 answers from invented MACs, is counted, uses bounded memory, and has no effect on the client', async () => {
+  test('S-14 in 20 000 answers from invented MACs is counted, uses bounded memory, and has no effect on the client', async () => {
     const here = await lay()
     const before = await here.accounts()
     const memory = residentKilobytes(here.daemon(1))
@@ -127,7 +127,7 @@ describeNetns('an attacker that claims the address', () => {
     },
   )
 
-  test('S-20 while a lone Active returns, makes it wait for an Active_Down_Interval instead of 20 ms', async () => {
+  test('S-20 while a lone Active returns makes it wait for an Active_Down_Interval instead of 20 ms', async () => {
     const here = await lay({ priorities: [200] })
     const attack = here.attacker.keepSending(repliesToR1(here), 500)
     here.daemon(1).freeze()
