@@ -53,8 +53,8 @@ const cases: readonly [string, Side, Side, { reason: string; words: string }, { 
     'no password',
     locked(PASSWORD),
     two,
-    { reason: 'auth-type', words: 'authenticates in another way than this router' },
-    { reason: 'auth-type', words: 'authenticates in another way than this router' },
+    { reason: 'auth-type', words: 'uses another type of authentication' },
+    { reason: 'auth-type', words: 'uses another type of authentication' },
   ],
   [
     'version 2 at another interval',

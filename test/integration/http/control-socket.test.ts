@@ -102,7 +102,7 @@ test('a folder in which others may rename is reported, and one with the sticky b
   expect(unsafeFolder(join(folder, 'own', '..', 'holdfast.sock'))).toContain('mode 0775')
   const seen = await control({ pid: 7, uid: 0 }, path)
   expect(seen.unsafe).toEqual([
-    expect.stringMatching(/^The control socket .*holdfast\.sock is in an unsafe folder: others may rename/),
+    expect.stringMatching(/^The control socket .*holdfast\.sock is in an unsafe folder: other users may rename/),
   ])
 })
 
