@@ -64,7 +64,7 @@ describeInterop('keepalived on the same node', () => {
     expect(said, text(daemon)).not.toBeNull()
     const comm = spawnSync('cat', [`/proc/${said?.[1]}/comm`], { encoding: 'utf8' }).stdout.trim()
     expect(comm, 'the process of that pid').toBe('keepalived')
-    expect(text(daemon)).toContain('--force runs beside it')
+    expect(text(daemon)).toContain('--force runs anyway')
     expect(text(daemon).includes('probably'), 'no more is claimed than was seen').toBe(launcher.length > 0)
     expect(lab.addresses(lab.router(1)), 'the addresses of keepalived').toEqual(before)
     expect(await keepalived.state()).toBe('Active')

@@ -91,7 +91,7 @@ describeNetns("the agent's other tasks", () => {
     const all = await prepared()
     const { lab, node, says, start } = all
     const agent = start(['--engine-socket', node.socket, '--state-dir', node.stateDirectory])
-    await agent.line(/begins as controlPlane/, WITHIN.within)
+    await agent.line(/agent started as controlPlane/, WITHIN.within)
     const rule = ['keepalived', 'iptables-rule-exists'] as const
     const server = ['holdfast', 'agent', 'machine-config-server'] as const
     const router = ['holdfast', 'agent', 'default-router'] as const
@@ -152,7 +152,7 @@ describeNetns("the agent's other tasks", () => {
     const api = new LoggedProcess(lab, node.host, ['node', READY_PORTS, at('api'), '6443s'])
     await api.line(/listening/, WITHIN.within)
     const agent = start(['/config/keepalived.conf.tmpl', at('keepalived.conf')], { IS_BOOTSTRAP: 'yes' })
-    await agent.line(/begins as bootstrap/, WITHIN.within)
+    await agent.line(/agent started as bootstrap/, WITHIN.within)
     await eventually('its file', () => said().includes('reload'), said, WITHIN)
     expect(said()).not.toContain('stop')
     // It has been seen ready: only then its silence means something.

@@ -142,7 +142,7 @@ describeNetns('agent --print', () => {
 
   test('an unknown node is an error, and all wrong options are named with exit status 64', () => {
     const stranger = agent([...VIPS, '--print', '--nodes', file('nodes.json')], 'stranger')
-    expect(stranger.stderr).toContain('stranger is not among the nodes')
+    expect(stranger.stderr).toContain('stranger is not in the list of nodes')
     const taken = agent([...VIPS, '--api-vrid=93', '--print', '--nodes', file('nodes.json')])
     expect([taken.status, taken.stderr]).toEqual([64, 'holdfast: API and ingress cannot both have VRID 93\n'])
     const wrong = agent(['--api-vips=x', '--api-port=y'])

@@ -141,7 +141,7 @@ describeNetns("HostedNetServices, written by the agent's process", () => {
     )
     const absent = () =>
       first.told.filter(
-        ({ msg, level }) => Number(level) > DEBUG && `${msg}`.startsWith('there is no HostedNetServices'),
+        ({ msg, level }) => Number(level) > DEBUG && `${msg}`.startsWith('this cluster has no HostedNetServices'),
       )
     const asked = () => api.requests.filter(({ path }) => path.includes(PLURAL)).length
     await eventually('it to be told', () => absent().length > 0, absent, WITHIN)

@@ -72,7 +72,7 @@ describeNetns('the agent beside an engine', () => {
     expect(nodes.map(({ verb }) => verb)).toEqual(['list', 'watch'])
 
     await cluster.apiDown()
-    await agent.line(/nodes are not known/, WITHIN)
+    await agent.line(/cannot read the nodes of the cluster/, WITHIN)
     const gone = agent.signal('SIGTERM')
     expect((await agent.exited).code).toBe(0)
     expect(monotonicMs() - gone).toBeLessThan(5_000)

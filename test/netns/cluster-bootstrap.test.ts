@@ -78,7 +78,7 @@ describeNetns('a bootstrap node', () => {
       await sleep(3_000)
       expect(lab.holders(LAB_VIP)).toEqual([bootstrap.host.name])
       const at = ironic.signal('SIGKILL')
-      const stop = await bootstrap.agent?.line(/bootstrap: stop/, WITHIN)
+      const stop = await bootstrap.agent?.line(/bootstrap node: stop/, WITHIN)
       const moved = await eventually(
         'a control plane node to answer',
         () => prober.movedFrom(bootstrap.host.name, at),
@@ -109,7 +109,7 @@ describeNetns('a bootstrap node', () => {
       bootstrap.agent?.killFamily()
       await bootstrap.agent?.exited
       bootstrap.startAgent('--api-port=7443')
-      await bootstrap.agent?.line(/bootstrap: stop/, WITHIN)
+      await bootstrap.agent?.line(/bootstrap node: stop/, WITHIN)
       await sleep(4_000)
       expect(await bootstrap.routers(), 'after a restart of the agent').toEqual([])
       expect(history.between(again, monotonicMs()).holders).toEqual(account.holders)

@@ -94,7 +94,9 @@ describeNetns('ingress that is switched off', () => {
     await sleep(TAKEN_BY_THEN)
     expect(await node.routers()).toEqual(API_ALONE)
     neverHeld('without the API and without the file')
-    expect(node.told.filter(({ msg }) => `${msg}`.startsWith('ingress waits for the first answer'))).toHaveLength(1)
+    expect(node.told.filter(({ msg }) => `${msg}`.startsWith('ingress waits until the API has answered'))).toHaveLength(
+      1,
+    )
     wished({})
     await made.apiUp()
     await node.routersAre(BOTH)
