@@ -22,6 +22,7 @@ const UNIT = [
 const COMPUTING = [
   'test/explorer/**/*.test.ts',
   'test/fuzz/**/*.test.ts',
+  'test/netns/release.test.ts',
   'test/property/**/*.test.ts',
   'test/simulator/**/*.test.ts',
 ]
@@ -94,11 +95,9 @@ const WAITING = [
   'test/netns/presets.test.ts',
   'test/netns/privileges.test.ts',
   'test/netns/prometheus.test.ts',
-  'test/netns/quiet-lan.test.ts',
   'test/netns/radar.test.ts',
   'test/netns/raw-socket.test.ts',
   'test/netns/recording.test.ts',
-  'test/netns/release.test.ts',
   'test/netns/reload.test.ts',
   'test/netns/service-manager.test.ts',
   'test/netns/shared-backend.test.ts',
@@ -108,8 +107,13 @@ const WAITING = [
   'test/page/status-page.test.ts',
 ]
 
-/** Four pairs of daemons at work in each file, whose bounds tell mechanisms apart by fractions of a second: three beside each other. */
-const MATRIX = ['test/interop/frr.test.ts', 'test/interop/keepalived-v2.test.ts', 'test/interop/keepalived-v3.test.ts']
+/** Several pairs of daemons at work in each file, and bounds of fractions of a second, or of single frames: three beside each other. */
+const MATRIX = [
+  'test/interop/frr.test.ts',
+  'test/interop/keepalived-v2.test.ts',
+  'test/interop/keepalived-v3.test.ts',
+  'test/netns/quiet-lan.test.ts',
+]
 
 /** Bounds of milliseconds at intervals of 100 ms and more: two beside each other leave each a CPU. */
 const PAIRED = [
@@ -141,8 +145,8 @@ const LONG = [
 /** Long forms that need the machine for themselves: every accident of the matrix at 10 ms, 255 routers. */
 const LONG_ALONE = ['test/netns/crash-matrix.test.ts', 'test/netns/many-routers.test.ts']
 
-/** Files of `waiting` that run together on two cores: on average one takes a seventh of a CPU. */
-const WAIT_TOGETHER = 7
+/** Files of `waiting` that run together on two cores: on average one takes a seventh of a CPU. With seven, bounds of seconds were missed. */
+const WAIT_TOGETHER = 5
 
 /** With a Docker engine, which changes the firewall and forwarding of the machine: after all others (scripts/container-tests.sh). */
 const CONTAINER = ['test/container/**/*.test.ts']
