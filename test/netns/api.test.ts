@@ -133,7 +133,9 @@ describeNetns('the API', () => {
     )
     expect(await backup.state()).toBe('Backup')
     expect(backup.records.filter(({ msg }) => /→ Active/.test(msg))).toEqual([])
-    expect(daemon.records.filter(({ msg }) => /does not answer: another one is started/.test(msg))).toHaveLength(1)
+    expect(
+      daemon.records.filter(({ msg }) => /The worker thread does not answer; starting a new one/.test(msg)),
+    ).toHaveLength(1)
   })
 
   test('a stopped engine answers no request, and a dead engine refuses connections', async () => {

@@ -289,7 +289,7 @@ describeNetns('a daemon', () => {
     const [engine = 0] = daemon.process.children
     const at = daemon.process.signal('SIGKILL')
     const lines = () =>
-      daemon.records.filter(({ level, msg }) => level === 50 && msg.includes('guardian is gone: leaving'))
+      daemon.records.filter(({ level, msg }) => level === 50 && msg.startsWith('Guardian died; shutting down'))
     await eventually('one line in the log', () => lines().length === 1, lines, { within: 3_000 })
     expect(monotonicMs() - at, 'ms until it was told').toBeLessThan(1_000)
     await eventually(

@@ -237,9 +237,9 @@ describeNetns('holdfast node-ip on a real kernel', () => {
         'VIPs: 10.0.0.100',
         ' 127.0.0.1 lo loopback',
         ' ::1 lo loopback',
-        ' 10.0.0.5 eth0 not on eth1, where the hint 192.168.1.0 belongs',
-        ' fd00::5 eth0 not on eth1, where the hint 192.168.1.0 belongs',
-        '* 192.168.1.2 eth1 on eth1, where the hint 192.168.1.0 belongs',
+        ' 10.0.0.5 eth0 not on eth1, in whose network the hint 192.168.1.0 is',
+        ' fd00::5 eth0 not on eth1, in whose network the hint 192.168.1.0 is',
+        '* 192.168.1.2 eth1 on eth1, in whose network the hint 192.168.1.0 is',
         'chosen: 192.168.1.2',
         '',
       ])

@@ -200,7 +200,7 @@ describePrometheusLab('a Prometheus that scrapes three nodes', () => {
     expect([...(observer.claims.at(-1)?.macs ?? [])].sort(), 'who answers the observer').toEqual(both)
     expect(prometheus.query('holdfast:address_holders:sum')[0]?.values[0]?.[1], 'owners, by the rules').toBe(2)
     const [two] = prometheus.alerts().filter(({ labels }) => labels.alertname === 'HoldfastTwoHolders')
-    expect(two?.annotations.summary).toBe(`2 nodes have ${LAB_VIP}`)
+    expect(two?.annotations.summary).toBe(`2 nodes hold ${LAB_VIP}`)
 
     for (const position of [1, 2]) nft(lab.router(position), 'delete table inet split')
     await settlesOn(1, 'the heal')

@@ -175,7 +175,7 @@ describeNetns('a single node', () => {
         { within: WITHIN },
       )
       expect((await node.daemon.router()).holding?.problem).toBe(
-        `no interface has 10.77.0.11, which ${join(node.lab.directory, 'primary-ip-r1')} says`,
+        `no interface has 10.77.0.11 (from ${join(node.lab.directory, 'primary-ip-r1')})`,
       )
       node.say(ELSEWHERE)
       const took = await node.answers(VIP_ELSEWHERE, 'br-ex', 'after the file')

@@ -125,7 +125,7 @@ describeNetns('the safety nets of a VIP', () => {
     expect(group.overlapSince(at), 'ms in which two answered').toBeLessThanOrEqual(OVERLAP)
     expect(group.prober.longestGap(at, at + WITHIN), 'ms without an answer').toBeLessThan(SILENCE)
     // What the engine said last may still be in its pipe.
-    const word = () => said(r1, 'The guardian is gone: leaving')
+    const word = () => said(r1, 'Guardian died; shutting down')
     await eventually(
       'the engine to have said why',
       () => word().length > 0,

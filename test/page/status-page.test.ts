@@ -263,7 +263,7 @@ describePage('status page', () => {
     await eventually(
       'the takeover among the events and on the time line of node2',
       async () =>
-        (await events()).some((words) => /^node2 api: Backup → Active: node1 gave it up/.test(words)) &&
+        (await events()).some((words) => /^node2 api: Backup → Active: node1 released it/.test(words)) &&
         /Active from .* until now$/.test((await page.locator('.lane .track').nth(1).getAttribute('aria-label')) ?? ''),
       async () => [await events(), await page.locator('.lane .track').nth(1).getAttribute('aria-label')],
       { within: WITHIN, every: 100 },
