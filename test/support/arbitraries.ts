@@ -1,4 +1,4 @@
-/** Random values of the protocol for fast-check: everything that may be sent, and a bit more. */
+/** Random protocol values for fast-check: every value that a router may send, and some that it may not. */
 import fc from 'fast-check'
 import { ipv4Packet } from '../../src/simulator/ipv4-packet.ts'
 import type { Advertisement } from '../../src/vrrp/advertisement.ts'
@@ -17,7 +17,7 @@ export const addresses = (family: Family): fc.Arbitrary<Address> => {
   return fc.uint8Array({ minLength: length, maxLength: length }).map(addressFromBytes)
 }
 
-/** A host's address: not a group, not our own in these tests (192.0.2.2, fe80::2). */
+/** Host addresses: no group address and not the address of the tests' own router (192.0.2.2, fe80::2). */
 export const hosts = (family: Family): fc.Arbitrary<Address> =>
   fc
     .uint8Array({ minLength: 6, maxLength: 6 })
@@ -63,7 +63,7 @@ export type Sent = {
   readonly packet: IncomingPacket
 }
 
-/** A good packet to the group, as the raw socket of its family hands it over. */
+/** Valid packets to the VRRP group, in the form in which the raw socket of the family delivers them. */
 export const sentPackets: fc.Arbitrary<Sent> = families.chain((family) =>
   fc
     .record({
@@ -87,7 +87,7 @@ export const sentPackets: fc.Arbitrary<Sent> = families.chain((family) =>
     }),
 )
 
-/** What a bad cable, a bad router or a bad person makes of octets. */
+/** Changes octets in the ways of a bad cable, a faulty router or an attacker. */
 export const damage = (bytes: Uint8Array): fc.Arbitrary<Uint8Array> =>
   fc
     .array(

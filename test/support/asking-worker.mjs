@@ -1,6 +1,6 @@
 /**
- * A worker thread that asks its engine for a report and follows the events, and says in the words of a problem what came: kinds
- * of messages, and how many routers each had. Ends itself when it hears of an event.
+ * A worker thread that asks its engine for a report and follows the events. It reports what arrived as the text of a
+ * problem: the kinds of messages, and the number of routers in each. It ends itself at the first event.
  */
 import { parentPort } from 'node:worker_threads'
 

@@ -1,6 +1,6 @@
 /**
- * An attacker on one host of the lab: sends forged frames once, at a rate, or until it is told to stop. Decides how the
- * process is spoken to; refuses to know what the frames say (forged-frame.ts) and what they do to whom.
+ * An attacker on one host of the lab: sends forged frames once, at a rate, or until stop() is called. Decides the
+ * messages to the attacker's process. Refuses to know what the frames contain (forged-frame.ts) and what they cause.
  */
 import { join } from 'node:path'
 import { packageRoot } from '../../src/lab/installation.ts'
@@ -26,14 +26,14 @@ export class Attacker {
     await this.#process.line('ready', ({ id }) => id === undefined)
   }
 
-  /** Resolves when all are sent: `count` of them, the frames in turn. */
+  /** Resolves when `count` frames are sent. The frames are taken in turn. */
   async send(frames: readonly Uint8Array[], count = frames.length, perSecond = 0): Promise<Onslaught> {
     const at = monotonicMs()
     const { end } = this.keepSending(frames, perSecond, count)
     return { ...(await end(60_000)), at }
   }
 
-  /** Until stop(), which says how many were sent. */
+  /** Sends until stop() is called, which returns the number of sent frames. */
   keepSending(frames: readonly Uint8Array[], perSecond: number, count = 0) {
     const at = monotonicMs()
     this.#attacks += 1

@@ -1,9 +1,10 @@
 /**
- * A fourth station that speaks VRRP where it has no business: a flood of what looks like advertisements and of garbage,
- * or forged advertisements that are correct in every field. A process of its own inside a network namespace, hence plain
- * JavaScript; shares no code with the product except the addon that carries the bytes.
+ * A fourth station that sends VRRP packets without being a router of the group. It floods the LAN with malformed
+ * advertisements and garbage, or forges advertisements that are correct in every field. It is a process of its own in
+ * a network namespace, therefore plain JavaScript. It shares no code with the product except the addon that carries
+ * the bytes.
  *
- * argv: flood VRID VIP MS | forge VRID VIP MS PRIORITY SOURCE. Ends by itself after MS.
+ * argv: flood VRID VIP MS | forge VRID VIP MS PRIORITY SOURCE. It ends by itself after MS.
  */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -11,14 +12,15 @@ import { join } from 'node:path'
 
 const [mode, vridText, vip, msText, priorityText = '254', sourceText = '10.77.0.66'] = process.argv.slice(2)
 const GROUP = [224, 0, 0, 18]
-/** Of a flood, for each millisecond. */
+/** Packets of a flood in each millisecond. */
 const PACKETS = 5
-/** A forged advertisement comes as often as those of a real Active. */
+/** Milliseconds between forged advertisements, as between those of a real Active. */
 const EVERY = 100
 /**
- * Priority 0 in the Active's name is without effect when the Active speaks within Skew_Time after it: at the Active's own interval
- * that is so for all of them or for none, whichever way they fell. Thus every phase comes by; and not sooner than after an
- * interval, because the Active answers one rival no more often than that (the Backup would be Active beside it for 48 ms).
+ * Milliseconds between forged advertisements with priority 0 in the Active's name. Such a packet has no effect if the
+ * Active advertises within Skew_Time after it. At the Active's own interval, this would be so for every packet or for
+ * none. This interval differs, so that every phase occurs. It is longer than the Active's interval, because the
+ * Active answers a competing Active no more often. A Backup would otherwise be Active beside it for 48 ms.
  */
 const EVERY_ZERO = 123
 const CENTISECONDS = 10

@@ -1,4 +1,4 @@
-/** The engine's side of checks in a worker thread, for tests: what was told, and when. Node 20 strips no types. */
+/** The engine's side of checks in a worker thread, for tests: each report with its time. Node 20 strips no types. */
 import { join } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { CheckNews, CheckOrder } from '../../src/healthcheck/check-message.ts'
@@ -27,7 +27,7 @@ export class CheckThread {
     this.#worker.postMessage(order)
   }
 
-  /** The first that `matches`, told since `since`. */
+  /** Resolves with the first report since `since` that `matches`. */
   hear(expected: string, matches: (news: CheckNews) => boolean, since = 0, within = 15_000): Promise<Told> {
     const look = () => this.told.find(({ at, news }) => at >= since && matches(news))
     return eventually(expected, look, () => this.told.slice(-3), { within, every: 1 })

@@ -1,17 +1,17 @@
 /**
- * What baremetal-runtimecfg does, as cases by function; test/samples/cluster/README.md says where they come from.
- * Refuses to judge which of them holdfast has to follow: each test says that of its own.
+ * Behaviour of baremetal-runtimecfg as cases by function; test/samples/cluster/README.md gives their origin. Refuses
+ * to judge which cases holdfast has to follow: each test decides that.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Links and routes of the cases that have some. */
+/** A link of a case, with its addresses. */
 export type CaseLink = {
   readonly name: string
   readonly index: number
   readonly addrs: readonly { readonly cidr: string; readonly deprecated: boolean; readonly label: string }[]
 }
-/** `dst` null: the default route. */
+/** A route of a case. `dst` null is the default route. */
 export type CaseRoute = {
   readonly link: string
   readonly dst: string | null
@@ -31,7 +31,7 @@ export type ClusterCase<Input, Expected> = {
 
 const FILE = join(import.meta.dirname, '..', 'samples', 'cluster', 'nodeip-cases.json')
 
-/** Fails for a name that no case has: a test of nothing would pass. */
+/** Returns the cases of the function. Throws for a name without cases, because a test of no case would pass. */
 export function clusterCases<Input, Expected>(fn: string): ClusterCase<Input, Expected>[] {
   const { cases } = JSON.parse(readFileSync(FILE, 'utf8')) as { cases: ClusterCase<Input, Expected>[] }
   const found = cases.filter((one) => one.fn === fn)

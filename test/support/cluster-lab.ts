@@ -1,7 +1,7 @@
 /**
- * A cluster in namespaces: on each router of a lab an engine that is managed and an agent beside it, and on a host of its own
- * the stand-in of the Kubernetes API, which can die and come back there. Decides how they are started and where their files
- * are; refuses to know what a test is about.
+ * A cluster in namespaces. Each router of a lab runs a managed engine and an agent. A host of its own runs the
+ * stand-in of the Kubernetes API, which can die and come back there. Decides how they are started and where their
+ * files are. Refuses to know what a test is about.
  */
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ export const INGRESS_VIP = '10.77.0.101'
 export type ClusterLabOptions = {
   readonly nodes: number
   readonly api?: KubeApiOptions
-  /** Of each agent, besides its own. */
+  /** Flags of each agent, besides its own. */
   readonly flags?: readonly string[]
 }
 
@@ -45,19 +45,19 @@ export class ClusterLab {
     this.nodes = this.lab.routers.map((host, i) => new LabNode(this.lab, host, i, kubeconfig, flags))
   }
 
-  /** The node at position 1, 2, …. */
+  /** Returns the node at position 1, 2, …. */
   node(position: number): LabNode {
     const node = this.nodes[position - 1]
     if (node === undefined) throw new Error(`Cannot find node ${position}: have ${this.nodes.length}`)
     return node
   }
 
-  /** As kubelet does it; whether it runs here or not. */
+  /** Registers a node as kubelet does, whether it runs in this lab or not. */
   register(plan: Partial<NodePlan> & Pick<NodePlan, 'name'>): void {
     this.api.store.put(NODES, nodeObject(plan))
   }
 
-  /** All nodes of the lab, as control plane nodes. */
+  /** Registers all nodes of the lab as control plane nodes. */
   registerAll(): void {
     for (const { name, host } of this.nodes) this.register({ name, addresses: [host.address] })
   }
@@ -66,7 +66,7 @@ export class ClusterLab {
     this.api.store.remove(NODES, name)
   }
 
-  /** The API has its address (again). */
+  /** Gives the API its address, for the first time or again. */
   async apiUp(): Promise<void> {
     const path = join(this.lab.directory, 'api.sock')
     rmSync(path, { force: true })
@@ -75,7 +75,7 @@ export class ClusterLab {
     await this.#port.line(/^listening$/, 20_000)
   }
 
-  /** Connections are reset, nobody listens. */
+  /** Resets all connections; the port refuses new ones. */
   async apiDown(): Promise<void> {
     this.#port?.signal('SIGKILL')
     await this.#port?.exited
@@ -83,7 +83,7 @@ export class ClusterLab {
     await this.api.stop()
   }
 
-  /** Taken and never answered, both ways. */
+  /** Makes the API accept connections and answer none, in both directions. */
   apiFreezes(): void {
     this.#port?.signal('SIGSTOP')
   }
@@ -116,7 +116,7 @@ export class LabNode {
   readonly #kubeconfig: string
   readonly #flags: readonly string[]
   readonly #run: string
-  /** What an agent is started with, and by: a mount namespace of its own, say. */
+  /** Environment of the agent and of its launcher: for example a mount namespace of its own. */
   environment: Readonly<Record<string, string>> = {}
   wrapper: readonly string[] = []
   vips: { readonly api: string; readonly ingress: string } = { api: LAB_VIP, ingress: INGRESS_VIP }
@@ -147,7 +147,7 @@ export class LabNode {
     const { api, ingress } = this.vips
     const words = ['--api-vips', api, '--ingress-vips', ingress, '--name', 'ostest', '--json']
     const places = ['--engine-socket', this.socket, '--state-dir', this.stateDirectory]
-    // An address that a node keeps when it moves.
+    // An address that the node keeps when it moves to another network.
     const listen = ['--listen', `127.0.0.1:${this.metricsPort}`]
     const argv = [
       ...this.wrapper,
@@ -165,14 +165,14 @@ export class LabNode {
     return this.agent
   }
 
-  /** The router is ready, as the preset of ingress asks; without it that address is nobody's. */
+  /** Makes the router ready, as the preset of ingress requires. Until then no node has the ingress address. */
   serveIngress(): LoggedProcess {
     return new LoggedProcess(this.#lab, this.host, ['node', READY_PORTS, this.#lab.directory, '1936'])
   }
 
-  /** What the engine has in force and would begin with: peers by router, sorted. */
+  /** Returns the peers by router, sorted, that the engine has in force and would start with. */
   peers(): Readonly<Record<string, readonly string[]>> {
-    // Before the first hand-over there is none.
+    // Before the first configuration from the agent there are none.
     const text = existsSync(this.memory) ? readFileSync(this.memory, 'utf8') : ''
     const kept: Kept | null = parse(text)
     return Object.fromEntries(
@@ -187,13 +187,13 @@ export class LabNode {
     return snapshotOf(this.socket)
   }
 
-  /** `ostest_API_0: unicast to 2 peers`. */
+  /** Returns lines such as `ostest_API_0: unicast to 2 peers`. */
   async routers(): Promise<string[]> {
     const routers = (await this.snapshot())?.routers ?? []
     return routers.map(({ name, transport }) => `${name}: ${transport}`)
   }
 
-  /** What the agent has said, as records. */
+  /** Log records of the agent. */
   get told(): readonly Readonly<Record<string, unknown>>[] {
     return (this.agent?.lines ?? []).flatMap(({ text }) => {
       try {
@@ -205,7 +205,7 @@ export class LabNode {
     })
   }
 
-  /** As its hand-overs name them, the last one. */
+  /** Routers that the agent's last configuration named, as the agent logged them. */
   get lastHandOver(): readonly string[] {
     const handed = this.told.filter(({ msg }) => msg === 'configuration handed over to the engine').at(-1)
     return Array.isArray(handed?.routers) ? handed.routers.map(String) : []

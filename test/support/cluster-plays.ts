@@ -1,6 +1,7 @@
 /**
- * A cluster for tests of the agent's core: Node objects as the API has them, machines that are those nodes, and agents on
- * one virtual clock whose wall clocks are set differently. The engines here answer at once and remember what they were told.
+ * A cluster for tests of the agent's core: Node objects as the API has them, machines that are those nodes, and
+ * agents. All agents share one virtual clock, and their wall clocks differ. The engines here answer immediately and
+ * record the configurations that they receive.
  */
 import type { AgentEvent, AgentOrder, AgentState, Now, Start } from '../../src/cluster/decisions/agent-state.ts'
 import { startAgent, stepAgent } from '../../src/cluster/decisions/agreement.ts'
@@ -32,7 +33,7 @@ export const nodeObject = (name: string, addresses: readonly string[], options: 
   },
 })
 
-/** With `cidrs` on one interface that has the default route. */
+/** Returns a machine with `cidrs` on one interface that has the default route. */
 export const machine = (cidrs: readonly string[], others: Partial<Machine> & { link?: string } = {}): Machine => {
   const { link = 'br-ex', ...rest } = others
   return {
@@ -68,7 +69,7 @@ export const start = (others: Partial<Start> = {}): Start => ({
   ...others,
 })
 
-/** What was handed over, by the true time. */
+/** A configuration that an agent handed over, with the true time. */
 export type HandedOver = { readonly at: number; readonly desired: Desired }
 
 export class PlayedAgent {
@@ -76,7 +77,7 @@ export class PlayedAgent {
   readonly handed: HandedOver[] = []
   readonly orders: AgentOrder[] = []
   #skew: number
-  /** What its engine says to the next configuration; undefined: nothing. */
+  /** Answer of the engine to the next configuration; `undefined` for no answer. */
   answer: AgentEvent | undefined = { kind: 'engineAccepted' }
   onHandOver: (desired: Desired) => void = () => {}
 
@@ -86,16 +87,16 @@ export class PlayedAgent {
   }
 
   #now(at: number): Now {
-    // Its monotonic clock began some time ago, and tells nothing about the others'.
+    // The monotonic clock began some time ago, and has no relation to the clocks of the other agents.
     return { monotonic: at - 1_000_000, wall: at + this.#skew }
   }
 
-  /** Its wall clock alone, in ms ahead of the true time. */
+  /** Sets only the wall clock, in ms ahead of the true time. */
   setClock(skew: number): void {
     this.#skew = skew
   }
 
-  /** When it wants to be woken, by the true time. */
+  /** True time at which the agent wants to run again. */
   get wakeAt(): number | undefined {
     return this.state.wakeAt === undefined ? undefined : this.state.wakeAt + 1_000_000
   }
@@ -127,7 +128,7 @@ export class PlayedAgent {
   }
 }
 
-/** Wakes each when it wants, until `end`. Fails when one never stops wanting. */
+/** Runs each agent when it wants to run, until `end`. Throws if an agent never stops asking to run. */
 export function playUntil(end: number, agents: readonly PlayedAgent[]): void {
   for (let turns = 0; turns < 100_000; turns++) {
     const [next] = agents

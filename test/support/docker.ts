@@ -1,18 +1,18 @@
 /**
- * The Docker engine as tests use it. Decided here: what makes one usable, how what a test makes is marked (a label with the
- * pid of its process) and that what dead runs have left is removed by that mark, and nothing else. Refuses to know
- * what runs in the containers.
+ * The Docker engine as tests use it. Decided here: what makes an engine usable, and the mark of each object that a
+ * test makes (a label with the pid of its process). What dead runs have left is removed by that mark, and nothing
+ * else is removed. Refuses to know what runs in the containers.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 
-/** On containers and networks; its value is the pid of the process that made them. */
+/** Label on containers and networks; its value is the pid of the process that made them. */
 export const MADE_BY = 'holdfast.made-by'
 
-/** Without it testcontainers looks for an image of its own that sweeps, and that no registry may have. */
+/** Without this, testcontainers starts a cleanup container, whose image the registry may not have. */
 process.env.TESTCONTAINERS_RYUK_DISABLED = 'true'
 
-/** Never hangs: an engine that does not answer in a minute is broken. Throws with what it complained of. */
+/** Runs a command of Docker. Throws with its error output, also when the engine has not answered within a minute. */
 export function docker(argv: readonly string[], within = 60_000, input = ''): string {
   return execFileSync('docker', argv, {
     encoding: 'utf8',
@@ -26,7 +26,7 @@ export function docker(argv: readonly string[], within = 60_000, input = ''): st
 
 let answers: boolean | undefined
 
-/** Asked once: whoever starts an engine does so before the tests (scripts/container-tests.sh). */
+/** Asked once: an engine is started before the tests or never (scripts/container-tests.sh). */
 export function engineAnswers(): boolean {
   if (answers === undefined) {
     try {
@@ -41,7 +41,7 @@ export function engineAnswers(): boolean {
 
 const lines = (text: string): string[] => text.split('\n').filter(Boolean)
 
-/** Removes containers and networks of this process, or of any that is dead. */
+/** Removes the containers and networks that this process, or any dead process, has made. */
 export function removeLeftovers(isOurs = (pid: string) => !existsSync(`/proc/${pid}`)): void {
   const marked = (kind: 'ps' | 'network') => {
     const all = kind === 'ps' ? ['ps', '--all'] : ['network', 'ls']
@@ -50,7 +50,7 @@ export function removeLeftovers(isOurs = (pid: string) => !existsSync(`/proc/${p
     return found.map((line) => line.split(' ')).flatMap(([id = '', pid = '']) => (isOurs(pid) ? [id] : []))
   }
   const containers = marked('ps')
-  // One that ends by itself with --rm is gone before its turn comes, which is as good.
+  // A container that ends by itself with --rm may be gone before its turn comes, which is as good.
   for (const id of containers) quietly(['rm', '--force', '--volumes', id])
   for (const id of marked('network')) docker(['network', 'rm', id])
 }
@@ -59,6 +59,6 @@ function quietly(argv: readonly string[]): void {
   try {
     docker(argv)
   } catch {
-    // Gone already.
+    // The network is gone already.
   }
 }

@@ -1,4 +1,4 @@
-/** What a worker thread may ask of an engine, answered by a daemon of a test. Its journal is empty. */
+/** Answers of a test's daemon to each question that a worker thread may ask of an engine. Its journal is empty. */
 
 import type { Daemon } from '../../src/daemon/daemon.ts'
 import { Chronicle } from '../../src/daemon/telemetry/chronicle.ts'

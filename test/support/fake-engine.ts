@@ -1,6 +1,6 @@
 /**
- * An engine that only talks: its status and its journal on a unix socket, as the agent asks them; a test says what it sees.
- * Decides nothing; refuses to know VRRP.
+ * An engine without VRRP: it serves a status and a journal on a unix socket, as the agent asks for them. The test
+ * sets their content. Decides nothing; refuses to know VRRP.
  */
 import { once } from 'node:events'
 import { createServer, type Server, type ServerResponse } from 'node:http'
@@ -8,7 +8,7 @@ import type { Socket } from 'node:net'
 
 export type FakeRouter = {
   readonly address: string
-  /** Undefined: it listens and hears nobody. */
+  /** The Active; `undefined` while the engine listens and receives no advertisement. */
   readonly owner: 'self' | string | undefined
   readonly duplicates?: readonly { readonly mac: string; readonly router: string | undefined }[]
   readonly since?: string
@@ -47,7 +47,7 @@ export class FakeEngine {
     return this
   }
 
-  /** As when it dies. */
+  /** Ends the engine as its death would. */
   async kill(): Promise<void> {
     const server = this.#server
     if (server === undefined) return
@@ -63,12 +63,12 @@ export class FakeEngine {
     this.tell({ kind: 'peerHeard' })
   }
 
-  /** Clients of its journal. */
+  /** Number of clients of the journal. */
   get listeners(): number {
     return this.#streams.size
   }
 
-  /** One event of its journal. */
+  /** Sends one event of the journal. */
   tell(event: Readonly<Record<string, unknown>>): void {
     const text = `id: ${++this.#seq}\ndata: ${JSON.stringify({ seq: this.#seq, at: new Date().toISOString(), ...event })}\n\n`
     for (const stream of this.#streams) stream.write(text)

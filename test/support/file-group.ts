@@ -1,7 +1,8 @@
 /**
- * Nodes of one virtual router that all run keepalived's kind of file, each by keepalived or by holdfast, and a client and
- * an observer beside them. Decides what the file says (OpenShift's, with two checks that a test can fail), how a node's
- * holdfast gets its own /run, and who is taken for an owner: whose kernel answers. Refuses to know what happens to them.
+ * Nodes of one virtual router, with a client and an observer. Each node reads the same kind of file, by keepalived or
+ * by holdfast. Decides the content of the file (OpenShift's, with two checks that a test can fail) and how each
+ * holdfast gets its own /run. A node counts as owner if its kernel answers for the address. Refuses to know what
+ * happens to the nodes.
  */
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -26,10 +27,10 @@ export type Row = {
   readonly intervalMs: number
 }
 
-/** What a file says besides the row. */
+/** Contents of a file besides the row. */
 export type NodeFile = {
   readonly priority: number
-  /** Positions, with or without the node's own; all that are in the group when left out. */
+  /** Positions, with or without the node's own; all members of the group by default. */
   readonly peers?: readonly number[]
   readonly checks?: boolean
 }
@@ -38,7 +39,7 @@ export const BASE = { priority: 40, weight: 20 } as const
 export const BOOTSTRAP = 70
 const VIPS: Readonly<Record<Family, string>> = { ipv4: LAB_VIP, ipv6: 'fd77::100' }
 
-/** Of equals the higher address wins: the last node is the first owner. */
+/** Among equal priorities the higher address wins, so the last node is the first owner. */
 const lastPart = (host: Host) => host.address.split('.').at(-1) ?? ''
 
 function addIpv6(host: Host): void {
@@ -51,7 +52,7 @@ function addIpv6(host: Host): void {
 type Daemon = Holdfast | Keepalived
 type Node = { readonly host: Host; daemon: Daemon | undefined; readonly everyDaemon: Daemon[]; file: NodeFile }
 
-/** Between the two its kernel may have what its daemon left behind when it was killed. */
+/** A time in which the kernel may still have the addresses of a killed daemon. */
 type Death = { readonly name: string; readonly from: number; to: number }
 
 export class FileGroup {
@@ -65,7 +66,7 @@ export class FileGroup {
   readonly #names: ReadonlyMap<string, string>
   readonly #deaths: Death[] = []
 
-  /** `members` are in everybody's list of peers; further nodes know them and are known by nobody. */
+  /** Each member is in the list of peers of all nodes. The further nodes list the members, and no node lists them. */
   constructor(row: Row, members: number, strangers = 0) {
     this.row = row
     this.vip = VIPS[row.family]
@@ -113,7 +114,7 @@ export class FileGroup {
     return daemon
   }
 
-  /** A check of the node passes or fails from now on: `serves` is weighed, without `lives` the instance is in FAULT. */
+  /** Makes a check of the node pass or fail. `serves` has a weight; without `lives` the instance is in FAULT. */
   setCheck(name: string, check: 'serves' | 'lives', passes: boolean): void {
     const path = join(this.#folder(this.lab.host(name)), check)
     if (passes) writeFileSync(path, '')
@@ -136,7 +137,7 @@ export class FileGroup {
       ...rest,
       '}',
     ]
-    // A busy machine starts a program late; keepalived gives it as long as the interval otherwise.
+    // A busy machine starts a program late; keepalived's limit is otherwise the interval.
     const pace = ['  interval 1', '  timeout 3', '  rise 2', '  fall 2']
     return [
       'global_defs {',
@@ -172,7 +173,7 @@ export class FileGroup {
     ].join('\n')
   }
 
-  /** Resolves when its state machine runs. */
+  /** Resolves when the node's state machine runs. */
   async start(position: number, kind: FileKind, file: NodeFile = { priority: BASE.priority }): Promise<void> {
     const node = this.#at(position)
     const { host } = node
@@ -191,7 +192,7 @@ export class FileGroup {
     return path
   }
 
-  /** The operator's way; resolves when it has ended. */
+  /** Stops the node as an operator does; resolves when it has ended. */
   async stop(position: number): Promise<number> {
     const daemon = this.daemon(position)
     const at = daemon.terminate()
@@ -200,7 +201,7 @@ export class FileGroup {
     return at
   }
 
-  /** All its processes at once; its kernel keeps what it has. */
+  /** Kills all processes of the node together; its kernel keeps the addresses. */
   async kill(position: number): Promise<number> {
     const daemon = this.daemon(position)
     const at = daemon.killAll()
@@ -210,7 +211,7 @@ export class FileGroup {
     return at
   }
 
-  /** Reads the file again, with these changes. */
+  /** Makes the daemon read its file again, with these changes. */
   reload(position: number, change: Partial<NodeFile> = {}): void {
     const node = this.#at(position)
     node.file = { ...node.file, ...change }
@@ -220,7 +221,7 @@ export class FileGroup {
     else daemon.reload()
   }
 
-  /** Whose kernel answers, over time; a node whose daemon was killed is no owner until the daemon is back. */
+  /** Nodes whose kernel answers, over time. A node whose daemon was killed is no owner until the daemon is back. */
   owners(): Change[] {
     const { claims } = this.#observer
     const turns = this.#deaths.flatMap(({ from, to }) => [from, to]).filter(Number.isFinite)
@@ -245,19 +246,21 @@ export class FileGroup {
     return longestOf(spansIn(this.owners(), wanted, { from, to }))
   }
 
-  /** Who was one of two or more at some time in the window. */
+  /** Returns the nodes that answered together with another node at some time in the window. */
   rivals(from: number, to: number): string[] {
     const found = spansIn(this.owners(), (count) => count > 1, { from, to })
     return [...new Set(found.flatMap(({ owners }) => owners))].sort()
   }
 
-  /** Probes without an answer in silences that overlap the window, and the longest of these. */
+  /**
+   * Returns the longest of the silences that overlap the window, and the number of their probes without an answer.
+   */
   silence(from: number, to: number): { readonly longest: number; readonly lost: number } {
     const gaps = this.prober.gaps.filter((gap) => gap.to >= from && gap.from <= to)
     return { longest: this.prober.longestGap(from, to), lost: gaps.reduce((sum, { lost }) => sum + lost, 0) }
   }
 
-  /** Until one node that passes alone has answered for `steady` ms, and the client is answered by it. */
+  /** Waits until one node that passes has answered alone for `steady` ms and the client has an answer from it. */
   async settles(occasion: string, steady: number, within: number, passes = (_name: string) => true): Promise<string> {
     const look = () => {
       const last = this.owners().at(-1)
@@ -271,13 +274,15 @@ export class FileGroup {
     return eventually(`one owner after ${occasion}`, look, sight, { within, every: 20 })
   }
 
-  /** Whose MAC it was told last: who answered it once may be followed by a loser's announcement. */
+  /** Node of the MAC that the client's kernel has now. A loser's announcement may follow the winner's answer. */
   #clientSendsTo(): string | undefined {
     const entry = this.lab.exec(this.lab.client, ['ip', 'neigh', 'show', 'to', this.vip, 'dev', 'eth0'])
     return this.#names.get(/lladdr (\S+)/.exec(entry)?.[1] ?? '')
   }
 
-  /** Who answered from when on, and what daemons logged, in ms since `from`: for the reader of a failure. */
+  /**
+   * Lists the nodes that answered and the log lines of the daemons, in ms since `from`, for the reader of a failure.
+   */
   story(from: number, to: number): string[] {
     const answered = this.owners().map(({ at, owners }) => ({
       at,
@@ -305,9 +310,10 @@ export class FileGroup {
   }
 }
 
-/** Of its own: a holdfast without a folder in its file has the one of the machine. */
+/** Returns a holdfast with a folder of its own. A file without a folder would use the folder of the machine. */
 export function holdfastFrom(lab: Lab, plan: RouterPlan, file: string): Holdfast {
-  // Called as: sh -c SCRIPT holdfast run -c YAML; the YAML's folder, where the socket is looked for, becomes the daemon's.
+  // Called as: sh -c SCRIPT holdfast run -c YAML. The folder of the YAML file, which has the socket, becomes the
+  // daemon's.
   const script = [
     'mount -t tmpfs none /run',
     'mkdir /run/holdfast',

@@ -1,7 +1,8 @@
 /**
- * What the checks of a node of the soak look at, in the folder of argv and on loopback: a server that is always well (8080), one that
- * answers 200 and 500 by turns (8081), a port that opens and closes (8082), files that come and go. A line of standard
- * input, `pause` or `go on`, says whether they flap; paused, everything is well.
+ * Services for the checks of a node of the soak, in the folder of argv and on loopback. A server that is always
+ * healthy listens on 8080. A server that answers 200 and 500 by turns listens on 8081. The port 8082 opens and
+ * closes, and files come and go. The line `pause` on standard input makes everything healthy; `go on` lets the
+ * services flap again.
  */
 import { rmSync, writeFileSync } from 'node:fs'
 import { createServer as createHttp } from 'node:http'
@@ -32,10 +33,12 @@ function setPort(open) {
 const setFile = (name) => (there) =>
   there ? writeFileSync(join(folder, name), '') : rmSync(join(folder, name), { force: true })
 
-/** How it is set, and after how many ms it changes: apart from each other, and from the interval of the checks. */
+/**
+ * Each setting and the ms until it changes. The periods differ from each other and from the interval of the checks.
+ */
 const flapping = [
   [(up) => Object.assign(well, { http: up }), 2_300],
-  // Longer than what counts as a server that does not want an idle connection.
+  // Longer than the time after which a server counts as refusing idle connections.
   [setPort, 7_300],
   [setFile('flap-file'), 1_700],
   [setFile('flap-program'), 2_900],

@@ -1,9 +1,10 @@
 /**
- * Sends packets that no VRRP router may act on, as many as asked for: a process of its own inside a network namespace,
- * hence plain JavaScript. Builds its frames by hand, so that it can be wrong in every way that the wire allows; shares
- * no code with the product except the addon that carries the bytes. Prints one JSON line at the end.
+ * Sends the requested number of packets that no VRRP router may act on. It is a process of its own in a network
+ * namespace, therefore plain JavaScript. It builds its frames by hand, so that they can be wrong in every way that
+ * the wire allows. It shares no code with the product except the addon that carries the bytes. It prints one JSON
+ * line at the end.
  *
- * argv: INTERFACE VRID VIP COUNT PER_SECOND. COUNT 0: until SIGTERM.
+ * argv: INTERFACE VRID VIP COUNT PER_SECOND. COUNT 0 means until SIGTERM.
  */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -18,7 +19,7 @@ const GROUP = [224, 0, 0, 18]
 const root = join(import.meta.dirname, '..', '..')
 const native = createRequire(import.meta.url)('node-gyp-build')(join(root, 'native'))
 
-// A fixed seed: what failed once fails again (xorshift32).
+// A fixed seed (xorshift32) makes a failure repeatable.
 let seed = 0x9568
 function random(below) {
   seed ^= seed << 13
@@ -35,7 +36,7 @@ function internetChecksum(bytes) {
   return ~sum & 0xffff
 }
 
-/** A well-formed VRRPv3 message, then changed; the checksum fits what it says unless `checksum` is given. */
+/** Builds a well-formed VRRPv3 message with changes. The checksum is correct unless `checksum` is given. */
 function message(
   source,
   { version = 3, type = 1, id = vrid, priority = 254, addresses = 1, interval = 10, checksum, tail = [] },
@@ -72,7 +73,7 @@ function frame({ payload, source, ttl = 255 }) {
   return Uint8Array.from([0x01, 0, 0x5e, 0, 0, 0x12, 0x02, 0, 0, 0, 0, source[3], 0x08, 0, ...header, ...payload])
 }
 
-// The frames are made once and sent over and over: the flood must be faster than its victim, not more inventive.
+// The frames are made once and sent over and over: the flood has to be faster than its receiver.
 const makers = Object.values(KINDS)
 const frames = Array.from({ length: 100 * makers.length }, (_, i) =>
   frame(makers[i % makers.length]([10, 77, 0, 150 + random(100)])),
@@ -99,7 +100,7 @@ function pump() {
   while (sent + failed < due) {
     const at = (sent + failed) % frames.length
     const batch = frames.slice(at, at + Math.min(BATCH, count - sent - failed))
-    // No results: all went whole (ADR 0040).
+    // No results mean that every frame was sent whole (ADR 0040).
     for (const result of socket.send(batch) ?? batch.map(({ length }) => length)) {
       if (result > 0) sent++
       else failed++

@@ -1,7 +1,7 @@
 /**
- * What an attacker puts on the wire, as whole Ethernet frames: advertisements that say anything of anybody, and claims of
- * addresses. Well formed on purpose (the codec is the product's): nonsense is flood.mjs's and the property tests'.
- * Decides nothing about where a frame is sent and how often.
+ * Forged whole Ethernet frames of an attacker: advertisements with any content and sender, and claims of addresses.
+ * They are well formed on purpose (the codec is the product's). Malformed packets come from flood.mjs and the
+ * property tests. Decides nothing about where a frame is sent and how often.
  */
 import { arpRequest } from '../../src/arp/arp-packet.ts'
 import { gratuitousArp } from '../../src/arp/gratuitous-arp.ts'
@@ -15,12 +15,12 @@ import { macBytes, macFromBytes, multicastMac } from '../../src/wire/mac.ts'
 import { centis } from '../../src/wire/units.ts'
 
 export type Forgery = {
-  /** Who is said to have sent it. */
+  /** Forged source address. */
   readonly source: string
   readonly priority: number
   /** The VRRP group of the family by default. */
   readonly destination?: string
-  /** Of a host; a group has its own. */
+  /** MAC address of a host; a group address determines its own. */
   readonly destinationMac?: string
   readonly addresses?: readonly string[]
   readonly vrid?: number
@@ -30,7 +30,7 @@ export type Forgery = {
   readonly password?: string
 }
 
-/** Nobody's, locally administered: a switch learns nothing false from it. */
+/** A locally administered MAC address without a host: a switch learns nothing false from it. */
 export const FORGED_MAC = '02:00:00:00:0b:ad'
 
 const mac = (text: string) => macFromBytes(Uint8Array.from(text.split(':'), (octet) => Number.parseInt(octet, 16)))
@@ -62,13 +62,13 @@ function ipv6Packet(payload: Uint8Array, source: Address, destination: Address, 
   )
 }
 
-/** Gratuitous ARP, or an unsolicited Neighbor Advertisement with Override: "I have it", to everybody. */
+/** Builds a gratuitous ARP, or an unsolicited Neighbor Advertisement with Override, to all hosts. */
 export function claimFrame(claimed: string, from = FORGED_MAC): Uint8Array {
   const announced = { address: address(claimed), mac: mac(from) }
   return familyOf(announced.address) === 'ipv4' ? gratuitousArp(announced) : neighborAdvertisement(announced)
 }
 
-/** An ARP reply that nobody need have asked for: to one host, `claimed` is at `from`. */
+/** Builds an unsolicited ARP reply to one host: `claimed` is at `from`. */
 export function arpReplyFrame(claimed: string, to: { readonly mac: string; readonly address: string }, from: string) {
   const frame = arpRequest({
     senderMac: mac(from),

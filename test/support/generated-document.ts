@@ -1,6 +1,6 @@
 /**
- * Documents of which a part is made from the code. A test finds one that is behind; with UPDATE_DOCS=1 (make docs) it is
- * written instead. Refuses to know what is in it.
+ * Documents with parts that are generated from the code. A test fails for an outdated part; with UPDATE_DOCS=1 (make
+ * docs) the part is written instead. Refuses to know the contents.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,14 +9,14 @@ import { expect } from 'vitest'
 const DOCS = join(import.meta.dirname, '..', '..', 'docs')
 const UPDATE = process.env.UPDATE_DOCS === '1'
 
-/** The whole file. */
+/** Compares or writes the whole file. */
 export function expectDocument(name: string, wanted: string): void {
   const path = join(DOCS, name)
   if (UPDATE) writeFileSync(path, wanted)
   expect(readFileSync(path, 'utf8'), `docs/${name} is not what the code says: make docs`).toBe(wanted)
 }
 
-/** What is between `<!-- PART -->` and `<!-- end of PART -->`. */
+/** Compares or writes the part between `<!-- PART -->` and `<!-- end of PART -->`. */
 export function expectPart(name: string, part: string, wanted: string): void {
   const text = readFileSync(join(DOCS, name), 'utf8')
   const [begin, end] = [`<!-- ${part} -->\n`, `<!-- end of ${part} -->\n`]
@@ -25,7 +25,7 @@ export function expectPart(name: string, part: string, wanted: string): void {
   expectDocument(name, `${text.slice(0, from + begin.length)}\n${wanted}\n${text.slice(to)}`)
 }
 
-/** GitHub's: a bar inside a cell is escaped. */
+/** Returns a table as GitHub reads it: a bar inside a cell is escaped. */
 export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |\n`
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('')

@@ -1,7 +1,7 @@
 /**
- * What happens to a group of nodes with keepalived's file, event after event, and how long nobody or more than one had the
- * address each time (docs/mixed-groups.md). Decides the events, their order and what is measured of each.
- * Refuses to know which figures are good.
+ * Events of a group of nodes with keepalived's file, one after the other. For each event it measures how long no node
+ * or more than one node had the address (docs/mixed-groups.md). Decides the events, their order and the measured
+ * values. Refuses to know which figures are good.
  */
 
 import { monotonicMs, sleep } from '../../src/lab/wait.ts'
@@ -10,7 +10,7 @@ import { BOOTSTRAP, FileGroup, type FileKind, type Row } from './file-group.ts'
 export const LINE_UPS = ['holdfast', 'mixed', 'keepalived'] as const
 export type LineUp = (typeof LINE_UPS)[number]
 
-/** The members, then the bootstrap node. */
+/** Daemons of the members, then of the bootstrap node. */
 const KINDS: Readonly<Record<LineUp, readonly FileKind[]>> = {
   holdfast: ['holdfast', 'holdfast', 'holdfast', 'holdfast'],
   mixed: ['keepalived', 'holdfast', 'keepalived', 'holdfast'],
@@ -21,28 +21,28 @@ const BOOTSTRAP_NODE = 4
 
 export type Cell = { readonly lineUp: LineUp; readonly row: Row }
 
-/** Does the address move? `holds`: nothing may happen. */
+/** Expected movement of the address. `holds`: it does not move. */
 export type Outcome = 'comes' | 'moves' | 'holds'
 
 export type Measured = {
   readonly event: string
   readonly outcome: Outcome
-  /** Of the node that it happened to; with an outcome `holds` and several nodes, of the owner. */
+  /** Daemon of the node of the event. With the outcome `holds` and several nodes, the daemon of the owner. */
   readonly kind: FileKind
   readonly from: string | undefined
   readonly to: string
-  /** ms until another node alone answered. */
+  /** Milliseconds until another node alone answered. */
   readonly took: number
-  /** The longest times in ms in which nobody, or two and more, answered. */
+  /** Longest times in ms in which no node, or two and more, answered. */
   readonly nobody: number
   readonly several: number
-  /** Who was among several. */
+  /** Nodes that answered together with another node. */
   readonly rivals: readonly string[]
-  /** ms that a client, with its neighbour entry, had no answer. */
+  /** Milliseconds in which a client, with its neighbour entry, had no answer. */
   readonly silence: number
 }
 
-/** keepalived's 3 × interval + Skew_Time after two failed checks, and a busy machine. */
+/** keepalived's 3 × interval + Skew_Time after two failed checks, and time for a busy machine. */
 const WITHIN = 30_000
 const STEADY = 300
 
@@ -73,7 +73,7 @@ class Course {
     this.#note(event, 'comes', undefined, to, at)
   }
 
-  /** From the owner to another node. */
+  /** Plays an event that moves the address from the owner to another node. */
   async moves(event: string, cause: (owner: string) => unknown): Promise<void> {
     const from = this.owner
     const at = monotonicMs()
@@ -82,7 +82,7 @@ class Course {
     this.#note(event, 'moves', from, to, at)
   }
 
-  /** For `ms` after it was caused. */
+  /** Plays an event after which the owner keeps the address for `ms`. */
   async holds(event: string, cause: (owner: string) => unknown, ms: number): Promise<void> {
     const from = this.owner
     const at = monotonicMs()
@@ -101,7 +101,7 @@ class Course {
     this.measured.push({
       ...{ event, outcome, from, to, kind: this.kindOf(from ?? to) },
       took,
-      // Nobody is asked for before the first one comes.
+      // No outage is counted before the first owner comes.
       nobody: outcome === 'comes' ? took : group.longest((count) => count === 0, at, until),
       several: group.longest((count) => count > 1, at, until),
       rivals: group.rivals(at, until).map((name) => `${name} ${this.kindOf(name)}`),
@@ -110,7 +110,7 @@ class Course {
   }
 }
 
-/** Fails with what was seen when an event does not end with one owner. */
+/** Throws with the story of the group if an event does not end with one owner. */
 export async function playEvents(
   { lineUp, row }: Cell,
   opened: (group: FileGroup) => void,
@@ -127,7 +127,7 @@ export async function playEvents(
     gone = owner
     return how(group.positionOf(owner))
   }
-  /** Three checks that pass, a second apart, and two advertisements. */
+  /** Time of three checks that pass, a second apart, and of two advertisements. */
   const recovered = 3_500
 
   await course.comes('cold start of three nodes', startAll)

@@ -1,6 +1,7 @@
 /**
- * Loaded before the product's own bundle (NODE_OPTIONS=--import=…): the same worker thread, which hangs in an endless loop
- * as soon as the file named in HANG is there, and removes it first: the next thread does not. Refuses to know the product.
+ * Loaded before the product's own bundle (NODE_OPTIONS=--import=…). The worker thread hangs in an endless loop as
+ * soon as the file named in HANG exists. It removes the file first, so that the next thread does not hang. Refuses to
+ * know the product.
  */
 import { existsSync, rmSync, writeSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'

@@ -1,6 +1,6 @@
 /**
- * A worker thread that serves nothing, and does what its settings say as their version when it is to: `hang` never comes
- * back, `toil` keeps its event loop turning without a pause, `wait` does nothing. It answers when it can.
+ * A worker thread without services; the version in its settings decides what it does. `hang` never returns, `toil`
+ * keeps its event loop turning without a pause, `wait` does nothing. It answers when it can.
  */
 import { parentPort, workerData } from 'node:worker_threads'
 

@@ -1,7 +1,7 @@
 /**
- * Loaded into a daemon that is watched (NODE_OPTIONS=--import=…): whenever the text of the file HEAP_LOOK changes, each
- * thread collects its garbage and adds a line of JSON to HEAP_LOOK.answers: what is left is in use. Decides the figures;
- * refuses to judge them.
+ * Loaded into a daemon under test (NODE_OPTIONS=--import=…). When the text of the file HEAP_LOOK changes, each thread
+ * collects its garbage. It then appends a line of JSON with the memory still in use to HEAP_LOOK.answers. Decides the
+ * figures; refuses to judge them.
  */
 import { appendFileSync, readFileSync } from 'node:fs'
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'
@@ -21,7 +21,7 @@ if (file !== undefined) {
       return ''
     }
   }
-  // A process that has just started is not asked for what was wanted of the one before.
+  // A process that has just started does not answer the request to the process before it.
   let seen = wanted()
   setInterval(() => {
     const text = wanted()

@@ -1,8 +1,8 @@
 /**
- * Bad clients of the port, on its own node: `connections` opens 1 000 and keeps opening those that are closed,
- * `slow` sends one byte of a header a second on each of 200, `header` sends headers without end on 16, `pipeline` asks
- * for the status a thousand times on each of 16 without reading the answers, `scrape` asks 16 times at once for the
- * metrics and the status, again and again. One JSON line at the end.
+ * Bad clients of the HTTP port, on its own node. `connections` opens 1 000 connections and replaces those that are
+ * closed. `slow` sends one byte of a header a second on each of 200. `header` sends headers without end on 16.
+ * `pipeline` asks for the status a thousand times on each of 16, without reading the answers. `scrape` asks for the
+ * metrics and the status again and again, with 16 requests at a time. It prints one JSON line at the end.
  */
 import { connect } from 'node:net'
 
@@ -46,7 +46,7 @@ function open() {
     clearTimeout(timer)
     counts.closed++
     sockets.delete(socket)
-    // Not at once: the crowd is to bother holdfast, not to take the processor from everybody.
+    // With a delay: the crowd has to disturb holdfast, not to take the processor from every process.
     if (!over) setTimeout(open, mode === 'scrape' ? 0 : 200)
   })
 }

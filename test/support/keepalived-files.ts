@@ -1,8 +1,8 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: how keepalived writes its parameters
 /**
- * Small keepalived files, each with what keepalived 2.2.7 says of it (-t: exit status 0, 4, 5 or 6) and what we do:
- * `clean` nothing to say, `warned` it runs and something is said, `refused` nothing is read. Decided here: the cases.
- * This file does not know how either is asked.
+ * Small keepalived files, each with the reading of keepalived 2.2.7 (-t: exit status 0, 4, 5 or 6) and of holdfast.
+ * `clean` means no message, `warned` means that the daemon runs with a message, `refused` means that nothing is read.
+ * Decided here: the cases. This file does not know how either daemon is asked.
  */
 
 export type FileCase = {
@@ -57,7 +57,7 @@ export const FILE_CASES: readonly FileCase[] = [
   file('a closing brace too many', 5, 'refused', `${instance('')}}\n`),
   file('an open quote', 5, 'refused', instance('notify "/bin/true')),
   file('a line that goes on', 5, 'refused', instance('state \\\nBACKUP')),
-  // keepalived takes the NUL for the end of its line, and says nothing of a file that is missing.
+  // keepalived ends its line at the NUL, and reports no missing file.
   file('a NUL', 0, 'refused', `${instance('')}\0 {\n`),
   file('an include that is missing', 0, 'refused', `include /nonexistent/a.conf\n${instance('')}`),
   file('the same, wanted', 6, 'refused', `includea /nonexistent/a.conf\n${instance('')}`),

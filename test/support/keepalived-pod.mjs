@@ -1,6 +1,7 @@
 /**
- * What runs keepalived in OpenShift's pod, in short: keepalived starts when there is a file for it, and a line "reload" on the
- * socket is a SIGHUP to it, or its start. Named in argv: the folder for its pid files. SIGTERM goes on to keepalived.
+ * A short form of the program that runs keepalived in OpenShift's pod. keepalived starts when there is a file for it.
+ * A line "reload" on the socket starts keepalived or sends it SIGHUP. argv names the folder for its pid files.
+ * SIGTERM is passed on to keepalived.
  */
 import { spawn } from 'node:child_process'
 import { existsSync, rmSync } from 'node:fs'

@@ -1,7 +1,7 @@
 /**
- * A node with OpenShift's keepalived pod: Debian's keepalived with the scripts that its checks name, and in the place of
- * its monitor `holdfast dynkeepalived`, both with an /etc/keepalived and a /run of their own. Decides where their files are;
- * refuses to know the cluster.
+ * A node with OpenShift's keepalived pod: Debian's keepalived with the scripts that its checks name. `holdfast
+ * dynkeepalived` takes the place of its monitor. Both have an /etc/keepalived and a /run of their own. Decides where
+ * their files are. Refuses to know the cluster.
  */
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import type { ClusterLab, LabNode } from './cluster-lab.ts'
 
 const POD = join(import.meta.dirname, 'keepalived-pod.mjs')
-/** Each is up while a file of its name is there. */
+/** Each check is up while a file of its name exists. */
 const SCRIPTS = ['chk_ocp_script', 'chk_ocp_script_both', 'chk_mcs_script', 'chk_default_ingress'] as const
 
 export class KeepalivedPod {
@@ -32,7 +32,7 @@ export class KeepalivedPod {
     }
   }
 
-  /** All that the API's instance asks: 68 instead of 40. */
+  /** Sets all checks of the API's instance: they raise its priority from 40 to 68. */
   set healthy(is: boolean) {
     for (const name of SCRIPTS.slice(0, 3)) {
       if (is) writeFileSync(join(this.#folder, 'up', name), '')
@@ -51,7 +51,7 @@ export class KeepalivedPod {
     return this.keepalived
   }
 
-  /** As its manifest starts the monitor. */
+  /** Starts the monitor as its manifest does. */
   startMonitor(): LoggedProcess {
     const files = [
       join(this.#lab.directory, 'kubeconfig'),
@@ -70,13 +70,13 @@ export class KeepalivedPod {
     this.startMonitor()
   }
 
-  /** As when the machine loses its power. The addresses are the kernel's, which forgets them then. */
+  /** Kills everything, as a loss of power does. The addresses belong to the kernel, which then forgets them. */
   kill(): void {
     this.keepalived?.killFamily()
     this.monitor?.killFamily()
   }
 
-  /** Of an instance, as the file lists them; empty where there is none. */
+  /** Returns the peers of an instance, as the file lists them; empty where there is no file. */
   peers(instance: string): readonly string[] {
     const file = join(this.#folder, 'etc', 'keepalived.conf')
     const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
@@ -84,7 +84,7 @@ export class KeepalivedPod {
     return listed?.trim().split(/\s+/) ?? []
   }
 
-  /** "ostest_API_0 MASTER", as keepalived says it, in order. */
+  /** Entered states in order, as keepalived logs them, such as "ostest_API_0 MASTER". */
   get entered(): readonly string[] {
     return (this.keepalived?.lines ?? []).flatMap(({ text }) => {
       const said = /\((\w+)\) Entering (\w+) STATE/.exec(text)
@@ -92,7 +92,10 @@ export class KeepalivedPod {
     })
   }
 
-  /** What keepalived has to say of the file; that a password counts with eight bytes it says of the cluster's own as well. */
+  /**
+   * Complaints of keepalived about the file. The one about a password's eight bytes is left out: the cluster's own
+   * file has it as well.
+   */
   get complaints(): readonly string[] {
     const lines = (this.keepalived?.lines ?? []).map(({ text }) => text)
     return lines.filter(

@@ -1,4 +1,4 @@
-/** What a request to an API server is about, by its path. Refuses to know which resources there are. */
+/** Finds the resource of a request to an API server by its path. Refuses to know which resources exist. */
 import type { Collection } from './store.ts'
 
 export type ResourceAddress = {
@@ -10,7 +10,9 @@ export type ResourceAddress = {
   readonly subresource: string | undefined
 }
 
-/** /api/v1/nodes/n1, /apis/GROUP/VERSION/namespaces/NS/RESOURCE/NAME/status; undefined: neither. */
+/**
+ * Reads /api/v1/nodes/n1 or /apis/GROUP/VERSION/namespaces/NS/RESOURCE/NAME/status; `undefined` for any other path.
+ */
 export function resourceAddress(path: string): ResourceAddress | undefined {
   const words = path.split('/').filter(Boolean).map(decodeURIComponent)
   const group = words[0] === 'api' ? 1 : words[0] === 'apis' ? 2 : 0
@@ -23,7 +25,7 @@ export function resourceAddress(path: string): ResourceAddress | undefined {
   return { collection: `${apiVersion}/${resource}`, apiVersion, resource, namespace, name, subresource }
 }
 
-/** `a=b,c!=d,e,!f`; of a field selector, only equality. */
+/** Reads `a=b,c!=d,e,!f`; a field selector knows only equality. */
 export function selects(selector: string | null, labelled: (key: string) => string | undefined): boolean {
   if (selector === null || selector === '') return true
   return selector.split(',').every((term) => {

@@ -1,19 +1,20 @@
 /**
- * Server-side apply as far as a status needs it: each manager owns the fields that it sent last; what it no longer sends
- * goes, unless another one owns it too; another one's field with another value is a conflict. Lists in `LIST_MAPS` are
- * merged by their keys, all others are replaced as a whole. Refuses to know HTTP and schemas.
+ * Server-side apply as far as a status needs it. Each manager owns the fields that it sent last. A field that its
+ * manager no longer sends goes, unless another manager owns it too. Another manager's field with another value is a
+ * conflict. Lists in `LIST_MAPS` are merged by their keys; all others are replaced as a whole. Refuses to know HTTP
+ * and schemas.
  */
 
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 type Record_ = { readonly [key: string]: Json }
-/** A field's name, or which item of a list: `[type=Ready]`. */
+/** Name of a field, or an item of a list: `[type=Ready]`. */
 type Step = string
 type Leaf = { readonly steps: readonly Step[]; readonly value: Json }
 
 /** Lists of type "map" (x-kubernetes-list-map-keys), by the name of their field. */
 export const LIST_MAPS: Readonly<Record<string, readonly string[]>> = { conditions: ['type'], holders: ['address'] }
 
-/** Manager → the fields that it owns. */
+/** Fields that each manager owns. */
 export type Owners = ReadonlyMap<string, ReadonlySet<string>>
 export type Applied =
   | { readonly value: Record_; readonly owners: Owners }
@@ -27,7 +28,7 @@ const itemStep = (item: Json, keys: readonly string[]): Step =>
 const nameOf = (steps: readonly Step[]): string => steps.map((step) => (isItem(step) ? step : `.${step}`)).join('')
 
 function leaves(value: Json, steps: readonly Step[] = []): Leaf[] {
-  // Nobody owns an empty one, and nothing is left of it beside what is in it.
+  // An empty map has no owner, and leaves nothing beside its fields.
   if (isRecord(value)) return Object.entries(value).flatMap(([key, inner]) => leaves(inner, [...steps, key]))
   const keys = LIST_MAPS[steps.at(-1) ?? '']
   if (Array.isArray(value) && keys !== undefined)
@@ -35,7 +36,7 @@ function leaves(value: Json, steps: readonly Step[] = []): Leaf[] {
   return [{ steps, value }]
 }
 
-/** The same document again; items of list maps in the order in which they came. */
+/** Builds the document again; items of list maps stand in the order of their arrival. */
 function grown(all: readonly Leaf[]): Json {
   const [first] = all
   if (first !== undefined && first.steps.length === 0) return first.value

@@ -1,27 +1,27 @@
-/** What an API server does wrong, as orders that a test gives; who obeys is server.ts. */
+/** Faults of an API server, as orders that a test gives and server.ts carries out. */
 
 export type Verb = 'list' | 'watch' | 'get' | 'apply' | 'create' | 'update' | 'delete' | 'other'
 
 export type Fault =
-  /** 401, 403, 429, 500, 410, …: a Status as the API gives it. */
+  /** 401, 403, 429, 500, 410, …: a Status object as the API returns it. */
   | { readonly kind: 'status'; readonly code: number; readonly retryAfter?: number }
-  /** 200 and no JSON. */
+  /** Status 200 and a body that is no JSON. */
   | { readonly kind: 'garbage'; readonly text?: string }
-  /** 200 and JSON of another kind than asked for. */
+  /** Status 200 and JSON of another kind than the request asked for. */
   | { readonly kind: 'wrong'; readonly json: unknown }
-  /** Taken and never answered. */
+  /** The request is read and never answered. */
   | { readonly kind: 'silence' }
-  /** Answered after so many ms. */
+  /** The answer comes after this many ms. */
   | { readonly kind: 'late'; readonly ms: number }
   /** The connection is reset. */
   | { readonly kind: 'reset' }
-  /** The headers and half of the body, then reset. */
+  /** The headers and half of the body, then a reset. */
   | { readonly kind: 'half' }
 
 export type FaultOrder = {
   readonly verb: Verb | 'any'
   readonly fault: Fault
-  /** Default: until it is taken back. */
+  /** Number of requests; by default until the order is withdrawn. */
   readonly times?: number
 }
 
@@ -30,7 +30,7 @@ type Standing = { readonly order: FaultOrder; left: number }
 export class Faults {
   readonly #standing: Standing[] = []
 
-  /** Returns how to take it back. */
+  /** Adds an order; returns a function that withdraws it. */
   add(order: FaultOrder): () => void {
     const standing = { order, left: order.times ?? Number.POSITIVE_INFINITY }
     this.#standing.push(standing)
@@ -43,7 +43,7 @@ export class Faults {
     this.#standing.length = 0
   }
 
-  /** The oldest order that is left for this verb; it counts as obeyed. */
+  /** Returns the oldest order that is left for this verb, and counts it as carried out. */
   take(verb: Verb): Fault | undefined {
     const found = this.#standing.find(({ order, left }) => left > 0 && (order.verb === 'any' || order.verb === verb))
     if (found === undefined) return undefined

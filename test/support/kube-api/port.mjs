@@ -1,5 +1,6 @@
-// An address for the API's stand-in in this network namespace: node port.mjs HOST PORT UNIX_SOCKET. Passes bytes on and
-// knows nothing of them; killed, nobody listens any more; stopped (SIGSTOP), it is taken and never answered.
+// An address for the API's stand-in in this network namespace: node port.mjs HOST PORT UNIX_SOCKET. It passes bytes
+// on and knows nothing of them. After SIGKILL the port refuses connections; after SIGSTOP connections are accepted
+// and never answered.
 import { connect, createServer } from 'node:net'
 
 const [host, port, path] = process.argv.slice(2)

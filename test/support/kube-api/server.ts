@@ -1,8 +1,8 @@
 /**
- * A stand-in of the Kubernetes API for tests: list and watch (resume, bookmarks, 410 Gone), get, create, update, delete,
- * server-side apply, with every fault that a test orders and an account of every request. Lives in the test's own
- * process, on a unix socket; port.mjs gives it an address in a network namespace. Decides who may ask by its tokens;
- * refuses to validate objects.
+ * A stand-in of the Kubernetes API for tests: list and watch (resume, bookmarks, 410 Gone), get, create, update,
+ * delete and server-side apply. A test can order every fault, and each request is recorded. It lives in the test's
+ * own process, on a unix socket; port.mjs gives it an address in a network namespace. Its tokens decide which clients
+ * are allowed. Refuses to validate objects.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
@@ -21,27 +21,27 @@ export type LoggedRequest = {
   readonly at: number
   readonly verb: Verb
   readonly method: string
-  /** Without its query. */
+  /** Path without the query. */
   readonly path: string
   readonly query: Readonly<Record<string, string>>
-  /** Token, `CN` of the client's certificate, or undefined. */
+  /** Token, or `CN` of the client's certificate; `undefined` without either. */
   readonly user: string | undefined
   readonly contentType: string | undefined
   readonly body: unknown
-  /** 0: no answer. */
+  /** HTTP status; 0 for no answer. */
   status: number
 }
 
 export type KubeApiOptions = {
-  /** Serves HTTPS. */
+  /** Options of HTTPS; without them the server speaks HTTP. */
   readonly tls?: ServerOptions
-  /** Who may ask; undefined: everybody. */
+  /** Accepted tokens; `undefined` accepts every client. */
   readonly tokens?: readonly string[]
-  /** 401 or 403 for whoever is not wanted, undefined for all others; after the tokens. */
+  /** Returns 401 or 403 to refuse a request, `undefined` to allow it. Asked after the tokens. */
   readonly authorize?: (request: Omit<LoggedRequest, 'status'>) => 401 | 403 | undefined
-  /** Of the collections whose kind cannot be guessed. */
+  /** Kinds of the collections whose kind cannot be derived from the name. */
   readonly kinds?: Readonly<Record<string, string>>
-  /** Milliseconds between bookmarks on an open watch; undefined: only when told. */
+  /** Milliseconds between bookmarks on an open watch; by default a test sends each of them. */
   readonly bookmarksEvery?: number
 }
 
@@ -70,7 +70,7 @@ export class KubeApi {
   readonly requests: LoggedRequest[] = []
   readonly faults = new Faults()
   readonly watches = new Set<OpenWatch>()
-  /** Undefined: everybody. Replaced by a test that rotates them. */
+  /** Accepted tokens, which a test may rotate; `undefined` accepts every client. */
   tokens: ReadonlySet<string> | undefined
   readonly #options: KubeApiOptions
   readonly #owners = new Map<string, Owners>()
@@ -84,7 +84,7 @@ export class KubeApi {
     this.tokens = options.tokens === undefined ? undefined : new Set(options.tokens)
   }
 
-  /** A path for a unix socket, or a port (0: any); again after stop(): there where it was. */
+  /** Listens on a unix socket or a port (0: any). After stop(), it listens at the same place again. */
   async start(where = this.#where ?? { port: 0, host: '127.0.0.1' }): Promise<this> {
     const answer: RequestListener = (request, response) => void this.#answer(request, response)
     const server = this.#options.tls === undefined ? createServer(answer) : createTlsServer(this.#options.tls, answer)
@@ -105,14 +105,14 @@ export class KubeApi {
     return this.#where.port
   }
 
-  /** As when it dies: every connection is reset, nobody listens. What it knows stays. */
+  /** Resets every connection and stops to listen, as at a death. The stored objects stay. */
   async stop(): Promise<void> {
     const server = this.#server
     if (server === undefined) return
     this.#server = undefined
     const closed = once(server, 'close')
     server.close()
-    // A unix socket knows no reset.
+    // A unix socket has no reset.
     const isPath = this.#where !== undefined && 'path' in this.#where
     for (const socket of this.#sockets) isPath ? socket.destroy() : socket.resetAndDestroy()
     await closed
@@ -122,12 +122,12 @@ export class KubeApi {
     return this.faults.add({ verb, fault, ...(times === undefined ? {} : { times }) })
   }
 
-  /** Requests of one verb for a path that starts so. */
+  /** Returns the requests of one verb whose path starts so. */
   asked(verb: Verb, path = '/'): LoggedRequest[] {
     return this.requests.filter((request) => request.verb === verb && request.path.startsWith(path))
   }
 
-  /** Who owns which fields of the object, `.status` and what is in it. */
+  /** Returns the fields that each manager owns in the object: `.status` and its contents. */
   ownersOf(collection: string, name: string, namespace = ''): Owners {
     return this.#owners.get(`${collection}/${namespace}/${name}`) ?? new Map()
   }
@@ -169,7 +169,7 @@ export class KubeApi {
     if (address === undefined) return this.#plain(url.pathname, response)
     const asked = { ...logged, url, text }
     if (logged.verb === 'watch') {
-      // The answer has begun: it finishes when the watch does.
+      // The answer has begun: it ends with the watch.
       logged.status = this.#watch(asked, address, response)
       return
     }
@@ -224,7 +224,7 @@ export class KubeApi {
     sendStatus(response, 405)
   }
 
-  /** On `/status` nothing but the status counts, otherwise all but the status; the object is made if there is none. */
+  /** On `/status` only the status is applied, otherwise all but the status. A missing object is created. */
   #apply(
     asked: Asked,
     { collection, namespace, subresource }: ResourceAddress,
@@ -264,7 +264,7 @@ export class KubeApi {
     sendJson(response, there === undefined ? 201 : 200, this.store.put(collection, next))
   }
 
-  /** Returns the status that it began with. */
+  /** Starts a watch; returns its first HTTP status. */
   #watch({ url, query }: Asked, address: ResourceAddress, response: ServerResponse): number {
     const { collection, namespace, apiVersion } = address
     const from = url.searchParams.get('resourceVersion')

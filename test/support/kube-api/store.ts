@@ -1,9 +1,9 @@
 /**
- * What an API server remembers: objects by collection, one counter of versions for all, and what changed since when.
- * Decides which versions are too old to resume from; refuses to know HTTP.
+ * Memory of an API server: objects by collection, one counter of versions for all of them, and the changes since a
+ * version. Decides which versions are too old to resume from. Refuses to know HTTP.
  */
 
-/** As JSON has it; `metadata` is all that the store looks at. */
+/** An object as JSON has it. The store reads only `metadata`. */
 export type KubeObject = {
   readonly apiVersion?: string
   readonly kind?: string
@@ -32,9 +32,9 @@ export type Collection = string
 const keyOf = ({ metadata: { namespace = '', name } }: KubeObject): string => `${namespace}/${name}`
 
 export class Store {
-  /** As a cluster that has been up for a while: nobody may take 0 or 1 for a version. */
+  /** The counter of a cluster that has been up for a while, so that no client relies on version 0 or 1. */
   #version = 1000
-  /** Changes up to this one are forgotten. */
+  /** Changes up to this version are forgotten. */
   #forgotten = 1000
   readonly #objects = new Map<Collection, Map<string, KubeObject>>()
   #changes: Change[] = []
@@ -56,7 +56,7 @@ export class Store {
     for (const listener of this.#listeners) listener(change)
   }
 
-  /** Put there, or in the place of the one with its name; returns it as it is stored. */
+  /** Creates or replaces an object; returns it as stored. */
   put(collection: Collection, object: KubeObject): KubeObject {
     this.#version++
     const objects = this.#of(collection)
@@ -69,7 +69,7 @@ export class Store {
     return stored
   }
 
-  /** Undefined: it was not there. */
+  /** Returns the removed object, `undefined` if there was none. */
   remove(collection: Collection, name: string, namespace?: string): KubeObject | undefined {
     const objects = this.#of(collection)
     const before = objects.get(`${namespace ?? ''}/${name}`)
@@ -90,15 +90,15 @@ export class Store {
     return namespace === undefined ? all : all.filter(({ metadata }) => metadata.namespace === namespace)
   }
 
-  /** Undefined: nobody knows any more (410 Gone). */
+  /** Returns the changes since a version, `undefined` if they are forgotten (410 Gone). */
   since(collection: Collection, version: number): Change[] | undefined {
     if (version < this.#forgotten) return undefined
     return this.#changes.filter((change) => change.collection === collection && change.version > version)
   }
 
-  /** As etcd's compaction: whoever resumes from before now is told Gone. */
+  /** Forgets all changes, as etcd's compaction does: a client that resumes from an older version receives Gone. */
   compact(): void {
-    // A version that nobody has seen: those who are up to date have to list again as well.
+    // No client has seen this version, so clients that are up to date have to list again as well.
     this.#version++
     this.#forgotten = this.#version
     this.#changes = []

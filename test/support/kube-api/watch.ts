@@ -1,10 +1,10 @@
-/** An open watch of the API's stand-in, as a test sees and mistreats it. */
+/** An open watch of the API's stand-in, which a test can observe and disturb. */
 import type { ServerResponse } from 'node:http'
 import type { KubeObject } from './store.ts'
 
 export class OpenWatch {
   readonly path: string
-  /** As it was asked for; null: with all that there is. */
+  /** Version of the request; `null` asks for all objects first. */
   readonly resourceVersion: string | null
   readonly bookmarks: boolean
   readonly #response: ServerResponse
@@ -22,7 +22,7 @@ export class OpenWatch {
     this.sendText(`${JSON.stringify({ type, object })}\n`)
   }
 
-  /** Whatever it is. */
+  /** Sends any text. */
   sendText(text: string): void {
     if (this.#silent) this.#kept.push(text)
     else this.#response.write(text)
@@ -33,7 +33,7 @@ export class OpenWatch {
     if (this.bookmarks) this.send('BOOKMARK', { apiVersion, kind, metadata })
   }
 
-  /** An ERROR event, as for a version that is too old: the stream stays 200. */
+  /** Sends an ERROR event, as for a version that is too old; the HTTP status stays 200. */
   error(code: number, reason: string): void {
     this.send('ERROR', {
       kind: 'Status',
@@ -45,36 +45,36 @@ export class OpenWatch {
     })
   }
 
-  /** Nothing more is said, the connection stays. */
+  /** Holds all events back; the connection stays open. */
   silence(): void {
     this.#silent = true
   }
 
-  /** What was held back meanwhile comes at once. */
+  /** Sends the events that were held back, without a delay. */
   speak(): void {
     this.#silent = false
     for (const text of this.#kept.splice(0)) this.#response.write(text)
   }
 
-  /** What was held back meanwhile never comes. */
+  /** Discards the events that were held back. */
   drop(): void {
     this.#kept = []
     this.#silent = false
   }
 
-  /** As when its time is over. */
+  /** Ends the watch as its timeout does. */
   end(): void {
     this.#response.end()
   }
 
   reset(): void {
     const { socket } = this.#response
-    // A unix socket knows no reset.
+    // A unix socket has no reset.
     if (socket?.remoteAddress === undefined) socket?.destroy()
     else socket.resetAndDestroy()
   }
 
-  /** Half of an event's line, then the connection is gone. */
+  /** Sends half of an event's line and then closes the connection. */
   cutInLine(type: string, object: KubeObject): void {
     const line = JSON.stringify({ type, object })
     this.#response.write(line.slice(0, line.length / 2), () => setTimeout(() => this.reset(), 20))
