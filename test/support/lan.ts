@@ -1,6 +1,6 @@
 /**
- * A LAN of routers as the shared scenarios see it: the least that both a simulation and real network namespaces can do.
- * Time is the LAN's own (virtual or real milliseconds). Decides no scenario and knows no implementation.
+ * A LAN of routers as the shared scenarios see it: the operations that both a simulation and real network namespaces
+ * offer. Time is the LAN's own (virtual or real milliseconds). Decides no scenario and knows no implementation.
  */
 import type { Family } from '../../src/wire/address.ts'
 
@@ -14,7 +14,7 @@ export type LanPlan = {
   readonly nodes: readonly LanNode[]
   /** Advertisement interval in ms: 10 and more, in steps of 10. */
   readonly interval: number
-  /** Every node is told the addresses of the others (stagger). */
+  /** Every node is configured with the addresses of the others (stagger). */
   readonly peers: boolean
   /** Every node runs a sync group: an IPv4 and an IPv6 router, instead of one. */
   readonly bothFamilies?: boolean
@@ -23,24 +23,30 @@ export type LanPlan = {
 }
 
 export type Lan = {
-  /** As planned, in ms: scenarios say how long they wait in intervals. */
+  /** Advertisement interval of the plan in ms: scenarios give waiting times in intervals. */
   readonly interval: number
   start(...names: string[]): Promise<void>
-  /** SIGTERM. Returns at once; the node may take until `Leaving` ends. */
+  /** SIGTERM. Returns immediately; the node may take until `Leaving` ends. */
   stop(name: string): Promise<void>
-  /** The node is gone without a word and answers nothing: power off. */
+  /** Power off: the node sends nothing more and answers nothing. */
   kill(name: string): Promise<void>
   /** Nothing (of that family) gets in or out; the link stays up, so the node notices nothing else. */
   cut(name: string, family?: Family): Promise<void>
   heal(name: string): Promise<void>
   priority(name: string, value: number): Promise<void>
   wait(ms: number): Promise<void>
-  /** Who says that it is Active (with any of its routers), and who has the address (or any of them), by name in the order of the plan. */
+  /**
+   * Nodes that report Active (with any of their routers), and nodes that have an address. Names are in the order of
+   * the plan.
+   */
   active(): Promise<readonly string[]>
   answering(): Promise<readonly string[]>
-  /** Until exactly these are Active and answer, with everything they have; fails with what was seen instead. Returns the ms it took. */
+  /**
+   * Waits until exactly these nodes are Active and answer for every address. Returns the ms it took; fails with the
+   * last observed state.
+   */
   until(active: readonly string[], within: number): Promise<number>
-  /** Everything that happened so far, for the message of a failed scenario. */
+  /** All events so far, for the message of a failed scenario. */
   story(): Promise<string>
   close(): Promise<void>
 }

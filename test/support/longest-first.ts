@@ -1,6 +1,6 @@
 /**
- * Orders the files of a project by what they cost in the run that docs/test-costs.md shows, the longest first, so that none
- * runs on at the end when all the others are through. A file without a row took less than two seconds, or is new: it comes last.
+ * Orders the files of a project by their duration in the run that docs/test-costs.md shows, the longest first. So no
+ * long file runs alone at the end. A file without a row took less than two seconds, or is new: it comes last.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

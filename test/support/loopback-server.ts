@@ -1,4 +1,4 @@
-/** Real servers on 127.0.0.1 for a test, closed with everything that is connected to them. */
+/** Real servers on 127.0.0.1 for a test. Each is closed together with all of its connections. */
 import { once } from 'node:events'
 import { createServer as createHttp, type RequestListener } from 'node:http'
 import { createServer as createHttps, type ServerOptions } from 'node:https'
@@ -7,16 +7,16 @@ import { afterEach } from 'vitest'
 
 export type LoopbackServer = {
   readonly port: number
-  /** Connections that were ever opened, and those that are open. */
+  /** Number of connections that were ever opened, and of those that are open. */
   readonly accepted: () => number
   readonly open: () => readonly Socket[]
-  /** As its process would end: FIN or RST to everybody, and nobody listens. */
+  /** Ends as its process would: every connection gets FIN or RST, and the port refuses new ones. */
   stop(how?: 'fin' | 'rst'): Promise<void>
 }
 
 const running: LoopbackServer[] = []
 
-/** To be called once in a file that uses servers. */
+/** Closes the servers after each test. Called once in a file that uses servers. */
 export function closeServersAfterEach(): void {
   afterEach(async () => {
     await Promise.all(running.splice(0).map((server) => server.stop()))

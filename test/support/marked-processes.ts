@@ -1,9 +1,9 @@
-/** Processes that have a word in their environment, wherever they went: a new session takes it along. */
+/** Processes with a given text in their environment. A new session of a process keeps its environment. */
 import { readdirSync, readFileSync } from 'node:fs'
 
 export type MarkedProcess = { readonly pid: number; readonly name: string }
 
-/** A zombie has no environment any more. */
+/** Lists the processes with the mark. A zombie is not among them, because it has no environment. */
 export function markedProcesses(mark: string): MarkedProcess[] {
   return readdirSync('/proc').flatMap((pid) => {
     if (!/^\d+$/.test(pid)) return []
@@ -16,6 +16,6 @@ export function markedProcesses(mark: string): MarkedProcess[] {
   })
 }
 
-/** What a program has started, without the launcher that runs it. */
+/** Lists the programs that were started, without the launcher that runs them. */
 export const programsOf = (mark: string): MarkedProcess[] =>
   markedProcesses(mark).filter(({ name }) => name !== 'holdfast-launch')

@@ -1,9 +1,9 @@
 /**
- * Loaded before the product's own bundle (NODE_OPTIONS=--import=…): the same engine, which upon SIGWINCH does what the file
- * named in MISBEHAVIOUR says: `throw` (an exception that nobody catches), `eat` (keeps what it allocates until the heap is
- * exhausted) or `block MS` (waits for so long in one call, as for a file system that hangs: a loop would take a whole CPU
- * from an engine with real-time priority's neighbours). Says on standard error when it began, and ended.
- * Refuses to know the product: what it does when it misbehaves is what is tested.
+ * Loaded before the product's own bundle (NODE_OPTIONS=--import=…). The engine is the same, and misbehaves at
+ * SIGWINCH as the file named in MISBEHAVIOUR says. `throw` is an exception without a handler. `eat` keeps its
+ * allocations until the heap is exhausted. `block MS` waits for this time in one call, as for a file system that
+ * hangs. It does not loop, because a loop with real-time priority would take a whole CPU from other processes. It
+ * reports on standard error when it begins and ends. Refuses to know the product: the tests judge its reaction.
  */
 import { readFileSync, writeSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'
@@ -12,7 +12,7 @@ const file = process.env.MISBEHAVIOUR
 const now = () => Number(process.hrtime.bigint()) / 1e6
 const say = (fields) => void writeSync(2, `${JSON.stringify(fields)}\n`)
 
-/** A little in each turn, as a leak does: the engine runs in between, as long as the collector lets it. */
+/** Allocates a little in each turn, as a leak does: the engine runs in between, as long as the collector lets it. */
 function eat(kept) {
   for (let i = 0; i < 50; i++) kept.push(Array.from({ length: 500 }, (_, n) => ({ n })))
   setTimeout(eat, 2, kept)

@@ -1,13 +1,13 @@
 /**
- * What happens to the network of a host that is relocated, as lines for ip, and where its addresses are by the kernel's own
- * account. Refuses to know what runs on it.
+ * Network changes of a host that is relocated, as lines for ip, and the host's addresses as its kernel reports them.
+ * Refuses to know which programs run on it.
  */
 import { ip } from '../../src/lab/ip.ts'
 import type { Host } from '../../src/lab/lab.ts'
 
 export const batch = (host: Host, lines: readonly string[]) => ip(host, ...lines)
 
-/** "10.77.0.100/32@br-ex", sorted as text. */
+/** Returns addresses such as "10.77.0.100/32@br-ex", sorted as text. */
 export function addressesOf(host: Host): readonly string[] {
   const links: { ifname: string; addr_info: { local?: string; prefixlen: number; family: string }[] }[] = JSON.parse(
     ip(host, '-json address'),
@@ -24,7 +24,7 @@ export const MAKE_BRIDGE = [
   'link add br-ex type bridge stp_state 0 forward_delay 0 mcast_snooping 0',
   'link set br-ex up',
 ]
-/** With a moment without any address, and another name of the NIC. */
+/** Renames the NIC and leaves the host without any address for a moment. */
 export const UPROOT = [
   'address flush dev eth0',
   'link set eth0 down',

@@ -1,7 +1,7 @@
 /**
- * A node on paper whose network moves: two interfaces that go, come back and change, with their own addresses, and the
- * files that its operator reloads. Knows what its administrator would know, and how all in order looks; decides neither
- * what happens nor when.
+ * A simulated node whose network moves. It has two interfaces that go, come back and change, with their own
+ * addresses, and files that its operator reloads. Knows the administrator's view, and the state of a node in order.
+ * Decides neither which events happen nor when.
  */
 import { FakeWorld, link, present, ROUTER, type RouterConfig, SELF } from '../unit/daemon/fake-world.ts'
 import { hasOneSocket, wrongs } from './node-history.ts'
@@ -9,7 +9,7 @@ import { PaperFiles, type Written } from './paper-files.ts'
 
 const [API, FIRST, SECOND, SPARE] = ['192.0.2.100', '192.0.2.101', '198.51.100.100', '192.0.2.102'] as const
 export const VIPS = [API, FIRST, SECOND, SPARE]
-/** Longer than every pause and every yield of a node that has had much bad luck (at most 300 s, twice). */
+/** Longer than every pause and every yield of a node with many failures (at most 300 s, twice). */
 const PATIENCE = [5_000, 15_000, 80_000, 600_000]
 
 export type Nic = { readonly name: string; readonly renamed: string; readonly own: string; readonly peer: string }
@@ -35,7 +35,7 @@ const USUAL: File = {
 }
 const UNICAST = { transport: { unicast: { peers: ['192.0.2.2'] } } }
 const HASTY = { priority: 30, advertisementInterval: '100ms' }
-/** What `following a file` goes by. */
+/** File that `following a file` reads. */
 const ADDRESS_FILE = '/run/primary-ip'
 export const SAYINGS: readonly Written[] = [
   { address: SELF },
@@ -77,14 +77,14 @@ export const FILES: Readonly<Record<string, File>> = {
   },
 }
 
-/** The node, and what its administrator would know of it. */
+/** The node, and its administrator's view of it. */
 export class MovingNode {
   readonly #files = new PaperFiles()
   readonly world = new FakeWorld(USUAL.routers, { syncGroups: USUAL.syncGroups, addressFiles: this.#files })
-  /** The index of each interface; one that is made again has another. */
+  /** Index of each interface; a new interface gets another index. */
   readonly #indexes = new Map(NICS.map(({ name }, i) => [name, 2 + i]))
   #nextIndex = 10
-  /** Put there by others, and not yet seen to be the daemon's business. */
+  /** Addresses that others have added and the daemon has not yet seen as its own. */
   readonly #others = new Set<string>()
 
   indexOf({ name }: Nic): number {
@@ -98,7 +98,7 @@ export class MovingNode {
 
   rename(nic: Nic, name: string): void {
     this.change(nic, { name })
-    // The kernel tells of every address of a renamed interface again.
+    // The kernel reports every address of a renamed interface again.
     for (const one of this.world.addresses) {
       if (one.interfaceIndex === this.indexOf(nic)) this.world.notify({ kind: 'addressAdded', present: one })
     }
@@ -108,7 +108,7 @@ export class MovingNode {
     if (this.world.links.has(this.indexOf(nic))) this.world.removeLink(this.indexOf(nic))
   }
 
-  /** As it is when all is in order. */
+  /** Sets the interface as it is in a node in order. */
   restore(nic: Nic): void {
     if (!this.world.links.has(this.indexOf(nic))) this.#indexes.set(nic.name, this.#nextIndex++)
     this.world.setLink(link(this.indexOf(nic), nic.name))
@@ -147,17 +147,20 @@ export class MovingNode {
     }
   }
 
-  /** What is wrong now. A VIP of no router, or of one on its way out, is the administrator's if he has put it there. */
+  /**
+   * Current faults. A VIP of no router, or of a removed one, is the administrator's if the administrator has added
+   * it.
+   */
   get wrongs(): readonly string[] {
     const staying = this.world.daemon.snapshot().routers.filter(({ departing }) => !departing)
     for (const { addresses } of staying) for (const vip of addresses) this.#others.delete(vip.address)
     return wrongs(this.world, new Set(VIPS.filter((vip) => !this.#others.has(vip))))
   }
 
-  /** All that disturbed is over; the daemon gets as long as it may take. */
+  /** Ends every disturbance and gives the daemon the longest time that it may take. */
   putInOrder(): void {
     const { world } = this
-    // A VIP with the prefix length of a network is a network to "auto", and the spare one is of no router.
+    // A VIP with the prefix length of a network is a network to "auto", and the spare VIP belongs to no router.
     this.removeEverywhere((vip, prefixLength) => prefixLength === 24 || vip === SPARE)
     world.addressFailures.clear()
     world.openFailure = undefined

@@ -1,7 +1,8 @@
 /**
- * The shared scenarios' LAN out of network namespaces: the daemon as an operator runs it, the kernel as witness of who
- * has the address. Decides what an accident is on a real machine (power off: the cable, all processes, then the
- * address). Refuses to know what a scenario expects, and the daemon's inside beyond its status.
+ * The shared scenarios' LAN in network namespaces: the daemon as an operator runs it, and the kernel as witness of
+ * the addresses. Decides the form of each accident on a real machine. At power off the cable goes first, then all
+ * processes, then the address. Refuses to know the expectations of a scenario, and everything of the daemon except
+ * its status.
  */
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
 import { ip, nft } from '../../src/lab/ip.ts'
@@ -10,11 +11,14 @@ import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import type { Family } from '../../src/wire/address.ts'
 import type { Lan, LanNode, LanPlan, OpenLan } from './lan.ts'
 
-/** What a node falls to without its uplink: of a tracked interface the weight is fixed when the daemon starts. */
+/** Priority of a node without its uplink: the weight of a tracked interface is fixed when the daemon starts. */
 const DEMOTED = 50
-/** In no network of the lab: an IPv6 virtual router needs the link-local addresses and nothing else. */
+/** Addresses in no network of the lab: an IPv6 virtual router needs only the link-local addresses. */
 const VIPS: Readonly<Record<Family, string>> = { ipv4: LAB_VIP, ipv6: LAB_VIP6 }
-/** In the order of the IPv4 addresses, because equal priorities are settled by address; what the kernel makes is not. */
+/**
+ * Returns addresses in the order of the IPv4 addresses, because addresses decide between equal priorities. The
+ * kernel's own do not have this order.
+ */
 const linkLocalOf = (host: Host, reversed: boolean): string => {
   const last = Number(host.address.split('.').at(-1))
   return `fe80::${reversed ? 255 - last : last}`
@@ -22,7 +26,10 @@ const linkLocalOf = (host: Host, reversed: boolean): string => {
 /** Longer than `Leaving` ever takes. */
 const LEAVES_WITHIN = 10_000
 
-/** What arrives is dropped; where it leaves, the sender would be told (EPERM). Frames that are no IP (ARP) pass. */
+/**
+ * Rules that drop received frames. Dropped at the sender, they would cause an error there (EPERM). Frames that are no
+ * IP (ARP) pass.
+ */
 function dropAll(family: Family, source?: string): string {
   const table = family === 'ipv4' ? 'ip' : 'ip6'
   const rule = source === undefined ? 'drop' : `${table} saddr ${source} drop`
@@ -32,7 +39,10 @@ function dropAll(family: Family, source?: string): string {
 type Member = { readonly node: LanNode; readonly host: Host; daemon: Holdfast | undefined }
 type Note = { readonly at: number; readonly text: string }
 
-/** What the scenarios do not say: how the daemon reads and writes advertisements, and the family of its address. */
+/**
+ * Choices that the scenarios leave open: how the daemon reads and writes advertisements, and the family of its
+ * address.
+ */
 export type NetnsVariant = { readonly io: 'addon' | 'raw-socket'; readonly family: Family }
 
 class NetnsLan implements Lan {
@@ -42,12 +52,12 @@ class NetnsLan implements Lan {
   readonly #members: readonly Member[]
   readonly #peers: boolean
   readonly #reversed: boolean
-  /** Of every node: one, or those of a sync group. */
+  /** Families of every node: one, or those of a sync group. */
   readonly #families: readonly Family[]
   readonly #vips: readonly string[]
   readonly #notes: Note[] = []
   readonly #openedAt = monotonicMs()
-  /** What `until` waits for began here: a command takes time on a machine, and that time counts. */
+  /** Start of the time that `until` measures: a command takes time on a machine, and that time counts. */
   #causedAt = this.#openedAt
 
   constructor({ bothFamilies = false, nodes, interval, peers, reversed = false }: LanPlan, variant: NetnsVariant) {
@@ -107,8 +117,8 @@ class NetnsLan implements Lan {
     const named = new Set(names.map((name) => this.#member(name)))
     const members = this.#members.filter((member) => named.has(member))
     const priorities = new Set(members.map(({ node }) => node.priority))
-    // Processes do not start in the same millisecond, and of equals the first one stays Active (RFC 9568 §6.4.2): they
-    // start one after the other, the highest address first, as they would come out of a start in one instant.
+    // Processes do not start in the same millisecond, and among equals the first one stays Active (RFC 9568 §6.4.2).
+    // They start one after the other, the highest address first. A start in one instant has the same result.
     const started = [...priorities].map(async (priority) => {
       for (const member of members.toReversed()) if (member.node.priority === priority) await this.#startOne(member)
     })
@@ -134,7 +144,7 @@ class NetnsLan implements Lan {
     const othersOf = (family: Family) =>
       hosts.map((other) => (family === 'ipv4' ? other.address : linkLocalOf(other, this.#reversed)))
     const peersOf = (family: Family) => (this.#peers ? { peers: othersOf(family) } : {})
-    // A weight of 0 would be a fault; a node that is not above DEMOTED cannot fall to it.
+    // A weight of 0 would be a fault. A node whose priority is not above DEMOTED cannot fall to it.
     const weighs = priority > DEMOTED ? { track: [{ interface: 'uplink', weight: DEMOTED - priority }] } : {}
     const [address = LAB_VIP] = this.#vips
     const plan = { host, priority, preempt, intervalMs: this.interval, address }
@@ -163,7 +173,7 @@ class NetnsLan implements Lan {
     this.#lab.cut(host)
     daemon.killAll()
     await daemon.exited
-    // What the kernel keeps is not part of a machine without power.
+    // A machine without power keeps nothing in its kernel.
     const isVirtual = (one: string) => this.#vips.some((vip) => one.startsWith(`${vip}/`))
     for (const held of this.#lab.addresses(host).filter(isVirtual)) {
       ip(host, `address delete ${held} dev eth0`)
@@ -187,7 +197,7 @@ class NetnsLan implements Lan {
     for (const { host } of this.#members) nft(host, 'flush ruleset')
   }
 
-  /** The uplink's carrier goes or comes, so there are two values: the planned one and DEMOTED. */
+  /** Sets the carrier of the uplink. So there are two priorities: the planned one and DEMOTED. */
   async priority(name: string, value: number): Promise<void> {
     const { host, node } = this.#member(name)
     if (value !== node.priority && (value !== DEMOTED || node.priority < DEMOTED)) {
@@ -212,13 +222,13 @@ class NetnsLan implements Lan {
     return snapshots.map((one) => one?.routers.filter(({ state }) => state === 'Active').length ?? 0)
   }
 
-  /** A neighbour asks the kernel, and the kernel answers for what it has: on a side that is cut off, too. */
+  /** Asks the kernels through a neighbour. A kernel answers for its addresses, also on a side that is cut off. */
   async answering(): Promise<readonly string[]> {
     const holders = this.#vips.flatMap((vip) => this.#lab.holders(vip))
     return this.#named(({ host }) => holders.includes(host.name))
   }
 
-  /** Active and answering with everything they have. */
+  /** Nodes that are Active and answer for every address. */
   async #whole(): Promise<readonly string[]> {
     const active = await this.#activeRouters()
     const holders = this.#vips.map((vip) => this.#lab.holders(vip))

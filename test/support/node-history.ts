@@ -1,16 +1,16 @@
 /**
- * What happens to a node on paper (test/unit/daemon/fake-world.ts), one readable action after the other, and what must never be
- * after any of them, found from outside. Which actions there are, and which end is wanted, is the tests' affair.
+ * Histories of a simulated node (test/unit/daemon/fake-world.ts): readable actions one after the other, and states
+ * that must never follow, found from outside. The tests decide the actions and the expected end.
  */
 import type { FakeWorld } from '../unit/daemon/fake-world.ts'
 
-/** Its text is its line in the story of a failure. */
+/** An action; its text is its line in the story of a failure. */
 export type Action<Subject> = (subject: Subject) => void
 
 export const does = <Subject>(text: string, act: Action<Subject>): Action<Subject> =>
   Object.assign(act, { toString: () => text })
 
-/** Where an advertisement can come in; nothing comes to a closed socket. */
+/** Reports whether an advertisement can arrive: a closed socket receives nothing. */
 export const hasOneSocket = (world: FakeWorld, interfaceName: string): boolean =>
   world.sockets.filter(({ closed, options }) => !closed && options.interfaceName === interfaceName).length === 1
 
@@ -44,7 +44,7 @@ export function wrongs(world: FakeWorld, vips: ReadonlySet<string>): readonly st
   return [...bare, ...lost, ...torn]
 }
 
-/** What was done, what the daemon said of it, and where that has led. */
+/** Returns the actions, the daemon's log and the final state. */
 export function storyOf(world: FakeWorld, actions: readonly unknown[]): string {
   const said = world.records.slice(-12).map(({ message }) => `  ${message}`)
   const routers = world.daemon

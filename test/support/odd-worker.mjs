@@ -1,14 +1,14 @@
 /**
- * A worker thread that speaks the engine's messages and does what its checks and notifications say: `die` ends it, `hang` never
- * comes back, anything else is up. Each life says its number, counted by the engine's side.
+ * A worker thread that speaks the engine's messages and obeys its checks and notifications. `die` ends it, `hang`
+ * never returns, and any other check is up. Each life of the thread reports its number, counted by the engine's side.
  */
 import { parentPort } from 'node:worker_threads'
 
 let beat
 const report = (check) => ({ check, verdict: 'up', standing: 'up', since: 0, last: undefined, weight: undefined })
 /**
- * A notification is done when its timeout is 1, starts and is never heard of again when it is 2, and ends the thread
- * when it is 3, after its first program.
+ * Handles a notification by its timeout. 1: it is done. 2: it starts and never reports an end. 3: it ends the thread
+ * after its first program.
  */
 const notify = ({ id, runs, timeout }) => {
   const say = (news) => parentPort.postMessage({ kind: 'notify', news })
@@ -34,7 +34,7 @@ parentPort.on('message', ({ kind, order }) => {
   tell({ kind: 'checkBeat', reports })
   clearInterval(beat)
   beat = setInterval(() => tell({ kind: 'checkBeat', reports }), 50)
-  // After its words have left.
+  // The thread ends after its messages have left.
   setTimeout(() => {
     if (names.includes('die')) process.exit(1)
     while (names.includes('hang'));

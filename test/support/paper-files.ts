@@ -1,9 +1,11 @@
-/** Files of one address on paper, behind the daemon's AddressFilePort. Says what the test writes; decides nothing. */
+/**
+ * Address files without a disk, behind the daemon's AddressFilePort. They contain the test's text and decide nothing.
+ */
 import type { NamedAddress } from '../../src/config/named-address.ts'
 import type { AddressFilePort } from '../../src/daemon/ports.ts'
 import { address } from '../../src/wire/address.ts'
 
-/** An address, or why there is none. */
+/** An address, or the reason why there is none. */
 export type Written = { readonly address: string } | { readonly problem: string }
 const MISSING: Written = { problem: 'it does not exist' }
 
@@ -12,7 +14,7 @@ const readingOf = (written: Written): NamedAddress['reading'] =>
 
 export class PaperFiles implements AddressFilePort {
   readonly #written = new Map<string, Written>()
-  /** What was to be followed, each time. */
+  /** Files to follow, as each request named them. */
   readonly asked: string[][] = []
   #onNews: Parameters<AddressFilePort['follow']>[1] = () => {}
 
@@ -22,7 +24,7 @@ export class PaperFiles implements AddressFilePort {
     return new Map(files.map((file) => [file, readingOf(this.#written.get(file) ?? MISSING)]))
   }
 
-  /** Told at once to whoever follows it. */
+  /** Sets the content of a file and reports it to its followers immediately. */
   write(file: string, written: Written): void {
     this.#written.set(file, written)
     if (this.asked.at(-1)?.includes(file)) this.#onNews(file, readingOf(written))

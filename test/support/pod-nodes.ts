@@ -1,10 +1,11 @@
 /**
- * Nodes that run a static pod each, without a kubelet: podman plays the manifest in the network namespace of a host of the
- * lab. Decided here: what of a manifest is a node's own (images, addresses, where its folders are), and that neither
- * containers nor podman's storage outlive destroy(). Refuses to know what the pods do.
+ * Nodes that run a static pod each, without a kubelet: podman plays the manifest in the network namespace of a host
+ * of the lab. Decided here: the parts of a manifest that belong to a node (images, addresses, places of its folders).
+ * Neither containers nor podman's storage outlive destroy(). Refuses to know what the pods do.
  *
- * nsenter and not `ip netns exec`, which remounts /sys; runc, because crun knows no hybrid cgroups; limits below the hard ones,
- * because not every machine that runs tests has CAP_SYS_RESOURCE. podman starts no probe by itself without systemd.
+ * It uses nsenter, because `ip netns exec` remounts /sys, and runc, because crun knows no hybrid cgroups. Limits are
+ * below the hard limits, because not every test machine has CAP_SYS_RESOURCE. Without systemd, podman starts no probe
+ * by itself.
  */
 import { execFile, execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -32,7 +33,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error && 'stderr' in error ? `${error.stderr}`.trim() || error.message : String(error)
 }
 
-/** Never hangs, and throws with what was complained of. */
+/** Runs a command. Throws with its error output, and never hangs. */
 function run(argv: readonly string[], env: NodeJS.ProcessEnv = process.env, within = MINUTE): string {
   const [file = '', ...rest] = argv
   try {
@@ -54,21 +55,21 @@ const podmanIn = (base: string): readonly string[] => [
 ]
 const environmentIn = (base: string) => ({ ...process.env, CONTAINERS_CONF: join(base, 'containers.conf') })
 
-/** Tries; podman puts its account right in between. */
+/** Attempts of a removal; podman repairs its own records in between. */
 const REMOVALS = 10
 
 function removeStorage(base: string): void {
   try {
     run([...podmanIn(base), 'pod', 'rm', '--all', '--force', '--time', '0'], environmentIn(base))
   } catch {
-    // Whatever it could not do is done below.
+    // The code below does the rest of the removal.
   }
   const mounts = linesOf(readFileSync('/proc/self/mountinfo', 'utf8')).map((line) => line.split(' ')[4] ?? '')
   for (const place of mounts.filter((one) => one.startsWith(`${base}/`)).toReversed()) run(['umount', '-l', place])
   rmSync(base, { recursive: true, force: true })
 }
 
-/** Of runs that were killed. */
+/** Removes the leftovers of runs that were killed. */
 function sweep(): void {
   for (const name of readdirSync(tmpdir())) {
     const pid = new RegExp(`^${PREFIX}(\\d+)x`).exec(name)?.[1]
@@ -76,12 +77,12 @@ function sweep(): void {
   }
 }
 
-/** One podman for all nodes; the namespace that it is started in is the one that a pod gets as its host's. */
+/** One podman for all nodes; each pod uses the network namespace in which podman is started. */
 export class PodNodes {
   readonly base: string
   readonly #onExit = () => this.destroy()
 
-  /** With these images of the Docker engine. */
+  /** Starts with these images of the Docker engine. */
   constructor(images: readonly string[]) {
     sweep()
     this.base = mkdtempSync(join(tmpdir(), `${PREFIX}${process.pid}x`))
@@ -98,20 +99,21 @@ export class PodNodes {
     return run([...enter, ...podmanIn(this.base), ...argv], environmentIn(this.base), within).trim()
   }
 
-  /** A manifest as it is for this node: `edit` does what its reader is told to. */
+  /** Prepares a manifest for this node: `edit` makes the changes that the manifest asks its reader to make. */
   node(host: Host, manifest: string, edit: (text: string) => string): PodNode {
     const text = readFileSync(join(packageRoot(), 'deploy', 'static-pod', manifest), 'utf8')
     return new PodNode(this, host, parse(edit(text)))
   }
 
-  /** All of them, at once: before the LAN goes that they are on. */
+  /** Removes all pods together, before the LAN that they use. */
   removePods(): void {
     for (let left = REMOVALS; ; left--) {
       try {
         this.podman(undefined, ['pod', 'rm', '--all', '--force', '--time', '0'])
         break
       } catch (error) {
-        // A container that ends by itself in this moment can neither be killed nor removed ("container state improper").
+        // A container that ends by itself in this moment can neither be killed nor removed ("container state
+        // improper").
         if (left <= 1) throw error
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500)
       }
@@ -137,8 +139,9 @@ export class PodNode {
     this.host = host
     this.#folder = join(nodes.base, 'nodes', host.name)
     this.pod = `${pod.metadata?.name}-${host.name}`
-    // All nodes are this machine: each has its folders below one of its own, and its name behind the pod's and behind those
-    // of its volumes. What is the machine's root stays it: a program of the machine needs its libraries.
+    // All nodes are this machine. Each node has a folder of its own for its folders, and its name is part of the
+    // names of its pod and volumes. The machine's root stays the root, because a program of the machine needs its
+    // libraries.
     const nameOf = (volume: string) => `${volume}-${host.name}`
     const volumes = pod.spec?.volumes?.map(({ name, hostPath, ...rest }) =>
       hostPath === undefined
@@ -153,8 +156,8 @@ export class PodNode {
         ...container,
         volumeMounts: container.volumeMounts?.map((mount) => ({ ...mount, name: nameOf(mount.name) })),
       }))
-    // As kubelet does: an init container runs at each start of the pod. podman 4.3 removes one that has ended otherwise, and
-    // fails when it is too quick with it.
+    // As with kubelet, an init container runs at each start of the pod. podman 4.3 otherwise removes an init
+    // container that has ended, and fails if it removes it too early.
     const annotations = { ...pod.metadata?.annotations, 'io.podman.annotations.init.container.type': 'always' }
     this.#manifest = join(this.#folder, 'pod.yaml')
     mkdirSync(this.#folder, { recursive: true })
@@ -174,7 +177,7 @@ export class PodNode {
     )
   }
 
-  /** What is at this path on the node, from here. */
+  /** Returns this machine's path of a path on the node. */
   path(path: string): string {
     return join(this.#folder, 'root', path)
   }
@@ -184,7 +187,10 @@ export class PodNode {
     writeFileSync(this.path(path), text, { mode })
   }
 
-  /** A node has a runtime of its own; here they share one, and wait for each other as little as they can. */
+  /**
+   * Starts the pod. Real nodes have a runtime each; here they share one, and wait for each other as little as they
+   * can.
+   */
   start(): Promise<void> {
     return this.#later(['play', 'kube', '--network', 'host', this.#manifest])
   }
@@ -193,7 +199,7 @@ export class PodNode {
     return `${this.pod}-${name}`
   }
 
-  /** As if the machine had lost all of its processes at once; nothing starts it again. Returns when. */
+  /** Kills all processes of the pod together; nothing restarts it. Returns the time. */
   kill(): number {
     const at = monotonicMs()
     this.#nodes.podman(this.host, ['pod', 'kill', this.pod])
@@ -204,7 +210,7 @@ export class PodNode {
     this.#nodes.podman(this.host, ['pod', 'start', this.pod])
   }
 
-  /** SIGTERM and the grace period of the manifest. Resolves when the containers have ended. */
+  /** Sends SIGTERM and waits for the manifest's grace period. Resolves when the containers have ended. */
   stop(): Promise<void> {
     return this.#later(['pod', 'stop', '--time', '65', this.pod])
   }
@@ -229,24 +235,24 @@ export class PodNode {
     })
   }
 
-  /** What was really made of the manifest. */
+  /** Returns podman's record of a created container. */
   inspect(container: string): Readonly<Record<string, unknown>> {
     return JSON.parse(this.#nodes.podman(this.host, ['container', 'inspect', this.container(container)]))[0]
   }
 
-  /** The first process of the container. */
+  /** Returns the pid of the container's first process. */
   pid(container: string): number {
     return Number(
       this.#nodes.podman(this.host, ['container', 'inspect', '--format', '{{.State.Pid}}', this.container(container)]),
     )
   }
 
-  /** A command in the container: what it said and whether it succeeded. */
+  /** Runs a command in the container; returns its output and whether it succeeded. */
   exec(container: string, ...argv: readonly string[]): { readonly ok: boolean; readonly said: string } {
     return this.#judged(['exec', this.container(container), ...argv])
   }
 
-  /** The liveness probe of the manifest, once. */
+  /** Runs the liveness probe of the manifest once. */
   live(container: string): boolean {
     return this.#judged(['healthcheck', 'run', this.container(container)]).ok
   }
@@ -263,7 +269,10 @@ export class PodNode {
     return linesOf(this.#nodes.podman(this.host, ['logs', '--tail', '15', this.container(container)]))
   }
 
-  /** What kubelet counts: all that the container's cgroup holds, less what the kernel can drop at once. */
+  /**
+   * Returns kubelet's figure: the memory of the container's cgroup, less the part that the kernel can drop
+   * immediately.
+   */
   workingSet(container: string): number {
     const [version, , group] = (
       linesOf(readFileSync(`/proc/${this.pid(container)}/cgroup`, 'utf8')).find((line) => line.includes(':memory:')) ??

@@ -1,6 +1,7 @@
-# What stands around keepalived in a cluster's static pod, step by step: the file when there is one, a socket whose lines
-# become signals for the oldest process of the name, the daemon started by the first reload otherwise. Decided here: only
-# where the pod's folders are (POD), which daemon plays keepalived (KEEPALIVED), and who listens (LISTENER, for socat).
+# The environment of keepalived in a cluster's static pod, step by step. It creates the file and a socket whose lines
+# become signals for the oldest process of the name. Otherwise the first reload starts the daemon. Decided here: only
+# the place of the pod's folders (POD), the daemon in the role of keepalived (KEEPALIVED) and the listener (LISTENER,
+# for socat).
 set -u
 mount -t tmpfs none /run
 export POD KEEPALIVED
@@ -25,5 +26,5 @@ msg_handler() {
 export -f start reload_keepalived stop_keepalived msg_handler
 if [ -s "$POD/keepalived.conf" ]; then start; fi
 rm -f "$POD/keepalived.sock"
-# The shell stays the first process: it buries what its handlers have left.
+# The shell stays the first process: it reaps the leftover children of its handlers.
 $LISTENER "$POD/keepalived.sock"

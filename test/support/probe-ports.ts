@@ -1,4 +1,4 @@
-/** What probes need of the system, without the engine in between: launchers are children of the test. */
+/** Ports of the operating system for probes, without the engine: launchers are children of the test. */
 import { Socket } from 'node:net'
 import type { ProbePorts } from '../../src/healthcheck/probe-of.ts'
 import { loadNative } from '../../src/linux/native.ts'

@@ -1,7 +1,7 @@
 /**
- * A real Prometheus in the lab, with the configuration and the rules of deploy/prometheus. Decided here: that everything in
- * them runs so many times faster (a scrape every 3 s instead of 15), so that `for: 1m` is a matter of 12 s; the rules are
- * otherwise what is shipped. Refuses to know what they say.
+ * A real Prometheus in the lab, with the configuration and the rules of deploy/prometheus. Decided here: all times in
+ * them are divided by one factor (a scrape every 3 s instead of 15). `for: 1m` then takes 12 s. The rules are
+ * otherwise the shipped ones. Refuses to know their content.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -31,7 +31,7 @@ export type Alert = { readonly labels: Labels; readonly state: string; readonly 
 
 type Rule = { readonly expr: string; readonly for?: string }
 
-/** As they are shipped, faster. */
+/** Returns the shipped rules with shorter times. */
 function fasterRules(): unknown {
   const shipped: { groups: { name: string; rules: Rule[] }[] } = parse(
     readFileSync(join(SHIPPED, 'holdfast.rules.yml'), 'utf8'),
@@ -66,7 +66,7 @@ export class Prometheus {
   readonly #host: Host | string
   readonly #process: LoggedProcess
 
-  /** Returns when it answers. `launcher` is the command that starts it. */
+  /** Starts Prometheus; returns when it answers. `launcher` is the command that starts it. */
   static async start(
     lab: PrometheusSite,
     host: Host | string,
@@ -109,7 +109,10 @@ export class Prometheus {
     ])
   }
 
-  /** The value of each series at this moment (seconds since the epoch; undefined: now). Throws when it is refused. */
+  /**
+   * Returns the value of each series at a moment (seconds since the epoch; `undefined`: now). Throws if Prometheus
+   * refuses the query.
+   */
   query(expression: string, at?: number): readonly Series[] {
     const data = this.#ask('query', { query: expression, ...(at === undefined ? {} : { time: String(at) }) })
     if (data.resultType === 'matrix') return data.result.map(seriesOf)
@@ -122,12 +125,12 @@ export class Prometheus {
     return this.#ask('query_range', { query: expression, ...window }).result.map(seriesOf)
   }
 
-  /** Pending and firing. */
+  /** Returns pending and firing alerts. */
   alerts(): readonly Alert[] {
     return this.#ask('alerts', {}).alerts
   }
 
-  /** Names of those that fire. */
+  /** Returns the names of firing alerts. */
   firing(): readonly string[] {
     const names = this.alerts().flatMap(({ labels, state }) => (state === 'firing' ? (labels.alertname ?? []) : []))
     return [...new Set(names)].sort()

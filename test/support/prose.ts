@@ -1,6 +1,7 @@
 /**
- * Takes the prose out of a file: comments, texts with a space in them, names of tests, pages. What a reader copies (code in backticks, blocks
- * of code, links) is left out. This file knows the syntax of languages; which words are wrong it does not know.
+ * Takes the prose out of a file: comments, texts with a space in them, names of tests, pages. Text to copy (code in
+ * backticks, blocks of code, links) is left out. This file knows the syntax of languages; it does not know which
+ * words are wrong.
  */
 
 export interface Prose {
@@ -33,7 +34,7 @@ export function sentencesOf(text: string): string[] {
 export const wordsIn = (sentence: string): number =>
   sentence.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word)).length
 
-/** Text without what is to be copied as it stands. A piece of code counts as one word. */
+/** Returns text without its code and links. A piece of code counts as one word. */
 const withoutCode = (text: string): string =>
   text
     .replace(/`[^`\n]*`/g, 'X')
@@ -54,7 +55,7 @@ function page(text: string): Prose {
   return { sentences: [...cells.flatMap(sentencesOf), ...sentencesOf(rest)], headings, texts: [], names: [] }
 }
 
-/** Lines that begin with `#`, and the comment behind a line. */
+/** Reads the lines that begin with `#`, and the comments behind a line. */
 function shell(text: string): Prose {
   const lines = text.split('\n').map((line) => /^\s*#(?!!)\s?(.*)$/.exec(line)?.[1] ?? / # (.*)$/.exec(line)?.[1] ?? '')
   return { sentences: sentencesOf(withoutCode(lines.join('\n'))), headings: [], texts: [], names: [] }

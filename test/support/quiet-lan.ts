@@ -1,6 +1,6 @@
 /**
- * What an Active and a Backup send when nothing happens, as rates: frames a second of each kind. test/netns/quiet-lan.test.ts
- * counts them on a LAN, and docs/lan-traffic.md has them as its table.
+ * Traffic of an Active and a Backup without any event, as rates: frames a second of each kind.
+ * test/netns/quiet-lan.test.ts counts them on a LAN. docs/lan-traffic.md shows them as a table.
  */
 
 export const KINDS = {
@@ -30,7 +30,7 @@ const V4_100 = { advertisement: 10, group: 12, virtualMac: 12, broadcast: 1 } as
 const V6 = { advertisement: 1, solicitation: 3, solicitationMore: 1 } as const
 const V6_100 = { advertisement: 10, solicitation: 13, solicitationMore: 1 } as const
 
-/** One router; in IPv4 with one address, in IPv6 with a link-local and another one. */
+/** Rates of one router: in IPv4 with one address, in IPv6 with a link-local and another address. */
 export const QUIET: readonly Row[] = [
   { family: 'ipv4', transport: 'multicast', at1s: V4, at100ms: V4_100 },
   {

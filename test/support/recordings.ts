@@ -1,6 +1,6 @@
 /**
- * Recordings without a disk: what tapes write, as the octets of a file, and what a replay of them says. Lines go through
- * their text, as they would through a file. Refuses to know who is recorded.
+ * Recordings without a disk: the octets that tapes write, and the result of their replay. Lines go through their
+ * text, as they would through a file. Refuses to know the recorded program.
  */
 
 import { FORMAT } from '../../src/recording/lines.ts'
@@ -20,7 +20,7 @@ export function keptTape(): KeptTape {
 export const replayOf = (lines: readonly string[]): Promise<Replayed> =>
   new Replay(new RecordingLines(Buffer.from(lines.map((line) => `${line}\n`).join('')))).run()
 
-/** What is wrong with it, in words; [] for one that replays to the same. */
+/** Returns the differences of a replay as texts; [] for a replay with the same result. */
 export function wrongIn({ difference, end, gap }: Replayed): readonly string[] {
   if (difference !== undefined)
     return [`line ${difference.line}: recorded ${difference.recorded}, replayed ${difference.replayed}`]

@@ -1,6 +1,7 @@
 /**
- * What the templates of the machine config operator were fed with (test/samples/keepalived/*.input.json) as what the engine of
- * that node is to do. Written for the comparison of texts alone: the agent comes to the same value from nodes, not from this.
+ * The engine's configuration of a node, from the values that filled the templates of the machine config operator
+ * (test/samples/keepalived/*.input.json). It serves the comparison of texts alone. The agent derives the same value
+ * from Node objects, not from these values.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,7 @@
 /**
- * Where a test needs root, namespaces or a neighbour daemon: it is skipped with the reason in its name, unless
- * REQUIRE_NETNS=1, REQUIRE_INTEROP=1 or REQUIRE_DOCKER=1 turns what is missing into a failure (CI sets all). Refuses to know the tests.
+ * Requirements of tests: root, namespaces or a neighbour daemon. A test without them is skipped with the reason in
+ * its name. REQUIRE_NETNS=1, REQUIRE_INTEROP=1 or REQUIRE_DOCKER=1 turns the skip into a failure (CI sets all).
+ * Refuses to know the tests.
  */
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -11,7 +12,7 @@ import { engineAnswers } from './docker.ts'
 
 const FOLDERS = [...(process.env.PATH ?? '').split(':'), '/usr/sbin', '/sbin'].filter(Boolean)
 
-/** Asks for the file: loading such a package into the test's process is nothing that it supports twice. */
+/** Looks for the file: such a package does not support being loaded twice into the test's process. */
 function isBuilt(name: string, binary: string): boolean {
   try {
     const require = createRequire(import.meta.url)
@@ -54,7 +55,7 @@ export function describeNetns(name: string, body: () => void): void {
   describeWith('REQUIRE_NETNS', ['ip'], name, body)
 }
 
-/** The optional package must be built (scripts/setup.sh test). */
+/** Describes tests that need the optional package to be built (scripts/setup.sh test). */
 export function describeRawSocket(name: string, body: () => void): void {
   describeWith('REQUIRE_NETNS', ['ip', 'raw-socket'], name, body)
 }
@@ -63,12 +64,12 @@ export function describeCapture(name: string, body: () => void): void {
   describeWith('REQUIRE_NETNS', ['ip', 'tshark'], name, body)
 }
 
-/** No privilege is needed: what a rule says is a question to a program. */
+/** Describes tests of rules, which need a program and no privilege. */
 export function describePrometheus(name: string, body: () => void): void {
   describeWith('REQUIRE_NETNS', ['promtool'], name, body)
 }
 
-/** A Prometheus, and nodes for it to scrape. */
+/** Describes tests with a Prometheus and with nodes that it scrapes. */
 export function describePrometheusLab(name: string, body: () => void): void {
   describeWith('REQUIRE_NETNS', ['ip', 'nft', 'curl', 'prometheus'], name, body)
 }
@@ -85,12 +86,15 @@ export function describeHaproxy(name: string, body: () => void): void {
   describeWith('REQUIRE_INTEROP', ['ip', 'haproxy'], name, body)
 }
 
-/** Containers of the real image; a tool more for those who look at their networks from the machine. */
+/**
+ * Describes tests with containers of the real image. `tools` are programs of the machine that look at the containers'
+ * networks.
+ */
 export function describeContainer(name: string, body: () => void, tools: readonly string[] = []): void {
   describeWith('REQUIRE_DOCKER', ['docker', 'a Docker engine', ...tools], name, body)
 }
 
-/** A browser that looks at a status page. */
+/** Describes tests with a browser that shows a status page. */
 export function describePage(name: string, body: () => void): void {
   describeWith('REQUIRE_NETNS', ['ip', 'chromium'], name, body)
 }

@@ -1,6 +1,6 @@
 /**
- * Three nodes as a Prometheus has scraped them every 15 s, in promtool's notation: healthy, a is Active. What a case changes
- * it names; everything else stays as it is on a good day. Refuses to know the rules.
+ * Three nodes as a Prometheus has scraped them every 15 s, in promtool's notation: healthy, a is Active. A case names
+ * its changes; everything else keeps its healthy value. Refuses to know the rules.
  */
 
 export const SCRAPE_S = 15
@@ -9,13 +9,13 @@ export const NODES = ['a', 'b', 'c'] as const
 export type Node = (typeof NODES)[number]
 export const ADDRESS = '10.0.0.200'
 
-/** Minutes of one value, counting up by so much a scrape, or nothing (`stale` once, then missing). */
+/** Minutes of one value that counts up by `step` a scrape, or of no value (`stale` once, then missing). */
 export type Span = readonly [minutes: number, value: number | 'gone', step?: number | undefined]
 
 const STATES = ['Initialize', 'Backup', 'Active', 'Leaving', 'Returning'] as const
 export type State = (typeof STATES)[number]
 
-/** Minutes in each state. `gone`: it is not scraped. */
+/** Minutes in each state. `gone`: the node is not scraped. */
 export type Course = readonly (readonly [minutes: number, state: State | 'gone'])[]
 
 const samples = (minutes: number): number => Math.round(minutes * PER_MINUTE)
@@ -47,7 +47,7 @@ export class ScrapedCluster {
       always('holdfast_vrrp_advertisement_interval_seconds', 'router="api"', 1)
       always('holdfast_vrrp_advertisement_gap_ratio_count', 'router="api"', 0, 15)
       always('holdfast_vrrp_advertisement_gap_ratio_bucket', 'router="api",le="2.5"', 0, 15)
-      // Another group lives on the same LAN.
+      // Another group of routers lives on the same LAN.
       always('holdfast_vrrp_advertisements_discarded_total', 'interface="eth0",reason="vrid-unknown"', 0, 15)
       always('holdfast_engine_timer_lateness_seconds_count', '', 0, 150)
       always('holdfast_engine_timer_lateness_seconds_bucket', 'le="0.05"', 0, 150)
@@ -70,7 +70,7 @@ export class ScrapedCluster {
     return this
   }
 
-  /** States one-hot, the address where it is Active or leaves, and whether the node answers at all. */
+  /** Sets states one-hot, the address while the node is Active or leaves, and whether the node answers at all. */
   course(node: Node, course: Course): this {
     const spans = (value: (state: State) => number): Span[] =>
       course.map(([minutes, state]) => [minutes, state === 'gone' ? 'gone' : value(state)])
@@ -83,7 +83,9 @@ export class ScrapedCluster {
     return this.set(node, 'up', '', ...course.map(([minutes, state]): Span => [minutes, state === 'gone' ? 0 : 1]))
   }
 
-  /** The check of a node fails once, after so many minutes and for so many, and takes its weight from the router. */
+  /**
+   * Makes the check of a node fail once, after and for a number of minutes; its weight is taken from the priority.
+   */
   checkFails(node: Node, after: number, minutes: number): this {
     const rest = this.#minutes - after - minutes
     const course = (before: number, meanwhile: number, then: number): Span[] => [
@@ -97,7 +99,7 @@ export class ScrapedCluster {
     return this.set(node, 'holdfast_healthcheck_up', 'check="readyz"', ...course(1, 0, 1))
   }
 
-  /** It has been scraped until then; all that it said is gone, not only its routers. */
+  /** Ends the node: it was scraped until then, and all of its series end, not only those of its routers. */
   dies(node: Node, after: number, state: State): this {
     this.course(node, [
       [after, state],

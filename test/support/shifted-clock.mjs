@@ -1,6 +1,6 @@
 /**
- * Loaded before an agent's own bundle (NODE_OPTIONS=--import …): the same agent, by a wall clock that is as many ms ahead as
- * the file SHIFTED_CLOCK says, read again at SIGWINCH. The machine's clock is never touched, nor the one that only goes forward.
+ * Loaded before an agent's own bundle (NODE_OPTIONS=--import …). It shifts the agent's wall clock by the ms in the
+ * file SHIFTED_CLOCK, which is read again at SIGWINCH. The machine's clock and the monotonic clock stay untouched.
  */
 import { readFileSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'

@@ -1,7 +1,7 @@
 /**
- * A thread that drops its privileges through the addon and says what it, its child and its main thread still have. Run
- * as the main file it starts itself as the worker. `keep-new-privs` leaves out the dropping: what is said then shows that
- * the answers can be different.
+ * A thread that drops its privileges through the addon. It reports the remaining privileges of itself, its child and
+ * its main thread. Run as the main file it starts itself as the worker. With `keep-new-privs` it drops nothing, which
+ * shows that the answers can be different.
  */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -21,7 +21,7 @@ const credentials = (text) =>
   )
 const ofThread = () => credentials(readFileSync('/proc/thread-self/status', 'utf8'))
 
-/** Needs CAP_NET_RAW at this moment. */
+/** Opens a raw socket, which needs CAP_NET_RAW at this moment. */
 function canOpenRaw() {
   try {
     new native.NativeSocket(2, 3, 112, 1, 100).close()
@@ -45,7 +45,7 @@ if (isMainThread) {
   })
 } else {
   if (workerData.drop) native.dropPrivileges()
-  // `cat` is no shell: what it has was not given up by anybody on the way.
+  // `cat` is no shell: it reports the privileges that it received, without a process in between.
   const child = credentials(spawnSync('cat', ['/proc/self/status'], { encoding: 'utf8' }).stdout)
   parentPort.postMessage({ worker: { ...ofThread(), raw: canOpenRaw() }, child })
 }

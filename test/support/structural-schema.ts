@@ -1,6 +1,6 @@
 /**
- * The rules that an API server has for the schema of a custom resource (structural schemas) and what it then does with an
- * object: unknown fields dropped, values judged. Decides what counts as a fault of a schema; CEL rules are not evaluated.
+ * Rules of an API server for the schema of a custom resource (structural schemas), and its handling of an object.
+ * Unknown fields are dropped and values are checked. Decides which schemas are faulty; CEL rules are not evaluated.
  */
 import * as z from 'zod'
 
@@ -11,11 +11,11 @@ const isSchema = (value: unknown): value is Schema =>
 const partsOf = (value: unknown): readonly (readonly [string, unknown])[] =>
   isSchema(value) ? Object.entries(value) : []
 
-/** Not allowed at all, or only where types are given elsewhere. */
+/** Keywords that are never allowed, or only where types are given elsewhere. */
 const FORBIDDEN = ['$ref', 'definitions', 'patternProperties', 'additionalItems', 'dependencies', 'deprecated', 'id']
 const TYPES = ['object', 'array', 'string', 'integer', 'number', 'boolean']
 
-/** One line for each fault. */
+/** Returns one line for each fault. */
 export function faultsOf(schema: unknown, path = '.'): readonly string[] {
   if (!isSchema(schema)) return [`${path}: no schema`]
   const { items, properties, required, type } = schema
@@ -36,7 +36,7 @@ export function faultsOf(schema: unknown, path = '.'): readonly string[] {
   return [...own, ...inner, ...(isSchema(items) ? faultsOf(items, `${path}[]`) : [])]
 }
 
-/** Who merges lists by key needs the keys in every item. */
+/** Returns faults of lists: a list that is merged by keys needs the keys in every item. */
 function listFaults(schema: Schema, path: string): readonly string[] {
   const keys = schema['x-kubernetes-list-map-keys']
   if (schema['x-kubernetes-list-type'] !== 'map') return keys === undefined ? [] : [`${path}: keys without a map`]
@@ -60,7 +60,7 @@ export function judge(schema: Schema, value: unknown): { readonly ok: boolean; r
   }
 }
 
-/** Fields that an API server would drop. */
+/** Returns the fields that an API server would drop. */
 export function prunedFrom(schema: unknown, value: unknown, path = ''): readonly string[] {
   if (!isSchema(schema)) return []
   if (Array.isArray(value)) return value.flatMap((item: unknown) => prunedFrom(schema.items, item, `${path}[]`))

@@ -1,9 +1,9 @@
 /**
- * Counts test runs for .ci/run: writes `PASSED FAILED` to the file that HOLDFAST_TEST_SUMMARY names, nothing without it, and
- * a line for each failure after that: whoever sees only the end of a long log has to learn what failed, and what was
- * seen instead. What the file has already is an earlier run's and is counted on. A file that cannot be loaded and an error
- * outside any test are failures. Where HOLDFAST_TEST_UNJUDGED names a file, test files whose failures cannot be judged
- * (test/judge/time.ts) go there instead, uncounted: scripts/tests.sh runs them again.
+ * Counts test runs for .ci/run: writes `PASSED FAILED` to the file that HOLDFAST_TEST_SUMMARY names, and a line for
+ * each failure after that. A reader of the end of a long log then learns the failures and the observed values. The
+ * counts of an earlier run in the file are added. A file that cannot be loaded and an error outside any test are
+ * failures. If HOLDFAST_TEST_UNJUDGED names a file, test files whose failures cannot be judged (test/judge/time.ts)
+ * go there, uncounted. scripts/tests.sh runs them again.
  */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import type { SerializedError } from 'vitest'
@@ -16,9 +16,9 @@ export class SummaryReporter implements Reporter {
     const outside = unhandled.map((error) => `outside any test: ${inOneLine(error)}`)
     const all = modules.map(countOf)
     const path = process.env.HOLDFAST_TEST_UNJUDGED
-    // An error outside any test may be any file's.
+    // An error outside any test may belong to any file.
     const unjudged = path === undefined || outside.length > 0 ? [] : all.filter(isUnjudged)
-    // More at once are no accident of the machine.
+    // More failures than this together are no accident of the machine.
     const again = unjudged.length > MOST ? [] : unjudged
     const counted = all.filter((one) => !again.includes(one))
     const passed = counted.reduce((sum, one) => sum + one.passed, 0)
@@ -34,7 +34,7 @@ export class SummaryReporter implements Reporter {
   }
 }
 
-/** Files. */
+/** Number of files. */
 const MOST = 6
 
 type ToldFailure = Failure & { readonly text: string }
@@ -72,7 +72,9 @@ function countOf(module: TestModule): Count {
   return { file: module.relativeModuleId, project: module.project.name, passed, failures }
 }
 
-/** A message of many lines may tell what matters in any of them; a story of a thousand is in the log above. */
+/**
+ * Longest message in characters. Any line of a message may matter; a story of a thousand lines is in the log above.
+ */
 const ENOUGH = 1_200
 
 function inOneLine(error: SerializedError | undefined): string {
@@ -80,5 +82,5 @@ function inOneLine(error: SerializedError | undefined): string {
   return message.length > ENOUGH ? `${message.slice(0, ENOUGH)} … (${message.length} characters)` : message
 }
 
-// The one default export of this house: vitest loads a reporter from a file by its default export.
+// The one default export of this repository: vitest loads a reporter from a file by its default export.
 export default SummaryReporter

@@ -1,7 +1,7 @@
 #!/bin/sh
-# The first process of a machine of its own for test/support/systemd-lab.ts: this one's files under an overlay that is
-# thrown away, empty /run and /tmp, and systemd itself as PID 1 with nothing to start. Argument: an empty folder. Runs in new mount,
-# PID, network, UTS, IPC and cgroup namespaces.
+# The first process of a machine of its own for test/support/systemd-lab.ts. It puts an overlay over this machine's
+# files, which is thrown away, and mounts empty /run and /tmp. It then starts systemd as PID 1 with nothing to start.
+# Argument: an empty folder. Runs in new mount, PID, network, UTS, IPC and cgroup namespaces.
 set -eu
 base=$1
 root=$base/root

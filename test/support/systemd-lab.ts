@@ -1,6 +1,6 @@
 /**
- * A machine with systemd as PID 1: namespaces, an overlay over this machine's files and a cgroup of its own. Decides that
- * nothing of it is left and nothing of this machine changed; refuses to know what is installed there.
+ * A machine with systemd as PID 1: namespaces, an overlay over this machine's files and a cgroup of its own. Nothing
+ * of it is left afterwards, and this machine stays unchanged. Refuses to know which programs are installed there.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs'
@@ -24,7 +24,7 @@ export class SystemdLab {
   private constructor() {
     mkdirSync(this.#group)
     const argv = [join(this.#group, 'cgroup.procs'), 'unshare', ...NAMESPACES, 'sh', SCRIPT, this.#base]
-    // The shell goes into the cgroup first: what it becomes takes that for the root of all.
+    // The shell enters the cgroup first: systemd takes this cgroup for the root of all.
     this.#process = spawn('sh', ['-c', 'echo $$ >"$1" && shift && exec "$@"', 'sh', ...argv], {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -33,7 +33,7 @@ export class SystemdLab {
     process.once('exit', () => this.destroy())
   }
 
-  /** Resolves when the manager answers. */
+  /** Resolves when the service manager answers. */
   static async booted(): Promise<SystemdLab> {
     const lab = new SystemdLab()
     try {
@@ -57,12 +57,12 @@ export class SystemdLab {
     return this.#manager > 0
   }
 
-  /** Its files, from here. */
+  /** Path of the machine's root on this machine. */
   get root(): string {
     return `/proc/${this.#manager}/root`
   }
 
-  /** Both streams, in the order of their arrival. */
+  /** Runs a command; returns both streams in the order of their arrival. */
   run(...argv: string[]): Ran {
     const enter = ['-t', `${this.#manager}`, '--mount', '--pid', '--net', '--uts', '--ipc', '--cgroup', '--root']
     const { status, stdout, error } = spawnSync(
@@ -77,7 +77,7 @@ export class SystemdLab {
     return { status, output: error === undefined ? stdout : `${stdout}${error.message}` }
   }
 
-  /** Of a run that has to succeed. */
+  /** Returns the output of a command. Throws if the command fails. */
   output(...argv: string[]): string {
     const { status, output } = this.run(...argv)
     if (status !== 0) throw new Error(`Cannot run ${argv.join(' ')} in the lab: exit status ${status}: ${output}`)
@@ -87,13 +87,13 @@ export class SystemdLab {
   destroy(): void {
     this.#process.kill('SIGKILL')
     if (this.#manager > 0) spawnSync('kill', ['-9', `${this.#manager}`])
-    // Processes of a PID namespace end with its first one, but not within the call.
+    // Processes of a PID namespace end with its first process, but not within the call.
     for (let left = 50; left > 0 && !removeGroup(this.#group); left--) spawnSync('sleep', ['0.1'])
     rmSync(this.#base, { recursive: true, force: true })
   }
 }
 
-/** A cgroup goes when nobody is in it and none is below it. */
+/** Removes a cgroup as soon as it has neither processes nor cgroups below it. */
 function removeGroup(path: string): boolean {
   if (!existsSync(path)) return true
   for (const entry of readdirSync(path, { withFileTypes: true }))

@@ -1,11 +1,11 @@
 /**
- * How many tests of a file are at work at once: those that wait for daemons most of the time need not wait for each other.
- * Decides the order (first come, first served) and that a turn ends with its test in every case. Refuses to know what is
- * done in it; what measures milliseconds wants no company and is an ordinary `test`.
+ * Limits the number of concurrent tests of a file: tests that mostly wait for daemons need not wait for each other.
+ * Decides the order (first come, first served). A turn ends with its test in every case. Refuses to know the tests. A
+ * test that measures milliseconds runs alone and is an ordinary `test`.
  */
 import { type TestContext, test } from 'vitest'
 
-/** Longer than all tests of a file together: most of it is the wait for its turn. */
+/** Milliseconds, longer than all tests of a file together: a test mostly waits for its turn. */
 const WITH_ITS_TURN = 300_000
 
 export class Turns {
@@ -16,7 +16,7 @@ export class Turns {
     this.#free = free
   }
 
-  /** A test of its own that begins when there is room for it. */
+  /** Defines a test that begins when a turn is free. */
   test(title: string, body: (context: TestContext) => Promise<void>): void {
     test.concurrent(title, { timeout: WITH_ITS_TURN }, async (context) => {
       await this.#take()

@@ -1,7 +1,7 @@
 /**
- * One health check of a node on the virtual LAN: the daemon's own schedule and rules (healthcheck/schedule.ts, health.ts)
- * on virtual time, what they come to as the node's priority, and the answer to fastPreempt's question as monitor.ts gives
- * it. Decided here: how long a run takes. Refuses to know what the other nodes ask.
+ * One health check of a node on the virtual LAN. It runs the daemon's own schedule and rules
+ * (healthcheck/schedule.ts, health.ts) on virtual time. It sets the node's priority, and answers fastPreempt's
+ * question as monitor.ts does. Decided here: the duration of a run. Refuses to know the checks of other nodes.
  */
 import type { Cadence, HealthRule } from '../../src/healthcheck/check.ts'
 import { type Health, isChanging, standingOf, startHealth, stepHealth } from '../../src/healthcheck/health.ts'
@@ -18,16 +18,16 @@ export type VirtualCheckSpec = {
   readonly timeout: number
   readonly base: number
   readonly weight: number
-  /** ms of a run that is answered, there and back between the threads included. */
+  /** Duration of an answered run in ms, including both ways between the threads. */
   readonly latency: number
-  /** From 0 to 1, each time anew. */
+  /** Returns a new number from 0 to 1 each time. */
   readonly random: () => number
-  /** What was well is trusted without another look. */
+  /** A check that was up counts as up without another run. */
   readonly believes: boolean
 }
 
 export class VirtualCheck {
-  /** When it last went up. */
+  /** Time at which it last went up. */
   upSince = 0
   readonly #lan: VirtualLan
   readonly #node: VirtualNode
@@ -37,7 +37,7 @@ export class VirtualCheck {
   #schedule: Schedule
   #asking: (() => void)[] = []
 
-  /** The first run is in `phase` ms. */
+  /** Schedules the first run in `phase` ms. */
   constructor(lan: VirtualLan, node: VirtualNode, spec: VirtualCheckSpec, backend: () => Answer, phase: number) {
     this.#lan = lan
     this.#node = node
@@ -53,7 +53,7 @@ export class VirtualCheck {
     return standingOf(this.#health) === 'up'
   }
 
-  /** The idle connection has ended. */
+  /** Reports the end of the idle connection. */
   prompt(): void {
     this.#schedule = promptRun(this.#schedule, this.#spec.cadence.fastInterval, millis(this.#lan.now))
     this.#arm()
@@ -103,7 +103,10 @@ export class VirtualCheck {
     this.#node.setPriority(priority, this.#lan.now, believes ? priority : base)
   }
 
-  /** monitor.ts and check-runner.ts: whoever has not answered by then counts as failed for this question. */
+  /**
+   * Asks once more, as monitor.ts and check-runner.ts do. A check without an answer in time counts as failed for this
+   * question.
+   */
   #askOnceMore(within: number): void {
     const { base, weight } = this.#spec
     let open = true

@@ -1,7 +1,7 @@
 /**
- * The guardian of a virtual node and the kernel's lifetimes, modelled after docs/architecture.md: it holds the deadline of the
- * last will, renews the addresses, and may itself be frozen; the kernel may not. It decides when, and knows neither
- * addresses nor packets: the node does what it is told. All moments are LAN time.
+ * The guardian of a virtual node and the kernel's lifetimes, modelled after docs/architecture.md. The guardian holds
+ * the deadline of the cleanup plan and renews the addresses. It may itself be frozen; the kernel may not. It decides
+ * when, and knows neither addresses nor packets: the node carries out its orders. All moments are LAN time.
  */
 import { millis } from '../../src/wire/units.ts'
 
@@ -10,10 +10,10 @@ export type GuardianOrder = 'execute' | 'expire'
 const RENEWALS = 3
 
 export class VirtualGuardian {
-  /** The shared word: executed, and the engine has not seen it yet. */
+  /** The shared word: the plan is executed, and the engine has not seen it yet. */
   executed = false
   readonly #lifetime: number
-  /** By member: the earliest executes for all. */
+  /** Deadlines by member: the earliest executes for all. */
   readonly #deadlines = new Map<string, number>()
   #expiresAt: number | undefined
   #renewAt = Number.POSITIVE_INFINITY
@@ -27,7 +27,7 @@ export class VirtualGuardian {
     this.#frozenUntil = millis(now + duration)
   }
 
-  /** An advertisement has gone out; without another one in time the will is executed. */
+  /** Sets the deadline after a sent advertisement. Without another one in time the cleanup plan is executed. */
   promise(member: string, deadline: number): void {
     this.#deadlines.set(member, deadline)
   }
@@ -37,7 +37,7 @@ export class VirtualGuardian {
     this.#renewAt = now + this.#lifetime / RENEWALS
   }
 
-  /** The engine answers for nothing any more. */
+  /** Withdraws all deadlines: the engine answers for no address. */
   withdraw(): void {
     this.#deadlines.clear()
     this.#expiresAt = undefined
@@ -49,7 +49,7 @@ export class VirtualGuardian {
     return Math.min(own, this.#expiresAt ?? Number.POSITIVE_INFINITY)
   }
 
-  /** What is due at `now`, once; renewals it does itself. */
+  /** Returns the order that is due at `now`, once. Renews addresses by itself. */
   run(now: number): GuardianOrder | undefined {
     if (this.#expiresAt !== undefined && this.#expiresAt <= now) {
       this.#expiresAt = undefined

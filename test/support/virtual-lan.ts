@@ -1,8 +1,9 @@
 /**
- * Nodes on one virtual clock and one or several virtual wires: latency, seeded loss, cuts in one or both directions
- * (also of one wire or one family only), stalls, clocks that are off, power failures. Every node runs one virtual router,
- * or the same sync group. Everything that happened is kept, so that a test can ask who answered for the addresses, how
- * long nobody or two did, and what was sent. Bounded: a LAN that does not come to rest fails.
+ * Nodes on one virtual clock and one or several virtual wires. The LAN has latency, seeded loss, cuts in one or both
+ * directions (also of one wire or one family only), stalls, wrong clocks and power failures. Every node runs one
+ * virtual router, or the same sync group. Every event is recorded. A test can ask which nodes answered for the
+ * addresses, how long no node or two did, and which packets were sent. Bounded: a LAN that does not come to rest
+ * fails.
  */
 
 import { type Change, longestOf, spansIn } from '../../src/lab/watch/history.ts'
@@ -18,7 +19,7 @@ import { type Delivery, VirtualNode } from './virtual-node.ts'
 export type NodeSpec = {
   readonly name: string
   readonly priority: number
-  /** Milliseconds by which its clock is ahead. */
+  /** Milliseconds by which the node's clock is ahead. */
   readonly offset?: number
   readonly preempt?: boolean
   /** 192.0.2.<host>; by default 1, 2, … in the order of the list. */
@@ -36,21 +37,21 @@ export type LanSpec = {
   readonly interval?: number
   /** Milliseconds from one node to another; 0.2 by default. */
   readonly latency?: number
-  /** Up to this many milliseconds a timer fires late, each time anew; 0 by default. */
+  /** Longest delay of a timer in milliseconds, drawn for each timer; 0 by default. */
   readonly lateness?: number
   readonly seed?: number
-  /** Every node is told who the others are (stagger). */
+  /** Every node is configured with the addresses of the others (stagger). */
   readonly peers?: boolean
-  /** Every node has a guardian and addresses with a lifetime, and looks whether it was away. */
+  /** Every node has a guardian and addresses with a lifetime, and checks whether it was absent. */
   readonly guarded?: boolean
 }
 
 export type Note = { readonly at: number; readonly node: string; readonly text: string }
-/** Of a part of the LAN: a wire's name or a family. */
+/** Name of the whole LAN, where a wire's name or a family stands for a part. */
 const EVERYTHING = '*'
 
 const GROUP = { ipv4: address('224.0.0.18'), ipv6: address('ff02::12') }
-/** More than any test needs between two commands; reached only by a LAN that talks without end. */
+/** More turns than any test needs between two commands; only a LAN that sends without end reaches it. */
 const MOST_TURNS = 200_000
 const NOTHING_PLANNED = { at: Number.POSITIVE_INFINITY, act: () => {} }
 
@@ -58,16 +59,16 @@ export class VirtualLan {
   now = 0
   readonly nodes: readonly VirtualNode[]
   readonly notes: Note[] = []
-  /** Who answered for the VIP, and who was Active. */
+  /** Nodes that answered for the VIP, and nodes that were Active. */
   readonly answering: Change[] = [{ at: 0, owners: [] }]
   readonly reigning: Change[] = [{ at: 0, owners: [] }]
-  /** By router: who answered for its addresses. */
+  /** Nodes that answered for a router's addresses, by router. */
   readonly answeringFor = new Map<string, Change[]>()
-  /** Of 0 to 1: how many deliveries are lost. */
+  /** Share of lost deliveries, from 0 to 1. */
   loss = 0
   readonly #latency: number
   readonly #parts: readonly MemberSpec[]
-  /** By `from to`: the wires and families that are cut. */
+  /** Wires and families that are cut, by `from to`. */
   readonly #cut = new Map<string, Set<string>>()
   readonly #wire: { to: VirtualNode; delivery: Delivery }[] = []
   #plans: { readonly at: number; readonly act: () => void }[] = []
@@ -138,12 +139,12 @@ export class VirtualLan {
     return this.nodes.filter(wanted).map(({ name }) => name)
   }
 
-  /** With any of its routers. */
+  /** Nodes that are Active with any of their routers. */
   get active(): string[] {
     return this.names(({ running, members }) => running && members.some(({ state }) => state.name === 'Active'))
   }
 
-  /** Who answers for any address, or for those of one router. */
+  /** Nodes that answer for any address, or for the addresses of one router. */
   get holders(): string[] {
     return this.names(({ members }) => members.some(({ installed }) => installed.size > 0))
   }
@@ -152,7 +153,7 @@ export class VirtualLan {
     return this.names(({ members }) => members.some(({ name, installed }) => name === member && installed.size > 0))
   }
 
-  /** Exactly these, and each of them with everything it has. */
+  /** Reports whether exactly these nodes are Active, each of them with all of its routers. */
   isAll(active: readonly string[]): boolean {
     const wanted = active.join(' ')
     if (this.active.join(' ') !== wanted || this.holders.join(' ') !== wanted) return false
@@ -192,13 +193,16 @@ export class VirtualLan {
     this.node(name).stall(this.now, duration)
   }
 
-  /** SIGSTOP and SIGCONT: its kernel answers on, and so does its guardian unless it is frozen, too (milliseconds). */
+  /**
+   * Stops and continues the engine (SIGSTOP, SIGCONT). Its kernel answers on, and so does its guardian unless it is
+   * frozen, too (milliseconds).
+   */
   freeze(name: string, engine: number, guardian = 0): void {
     this.#note(name, `is frozen for ${engine} ms, its guardian for ${guardian} ms`)
     this.node(name).freeze(this.now, engine, guardian)
   }
 
-  /** Nothing gets in or out, on all wires or on a part (a wire, a family); whoever answers keeps answering there. */
+  /** Cuts a node off, on all wires or on a part (a wire, a family). A holder keeps answering on its side. */
   cut(name: string, part?: string): void {
     this.#note(name, `is cut off${part === undefined ? '' : ` (${part})`}`)
     for (const other of this.nodes) {
@@ -217,7 +221,7 @@ export class VirtualLan {
     }
   }
 
-  /** What `from` sends does not reach `to`. */
+  /** Drops everything on the way from `from` to `to`. */
   cutOneWay(from: string, to: string): void {
     this.#note(from, `is not heard by ${to}`)
     this.#cutPair(from, to, undefined)
@@ -232,7 +236,7 @@ export class VirtualLan {
     this.#cut.clear()
   }
 
-  /** The plug: as a cut of the wire, and the node is told. */
+  /** Unplugs a wire: a cut of the wire that the node notices. */
   unplug(name: string, wire: string): void {
     this.cut(name, wire)
     this.node(name).link(wire, false, this.now)
@@ -243,7 +247,7 @@ export class VirtualLan {
     this.node(name).link(wire, true, this.now)
   }
 
-  /** Something outside the routers happens in `after` ms. */
+  /** Schedules an event outside the routers in `after` ms. */
   later(after: number, act: () => void): void {
     this.#plans.push({ at: this.now + after, act })
   }
@@ -258,7 +262,7 @@ export class VirtualLan {
     this.now = until
   }
 
-  /** Stops at the first moment at which it holds; fails with what it saw instead. Returns how long it took. */
+  /** Runs until `holds` is true; fails with the last state. Returns the ms it took. */
   runUntil(expected: string, holds: () => boolean, within: number): number {
     const began = this.now
     for (let turns = 0; !holds(); turns++) {
@@ -273,18 +277,21 @@ export class VirtualLan {
     return this.now - began
   }
 
-  /** The longest time from `since` on in which the number of answering nodes (for one router) satisfied `wanted`. */
+  /**
+   * Returns the longest time since `since` in which the number of answering nodes (for one router) satisfied
+   * `wanted`.
+   */
   longest(wanted: (count: number) => boolean, since = 0, member?: string): number {
     const changes = member === undefined ? this.answering : (this.answeringFor.get(member) ?? [{ at: 0, owners: [] }])
     return longestOf(spansIn(changes, wanted, { from: since, to: this.now }))
   }
 
-  /** The same for the nodes in state Active. */
+  /** Returns the same for the nodes in state Active. */
   longestReign(wanted: (count: number) => boolean, since = 0): number {
     return longestOf(spansIn(this.reigning, wanted, { from: since, to: this.now }))
   }
 
-  /** Plans, packets and announcements: everything that is due first comes first, and arrivals before deadlines. */
+  /** Handles the next of plans, packets and announcements: the earliest first, and arrivals before deadlines. */
   #turn(until: number): boolean {
     let arrives: { to: VirtualNode; delivery: Delivery } | undefined
     for (const one of this.#wire) if (arrives === undefined || one.delivery.at < arrives.delivery.at) arrives = one
@@ -328,7 +335,7 @@ export class VirtualLan {
     }
   }
 
-  /** Kernels answer, also those of stopped processes; there and back again it takes twice the latency. */
+  /** Lets kernels answer, also those of stopped processes; the answer takes twice the latency. */
   #probe(node: VirtualNode, asking: VirtualMember): void {
     const at = this.now + 2 * this.#latency
     const { addresses, family } = asking.parameters
@@ -360,7 +367,7 @@ export class VirtualLan {
     this.notes.push({ at: this.now, node, text })
   }
 
-  /** xorshift32: a failure replays from its seed. */
+  /** Returns the next number of xorshift32: a failure replays from its seed. */
   #draw(): number {
     let x = this.#random
     x ^= x << 13

@@ -1,6 +1,6 @@
 /**
- * One virtual router of a node of the virtual LAN, and which addresses it has. Alone its name is empty. It holds state
- * and does not step: a group's members move together (virtual-node.ts).
+ * One virtual router of a node of the virtual LAN, and the addresses that it has. The only router of a node has an
+ * empty name. It holds state and does not step: a group's members move together (virtual-node.ts).
  */
 import type { Parameters } from '../../src/vrrp/parameters.ts'
 import { INITIAL_STATE, nextDeadline, type State } from '../../src/vrrp/state.ts'
@@ -12,7 +12,7 @@ export type MemberSpec = {
   readonly name: string
   readonly family: Family
   readonly wire: string
-  /** Its addresses descend where the others' ascend: ties go the other way. */
+  /** Its addresses descend where the others' ascend, so ties are decided the other way. */
   readonly reversed?: boolean
 }
 
@@ -24,9 +24,9 @@ export class VirtualMember {
   parameters: Parameters
   state: State = INITIAL_STATE
   readonly installed = new Set<Address>()
-  /** What it is cut off from it cannot speak to either, when its node knows. */
+  /** Whether the router can send: it cannot on a wire whose loss its node has noticed. */
   canSend = true
-  /** Packets did not fit into the queue. */
+  /** Packets were lost because the queue was full. */
   lost = false
   overslept = false
 

@@ -1,8 +1,8 @@
 /**
- * One node of the virtual LAN: its virtual routers (one, or the members of a sync group), a receive queue and a clock of
- * its own that may be off. It drains its queue before it lets a deadline fire, exactly as the daemon must (ground
- * rule 2), and runs the effects of a group in rounds. Packets are real octets: transmit.ts writes them,
- * receive.ts judges them. It does not know the other nodes.
+ * One node of the virtual LAN: its virtual routers (one, or the members of a sync group), a receive queue and a clock
+ * that may be wrong. It drains its queue before a deadline fires, exactly as the daemon must (ground rule 2), and
+ * runs the effects of a group in rounds. Packets are real octets: transmit.ts writes them, receive.ts judges them. It
+ * does not know the other nodes.
  */
 
 import { ipv4Packet } from '../../src/simulator/ipv4-packet.ts'
@@ -21,7 +21,7 @@ import { centisToMillis, type Millis, millis } from '../../src/wire/units.ts'
 import type { VirtualGuardian } from './virtual-guardian.ts'
 import type { VirtualMember } from './virtual-member.ts'
 
-/** What lies in a node's queue; `at` is when it arrived, in LAN time, and `wire` where. */
+/** A delivery in a node's queue; `at` is its arrival in LAN time, and `wire` its wire. */
 export type Delivery = { readonly wire: string; readonly at: number } & (
   | {
       readonly kind: 'packet'
@@ -33,43 +33,43 @@ export type Delivery = { readonly wire: string; readonly at: number } & (
   | { readonly kind: 'claim'; readonly address: Address }
 )
 
-/** What a node does to the LAN. */
+/** Effects of a node on the LAN. */
 export type NodeWorld = {
   send(member: VirtualMember, packet: { destination: Address; bytes: Uint8Array }): void
   claim(member: VirtualMember, address: Address): void
-  /** Whoever has an address answers with a claim. */
+  /** Asks for the addresses: a holder answers with a claim. */
   probe(member: VirtualMember): void
   note(text: string): void
   answers(): void
-  /** A state is another one than before. */
+  /** Reports that a state has changed. */
   changed(): void
 }
 
-/** A socket buffer of this many packets; a full one drops the newest. */
+/** Packets that fit into a socket buffer; a full one drops the newest. */
 const QUEUE = 256
 
 export class VirtualNode {
   readonly name: string
   readonly members: readonly VirtualMember[]
   readonly #first: VirtualMember
-  /** What the operator configured: `yield` lowers the effective priority, `resume` gives it back. */
+  /** Configured priority: `yield` lowers the effective priority, `resume` restores it. */
   readonly configured: number
   /** Node clock minus LAN clock. */
   readonly offset: number
   running = false
   stalledUntil: number | undefined
   #stalledSince = 0
-  /** How late its timers may fire, as a function that is asked each time. */
+  /** Returns the delay of a timer, drawn for each timer. */
   readonly #late: () => number
   #lateness = 0
   readonly #queue: Delivery[] = []
   readonly #world: NodeWorld
-  /** Without one nobody acts for a node that is away, and it does not look whether it was. */
+  /** Guardian of the node. Without one an absent node has no cleanup, and does not check whether it was absent. */
   readonly #guardian: VirtualGuardian | undefined
-  /** LAN time of the event that is being handled. */
+  /** LAN time of the current event. */
   #at = 0
   #said = 0
-  /** Asked within a step: whoever answers does it later. */
+  /** Asks the checks within a step; the answer comes later. */
   onAskChecks: (within: number) => void = () => {}
 
   constructor(
@@ -98,7 +98,7 @@ export class VirtualNode {
     return this.#first.parameters
   }
 
-  /** In LAN time; undefined while nothing but a packet can wake it. */
+  /** Next deadline in LAN time; `undefined` while only a packet can wake the node. */
   get wakesAt(): number | undefined {
     if (!this.running) return undefined
     const guarded = this.#guardian?.wakesAt ?? Number.POSITIVE_INFINITY
@@ -126,13 +126,13 @@ export class VirtualNode {
     this.stalledUntil = now + duration
   }
 
-  /** SIGSTOP: the engine, and its guardian for as long as is said; the kernel goes on answering. */
+  /** Stops the engine, and its guardian for the given time; the kernel goes on answering. */
   freeze(now: number, engine: number, guardian: number): void {
     if (engine > 0) this.stall(now, engine)
     if (guardian > 0) this.#guardian?.freeze(now, guardian)
   }
 
-  /** The end of a stall, or a deadline: drain first, then decide. */
+  /** Handles the end of a stall or a deadline: drains the queue first, then decides. */
   wake(now: number): void {
     this.#guard(now)
     const due = this.#engineWakesAt
@@ -150,7 +150,7 @@ export class VirtualNode {
       const overslept = member.overslept && member.state.name !== 'Returning'
       this.post({ kind: 'deadlineReached', receptionLost: member.lost || overslept }, now, member)
     }
-    // The queue was seen empty: whatever was lost is behind us.
+    // The queue was seen empty, so all losses are in the past.
     for (const member of this.members) {
       member.lost = false
       member.overslept = false
@@ -167,7 +167,7 @@ export class VirtualNode {
     for (const member of this.members) this.#send(member, 0)
   }
 
-  /** Before anything else in a turn, above all before the queue (ground rule 3). */
+  /** Checks for an absence before anything else in a turn, above all before the queue (ground rule 3). */
   #noticeAbsence(now: number): void {
     if (this.#guardian === undefined) return
     const { executed } = this.#guardian
@@ -188,7 +188,7 @@ export class VirtualNode {
     for (const member of this.members) this.post({ kind: 'startup' }, now, member)
   }
 
-  /** `assured`: what it would be without the health checks that lift it. */
+  /** Sets the priority. `assured` is the priority without the health checks that raise it. */
   setPriority(priority: number, now: number, assured = priority): void {
     for (const member of this.members) {
       const previous = member.parameters.priority
@@ -198,12 +198,15 @@ export class VirtualNode {
     }
   }
 
-  /** The checks have answered the question of `onAskChecks`. */
+  /** Passes the checks' answer to the question of `onAskChecks`. */
   answerChecks(assured: number, now: number): void {
     if (this.running) this.post({ kind: 'checksAnswered', assured }, now)
   }
 
-  /** docs/architecture.md, Protocol decisions: effective priority 1 for its duration. An Active says priority 0 and not the 1 as well. */
+  /**
+   * Yields with effective priority 1 for its duration (docs/architecture.md, Protocol decisions). An Active
+   * advertises only priority 0, not the 1 as well.
+   */
   yield(now: number): void {
     if (this.members.every(({ state }) => state.name !== 'Active')) {
       this.setPriority(1, now)
@@ -213,7 +216,7 @@ export class VirtualNode {
     this.post({ kind: 'yield' }, now)
   }
 
-  /** The carrier of a wire goes or comes: what the kernel tells a daemon. */
+  /** Reports the carrier of a wire, as the kernel does to a daemon. */
   link(wire: string, up: boolean, now: number): void {
     const there = this.members.filter((member) => member.wire === wire)
     for (const member of there) member.canSend = up
@@ -225,7 +228,7 @@ export class VirtualNode {
     }
   }
 
-  /** Power off: nothing is said and nothing is answered. */
+  /** Powers the node off: it sends nothing and answers nothing. */
   vanish(): void {
     this.running = false
     this.stalledUntil = undefined
@@ -256,7 +259,7 @@ export class VirtualNode {
     const { bytes, destination, source } = delivery
     const family = familyOf(source)
     const ofFamily = here.filter(({ parameters }) => parameters.family === family)
-    // What an IPv6 socket is asked to require, an IPv4 packet carries in its header.
+    // The value that an IPv6 socket is asked to require is in the header of an IPv4 packet.
     const ttl = family === 'ipv6' ? 255 : undefined
     const owner = (vrid: number) => ofFamily.find(({ parameters }) => parameters.vrid === vrid)
     const received = receive(
@@ -284,19 +287,19 @@ export class VirtualNode {
 
   post(event: Event, at: number, whom = this.#first): void {
     this.#at = at
-    // LAN time and node time differ by rounding; a deadline that woke us has been reached.
+    // LAN time and node time differ by rounding; a deadline that woke the node has been reached.
     const deadline = event.kind === 'deadlineReached' ? whom.due : undefined
     const now = millis(Math.max(deadline ?? Number.NEGATIVE_INFINITY, this.#own(at)))
     const steps = stepGroup(this.members, this.members.indexOf(whom), event, now)
     let changed = false
     this.members.forEach((member, i) => {
       const state = steps[i]?.state ?? member.state
-      // As daemon/guard/absence-deadline.ts has it.
+      // The same rule as in daemon/guard/absence-deadline.ts.
       if (isInGracePeriod(state) && member.state.name === 'Active') this.#guardian?.promise(member.name, at + 70)
       changed ||= state.name !== member.state.name
       member.state = state
     })
-    // A daemon that was told to go, and has gone, listens to nothing.
+    // A daemon that has left listens to nothing.
     if (this.members.every(({ state }) => state.name === 'Initialize' && state.stopped)) this.running = false
     if (changed) this.#world.changed()
     if (
@@ -321,7 +324,10 @@ export class VirtualNode {
     }
   }
 
-  /** The last advertisement + 3 intervals; + 1.5 after one that lets a Backup act after Skew_Time (docs/architecture.md). */
+  /**
+   * Sets the deadline: 3 intervals after the last advertisement, 1.5 after one that lets a Backup act after Skew_Time
+   * (docs/architecture.md).
+   */
   #promise({ name, parameters }: VirtualMember, priority: number): void {
     const interval = centisToMillis(parameters.advertisementInterval)
     const demoted = priority < this.#said

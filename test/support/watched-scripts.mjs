@@ -1,6 +1,6 @@
 /**
- * Loaded before the product's own bundle (NODE_OPTIONS=--import=…): writes a JSON line for each script that V8 compiles,
- * into the file SCRIPTS: in which thread, which file it is, whether it was given a code cache, and whether V8 took it.
+ * Loaded before the product's own bundle (NODE_OPTIONS=--import=…). It writes a JSON line into the file SCRIPTS for
+ * each script that V8 compiles: the thread, the file, whether it has a code cache, and whether V8 accepted it.
  */
 import { appendFileSync } from 'node:fs'
 import { basename } from 'node:path'
