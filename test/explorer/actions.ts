@@ -1,7 +1,7 @@
 /**
- * What can happen next in a world, and what comes of it: everything that is possible at one moment, each as a line of
- * text, and the worlds that follow. The state machine is the real one, or a wrong one on trial; around it is what the
- * daemon does of consequence here: it reads its queue before it lets a deadline end, and looks first whether it was away.
+ * Everything that can happen next in a world, each event as a line of text, and the worlds that follow. The state
+ * machine is the real one, or a wrong one on trial. Around it is the part of the daemon that matters here. It first
+ * checks whether it was absent, and reads its queue before a deadline ends.
  */
 import type { Effect } from '../../src/vrrp/effect.ts'
 import type { Event } from '../../src/vrrp/event.ts'
@@ -37,7 +37,7 @@ type OfNode = 'expire' | 'wake' | 'restart' | 'stall' | 'crash' | 'die' | 'prior
 export type Action =
   | { readonly kind: OfMessage; readonly from: Who; readonly to: Who }
   | { readonly kind: OfNode; readonly who: Who }
-  /** Half of the time until the next deadline: so that something can be done in between. */
+  /** Half of the time until the next deadline, so that another event can happen in between. */
   | { readonly kind: 'wait' }
 
 export function beginning(setting: Setting, faults: number): World {
@@ -49,7 +49,7 @@ export function beginning(setting: Setting, faults: number): World {
   return { nodes: [node(a), node(b), node(c)], wire: [], cut: [], reigns: nobody, answers: nobody, faults }
 }
 
-/** When it has to do something by itself, from now on; undefined: never, or not while it is stalled. */
+/** Next deadline of the node, from now on; `undefined` without a deadline or while the node is stalled. */
 export const dueOf = (node: Node): Millis | undefined => (isAwake(node) ? nextDeadline(node.state) : undefined)
 
 export function nextDue(world: World): number {
@@ -57,9 +57,9 @@ export function nextDue(world: World): number {
 }
 
 const isClaim = ({ said: { kind } }: Pick<Message, 'said'>): boolean => kind === 'claim'
-/** What is done when it arrives. */
+/** Action of a message that arrives. */
 export const arrivalOf = (message: Message): 'deliver' | 'claim' => (isClaim(message) ? 'claim' : 'deliver')
-/** In the order of the wire: one behind the other only if they have the same. */
+/** Position in the order of the wire: messages of the same rank stand one behind the other. */
 const rankOf = (message: Pick<Message, 'from' | 'to' | 'said'>): number =>
   2 * placeOf(message) + Number(isClaim(message))
 
@@ -68,7 +68,7 @@ function isOverdue({ queue }: Node, { interval, longestQueue }: Setting): boolea
   return queue.length >= longestQueue || (oldest !== undefined && 0 - oldest.receivedAt >= LONGEST_WAIT * interval)
 }
 
-/** The first of each pair, and its first claim: another socket of the receiver hears that one. */
+/** Returns the first message of each pair, and its first claim, which another socket of the receiver reads. */
 function arrivals({ wire }: World): Message[] {
   return wire.filter((one, i) => {
     const before = wire[i - 1]
@@ -76,7 +76,7 @@ function arrivals({ wire }: World): Message[] {
   })
 }
 
-/** Everything that can happen; faults only while some are left. */
+/** Returns every action that can happen; faults only while some are left. */
 export function possible(world: World, setting: Setting): Action[] {
   const actions: Action[] = []
   const may = (kind: Setting['faults'][number]) => world.faults > 0 && setting.faults.includes(kind)
@@ -89,7 +89,7 @@ export function possible(world: World, setting: Setting): Action[] {
     if (may('delay')) actions.push({ kind: 'delay', from, to })
   }
   const next = nextDue(world)
-  // What takes no time is over before time passes.
+  // Actions without duration come before time passes.
   const overdue = world.nodes.some((node) => isOverdue(node, setting))
   const passes = arriving.every(isClaim) && next > 0 && next < Number.POSITIVE_INFINITY && !overdue
   if (passes && may('wait')) actions.push({ kind: 'wait' })
@@ -111,7 +111,7 @@ export function possible(world: World, setting: Setting): Action[] {
     const due = dueOf(node)
     if (due !== undefined && due <= Math.max(next, 0) && (passes || due <= 0)) actions.push({ kind: 'expire', who })
     if (may('crash')) actions.push({ kind: 'crash', who })
-    // Of a node that holds nothing it is the same as a crash.
+    // For a node without the address this is the same as a crash.
     if (may('die') && node.holds) actions.push({ kind: 'die', who })
     if (stalled) continue
     if (may('stall')) actions.push({ kind: 'stall', who })
@@ -126,12 +126,12 @@ export function possible(world: World, setting: Setting): Action[] {
 const FREE: readonly Action['kind'][] = ['deliver', 'claim', 'expire', 'wake', 'mend', 'restart']
 export const isFault = ({ kind }: Action): boolean => !FREE.includes(kind)
 
-/** To the lowered one, and back from there, or from the 1 of a yield. */
+/** Returns the lowered priority, or the configured one after a lowered one or after the 1 of a yield. */
 function otherPriority({ lowered, priorities }: Setting, who: Who, priority: number): number {
   return priority === priorities[who] ? lowered[who] : priorities[who]
 }
 
-/** `action` is one of those that are possible. */
+/** Returns the world after `action`, which has to be a possible one. */
 export function after(world: World, action: Action, setting: Setting, machine: Machine): World {
   const paid = isFault(action) ? { ...world, faults: world.faults - 1 } : world
   const next = happen(paid, action, setting, machine)
@@ -173,8 +173,8 @@ function happen(world: World, action: Action, setting: Setting, machine: Machine
     case 'crash':
       return gone(world, who)
     case 'die':
-      // The guardian takes the addresses off and says priority 0 in its name; the daemon's does not say it for one that
-      // lingers, so this is more than can happen.
+      // The guardian takes the addresses off and sends priority 0 in the node's name. The daemon's guardian sends
+      // none for a router in its grace period, so this is more than can happen.
       return gone({ ...world, wire: sent(world, who, 0) }, who)
     case 'priority': {
       const priority = otherPriority(setting, who, node.priority)
@@ -198,7 +198,7 @@ function gone(world: World, who: Who): World {
   return { ...world, nodes: replaced(world, who, off), wire: world.wire.filter(({ to }) => to !== who) }
 }
 
-/** Everybody's now is moved; what was delayed can arrive, and a claim that nobody has heard is lost. */
+/** Moves the present of every node. Delayed messages can then arrive, and a claim that no node has read is lost. */
 function elapse(world: World, ms: number, setting: Setting): World {
   if (ms === 0) return world
   const [a, b, c] = world.nodes
@@ -217,12 +217,12 @@ function expire(world: World, who: Who, setting: Setting, machine: Machine): Wor
   const { advertisementInterval, version } = setting.parameters(who, priority)
   const listens = state.name === 'Backup' || state.name === 'Leaving'
   const interval = state.name === 'Backup' ? state.activeAdverInterval : advertisementInterval
-  // Slept longer than Active_Down_Interval (ground rule 2).
+  // The node slept longer than Active_Down_Interval (ground rule 2).
   const receptionLost = listens && late > activeDownInterval(priority, interval, version)
   return post(world, who, { kind: 'deadlineReached', receptionLost }, setting, machine)
 }
 
-/** Was it away; then what waits in the queue; then its deadlines (ground rules 2 and 3). */
+/** Checks for an absence, then reads the queue, then handles the deadlines (ground rules 2 and 3). */
 function wake(world: World, who: Who, setting: Setting, machine: Machine): World {
   const node = world.nodes[who]
   let next: World = { ...world, nodes: replaced(world, who, { ...node, stalled: false, queue: [] }) }
@@ -254,7 +254,7 @@ function hear(world: World, who: Who, { from, said, receivedAt }: Queued, settin
   return post(world, who, { kind, address, heardAt: receivedAt }, setting, machine)
 }
 
-/** One step of the state machine, and its effects in their order. */
+/** Runs one step of the state machine, and its effects in their order. */
 function post(world: World, who: Who, event: Event, setting: Setting, machine: Machine): World {
   if (!world.nodes[who].running) return world
   const { node, says } = nodeStep(world.nodes[who], who, event, setting, machine)
@@ -272,14 +272,17 @@ function said(world: World, who: Who, effect: Effect, { claims }: Setting): Worl
       .reduce((wire, to) => queued(wire, who, to, { kind: 'claim' }), world.wire)
   }
   if (effect.kind !== 'probeAddresses') return world.wire
-  // Kernels answer, also those of processes that are stalled.
+  // Kernels answer, also for processes that are stalled.
   const holders = EVERYBODY.filter(
     (other) => other !== who && world.nodes[other].holds && !world.cut.includes(placeOf({ from: other, to: who })),
   )
   return holders.reduce((wire, from) => queued(wire, from, who, { kind: 'answer' }), world.wire)
 }
 
-/** Who answers for nothing does not care: one would have to rise and to leave again before the claim arrives. */
+/**
+ * Reports whether a claim matters to the node. It does not for a node without the address, which would have to become
+ * Active and leave again first.
+ */
 const minds = ({ state }: Node): boolean => state.name !== 'Backup' || state.stillAnswered !== undefined
 
 const receivers = ({ cut, nodes }: World, from: Who): readonly Who[] =>
@@ -290,7 +293,7 @@ function sent(world: World, from: Who, priority: number): World['wire'] {
   return receivers(world, from).reduce((wire, to) => queued(wire, from, to, what), world.wire)
 }
 
-/** Behind the last of its rank. */
+/** Adds a message behind the last one of its rank. */
 function queued(wire: World['wire'], from: Who, to: Who, what: Said): World['wire'] {
   const message: Message = { from, to, said: what, held: false }
   const index = wire.findIndex((one) => rankOf(one) > rankOf(message))

@@ -1,14 +1,18 @@
 /**
- * Deliveries that are tried in one order only, because the others lead to the same world (docs/adr/0055): when nothing may go wrong any more
- * and a Backup is told something, it says nothing, so nobody else can notice when. Decided here: which those are. That it
- * really said nothing is looked at each time; a state machine that does say something ends the exploration.
+ * Deliveries that are tried in one order only, because every order leads to the same world (docs/adr/0055). When no
+ * fault is left, a Backup that receives a message sends nothing, so no other node can notice the time of the
+ * delivery. Decided here: which deliveries these are. Each time it is checked that the node sent nothing. A state
+ * machine that does send something ends the exploration.
  */
 import { isOwner } from '../../src/vrrp/parameters.ts'
 import { type Action, after, describe, nextDue } from './actions.ts'
 import type { Machine } from './node-step.ts'
 import { EVERYBODY, type Setting, type World } from './world.ts'
 
-/** What happens next, and whatever is possible besides can wait for it; undefined: everything that is possible has to be tried. */
+/**
+ * Returns the next action if every other possible one can wait for it; `undefined` if every possible action has to be
+ * tried.
+ */
 export function soleDelivery(world: World, setting: Setting): Action | undefined {
   const { faults, nodes, wire } = world
   if (faults > 0 || wire.length === 0) return undefined
@@ -16,7 +20,7 @@ export function soleDelivery(world: World, setting: Setting): Action | undefined
     const { running, stalled, state } = nodes[to]
     return !held && said.kind !== 'claim' && running && !stalled && state.name === 'Backup'
   })
-  // Somebody else may speak before, and the order of what is said to one matters to it.
+  // Another node may send first, and the order of its received messages matters to the node.
   const speaks = EVERYBODY.some((who) => {
     const { running, stalled } = nodes[who]
     return stalled || (!running && isOwner(setting.parameters(who, setting.priorities[who])))
@@ -26,7 +30,7 @@ export function soleDelivery(world: World, setting: Setting): Action | undefined
   return message && { kind: 'deliver', from: message.from, to: message.to }
 }
 
-/** All of them, with the world after each. */
+/** Plays all such deliveries; returns each with the world after it. */
 export function* settled(
   world: World,
   setting: Setting,

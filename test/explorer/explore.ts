@@ -1,6 +1,6 @@
 /**
- * Every world that can be reached in so many steps with so many faults, each looked at once, the nearest first: so the
- * first one that is wrong has a shortest story. Refuses to know what a world is, what can happen in it, and files.
+ * Visits every world that can be reached in a number of steps with a number of faults, each once, the nearest first.
+ * So the first wrong world has a shortest story. Refuses to know what a world is, what can happen in it, and files.
  */
 import { type Action, after, beginning, describe, ENGINE, possible } from './actions.ts'
 import { settled } from './commuting.ts'
@@ -13,23 +13,23 @@ import type { Overlap, Setting, World } from './world.ts'
 
 export type Limits = {
   readonly depth: number
-  /** Losses, delays, stalls, crashes, changes of priority, …: how many of them in one story. */
+  /** Number of faults in one story: losses, delays, stalls, crashes, changes of priority, …. */
   readonly faults: number
   readonly states?: number
-  /** Ask only whether two do what one should; else also what becomes of every world. */
+  /** Checks only whether two nodes do the work of one. By default the future of every world is checked, too. */
   readonly safetyOnly?: boolean
-  /** Also orders that nobody can notice: to see that they make no difference. */
+  /** Tries orders without a visible difference as well, to show that they make no difference. */
   readonly everyOrder?: boolean
 }
 export type Counterexample = { readonly what: string; readonly actions: readonly string[] }
 export type Outcome = {
   readonly states: number
   readonly transitions: number
-  /** How many steps all stories were followed for; less than wanted when `states` ended it. */
+  /** Number of steps that all stories were followed for; less than wanted if `states` ended the exploration. */
   readonly depth: number
-  /** No world was left to look at: more steps would find nothing else. */
+  /** No world was left to visit: more steps would find nothing else. */
   readonly exhausted: boolean
-  /** ms, the longest that were seen. */
+  /** Longest observed times in ms. */
   readonly longest: {
     readonly undisturbed: number
     readonly disturbed: number
@@ -40,7 +40,7 @@ export type Outcome = {
   readonly counterexample: Counterexample | undefined
 }
 
-/** Where a story begins. */
+/** Returns the world at the beginning of a story. */
 export function origin(setting: Setting, faults: number): World {
   let world = beginning(setting, 0)
   if (setting.boots) return { ...world, faults }
@@ -54,12 +54,12 @@ export function explore(setting: Setting, limits: Limits, machine: Machine = ENG
   const worlds = new Worlds(parts)
   const futures = new Futures(setting, machine, parts)
   const longest = { undisturbed: 0, disturbed: 0, answers: 0, active: 0, settled: 0 }
-  /** Of every world: whence, and by what (a place in `words`). */
+  /** Predecessor of every world; `words` has the action in between. */
   const whence = new Column()
   const by = new Column()
   let transitions = 0
 
-  /** What comes before anything else in it. */
+  /** Returns the actions that come before anything else in a world. */
   const first = (world: World) => (limits.everyOrder === true ? [] : settled(world, setting, machine))
   const wrong = (world: World): string | undefined => {
     for (const overlap of world.reigns) measure(longest, overlap)
@@ -71,7 +71,7 @@ export function explore(setting: Setting, limits: Limits, machine: Machine = ENG
     longest.settled = Math.max(longest.settled, future.settled)
     return tooLong(future, bounds(setting, world))
   }
-  /** What happened until `action` in that world, and what was put first on the way. */
+  /** Returns the story of a world up to `action`, with the actions that were put first on the way. */
   const told = (what: string, last: number, action: Action): Counterexample => {
     const chosen = [action]
     for (let id = last; id > 0; id = whence.at(id)) chosen.push(words[by.at(id)] ?? action)
@@ -94,7 +94,7 @@ export function explore(setting: Setting, limits: Limits, machine: Machine = ENG
   worlds.numberOf(origin(setting, limits.faults))
   whence.push(0)
   by.push(0)
-  // Those of one depth are numbered one after the other.
+  // Worlds of one depth have consecutive numbers.
   let begin = 0
   for (let depth = 0; depth < limits.depth; depth++) {
     const end = worlds.size
@@ -142,7 +142,7 @@ export function tooLong({ active, settled }: Future, limit: Future): string | un
   return undefined
 }
 
-/** The few things that can happen, each once. */
+/** The few possible actions, each once. */
 const words: Action[] = []
 const places = new Map<string, number>()
 function wordOf(action: Action): number {

@@ -1,7 +1,7 @@
 /**
- * Everything that can happen to three nodes within some steps, with the real state machine: two are never Active for
- * longer than one exchange, and from everywhere somebody is Active in time. And the explorer sees: state machines that are
- * wrong are found. `make explore` goes deeper; the counts are in docs/explorer.md.
+ * Everything that can happen to three nodes within some steps, with the real state machine. Two nodes are never
+ * Active for longer than one exchange. From every world a node becomes Active in time. The explorer also finds wrong
+ * state machines. `make explore` goes deeper; the counts are in docs/explorer.md.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,14 +19,14 @@ import { SETTINGS, settingCalled } from './settings.ts'
 import { replay, storyOf } from './story.ts'
 import type { Setting } from './world.ts'
 
-/** Steps, and faults among them, in CI. What begins with nobody running has more beginnings. */
+/** Steps, and faults among them, in CI. A setting that begins without a running node has more beginnings. */
 const DEPTH = 8
 const FAULTS = 2
 const depthOf = ({ boots }: Setting) => (boots ? DEPTH - 2 : DEPTH)
 
 const named = (settings: readonly Setting[]) =>
   settings.filter(({ large }) => !large).map((setting) => [setting.name, setting] as const)
-/** A second or two of CPU each, on a machine that may be busy. */
+/** Milliseconds; a test takes a second or two of CPU, on a machine that may be busy. */
 const PATIENCE = 180_000
 
 test.each(named(SETTINGS))(
@@ -34,7 +34,7 @@ test.each(named(SETTINGS))(
   (_, setting) => {
     const { counterexample, states } = explore(setting, { depth: depthOf(setting), faults: FAULTS })
     expect(counterexample && storyOf(setting, counterexample)).toBeUndefined()
-    // One that cannot move would be content, too.
+    // An explorer that cannot move would find nothing wrong, too.
     expect(states).toBeGreaterThan(2_000)
   },
   PATIENCE,
@@ -54,7 +54,7 @@ test.each(named(SETTINGS.filter(({ boots }) => !boots)))(
   PATIENCE,
 )
 
-/** Of every mutant: where it is found, in how many steps at most, and what for. */
+/** Setting in which each mutant is found, the most steps that this takes, and the finding. */
 const SAFETY: readonly (readonly [string, string, number, RegExp])[] = [
   ['an Active that hears nobody', 'rfc9568-distinct', 9, /are Active and hear each other/],
   ['an Active that never yields to an equal', 'holdfast-equal', 8, /are Active and hear each other/],
@@ -70,7 +70,7 @@ const LIVENESS: typeof SAFETY = [
   ['a Backup that waits for ever', 'holdfast-preempt-delay', 9, /no rest/],
 ]
 
-describe('what is wrong is found', () => {
+describe('the explorer finds a wrong state machine', () => {
   const found = (name: string, where: string, steps: number, what: RegExp, safetyOnly: boolean) => {
     const machine = MUTANTS[name]
     if (machine === undefined) throw new Error(`Cannot find mutant "${name}"`)
@@ -81,22 +81,22 @@ describe('what is wrong is found', () => {
     expect(counterexample.what, story).toMatch(what)
     expect(replay(story, machine), story).toBeDefined()
   }
-  test.each(SAFETY)('two at a time: %s', (name, where, steps, what) => found(name, where, steps, what, true))
-  test.each(LIVENESS)('nobody, or no end: %s', (name, where, steps, what) => found(name, where, steps, what, false))
+  test.each(SAFETY)('two nodes are Active together: %s', (name, where, steps, what) => found(name, where, steps, what, true))
+  test.each(LIVENESS)('no node becomes Active, or the world does not come to rest: %s', (name, where, steps, what) => found(name, where, steps, what, false))
 })
 
 const STORIES = join(import.meta.dirname, 'stories')
 
-test.each(readdirSync(STORIES))('%s: is right now', (file) => {
+test.each(readdirSync(STORIES))('%s: the story no longer ends in a wrong world', (file) => {
   const text = readFileSync(join(STORIES, file), 'utf8')
   expect(replay(text), text).toBeUndefined()
 })
 
 /**
- * Worlds are compared with now = 0 and with old moments forgotten. So it must make no difference to the state machine
- * whether it is asked about a state as it came to be or about its canonical form, and at what time of day.
+ * Worlds are compared with now = 0 and without old moments. So the state machine has to give the same result for a
+ * state and its canonical form, at every time of day.
  */
-test('a state in its frame is the same state', () => {
+test('the state machine treats a state and its canonical form alike', () => {
   let asked = 0
   const doubting =
     (setting: Setting): Machine =>
@@ -122,7 +122,7 @@ test('a state in its frame is the same state', () => {
   expect(ENGINE).toBe(step)
 })
 
-/** A power of two, so that nothing is rounded. */
+/** A power of two, so that no time is rounded. */
 const SHIFT = 4_096
 const plusShift = (at: Millis): Millis => millis(at + SHIFT)
 
@@ -133,7 +133,7 @@ function shiftedEvent(event: Event): Event {
   return moved(event)
 }
 
-/** Every moment ends in At, or is one of these. */
+/** Reports whether a key names a moment: it ends in At, or is one of these. */
 const isMoment = (key: string): boolean => /(^at|At)$/.test(key) || key === 'until' || key === 'since'
 function moved<T>(value: T): T {
   return JSON.parse(JSON.stringify(value), (key, each) => {

@@ -1,30 +1,31 @@
 /**
- * One form for every situation: a state with its moments counted from another now, and with everything forgotten that
- * can decide nothing any more. Each rule names what reads the value; a rule that is wrong would merge worlds that differ,
- * so there are few, and explorer.test.ts asks the state machine itself whether the form matters to it. A field of a state
- * that is not named here is an error of types.
+ * One form for every situation: a state with its moments counted from another now, and without everything that can no
+ * longer decide anything. Each rule names the code that reads the value. A wrong rule would merge worlds that differ,
+ * so there are few rules. explorer.test.ts asks the state machine itself whether the form matters to it. A field of a
+ * state that is not named here is a type error.
  */
 import type { HeardActive, State } from '../../src/vrrp/state.ts'
 import { type Millis, millis } from '../../src/wire/units.ts'
 import { LONGEST_WAIT, type Setting } from './world.ts'
 
-/** Intervals: time passes to the next deadline, at most an Active_Down_Interval with its stagger. */
+/** Longest step in intervals: time passes to the next deadline, at most an Active_Down_Interval with its stagger. */
 const LONGEST_STEP = 4
 
 type Rest = Record<string, never>
 const NOTHING: Rest = {}
 const nothingElse = (_rest: Rest): void => {}
 
-/** `elapsed` ms later. Keys are written in one order, because worlds are compared as text. */
+/** Returns the state `elapsed` ms later. Keys are written in one order, because worlds are compared as text. */
 export function inFrame(state: State, elapsed: number, { interval, minHold }: Setting): State {
   const since = (at: Millis): Millis => millis(at - elapsed)
-  /** How long ago does not matter beyond `enough`. */
+  /** Limits the age of a moment: an age beyond `enough` makes no difference. */
   const atLeast = (at: Millis, enough: number): Millis => millis(Math.max(since(at), 0 - enough))
-  // Older than all that may wait in a queue, by more than an interval, and later than any Active_Down_Interval.
+  // Older than every packet in a queue, by more than an interval, and later than any Active_Down_Interval.
   const past = (LONGEST_WAIT + LONGEST_STEP + 2) * interval
   const bounded = (at: Millis): Millis => atLeast(at, past)
   const maybe = (at: Millis | undefined): Millis | undefined => (at === undefined ? undefined : bounded(at))
-  // follow(): within an interval; priorityChangedInBackup(): + Active_Down_Interval, at most twice that ago (extended).
+  // follow(): within an interval. priorityChangedInBackup(): + Active_Down_Interval, at most twice that age
+  // (extended).
   const heard = ({ source, priority, heardAt, ...rest }: HeardActive): HeardActive => {
     nothingElse(rest)
     return { source, priority, heardAt: bounded(heardAt) }
@@ -39,7 +40,8 @@ export function inFrame(state: State, elapsed: number, { interval, minHold }: Se
     }
     case 'Active': {
       const { name, since: began, adverAt, changeSentAt, asserted } = state
-      // Of announcements only: announcedOverAt, announcementsPaidAt, silentAnswerAt. Of sync groups: tiedAt.
+      // Read by announcements only: announcedOverAt, announcementsPaidAt, silentAnswerAt. Read by sync groups only:
+      // tiedAt.
       const { announcedOverAt: _a, announcementsPaidAt: _p, silentAnswerAt: _r, tiedAt: _t, ...others } = state
       const { name: _n, since: _s, adverAt: _v, changeSentAt: _c, asserted: _d, ...rest } = others
       nothingElse(rest)
@@ -48,7 +50,7 @@ export function inFrame(state: State, elapsed: number, { interval, minHold }: Se
         name,
         // answeredAfterLosing(): 100 ms.
         since: atLeast(began, 100),
-        // wasSilentTooLong(): beyond two intervals, and then it counts anew.
+        // wasSilentTooLong(): beyond two intervals, after which it counts from the beginning.
         adverAt: atLeast(adverAt, 2 * interval + 1),
         changeSentAt: changed !== undefined && 0 - changed >= interval ? undefined : changed,
         // rememberAnswer() forgets them after the spacing.
@@ -81,7 +83,7 @@ export function inFrame(state: State, elapsed: number, { interval, minHold }: Se
         downReason,
         regularDownAt: maybe(regularDownAt),
         active: active === undefined ? undefined : heard(active),
-        // fastPreempt(): minHold, beyond which it is as if there had been none.
+        // fastPreempt(): minHold, beyond which the takeover has no effect.
         holderChangedAt:
           holderChangedAt === undefined || elapsed - holderChangedAt >= minHold ? undefined : since(holderChangedAt),
         preemptAt: maybe(preemptAt),

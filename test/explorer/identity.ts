@@ -1,16 +1,16 @@
 /**
- * Which worlds are the same: exactly, not by a hash. A node in its state, and all that is on the wire, are in many worlds and kept
- * once (frame.ts has given every value one form and one order); so a world is five numbers, and what did not change from one
- * to the next is neither written nor compared.
+ * Identity of worlds: compared exactly, not by a hash. A node in its state and the content of the wire occur in many
+ * worlds and are stored once (frame.ts has given every value one form and one order). A world is therefore five
+ * numbers. Parts without a change from one world to the next are neither written nor compared.
  */
 import { Rows, Shared } from './table.ts'
 import type { Node, Overlap, World } from './world.ts'
 
-/** What decides what can happen next; the rest is what was and what may be. */
+/** Part of a world that decides what can happen next; the rest is its past and its limits. */
 type Situation = Pick<World, 'nodes' | 'wire'>
 type Rest = Omit<World, keyof Situation>
 
-/** Of all worlds that are compared with each other. */
+/** Parts of all worlds that are compared with each other. */
 export class Parts {
   readonly #nodes = new Shared<Node>()
   readonly #wires = new Shared<World['wire']>(wireText)
@@ -20,14 +20,14 @@ export class Parts {
     return [nodes.numberOf(a), nodes.numberOf(b), nodes.numberOf(c), this.#wires.numberOf(wire)]
   }
 
-  /** Those that are kept: the next look at them is a short one. */
+  /** Returns the stored parts: the next comparison with them is a short one. */
   of([a = 0, b = 0, c = 0, wire = 0]: readonly number[]): Situation {
     const nodes = this.#nodes
     return { nodes: [nodes.at(a), nodes.at(b), nodes.at(c)], wire: this.#wires.at(wire) }
   }
 }
 
-/** Every world that was met, numbered in the order in which they were. */
+/** Every visited world, numbered in the order of the visits. */
 export class Worlds {
   readonly #parts: Parts
   readonly #rests = new Shared<Rest>(restText)
@@ -41,7 +41,7 @@ export class Worlds {
     return this.#rows.size
   }
 
-  /** Of a world that is new it is what `size` was before. */
+  /** Returns the number of a world: for a new world it is the former `size`. */
   numberOf(world: World): number {
     const { answers, cut, faults, reigns } = world
     const rest = this.#rests.numberOf({ answers, cut, faults, reigns })

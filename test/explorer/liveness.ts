@@ -1,7 +1,7 @@
 /**
- * What becomes of a world in which nothing goes wrong any more: who sleeps wakes, everything that was said arrives at
- * once, deadlines end in their order. That future is one, so what it costs from here is the time to the next world and what
- * it costs from there; worlds that were asked before are not asked again. Who is off stays off, unless nobody is left.
+ * Future of a world without further faults: sleepers wake, every message arrives without a delay, deadlines end in
+ * their order. There is one such future. Its duration is the time to the next world plus the duration from there, and
+ * known worlds are not asked again. A stopped node stays off, unless no node is left.
  */
 import { type Action, after, arrivalOf, dueOf, nextDue } from './actions.ts'
 import { Parts } from './identity.ts'
@@ -10,9 +10,12 @@ import { sourceOf } from './settings.ts'
 import { Column, Rows, Shared } from './table.ts'
 import { EVERYBODY, type Setting, type World } from './world.ts'
 
-/** ms until somebody is Active, and until all is as it stays: one Active, the right one, followed by everybody else. */
+/**
+ * ms until a node is Active, and until the final state: the right node is the only Active, and every other node
+ * follows it.
+ */
 export type Future = { readonly active: number; readonly settled: number }
-/** `anew`: the last one goes, too, and what is counted begins when somebody is started again. */
+/** `anew`: the last node stops, too, and the count begins when a node is started again. */
 type Known = Future & { readonly anew: boolean }
 type Passed = {
   readonly row: number
@@ -21,17 +24,17 @@ type Passed = {
   readonly starts: boolean
 }
 
-/** No fault ends this; more is a world that never comes to rest. */
+/** Most steps of a future; a world with more never comes to rest. */
 const MOST_STEPS = 400
 
 export class Futures {
   readonly #parts: Parts
   readonly #setting: Setting
   readonly #machine: Machine
-  /** Nodes and wire of each world that was asked for, on the way to another one too. */
+  /** Nodes and wire of each world that was asked for, also on the way to another one. */
   readonly #rows = new Rows(4)
   readonly #ends = new Shared<Known>()
-  /** Of each row: the number of its end and one; 0 while it is not known. */
+  /** Number of the end of each row, plus one; 0 while it is unknown. */
   readonly #endOf = new Column()
 
   constructor(setting: Setting, machine: Machine, parts = new Parts()) {
@@ -61,7 +64,7 @@ export class Futures {
     for (const { elapsed, isActive, row, starts } of path.reverse()) {
       const spent: number = end.anew ? 0 : elapsed
       const anew: boolean = end.anew || starts
-      // Who is Active and leaves the LAN to nobody is not the one that is waited for.
+      // An Active that leaves the LAN without a successor is not the expected one.
       end = { active: isActive && !anew ? 0 : spent + end.active, settled: spent + end.settled, anew }
       this.#endOf.set(row, this.#ends.numberOf(end) + 1)
     }
@@ -74,7 +77,7 @@ export class Futures {
     return end === 0 ? undefined : this.#ends.at(end - 1)
   }
 
-  /** Of a world from which it takes too long: what happens, for a person. */
+  /** Returns the events of a world that takes too long, for a person. */
   *told(world: World): Generator<readonly [Action, World]> {
     let now = calm(world)
     for (let steps = 0; steps < 60 && !isSettled(now, this.#setting); steps++) {
@@ -109,7 +112,7 @@ function next(world: World): Action | undefined {
   return off === undefined ? undefined : { kind: 'restart', who: off }
 }
 
-/** From here on the Active speaks before anybody's patience ends, for ever. */
+/** Reports whether the Active will advertise before any other node's Active_Down_Interval ends, for ever. */
 function isSettled({ nodes, wire }: World, setting: Setting): boolean {
   if (wire.length > 0) return false
   const running = EVERYBODY.filter((who) => nodes[who].running)
@@ -123,14 +126,15 @@ function isSettled({ nodes, wire }: World, setting: Setting): boolean {
     const { preempt } = setting.parameters(who, follower.priority)
     if (follower.stalled || follower.holds || follower.state.name !== 'Backup') return false
     if (follower.state.active?.source !== sourceOf(active) || follower.state.activeDownAt <= state.adverAt) return false
-    // Equals are left alone: the address decides between two Actives only.
+    // Equal priorities are left alone: the address decides between two Actives only.
     return !(preempt && follower.priority > nodes[active].priority)
   })
 }
 
 /**
- * The last in line has waited, whoever was Returning has asked for the address first, and the others have heard. Who is
- * Leaving begins to wait when it has left; who has to follow a lower one for a while, when that is over.
+ * Returns the longest allowed times. The last in line has waited, each Returning node has asked for the address
+ * first, and the others have received the answer. A Leaving node begins to wait when it has left. A node that follows
+ * a lower one for a while begins when that ends.
  */
 export function bounds({ interval, preemptDelay }: Setting, { nodes }: World): Future {
   const [stagger, asking] = [2 * 3, 20]

@@ -1,4 +1,4 @@
-/** State machines that are wrong, to see that the explorer sees it. */
+/** Wrong state machines, to test that the explorer finds them. */
 import { extendedStep as step } from '../../src/vrrp/extensions/index.ts'
 import type { Leaving } from '../../src/vrrp/state.ts'
 import { plus } from '../../src/wire/units.ts'
@@ -10,7 +10,7 @@ export const MUTANTS: Readonly<Record<string, Machine>> = {
     state.name === 'Active' && event.kind === 'advertisementReceived' && event.advertisement.priority > 0
       ? [state, []]
       : step(state, event, parameters, now),
-  /** Line (735) is the wrong way round: of two equals both go on. */
+  /** Line (735) is the wrong way round: two equal nodes both go on. */
   'an Active that never yields to an equal': (state, event, parameters, now) =>
     state.name === 'Active' &&
     event.kind === 'advertisementReceived' &&
@@ -42,7 +42,7 @@ export const MUTANTS: Readonly<Record<string, Machine>> = {
           [],
         ]
       : step(state, event, parameters, now),
-  /** Addresses are forgotten, not taken off, when another one says that it has them. */
+  /** When another node claims the addresses, they are forgotten and not taken off. */
   'a router that forgets what is claimed': (state, event, parameters, now) =>
     state.name === 'Leaving' && event.kind === 'announcementHeard'
       ? [{ ...state, stillAnswered: [] }, []]
@@ -53,7 +53,7 @@ export const MUTANTS: Readonly<Record<string, Machine>> = {
     const advertisement = { ...event.advertisement, interval: parameters.advertisementInterval }
     return step(state, { ...event, advertisement }, parameters, now)
   },
-  /** preemptDelay begins anew with each advertisement of the lower one. */
+  /** preemptDelay restarts with each advertisement of the lower node. */
   'a Backup that waits for ever': (state, event, parameters, now) =>
     step(state.name === 'Backup' ? { ...state, preemptAt: undefined } : state, event, parameters, now),
 }

@@ -1,7 +1,7 @@
 /**
- * One node: what an event makes of it and what it says then, and what it is a while later. The same node meets the same event in
- * many worlds, so what came of it is remembered, by the node itself: no two settings share one. The state machine
- * is the real one, or a wrong one on trial.
+ * One node: its state and messages after an event, and its state some time later. The same node meets the same event
+ * in many worlds, so the result is stored with the node itself: no two settings share a result. The state machine is
+ * the real one, or a wrong one on trial.
  */
 import type { Effect } from '../../src/vrrp/effect.ts'
 import type { Event } from '../../src/vrrp/event.ts'
@@ -11,7 +11,7 @@ import { inFrame } from './frame.ts'
 import type { Node, Setting, Who } from './world.ts'
 
 export type Machine = Stepper
-/** `says`: in its order, what others may hear. */
+/** `says`: the effects that other nodes can notice, in their order. */
 type NodeStep = { readonly node: Node; readonly says: readonly Effect[] }
 
 export const NOW: Millis = millis(0)
@@ -29,7 +29,7 @@ export function nodeStep(node: Node, who: Who, event: Event, setting: Setting, m
   return result
 }
 
-/** What differs from one event to the next, of those that there are here: who says something has one interval. */
+/** Returns the differing part of an event as text: each sender has one interval, so it is left out. */
 function textOf(event: Event): string {
   switch (event.kind) {
     case 'advertisementReceived':

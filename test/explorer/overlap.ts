@@ -1,23 +1,25 @@
 /**
- * Two that are Active, and two that answer: for how long they could hear each other and went on. "One exchange" is the
- * time in which each has said once what it is, and the other has heard it. Decided here: what keeps two from hearing each
- * other, and how long is too long. It does not know why a node is what it is.
+ * Two nodes that are Active together, or that both answer: for how long they could receive each other and went on.
+ * "One exchange" is the time in which each node has advertised once and the other has received it. Decided here: what
+ * keeps two nodes from receiving each other, and the longest allowed time. It does not know why a node has its state.
  */
 import type { State } from '../../src/vrrp/state.ts'
 import { isAwake, NAMES, type Node, type Overlap, PAIRS, placeOf, type Setting, type Who, type World } from './world.ts'
 
-/** A loser, and one that leaves, answers so long after the winner's advertisement (lingering.ts, leaving.ts). */
+/**
+ * ms after the winner's advertisement in which a loser or a leaving node still answers (lingering.ts, leaving.ts).
+ */
 const ANSWERS_ON = 20
 
 type Pair = { readonly from: Who; readonly to: Who }
 
-/** `lost`: a message of this pair, just now. */
+/** Updates the overlaps of a world. `lost`: pair whose message was lost just now. */
 export function withOverlaps(world: World, lost: Pair | undefined): World {
   const overlaps = (before: World['reigns'], does: (node: Node) => boolean) =>
     PAIRS.map((pair, i): Overlap | undefined => {
       const [one, other] = [world.nodes[pair[0]], world.nodes[pair[1]]]
       if (!does(one) || !does(other)) return undefined
-      // Who is stalled hears nothing: it begins anew when it wakes.
+      // A stalled node receives nothing: its overlap restarts when it wakes.
       const deaf = !isAwake(one) || !isAwake(other)
       if (deaf || (lost !== undefined && isOf(lost, pair)) || isHeldUp(world, pair))
         return { for: 0, undisturbed: false }
@@ -28,12 +30,14 @@ export function withOverlaps(world: World, lost: Pair | undefined): World {
 }
 
 const isOf = ({ from, to }: Pair, pair: readonly Who[]): boolean => pair.includes(from) && pair.includes(to)
-/** Delayed, or cut in either direction. */
+/** Reports whether a message of the pair is delayed, or cut in either direction. */
 const isHeldUp = ({ cut, wire }: World, [one, other]: readonly [Who, Who]): boolean =>
   wire.some((each) => each.held && isOf(each, [one, other])) ||
   cut.some((place) => place === placeOf({ from: one, to: other }) || place === placeOf({ from: other, to: one }))
 
-/** Of a world from before that time: while a message is delayed, or cannot arrive, nothing counts. */
+/**
+ * Adds time to the overlaps of an earlier world. While a message is delayed, or cannot arrive, no time is counted.
+ */
 export function lengthened(world: World, overlaps: World['reigns'], ms: number): World['reigns'] {
   return overlaps.map((each, i) => {
     const pair = PAIRS[i]
@@ -41,13 +45,13 @@ export function lengthened(world: World, overlaps: World['reigns'], ms: number):
   })
 }
 
-/** What a state says of the address; the effects must have come to the same. */
+/** Reports whether the state answers for the address; the effects must have the same result. */
 function answersIn(state: State): boolean {
   if (state.name === 'Backup') return state.stillAnswered !== undefined
   return state.name === 'Active' || (state.name === 'Leaving' && state.stillAnswered.length > 0)
 }
 
-/** ms that are allowed: for the exchange, and when something was in its way for the next regular advertisement. */
+/** Returns the allowed ms: for the exchange, and after a disturbance for the next regular advertisement. */
 export function allowed({ undisturbed }: Overlap, { exchange, interval }: Setting): number {
   return undisturbed ? exchange : interval + exchange
 }

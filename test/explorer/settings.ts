@@ -1,4 +1,7 @@
-/** Who the three nodes are: priorities, profile, what may happen. Decided here: what is worth exploring, and nothing else. */
+/**
+ * Settings of the three nodes: priorities, profile, faults. Decided here: which of them are worth exploring, and
+ * nothing else.
+ */
 import { vrrpGroup } from '../../src/vrrp/packet.ts'
 import type { Parameters } from '../../src/vrrp/parameters.ts'
 import { optionsOf, type ProfileName, profileKnobs } from '../../src/vrrp/profile.ts'
@@ -6,14 +9,14 @@ import { address } from '../../src/wire/address.ts'
 import { centis, millis } from '../../src/wire/units.ts'
 import { type FaultKind, LONGEST_WAIT, type Setting, type Who } from './world.ts'
 
-/** ms: as on most LANs; shares of it are dyadic, so that sums are exact. */
+/** ms, as on most LANs; its shares are dyadic, so that sums are exact. */
 const INTERVAL = 1_000
-/** Shorter than the default of 10 s: so that both sides of it are reached. */
+/** ms, shorter than the default of 10 s, so that stories reach both sides of it. */
 const MIN_HOLD = 2_000
 const EVERYTHING: readonly FaultKind[] = [
   ...(['lose', 'delay', 'cut', 'wait', 'stall', 'crash', 'die', 'priority', 'yield', 'shutdown'] as const),
 ]
-/** The last one has the highest address: of equals it wins. */
+/** Addresses of the nodes. The last node has the highest address, which wins among equal priorities. */
 const OWN = ['192.0.2.1', '192.0.2.2', '192.0.2.3'].map(address)
 const VIRTUAL = address('192.0.2.100')
 
@@ -28,7 +31,7 @@ type Wanted = {
   readonly preempt?: boolean
   /** ms. */
   readonly preemptDelay?: number
-  /** They know each other (stagger). */
+  /** Each node knows the addresses of the others (stagger). */
   readonly peers?: boolean
   readonly boots?: boolean
   readonly claims?: boolean
@@ -60,7 +63,7 @@ function setting({ name, profile, priorities, lowered, version = 3, preempt = tr
   return {
     ...{ name, priorities, lowered, interval, preemptDelay, minHold: MIN_HOLD, faults, boots, large, claims },
     longestQueue: (LONGEST_WAIT * interval) / shortest,
-    // Who was answered a moment ago is answered again after the spacing.
+    // A sender that was answered a moment ago is answered again after the spacing.
     exchange: Math.min(knobs.assertSpacing, shortest),
     parameters(who, priority) {
       const key = 256 * who + priority
@@ -81,7 +84,10 @@ const DISTINCT = { priorities: [200, 150, 100], lowered: [90, 80, 70] } as const
 const EQUAL = { priorities: [100, 100, 100], lowered: [50, 50, 50] } as const
 /** An owner's priority does not move. */
 const OWNER = { priorities: [255, 150, 100], lowered: [255, 90, 80] } as const
-/** Who takes over from the best one is slower than the patience of the last, which has to learn that (RFC 9568 §6.4.2). */
+/**
+ * The successor of the best node advertises slower than the last node's Active_Down_Interval, which has to learn that
+ * (RFC 9568 §6.4.2).
+ */
 const UNLIKE = { intervals: [500, 2_000, 500] } as const
 
 export const SETTINGS: readonly Setting[] = [

@@ -1,6 +1,6 @@
 /**
- * A counterexample as text that a person reads and a test replays: one line for each thing that happens, and behind a # what
- * has become of everybody by then. Only what stands before the # is read back.
+ * A counterexample as text that a person reads and a test replays. It has one line for each event, and behind a # the
+ * state of every node at that moment. Only the part before the # is read back.
  */
 import { after, describe, ENGINE, possible } from './actions.ts'
 import { type Counterexample, origin, tooLong } from './explore.ts'
@@ -10,11 +10,11 @@ import { unsafe } from './overlap.ts'
 import { settingCalled } from './settings.ts'
 import { isAwake, NAMES, type Node, type Setting, type World } from './world.ts'
 
-/** Enough for every story: replayed is what was said, not what was left. */
+/** Faults for every story: a replay counts the events in the text, not the remaining faults. */
 const PLENTY = 1_000
 const COLUMN = 16
 
-/** What is wrong at the end of it, or earlier; undefined: nothing is, any more. */
+/** Replays a story; returns the first fault in it, `undefined` if it has none now. */
 export function replay(text: string, machine: Machine = ENGINE): string | undefined {
   const lines = text.split('\n').flatMap((line) => line.replace(/#.*/, '').trim() || [])
   const [header = '', ...actions] = lines

@@ -1,13 +1,13 @@
 /**
- * Memory for tens of millions of small facts: values that many have in common are kept once, the rest are whole numbers outside
- * of the heap. Refuses to know what a world is.
+ * Memory for tens of millions of small facts. Common values are stored once; the rest are whole numbers outside of
+ * the heap. Refuses to know what a world is.
  */
 
-/** Values of one kind, each once, equal if their text is. Nobody may change what was handed in. */
+/** Values of one kind, each once; values with the same text are equal. Stored values must not be changed. */
 export class Shared<T extends object> {
   readonly #textOf: (value: T) => string
   readonly #byText = new Map<string, number>()
-  /** Known without a look at what is in them. */
+  /** Numbers of values that are recognized without a look at their content. */
   readonly #byValue = new WeakMap<T, number>()
   readonly #values: T[] = []
 
@@ -59,11 +59,11 @@ export class Column {
   }
 }
 
-/** Rows of `width` whole numbers, each once, numbered as they came. */
+/** Rows of `width` whole numbers, each once, numbered in the order of their arrival. */
 export class Rows {
   readonly #width: number
   readonly #cells = new Column()
-  /** Number of a row and one; 0 is a free place. At most half of them are taken. */
+  /** Number of a row plus one; 0 is a free place. At most half of the places are taken. */
   #places = new Int32Array(1 << 11)
   #size = 0
 
@@ -75,7 +75,7 @@ export class Rows {
     return this.#size
   }
 
-  /** Of a row that is new it is what `size` was before. */
+  /** Returns the number of a row: for a new row it is the former `size`. */
   numberOf(row: readonly number[]): number {
     const place = this.#placeOf(row)
     const taken = this.#places[place] ?? 0
@@ -90,7 +90,7 @@ export class Rows {
     return Array.from({ length: this.#width }, (_, i) => this.#cells.at(number * this.#width + i))
   }
 
-  /** Where it is, or would be. */
+  /** Returns the place of a row, or its future place. */
   #placeOf(row: readonly number[]): number {
     const last = this.#places.length - 1
     let hash = 0

@@ -1,4 +1,4 @@
-/** The short form of `make fuzz`, every input that ever failed, and that the oracles would notice. */
+/** The short form of `make fuzz`, every input that ever failed, and a test that the oracles notice faults. */
 import { describe, expect, test } from 'vitest'
 import { fuzz, messageOf } from './fuzz.ts'
 import { regressions } from './regressions.ts'
@@ -7,16 +7,16 @@ import { TARGETS } from './targets.ts'
 
 const SEED = Number(process.env.FUZZ_SEED ?? 1)
 
-describe('no input fails', () => {
+describe('no input of the short run fails', () => {
   test.each(TARGETS.map((target) => [target.name, target] as const))('%s', (_, target) => {
     const { failures, outcomes } = fuzz(target, { seed: SEED, inputs: target.short })
     expect(failures.map(({ message, small }) => `${message} ${Buffer.from(small).toString('base64')}`)).toEqual([])
-    // Whoever refuses everything at its first look has tried nothing.
+    // A target that refuses every input at its first check has tried nothing.
     expect(outcomes.size).toBeGreaterThan(4)
   })
 })
 
-describe('what once failed', () => {
+describe('an input that once failed does not fail', () => {
   test.each(regressions().map(({ target, name, input }) => [`${target}: ${name}`, target, input] as const))(
     '%s',
     (_, name, input) => {
@@ -27,7 +27,7 @@ describe('what once failed', () => {
   )
 })
 
-test('a fault is found, made small and told once', () => {
+test('a fault is found, shrunk and reported once', () => {
   const target: Target = {
     ...{ name: 'example', corpus: () => [octets('some words')], words: [octets('bug')], largest: 100, short: 0 },
     examine(input) {

@@ -1,6 +1,6 @@
 /**
- * Inputs by the million, and what was found: the body of main.ts and of the short run in CI. An input whose words are new
- * (Target.examine) joins those that are mutated; one that fails is made small. The same seed gives the same inputs.
+ * Millions of inputs and their failures: the body of main.ts and of the short run in CI. An input with a new outcome
+ * (Target.examine) joins the inputs that are mutated; a failing input is shrunk. The same seed gives the same inputs.
  * Refuses to know processes and files.
  */
 import { chanceOf, hashOf } from '../../src/simulator/chance.ts'
@@ -12,23 +12,23 @@ export type Tally = {
   readonly target: string
   readonly inputs: number
   readonly ms: number
-  /** Different words of the oracle, and how often each. */
+  /** Different outcomes of the oracle, and the number of each. */
   readonly outcomes: ReadonlyMap<string, number>
   readonly failures: readonly Failure[]
 }
 export type Options = {
   readonly seed: number
   readonly inputs: number
-  /** Milliseconds of performance.now(): no further from then on. */
+  /** Time of performance.now() in milliseconds at which the run ends. */
   readonly until?: number
-  /** Before each: for whoever watches that it ends. */
+  /** Called before each input, for the thread that checks that the input ends. */
   readonly onInput?: (input: Uint8Array) => void
   readonly onFailure?: (failure: Failure) => void
 }
 
-/** An input takes a millisecond; whoever sends one that takes this long has stopped an engine. */
+/** Longest time in ms. An input takes a millisecond; an input that takes this long would stop an engine. */
 export const LONGEST = 1_000
-/** The same fault again and again says nothing new. */
+/** The same fault again shows nothing new. */
 const MOST_FAILURES = 20
 const MOST_KEPT = 4_000
 
@@ -61,7 +61,7 @@ export function fuzz(target: Target, options: Options): Tally {
   for (const input of corpus) run(input)
   const material = { others: kept, words: target.words, largest: target.largest }
   while (count < inputs && performance.now() < until) {
-    // Those that came last are where nobody has been yet.
+    // The latest inputs have reached the newest code.
     const from = chance() < 0.3 && kept.length > 64 ? kept.length - 64 : 0
     const parent = kept[from + Math.floor(chance() * (kept.length - from))] ?? new Uint8Array(0)
     run(mutated(chance, parent, material))
@@ -70,7 +70,7 @@ export function fuzz(target: Target, options: Options): Tally {
   return { target: target.name, inputs: count, ms, outcomes, failures: [...failures.values()] }
 }
 
-/** Undefined: nothing is wrong with it any more. */
+/** Returns the message of a failure, `undefined` if the input passes now. */
 export function messageOf(target: Target, input: Uint8Array): string | undefined {
   const outcome = outcomeOf(target, input)
   return typeof outcome === 'string' ? undefined : outcome.message
@@ -85,7 +85,7 @@ function outcomeOf(target: Target, input: Uint8Array): string | { readonly messa
   } catch (error) {
     return { message: error instanceof Error ? `${error.name}: ${error.message}` : String(error) }
   }
-  // Once more, by the time that this process has had: another one may have been at the processor.
+  // Measures once more, by the CPU time of this process: another process may have used the processor.
   const before = process.cpuUsage()
   target.examine(input)
   const { user, system } = process.cpuUsage(before)
@@ -93,7 +93,7 @@ function outcomeOf(target: Target, input: Uint8Array): string | { readonly messa
   return ms < longest ? 'slow' : { message: `It takes too long: ${Math.round(ms)} ms` }
 }
 
-/** What two failures of one fault have in common: the words without what was in the input. */
+/** Returns the common part of messages of one fault: the text without the input's content. */
 const kindOf = (message: string): string =>
   message
     .replace(/\{.*|\[.*|".*/su, '')
@@ -101,10 +101,13 @@ const kindOf = (message: string): string =>
     .slice(0, 80)
 
 const MOST_ATTEMPTS = 3_000
-/** What is slow is slow in every attempt. */
+/** Milliseconds: a slow input is slow in every attempt. */
 const LONGEST_SHRINKING = 60_000
 
-/** Without whatever it fails without: halves first, then less and less; what is left becomes plain where it can. */
+/**
+ * Removes every part without which the input still fails: halves first, then less and less. The rest becomes plain
+ * octets where it can.
+ */
 function shrunk(target: Target, input: Uint8Array, kind: string, onInput: Options['onInput']): Uint8Array {
   const until = performance.now() + LONGEST_SHRINKING
   let small = input

@@ -1,4 +1,4 @@
-/** Inputs that once failed, a file each: regressions/TARGET/NAME. What is in NAME says what it is about. */
+/** Inputs that once failed, a file each: regressions/TARGET/NAME. NAME describes the failure. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 

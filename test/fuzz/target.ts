@@ -1,24 +1,24 @@
-/** What is fuzzed: a pure function of octets with an opinion of its own on what must come out. */
+/** A target of the fuzzer: a pure function of octets with its own expectation of the result. */
 export type Target = {
   readonly name: string
-  /** Where mutation begins: read once. */
+  /** Inputs at which mutation begins: read once. */
   readonly corpus: () => readonly Uint8Array[]
-  /** Pieces that mean something there, to be put in and to be swapped. */
+  /** Meaningful pieces of an input, to be inserted and swapped. */
   readonly words: readonly Uint8Array[]
-  /** Octets of an input. */
+  /** Largest input in octets. */
   readonly largest: number
-  /** Milliseconds of CPU that an input may take, where that is more than a second. */
+  /** CPU time in milliseconds that an input may take, if that is more than a second. */
   readonly longest?: number
-  /** Inputs of the short run, which is part of the tests: some two seconds of CPU. */
+  /** Number of inputs of the short run, which is part of the tests: some two seconds of CPU. */
   readonly short: number
   /**
-   * Throws Error when anything is wrong with what came out. The answer says in a few words what became of the input: one
-   * whose words are new is kept and mutated further. So there must not be many of them.
+   * Throws Error when anything is wrong with the result. Returns the outcome in a few words: an input with a new
+   * outcome is kept and mutated further. So there must not be many outcomes.
    */
   readonly examine: (input: Uint8Array) => string
 }
 
-/** Throws Error: the program is wrong, or this oracle. `detail` is asked for only then. */
+/** Throws Error if the program or this oracle is wrong. `detail` is called only then. */
 export function must(holds: boolean, what: string, detail: () => unknown = () => ''): asserts holds {
   if (!holds) throw new Error(`${what} ${short(detail())}`.trim())
 }
@@ -39,14 +39,17 @@ const decoder = new TextDecoder()
 export const octets = (text: string): Uint8Array => encoder.encode(text)
 export const textOf = (input: Uint8Array): string => decoder.decode(input)
 
-/** The octets with others around them: what reads beyond its input answers differently in two surroundings. */
+/**
+ * Returns the octets with others around them: code that reads beyond its input gives different results in two
+ * surroundings.
+ */
 export function surrounded(input: Uint8Array, by: number): Uint8Array {
   const around = new Uint8Array(input.length + 64).fill(by)
   around.set(input, 24)
   return around.subarray(24, 24 + input.length)
 }
 
-/** What the first complaint wants, without what it quotes: another one is another place in the code. */
+/** Returns the first complaint without its quotations: another complaint is another place in the code. */
 export const complaintOf = (problems: readonly { readonly message: string }[]): string =>
   (problems[0]?.message ?? '')
     .replace(/^.*(?:: |" as )/s, '')

@@ -1,13 +1,13 @@
 /**
- * Whoever never comes back cannot say so: another thread looks at what is being tried, writes it to a file when it is the same
- * for too long, and ends the process.
+ * Watchdog of an input that never ends. Another thread looks at the current input. If it stays the same for too long,
+ * the thread writes it to a file and ends the process.
  */
 import { Worker } from 'node:worker_threads'
 
 const ROOM = 1 << 17
 const PATIENCE = 60_000
 
-/** Plain JavaScript: a thread of its own that needs nothing of ours. */
+/** Plain JavaScript: a thread of its own that needs nothing of this repository. */
 const WATCHER = `
 const { workerData: { shared, file, patience } } = require('node:worker_threads')
 const { writeFileSync } = require('node:fs')

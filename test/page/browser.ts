@@ -1,5 +1,5 @@
 /**
- * Headless Chromium on a host of the lab, and everything that it complains of. Decided here: what counts as a complaint,
+ * Headless Chromium on a host of the lab, and all of its complaints. Decided here: what counts as a complaint, and
  * where screenshots go. Refuses to know what a page shows.
  */
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
@@ -26,12 +26,15 @@ export class LabBrowser {
     const command = join(lab.directory, 'chromium')
     writeFileSync(command, `#!/bin/sh\nexec ${lab.commandOn(host, [CHROMIUM]).join(' ')} "$@"\n`)
     chmodSync(command, 0o755)
-    // Root without a sandbox: what it opens is our own page in a LAN without a way out.
+    // Root runs it without a sandbox: it opens only the daemon's page, in a LAN without a way out.
     const args = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-gpu', '--force-device-scale-factor=1']
     return new LabBrowser(await chromium.launch({ executablePath: command, args, headless: true }))
   }
 
-  /** What it says is counted as a complaint unless `silence` matches: a node that is dead refuses connections. */
+  /**
+   * Opens a page. An error in its console counts as a complaint unless `silence` matches: a dead node refuses
+   * connections.
+   */
   async open(url: string, options: BrowserContextOptions, silence = /^$/): Promise<Page> {
     const context = await this.#browser.newContext({ timezoneId: 'UTC', locale: 'en-GB', ...options })
     const page = await context.newPage()
@@ -59,7 +62,7 @@ export class LabBrowser {
   }
 }
 
-/** Test output, not compared with anything: for people. */
+/** Saves a screenshot for people; no test compares it. */
 export async function picture(page: Page, name: string, fullPage = true): Promise<void> {
   mkdirSync(PICTURES, { recursive: true })
   await page.screenshot({ path: join(PICTURES, `${name}.png`), fullPage })

@@ -1,6 +1,6 @@
 /**
- * Three nodes that show each other on their status pages, each with a service that two health checks ask. Decides names,
- * priorities and weights; refuses to know what a page makes of them.
+ * Three nodes that show each other on their status pages, each with a service for two health checks. Decides names,
+ * priorities and weights. Refuses to know what a page derives from them.
  */
 import { type Extra, Holdfast } from '../../src/lab/daemons/holdfast.ts'
 import { createLab, type Host, LAB_VIP, type Lab } from '../../src/lab/lab.ts'
@@ -13,7 +13,7 @@ export const BASE = [60, 55, 50] as const
 export const WEIGHTS = { 'api-readyz': 50, haproxy: 20 } as const
 const WITHIN = 15_000
 
-/** Both ports; SIGUSR2 closes the first one. */
+/** A service on both ports; SIGUSR2 closes the first port. */
 const SERVICE = `
   const { createServer } = require('node:http')
   const api = createServer((_, response) => response.end('ok')).listen(6443, '127.0.0.1')
@@ -31,7 +31,7 @@ export class PageCluster {
     this.lab = createLab({ routers: BASE.length })
   }
 
-  /** All of them, with the first one Active. */
+  /** Starts all nodes; resolves when the first node is Active. */
   static async settled(): Promise<PageCluster> {
     const cluster = new PageCluster()
     try {
@@ -53,7 +53,7 @@ export class PageCluster {
     await service.line(/listening/, WITHIN)
   }
 
-  /** The API of that node is not there any more; its load balancer still is. */
+  /** Closes the port of the API on that node; its load balancer stays. */
   failService(position: number): void {
     this.#services.get(position)?.signal('SIGUSR2')
   }

@@ -1,6 +1,6 @@
 /**
- * The status page as a browser on the LAN sees it: three nodes, a check that fails, an engine that is killed. What is on
- * the page is compared with what each node says of itself over its own control socket. Pictures are left in build/page.
+ * The status page as a browser on the LAN shows it: three nodes, a failing check, a killed engine. The content is
+ * compared with the status of each node over its own control socket. Pictures are left in build/page.
  */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -16,13 +16,13 @@ import { PageCluster } from './cluster-lab.ts'
 const AXE = createRequire(import.meta.url).resolve('axe-core')
 const FINDINGS = `axe.run().then(({ violations }) => violations.flatMap(({ id, nodes }) =>
   nodes.map(({ html, failureSummary }) => [id, html, failureSummary].join(' | '))))`
-/** Generous: what arrives is asserted, not how fast a browser draws on a busy machine. */
+/** Milliseconds, a generous limit: the content is asserted, not the speed of a browser on a busy machine. */
 const WITHIN = 30_000
 
 const textOf = async (page: Page, selector: string) => ((await page.locator(selector).textContent()) ?? '').trim()
 const headline = (page: Page) => textOf(page, 'h1')
 
-/** "node1 holds 10.77.0.100", by the page. */
+/** The page's text about a holder, such as "node1 holds 10.77.0.100". */
 const says = (page: Page, words: RegExp) =>
   eventually(
     `the page at ${page.url()} to say ${words}`,
@@ -47,7 +47,7 @@ async function rowsOf(page: Page): Promise<Record<string, { state: string; prior
   )
 }
 
-/** What the page has to say of a router that says this of itself. */
+/** Returns the expected row for a router with this status. */
 function rowFor({ priority, since, state, tracking }: RouterSnapshot) {
   const terms = tracking.parts.map(({ adds, name }) => ` + ${adds} ${name}`)
   return { state, priority: `${priority.effective} = ${priority.base} base${terms.join('')}`, since }
@@ -56,7 +56,7 @@ function rowFor({ priority, since, state, tracking }: RouterSnapshot) {
 describePage('status page', () => {
   let cluster: PageCluster
   let browser: LabBrowser
-  /** On node2, which survives everything here. */
+  /** The page of node2, which survives every test. */
   let page: Page
 
   beforeAll(async () => {
@@ -70,7 +70,7 @@ describePage('status page', () => {
     cluster?.lab.destroy()
   })
 
-  /** Until the page shows what all nodes say of themselves. */
+  /** Resolves when the page shows the status of all nodes. */
   async function agrees(occasion: string): Promise<void> {
     const said = async () =>
       Object.fromEntries(
@@ -84,7 +84,7 @@ describePage('status page', () => {
     )
   }
 
-  /** "node1 api: Active → Backup: …" */
+  /** Lines such as "node1 api: Active → Backup: …". */
   const events = () =>
     page
       .locator('.events tbody tr')
@@ -93,7 +93,7 @@ describePage('status page', () => {
       )
 
   async function accessible(where: Page): Promise<void> {
-    // The policy lets nothing in from within the page: axe comes in as a debugger does.
+    // The policy of the page blocks foreign scripts, so axe comes in as a debugger does.
     const session = await where.context().newCDPSession(where)
     await session.send('Runtime.evaluate', { expression: readFileSync(AXE, 'utf8') })
     const { result } = await session.send('Runtime.evaluate', {
@@ -105,7 +105,7 @@ describePage('status page', () => {
     expect(result.value, `what axe finds at ${where.url()}`).toEqual([])
   }
 
-  test('the first thing it says is who holds the address, since when and why', async () => {
+  test('the page first shows the holder of the address, the time and the reason', async () => {
     const { since } = await cluster.node(1).router()
     const words = await headline(page)
     expect(words).toMatch(
@@ -122,7 +122,7 @@ describePage('status page', () => {
     expect(first).toBe('H1')
   })
 
-  test('its values are those of /v1/status of each node', async () => {
+  test('the values of the page are those of /v1/status of each node', async () => {
     await agrees('at first')
     await eventually(
       'the page to be told of events',
@@ -153,7 +153,7 @@ describePage('status page', () => {
     expect(heads.filter(({ lines }) => lines > 1)).toEqual([])
   })
 
-  test('a browser may load nothing but this page and ask nobody but this node', async () => {
+  test('a browser may load only this page and ask only this node', async () => {
     const ask = (path: string, ...more: string[]) =>
       cluster.lab.exec(cluster.lab.client, [
         'curl',
@@ -230,7 +230,7 @@ describePage('status page', () => {
       'Problem Check api-readyz is down on node1 (connectionRefused).',
     )
     await picture(page, '2-check-failed-desktop-light')
-    // The beginning alone, for docs/pictures.
+    // For docs/pictures: only the top of the page.
     await picture(page, 'status-page', false)
     for (const position of [2, 3]) cluster.failService(position)
     await cluster.activeOn(1, 'the API had failed on all nodes')
@@ -299,7 +299,7 @@ describePage('status page', () => {
     await lost.context().close()
   }, 180_000)
 
-  test('nothing was complained of: no error, no violated policy, nobody else was asked', () => {
+  test('the browser reports no error, no violated policy and no request to another host', () => {
     expect(browser.complaints).toEqual([])
   })
 })

@@ -1,7 +1,7 @@
 /**
- * What else went on on the machine: namespaces of others that came and went (they take the lock that changes of addresses
- * need, RTNL), time that was stolen from its CPUs, moments in which the observer itself did not run. Told beside a violation,
- * never an excuse for it.
+ * Disturbances of the soak by other programs of the machine. Their namespaces come and go, and take the lock that
+ * changes of addresses need (RTNL). Time is stolen from the CPUs, and the observer itself may not run for a moment.
+ * They are reported beside a violation, and never excuse it.
  */
 import { type FSWatcher, watch } from 'node:fs'
 import { monotonicMs } from '../../src/lab/wait.ts'
@@ -9,19 +9,19 @@ import type { WitnessRecord } from '../../src/lab/watch/witness.ts'
 import { stolenMs } from '../judge/time.ts'
 
 const NAMESPACES = '/run/netns'
-/** The kernel takes a namespace down in its own time. */
+/** Milliseconds that the kernel may take to remove a namespace. */
 const BEFORE = 1_000
-/** Between two looks at the time that was stolen. */
+/** Milliseconds between two measurements of the stolen time. */
 const LOOK = 100
 
 export class Company {
   readonly #seen: { readonly at: number; readonly name: string }[] = []
   readonly #watcher: FSWatcher
-  /** Between two looks, whenever there was more of it. */
+  /** Stolen time between two measurements, if there was any. */
   readonly #thefts: Theft[] = []
   readonly #timer: NodeJS.Timeout
 
-  /** `own`: how names of this soak's namespaces begin. */
+  /** `own`: beginning of the names of this soak's namespaces. */
   constructor(own: string) {
     this.#watcher = watch(NAMESPACES, (_, name) => {
       if (name !== null && !name.startsWith(own)) this.#seen.push({ at: monotonicMs(), name })
@@ -35,12 +35,12 @@ export class Company {
     }, LOOK)
   }
 
-  /** From shortly before to shortly after, in ms of all CPUs. */
+  /** Returns the ms stolen from all CPUs, from shortly before to shortly after. */
   stolen(from: number, to: number): number {
     return stolenBetween(this.#thefts, from, to)
   }
 
-  /** How many came or went. */
+  /** Returns the number of namespaces that came or went. */
   near(from: number, to: number): number {
     return this.#seen.filter(({ at }) => at > from - BEFORE && at < to).length
   }
@@ -57,7 +57,7 @@ export class Company {
 
 export type Theft = { readonly from: number; readonly to: number; readonly ms: number }
 
-/** The kernel counts it when the CPU runs again, and in whole ticks. */
+/** Returns the stolen time. The kernel counts it when the CPU runs again, and in whole ticks. */
 export function stolenBetween(thefts: readonly Theft[], from: number, to: number): number {
   const near = thefts.filter((theft) => theft.to > from && theft.from < to + LOOK)
   return near.reduce((sum, { ms }) => sum + ms, 0)

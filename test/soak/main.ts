@@ -1,7 +1,7 @@
 /**
- * `make soak SECONDS=3600`: carries out the plan, tells the steps as they happen, writes the table, everything that was
- * measured and the pictures. Exit status 1 after a violation, when something was left over, or memory was not flat; 64 for
- * wrong usage, 77 without root, 130 when it was interrupted. Decides nothing about steps and bounds.
+ * `make soak SECONDS=3600`: carries out the plan, prints each step, writes the table, all measured values and the
+ * pictures. Exit status 1 after a violation, if something was left over, or if memory was not flat; 64 for wrong
+ * usage, 77 without root, 130 after an interrupt. Decides nothing about steps and bounds.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -59,8 +59,9 @@ if (!(interval >= 10 && interval <= 1_000 && interval % 10 === 0))
   fail(`Cannot use --interval "${values.interval}": 10ms to 1000ms in steps of 10 wanted`, 64)
 
 const interrupted = new AbortController()
-// The first one ends the run with what was seen so far, the second at once. The lab would end this process on the first,
-// so its own listener goes as soon as there is a lab; it removes itself at the exit, too.
+// The first interrupt ends the run with the results so far, the second ends it immediately. The lab would end this
+// process on the first one, so the lab's own listener is removed as soon as there is a lab. It removes itself at the
+// exit, too.
 function listenToInterrupts(): void {
   process.removeAllListeners('SIGINT')
   process.on('SIGINT', () => (interrupted.signal.aborted ? process.exit(130) : interrupted.abort()))

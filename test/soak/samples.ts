@@ -1,30 +1,30 @@
 /**
- * What the kernel says of a node's processes: memory, threads, descriptors, sockets by kind, and which sockets its network
- * namespace has. Decides what a process is called by where it stands in the family: guardian, engine, launcher, program.
- * Refuses to judge.
+ * Samples of a node's processes as the kernel reports them: memory, threads, descriptors, sockets by kind, and the
+ * sockets of its network namespace. Decides the role of a process by its place among its relatives: guardian, engine,
+ * launcher, program. Refuses to judge.
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { basename } from 'node:path'
 import { familyOf } from '../../src/lab/logged-process.ts'
 import type { Counts } from './flatness.ts'
 
-/** Programs of checks and notifications come and go. */
+/** Programs of checks and notifications come and go; the other roles last. */
 export type Role = 'guardian' | 'engine' | 'launcher' | 'program'
 
 export type ProcessSample = {
   readonly role: Role
   readonly pid: number
   readonly rssKiB: number
-  /** Of it what no file backs: heaps and stacks. */
+  /** Memory without a file behind it: heaps and stacks. */
   readonly anonKiB: number
   readonly threads: number
-  /** By kind; `descriptors` is all of them. */
+  /** Descriptors by kind; `descriptors` is all of them. */
   readonly counts: Counts
 }
 
 export type NodeSample = {
   readonly processes: readonly ProcessSample[]
-  /** Of the namespace, by kind, whoever has them. */
+  /** Sockets of the namespace, by kind, of every process. */
   readonly sockets: Counts
 }
 
@@ -43,7 +43,7 @@ const TABLES: readonly (readonly [kind: string, file: string, column: number])[]
   ['unix', 'unix', 6],
 ]
 
-/** Inodes of a table of the kernel, without the 0 of connections that no process has any more. */
+/** Returns the inodes of a table of the kernel, without the 0 of connections that have no process. */
 export function inodesOf(table: string, column: number): string[] {
   const lines = table.split('\n').slice(1)
   return lines.flatMap((line) => line.trim().split(/\s+/)[column] ?? []).filter((inode) => inode !== '0')
@@ -53,7 +53,7 @@ function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch {
-    // A kernel without that protocol, or a process that has just ended.
+    // The kernel lacks that protocol, or the process has just ended.
     return ''
   }
 }
@@ -61,7 +61,7 @@ function textOf(path: string): string {
 const numberOf = (status: string, name: string): number =>
   Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? Number.NaN)
 
-/** What /proc/PID/fd says of one: `socket:[123]`, `anon_inode:[eventfd]`, `pipe:[7]`, `/dev/null`. */
+/** Returns the kind of a link in /proc/PID/fd: `socket:[123]`, `anon_inode:[eventfd]`, `pipe:[7]`, `/dev/null`. */
 export function kindOf(link: string, sockets: ReadonlyMap<string, string>): string {
   const inode = /^socket:\[(\d+)\]$/.exec(link)?.[1]
   if (inode !== undefined) return sockets.get(inode) ?? 'other socket'
@@ -97,7 +97,7 @@ function roleOf(pid: number, position: number): Role {
   return basename(program) === 'holdfast-launcher' ? 'launcher' : 'program'
 }
 
-/** Undefined: nothing runs there now. `pid` is the guardian's. */
+/** Returns a sample, `undefined` if no process runs there now. `pid` is the guardian's. */
 export function sampleOf(pid: number | undefined): NodeSample | undefined {
   if (pid === undefined) return undefined
   const known = TABLES.flatMap(([kind, file, column]) =>
@@ -107,7 +107,7 @@ export function sampleOf(pid: number | undefined): NodeSample | undefined {
   // Parents come first, and the engine is the guardian's first child.
   const processes = familyOf(pid).flatMap((each, position): ProcessSample[] => {
     const status = textOf(`/proc/${each}/status`)
-    // A dead one that nobody has waited for yet has no memory.
+    // A dead process whose parent has not waited for it has no memory.
     if (Number.isNaN(numberOf(status, 'VmRSS'))) return []
     const links = linksOf(each)
     return [
@@ -129,7 +129,7 @@ const SOCKETS = new Set([...TABLES.map(([kind]) => kind), 'other socket'])
 export const socketsOf = (counts: Counts): number =>
   Object.entries(counts).reduce((sum, [kind, count]) => (SOCKETS.has(kind) ? sum + count : sum), 0)
 
-/** Several looks at a node at rest as one: the least of each count, so that a poll that was under way is not among it. */
+/** Combines several samples of a node at rest: the least of each count, so that a poll under way does not count. */
 export function atRest(name: string, looks: readonly NodeSample[]): ReadonlyMap<string, Counts> {
   const each = looks.map(({ processes, sockets }) => {
     const roles = new Map<string, Record<string, number>>([[`${name} namespace`, { ...sockets }]])

@@ -1,6 +1,6 @@
 /**
- * The scraper of the soak (test/support/soak-scraper.mjs) and its account. Decides which scrapes may fail: those of a node
- * whose process or path is away. Refuses to know what is scraped.
+ * The scraper of the soak (test/support/soak-scraper.mjs) and its records. Decides which scrapes may fail: those of a
+ * node whose process or path is away. Refuses to know the scraped values.
  */
 import type { ChildProcess } from 'node:child_process'
 import { join } from 'node:path'
@@ -15,10 +15,10 @@ import type { SoakFault, SoakKind } from './soak-plan.ts'
 export type Scrape = {
   readonly node: string
   readonly path: string
-  /** When it was asked, and how long it took; monotonicMs(). */
+  /** Time of the request, and duration of the answer; monotonicMs(). */
   readonly at: number
   readonly ms: number
-  /** Undefined: 200, to the end. */
+  /** Problem of the scrape; `undefined` after a complete answer with status 200. */
   readonly problem: string | undefined
 }
 
@@ -41,7 +41,7 @@ export class Scraper {
     })
   }
 
-  /** So far, of that node, without those that failed. */
+  /** Returns the number of answers of that node so far, without failed scrapes. */
   answers(node: string): number {
     return this.scrapes.filter((one) => one.node === node && one.problem === undefined).length
   }
@@ -51,9 +51,9 @@ export class Scraper {
   }
 }
 
-/** What the scraper waits for an answer. */
+/** Milliseconds that the scraper waits for an answer. */
 const PATIENCE = 5_500
-/** A process is started again, or a packet is sent again, by then. */
+/** Milliseconds after which the process is started again, or the packet is sent again. */
 const BACK: Partial<Record<SoakKind, number>> = {
   stop: 4_000,
   'kill engine': 4_000,
@@ -64,10 +64,10 @@ const BACK: Partial<Record<SoakKind, number>> = {
 export type ScrapeAccount = {
   readonly count: number
   readonly failed: number
-  /** ms, of those that did not fail. */
+  /** Median duration of successful scrapes in ms. */
   readonly median: number
   readonly longest: number
-  /** Those that failed although nothing was done to the node. */
+  /** Scrapes that failed although the node had no fault. */
   readonly wrong: readonly string[]
 }
 

@@ -1,6 +1,6 @@
 /**
- * The verdict over memory, and each failover as a figure. PURE: works on what was sampled. The rule stands in
- * docs/soak.md: medians of two windows for what is resident, what is left of the heaps when garbage is gone.
+ * Judgement of memory, and each failover as a figure. PURE: works on samples. The rule is in docs/soak.md: medians of
+ * two windows for resident memory, and the rest of the heaps after a collection of garbage.
  */
 import type { Injected } from '../chaos/chaos-run.ts'
 import { longest, type Verdict } from '../judge/judge.ts'
@@ -11,17 +11,23 @@ import { FAILOVERS, type SoakFault } from './soak-plan.ts'
 import type { NamedHeapLook, SoakResult, TimedSample } from './soak-run.ts'
 
 const MIB = 1_024
-/** KiB that a median may be higher than ten minutes after the beginning. V8 collects an old generation when it has grown by some MiB. */
+/**
+ * KiB by which a median may be higher than ten minutes after the beginning. V8 collects an old generation when it has
+ * grown by some MiB.
+ */
 export const ALLOWED = { engine: 8 * MIB, guardian: 256, launcher: 512 } as const
-/** Of a heap without its garbage, KiB: the journal in memory holds 1 000 to 2 000 events of half a KiB, the rest may grow by 1 MiB. */
+/**
+ * KiB by which a heap without garbage may grow. The journal in memory holds 1 000 to 2 000 events of half a KiB; the
+ * rest may grow by 1 MiB.
+ */
 export const HEAP_ALLOWED = 1.5 * MIB
-/** Their processes live as long as the soak. */
+/** Nodes whose processes live as long as the soak. */
 export const LASTING = ['r2', 'r3'] as const
 
 type Summed = keyof typeof ALLOWED
 const ROLES: readonly Summed[] = ['guardian', 'engine', 'launcher']
 
-/** Of the processes of that role together. */
+/** Returns the sums over all processes of that role. */
 export function seriesOf(
   samples: readonly TimedSample[],
   node: string,
@@ -37,13 +43,13 @@ export function seriesOf(
 
 export type HeapGrowth = {
   readonly name: string
-  /** Minute and KiB of each look. */
+  /** Minute and KiB of each measurement. */
   readonly looks: readonly (readonly [minute: string, kib: number])[]
   readonly allowed: number
   readonly flat: boolean
 }
 
-/** From the first look after the warm-up to the one at the end. */
+/** Returns the growths from the first measurement after the warm-up to the one at the end. */
 export function heapGrowths(heaps: readonly NamedHeapLook[]): HeapGrowth[] {
   return LASTING.flatMap((node) =>
     [...new Set(heaps.filter((one) => one.node === node).map(({ threadId }) => threadId))].sort().map((thread) => {
@@ -55,7 +61,7 @@ export function heapGrowths(heaps: readonly NamedHeapLook[]): HeapGrowth[] {
         name: `${node} ${thread === 0 ? 'engine' : `thread ${thread}`}`,
         looks,
         allowed: HEAP_ALLOWED,
-        // A look that is missing shows nothing, and so it is not flat.
+        // A missing measurement shows nothing, and so the heap does not count as flat.
         flat: known && last[1] - first[1] <= HEAP_ALLOWED,
       }
     }),
@@ -63,7 +69,7 @@ export function heapGrowths(heaps: readonly NamedHeapLook[]): HeapGrowth[] {
 }
 
 export type MemoryVerdict = {
-  /** False: too short for a judgement; the figures are there all the same. */
+  /** False if the soak was too short for a judgement; the figures exist in any case. */
   readonly judged: boolean
   readonly growths: readonly Growth[]
   readonly heaps: readonly HeapGrowth[]
@@ -105,14 +111,14 @@ export function judgeMemory({
   return { judged, growths, heaps: looks, wrong: judged ? wrong : [] }
 }
 
-/** With the longest, ms, of the incidents that are held against it. */
+/** An outage, with the longest of its incidents in ms. */
 export type Outage = {
   readonly fault: SoakFault
-  /** ms after the plan's 0. */
+  /** ms after the beginning of the plan. */
   readonly at: number
 } & Readonly<Record<Question, number>>
 
-/** What each step has cost, there; the way back of a process that was started again belongs to no fault. */
+/** Returns the outage of each step. The return of a restarted process belongs to no fault. */
 export function outagesOf(
   injected: readonly Injected<SoakFault>[],
   { incidents }: Verdict<SoakFault>,

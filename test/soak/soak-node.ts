@@ -1,7 +1,7 @@
 /**
- * A node of the soak: a ChaosNode with health checks that flap, notifications, an API that is scraped, and what the checks
- * look at. Decides its configuration, so that what flaps never changes the order of the nodes and `mover` always does; refuses
- * to know when what happens.
+ * A node of the soak: a ChaosNode with flapping health checks, notifications, a scraped API, and the services of the
+ * checks. Decides its configuration. The flapping checks never change the order of the nodes, and `mover` always
+ * does. Refuses to know which event happens when.
  */
 import type { ChildProcess } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -16,12 +16,15 @@ import { LIFTED, soakPriorityOf } from './soak-bounds.ts'
 const API_PORT = 9655
 export const apiOf = (host: Host): string => `${host.address}:${API_PORT}`
 
-/** Below every other node, whatever flaps there. */
+/** Weight that puts the node below every other node, whatever flaps there. */
 const MOVES = -150
-/** So patient that a busy machine is no failure. */
+/** Times that are long enough for a busy machine. */
 const often = { interval: '500ms', timeout: '3s' }
 
-/** `steady` is the value that a harmless reload changes: the interval of a check that is always well. */
+/**
+ * Returns the configuration. `steady` is the value that a harmless reload changes: the interval of a check that is
+ * always up.
+ */
 export function soakConfiguration(host: Host, interval: number, steady: () => string) {
   return (priority: number, directory: string) => {
     const file = (name: string) => join(directory, name)
@@ -35,7 +38,7 @@ export function soakConfiguration(host: Host, interval: number, steady: () => st
       { name: 'flap-both', all: ['steady', 'flap-http'] },
       { name: 'mover', file: file('mover'), interval: '200ms' },
     ]
-    // 28 in all, less than what any two nodes are apart: 200, 150, 100, and 240 for the one that is lifted.
+    // 28 in all, less than the distance between any two nodes: 200, 150, 100, and 240 for the raised one.
     const track = [
       { healthcheck: 'steady', weight: -1 },
       { healthcheck: 'flap-http', weight: -1 },
@@ -49,11 +52,11 @@ export function soakConfiguration(host: Host, interval: number, steady: () => st
     const common = {
       ...{ vrid: 51, interface: 'auto', priority, advertisementInterval: `${interval}ms`, track },
       notify: { change: ['/bin/true'] },
-      // Less than 40 ms after its start an engine still loads what it needs, and at 10 ms every pause of 30 is an absence.
+      // Less than 40 ms after its start an engine still loads code, and at 10 ms every pause of 30 ms is an absence.
     }
     return {
       ...{ version: 1, runDirectory: directory, api: { listen: apiOf(host), public: true } },
-      // Small enough to be turned over within an hour.
+      // Small enough to be rotated within an hour.
       journal: { maxSize: '256KiB' },
       healthchecks,
       virtualRouters: [
@@ -64,7 +67,9 @@ export function soakConfiguration(host: Host, interval: number, steady: () => st
   }
 }
 
-/** V8's own words of what is left in the heap of a thread when garbage is gone, in bytes. Thread 0 is the engine's. */
+/**
+ * Memory in the heap of a thread after a collection of garbage, as V8 reports it, in bytes. Thread 0 is the engine's.
+ */
 export type HeapLook = { readonly look: string; readonly pid: number; readonly threadId: number; readonly used: number }
 
 export class SoakNode {
@@ -100,14 +105,14 @@ export class SoakNode {
     this.#services.stdin?.write(on ? 'go on\n' : 'pause\n')
   }
 
-  /** Not well: below every other node. */
+  /** Sets the check `mover`: if it is down, the node is below every other node. */
   setMover(well: boolean): void {
     const file = join(this.chaos.directory, 'mover')
     if (well) writeFileSync(file, '')
     else rmSync(file, { force: true })
   }
 
-  /** Of both routers. False: it refused, or did not answer. */
+  /** Yields both routers. Returns false if the node refused, or did not answer. */
   async yieldFor(forMs: number): Promise<boolean> {
     const answers = await Promise.all(
       ['v4', 'v6'].map((router) =>
@@ -117,7 +122,10 @@ export class SoakNode {
     return answers.every((answer) => answer?.status === 200)
   }
 
-  /** By SIGHUP, or by the command: false when that says that it was not put in force. */
+  /**
+   * Reloads by SIGHUP or by the command. Returns false if the command reports that the configuration was not put in
+   * force.
+   */
   async reload(way: 'signal' | 'command'): Promise<boolean> {
     const priority = this.#lifted ? LIFTED : soakPriorityOf(this.name)
     if (way === 'signal') return this.chaos.reload(priority)
@@ -126,13 +134,13 @@ export class SoakNode {
     return exitCode === 0
   }
 
-  /** For the next reload. */
+  /** Sets the changes of the next reload. */
   change(what: { readonly lifted?: boolean; readonly otherValue?: boolean }): void {
     if (what.lifted !== undefined) this.#lifted = what.lifted
     if (what.otherValue === true) this.#steady = this.#steady === '1s' ? '1100ms' : '1s'
   }
 
-  /** Answers come within some seconds (`looks`). */
+  /** Requests the sizes of the heaps; answers come within some seconds (`looks`). */
   lookAtHeap(name: string): void {
     writeFileSync(this.#look, name)
   }

@@ -1,5 +1,5 @@
 /**
- * A soak as three pictures: memory, descriptors and sockets, what each step has cost. PURE: functions of the result.
+ * A soak as three pictures: memory, descriptors and sockets, outage of each step. PURE: functions of the result.
  * Colours, paper and shapes are those of the benchmark's picture (bench/failover/picture.ts).
  */
 import { STYLE } from '../../bench/failover/picture.ts'
@@ -14,7 +14,7 @@ import type { SoakResult } from './soak-run.ts'
 
 const [WIDTH, HEIGHT] = [1_000, 380]
 const [LEFT, RIGHT, TOP, BOTTOM] = [64, 190, 64, 44]
-/** More than this is not to be seen, and files stay small. */
+/** More points would not be visible, and files stay small. */
 const MOST_POINTS = 240
 
 type Look = { readonly colour: string; readonly shape: Shape }
@@ -26,7 +26,7 @@ type Axes = {
   readonly most: number
   readonly ticks: readonly number[]
   readonly unit: string
-  /** From 1 on. */
+  /** The axis is logarithmic and begins at 1. */
   readonly logarithmic?: boolean
 }
 
@@ -35,7 +35,7 @@ const xOf = ({ seconds }: Axes, at: number) => place(LEFT, WIDTH - RIGHT, at / s
 const yOf = ({ logarithmic = false, most }: Axes, value: number) =>
   place(HEIGHT - BOTTOM, TOP, logarithmic ? Math.log(Math.max(1, value)) / Math.log(most) : value / most)
 
-/** Medians of as many neighbours as make it few enough. */
+/** Returns medians of neighbouring points, so that few enough points are left. */
 export function thinned(points: readonly Point[], most = MOST_POINTS): Point[] {
   const each = Math.ceil(points.length / most)
   const groups = Array.from({ length: Math.ceil(points.length / each) }, (_, i) =>
@@ -81,7 +81,7 @@ function paper(axes: Axes, ...inside: readonly string[]): string {
   )}\n`
 }
 
-/** The name stands where the curve ends, below the one before where they are close. */
+/** Draws the curves. A name stands at the end of its curve, or below the one before if both are close. */
 function curves(axes: Axes, all: readonly Curve[]): string[] {
   const ends = all
     .map((curve) => ({ curve, y: yOf(axes, curve.points.at(-1)?.value ?? 0) }))
@@ -112,7 +112,7 @@ const LOOKS: Readonly<Record<string, Look>> = {
 const lookOf = (node: string): Look => LOOKS[node] ?? { colour: 'purple', shape: 'cross' }
 const NODES = ['r1', 'r2', 'r3'] as const
 
-/** From 0 in steps that are easy to read. */
+/** Returns a scale from 0 in steps that are easy to read. */
 function scaleTo(most: number): { readonly most: number; readonly ticks: readonly number[] } {
   const step = [1, 2, 5, 10, 20, 25, 50, 100, 200, 500, 1_000, 2_000].find((one) => most / one <= 7) ?? most
   const count = Math.ceil(most / step)

@@ -1,11 +1,11 @@
 /**
- * The soak as a list of moments: a failover every so often in turn by every way there is, a reload every so often. PURE:
- * the same options give the same plan. Decides who is meant to be the owner when, and that the processes of r1 alone are
- * ended: those of r2 and r3 live as long as the soak. Refuses to know how a fault is done and what it may cost.
+ * The soak as a list of moments: failovers at regular times, by every way in turn, and reloads at regular times.
+ * PURE: the same options give the same plan. Decides the intended owner at each time, and that only processes of r1
+ * are ended. Those of r2 and r3 live as long as the soak. Refuses to know how a fault is done and what it may cost.
  */
 import { type Fault, type NodeName, randomOf } from '../chaos/plan.ts'
 
-/** What ends a process comes first: it is possible only where r1 is the owner. */
+/** Failovers. The ones that end a process come first: they are possible only while r1 is the owner. */
 export const FAILOVERS = ['stop', 'kill engine', 'yield', 'check failure', 'link flap', 'partition'] as const
 export const RELOADS = ['reload, same file', 'reload, other value', 'reload, other priority'] as const
 export const SOAK_KINDS = [...FAILOVERS, ...RELOADS] as const
@@ -14,11 +14,11 @@ export type SoakKind = (typeof SOAK_KINDS)[number]
 export type SoakFault = Fault<SoakKind>
 
 export type SoakPlan = {
-  /** In their order. */
+  /** Steps in the order of their times. */
   readonly steps: readonly SoakFault[]
-  /** Moments at which r1 is the owner and nothing happens, a warm-up apart: for looks at the heaps of the others. */
+  /** Moments at which r1 is the owner and no step runs, a warm-up apart, for the heaps of the others. */
   readonly looks: readonly number[]
-  /** The end: r1 is the owner with its own priority. */
+  /** End of the plan in ms: r1 is the owner with its own priority. */
   readonly ms: number
 }
 
@@ -32,9 +32,9 @@ export type SoakOptions = {
   readonly warmUp: number
 }
 
-/** Ends processes. */
+/** Failovers that end processes. */
 const ENDS: ReadonlySet<Failover> = new Set(['stop', 'kill engine'])
-/** ms; of a process that ended: until it is started again. */
+/** Duration in ms; of a failover that ends a process, until its restart. */
 const LASTS: Readonly<Record<Failover, number>> = {
   stop: 700,
   'kill engine': 700,
@@ -43,14 +43,14 @@ const LASTS: Readonly<Record<Failover, number>> = {
   'link flap': 2_000,
   partition: 2_000,
 }
-/** A reload comes so much of `every` after a failover, when that has passed. */
+/** Share of `every` after which a reload follows a failover. */
 const BETWEEN = 0.9
-/** So that a fault does not always meet the same moment of an interval. */
+/** Milliseconds of variation, so that a fault does not always meet the same moment of an interval. */
 const JITTER = 200
-/** Where the addresses may be during a reload that moves them is settled by then. */
+/** Milliseconds after which the addresses are settled, after a reload that moves them. */
 const SETTLED = 4_500
 
-/** On r2 and r3 by turns, and back: half of the time another node than r1 is the owner. */
+/** Reloads on r2 and r3 by turns, and back: for half of the time a node other than r1 is the owner. */
 const RELOAD_TURNS = ['reload, same file', 'up', 'reload, other value', 'back'] as const
 
 export function makeSoakPlan({
@@ -90,7 +90,7 @@ export function makeSoakPlan({
       nextReload += reloadEvery
     } else if (owner === 'r1' && between >= (looks.at(-1) ?? 0) + warmUp * 1_000) looks.push(between)
   }
-  // With the configuration it began with.
+  // The node starts with the configuration that it began with.
   while (owner !== 'r1') {
     reload(at)
     at += SETTLED

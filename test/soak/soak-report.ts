@@ -1,4 +1,6 @@
-/** A soak as Markdown and as JSON. Decides what a reader is shown; refuses to know how it was measured. PURE. */
+/**
+ * A soak as Markdown and as JSON. Decides which values a reader sees; refuses to know how they were measured. PURE.
+ */
 import { describe, inWords, isNear, kindTable, table } from '../judge/report.ts'
 import { type Counts, LEAST_SECONDS } from './flatness.ts'
 import { socketsOf } from './samples.ts'
@@ -12,7 +14,7 @@ const mib = (kib: number): string => (kib / 1_024).toFixed(1)
 export const violationsIn = ({ circumstances, verdict, zero }: SoakResult): string[] =>
   verdict.violations.map((one, i) => `${describe(one, zero, inWords)}${circumstances[i] ?? ''}`)
 
-/** All else that is wrong, in words. */
+/** Returns all other complaints as texts. */
 export const complaintsOf = (result: SoakResult): string[] => [...judgeMemory(result).wrong, ...result.wrong]
 
 function memory(result: SoakResult): string[] {

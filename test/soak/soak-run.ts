@@ -1,7 +1,8 @@
 /**
- * One soak: a lab of three nodes that are scraped and whose checks flap, a plan that is carried out at its times, samples
- * of every process meanwhile, two looks at rest around it, the verdict. Decides when the lab counts as warm and as at rest, and
- * that all of it is gone afterwards, in every exit path (lab.ts). Refuses to know how a step is done and what it may cost.
+ * One soak: a lab of three nodes that are scraped and whose checks flap, and a plan that is carried out at its times.
+ * Every process is sampled, and there are two measurements at rest before and after. Decides when the lab counts as
+ * warm and as at rest. All of it is gone afterwards, in every exit path (lab.ts). Refuses to know how a step is done
+ * and what it may cost.
  */
 
 import { createLab, type Lab } from '../../src/lab/lab.ts'
@@ -27,9 +28,9 @@ export type SoakRunOptions = {
   readonly interval: number
   /** ms between two samples. */
   readonly sampleEvery: number
-  /** ms with everything but faults, before the look at rest. */
+  /** ms with everything but faults, before the measurement at rest. */
   readonly warmUp?: number
-  /** Whether heaps are looked at: before, after, and when the plan says so. Default true. */
+  /** Whether heaps are measured: before, after, and at the moments of the plan. Default true. */
   readonly heaps?: boolean
   readonly onStep?: (fault: SoakFault, sinceStart: number) => void
   readonly aborted?: AbortSignal
@@ -53,27 +54,30 @@ export type SoakResult = {
   readonly starts: Readonly<Record<string, number>>
   readonly notes: readonly NodeNote[]
   readonly zero: number
-  /** What else went on, for each violation; '' = nothing that is known. */
+  /** Disturbances by other programs at each violation; '' if none is known. */
   readonly circumstances: readonly string[]
-  /** Namespaces of others that came or went meanwhile. */
+  /** Number of namespaces of other programs that came or went during the soak. */
   readonly others: number
-  /** Share of the time in which something waited for a CPU, in percent. */
+  /** Share of the time in which a process waited for a CPU, in percent. */
   readonly cpuPressure: number
   readonly stolenMs: number
-  /** What is wrong besides violations and memory: what was left over, what did nothing, scrapes that failed. */
+  /** Faults besides violations and memory: leftovers, steps without effect, failed scrapes. */
   readonly wrong: readonly string[]
 }
 
 const READY_WITHIN = 60_000
 const STEADY = 1_000
-/** Programs and polls have ended by then, and the last flapping check is up again. */
+/** Milliseconds until programs and polls have ended, and the last flapping check is up again. */
 const REST = 3_000
-/** An idle connection that was given up for a while is there again by then. */
+/** Milliseconds until an idle connection that was given up for a while is open again. */
 const REST_WITHIN = 75_000
 const LOOKS = 12
 const LOOK_EVERY = 250
 const HEAP_LOOK = 3_000
-/** Of each node: for the check and for the notifications of two routers; of each path, once over a connection that stays. */
+/**
+ * Counts for each node: a launcher for the checks and for the notifications of two routers; an answer on each path,
+ * once over a lasting connection.
+ */
 const [LAUNCHERS, ANSWERS] = [3, 4]
 const MOVED = 4_500
 
@@ -89,12 +93,15 @@ const work = ({ nodes, scraper }: World, on: boolean) => {
   scraper.run(on)
 }
 
-/** What is opened once stays: every node has been Active, every check has failed, everything has been scraped. */
+/**
+ * Plays one lap, after which every lasting descriptor is open. Every node has been Active, every check has failed,
+ * everything has been scraped.
+ */
 async function lap(world: World, warmUp: number): Promise<void> {
   const { nodes, scraper, witness } = world
   work(world, true)
   await sleep(warmUp)
-  // A thread that serves and checks begins when the routers run, and on a busy machine much later.
+  // The thread of the API and the checks starts when the routers run, on a busy machine much later.
   const programs = ({ chaos }: SoakNode) =>
     sampleOf(chaos.pid)?.processes.filter(({ role }) => role === 'launcher').length ?? 0
   const sight = () =>
@@ -110,13 +117,13 @@ async function lap(world: World, warmUp: number): Promise<void> {
   await settlesOn(witness, 'r1', STEADY, READY_WITHIN)
 }
 
-/** Again and again until two looks are the same: an owner that was late, or an idle connection, is not what there is at rest. */
+/** Measures until two measurements are the same: a late owner or an idle connection does not belong to the rest. */
 async function steadyRest(world: World): Promise<Map<string, Counts>> {
   await settlesOn(world.witness, 'r1', STEADY, READY_WITHIN)
   return restAsBefore(world, await lookAtRest(world))
 }
 
-/** Again and again until it is as before: what takes its time may, what is left stays left. */
+/** Measures until the counts are as before: slow changes may end, and real leftovers stay. */
 async function restAsBefore(world: World, before: ReadonlyMap<string, Counts>): Promise<Map<string, Counts>> {
   const until = monotonicMs() + REST_WITHIN
   for (;;) {
@@ -250,7 +257,7 @@ export async function runSoak(options: SoakRunOptions): Promise<SoakResult> {
   }
 }
 
-/** Not of r1: the owner must not stand still for a collection. */
+/** Measures all heaps but r1's: the owner must not pause for a collection. */
 async function lookAtHeaps(looks: readonly number[], zero: number, nodes: readonly SoakNode[], aborted: AbortSignal) {
   for (const at of looks) {
     if (!(await sleepUntil(zero + at, aborted))) return
@@ -258,9 +265,9 @@ async function lookAtHeaps(looks: readonly number[], zero: number, nodes: readon
   }
 }
 
-/** False: it was aborted before. */
+/** Returns false if it was aborted before. */
 async function sleepUntil(at: number, aborted: AbortSignal): Promise<boolean> {
-  // In pieces, so that an interrupt does not wait for the next step.
+  // The sleep has pieces, so that an interrupt does not wait for the next step.
   while (!aborted.aborted) {
     const left = at - monotonicMs()
     if (left <= 0) return true

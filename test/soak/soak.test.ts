@@ -1,7 +1,6 @@
 /**
- * The soak as part of all tests: half a minute of what `make soak` does for an hour, with every descriptor and socket
- * counted before and after. Memory takes longer to say something; that the judge sees a leak is asked in
- * test/unit/judge/soak-judge.test.ts. Decides that it is done once here.
+ * The soak as part of all tests: half a minute of `make soak`, with every descriptor and socket counted before and
+ * after. Memory needs a longer run: test/unit/judge/soak-judge.test.ts tests that the judge notices a leak.
  */
 import { expect, test } from 'vitest'
 import { storyOf } from '../judge/report.ts'
@@ -13,11 +12,11 @@ import { makeSoakPlan } from './soak-plan.ts'
 import { complaintsOf, markdown, violationsIn } from './soak-report.ts'
 import { runSoak } from './soak-run.ts'
 
-/** At 10 ms every pause of 30 is an absence: that takes a machine of its own, and `make soak`. */
+/** Interval in ms. At 10 ms every pause of 30 ms is an absence: that takes a machine of its own, and `make soak`. */
 const INTERVAL = 100
 
 describeNetns('soak', () => {
-  test('half a minute: nothing is lost or doubled outside the bounds, and nothing is left open', {
+  test('half a minute of faults stays within the bounds and leaves no descriptor open', {
     timeout: 480_000,
   }, async () => {
     const plan = makeSoakPlan({ seconds: 25, every: 5_000, reloadEvery: 10_000, warmUp: Number.POSITIVE_INFINITY })
@@ -35,7 +34,8 @@ describeNetns('soak', () => {
     // r1 was stopped once and killed once.
     expect(result.starts).toEqual({ r1: 3, r2: 1, r3: 1 })
     expect(result.scrapes.count, 'scrapes of three nodes, two a second').toBeGreaterThan(0.6 * 6 * result.seconds)
-    // What was compared is not nothing: a raw socket for each router, netlink, and a channel to the guardian at least.
+    // The comparison is not empty: a node has at least a raw socket for each router, netlink, and a channel to the
+    // guardian.
     for (const node of ['r1', 'r2', 'r3'])
       expect(socketsOf(result.rest.after.get(`${node} engine`) ?? {}), `sockets of ${node}`).toBeGreaterThan(5)
   })

@@ -1,6 +1,7 @@
 /**
- * How each step of the plan is done, and how it is seen that the addresses moved. Decides commands; every one dates its
- * beginning before the first and its end after the last of them. What the chaos suite can do as well it does (faults.ts).
+ * Commands of each step of the plan, and the observation that the addresses moved. Each step takes its begin time
+ * before its first command and its end time after its last one. Steps that the chaos suite has as well are in
+ * faults.ts.
  */
 
 import { monotonicMs, sleep } from '../../src/lab/wait.ts'
@@ -13,16 +14,16 @@ import { FAILOVERS, type SoakFault, type SoakKind } from './soak-plan.ts'
 export type Ground = {
   readonly nodes: readonly SoakNode[]
   readonly arena: Arena
-  /** Whether it answers for any of the addresses, as the observers see it now. */
+  /** Whether the node answers for any of the addresses, as the observers see it now. */
   readonly answers: (node: string) => boolean
 }
 
-/** A check that fails has been seen by then; how often is looked whether. */
+/** Milliseconds until a failed check is noticed, and between two looks. */
 const [NOTICED, LOOK] = [8_000, 50]
 
 const during = (ms: number, { aborted }: Arena) => (aborted.aborted ? Promise.resolve() : sleep(ms))
 
-/** So long before its answer a reload may have been put in force; until then the file is read, which takes what it takes. */
+/** ms before its answer at which a reload may be in force; the time before that is the reading of the file. */
 const IN_FORCE = 500
 
 async function reload(nodes: readonly SoakNode[], { id }: SoakFault): Promise<Inflicted> {
@@ -56,7 +57,7 @@ export async function takeStep(fault: SoakFault, { nodes, arena, answers }: Grou
     case 'check failure':
       node.setMover(false)
       await during(ms, arena)
-      // On a busy machine a check takes its time; one that is well again before anybody has looked has not failed.
+      // On a busy machine a check takes its time; a check that recovers before it was noticed has not failed.
       for (const until = monotonicMs() + NOTICED; answers(node.name) && monotonicMs() < until; )
         await during(LOOK, arena)
       node.setMover(true)
@@ -75,7 +76,7 @@ export async function takeStep(fault: SoakFault, { nodes, arena, answers }: Grou
 
 const isFailover = (kind: SoakKind): boolean => FAILOVERS.some((one) => one === kind)
 
-/** What did nothing has shown nothing: steps that met nobody, and failovers after which nobody else answered alone. */
+/** Lists steps without effect: steps without a target, and failovers after which no other node answered alone. */
 export function idleSteps(
   injected: readonly Injected<SoakFault>[],
   records: readonly WitnessRecord[],

@@ -1,7 +1,7 @@
 /** The LAN, the kernel, the peer, and what may go wrong. The peer follows RFC 9568 §6.4 with preemption, and is never late. */
 import { type Fault, LONGEST, PRIORITY, type Priority, type State, type Step, TICKS } from './state.ts'
 
-/** The node's frame reaches the peer. RFC 9568 §6.4.2 and §6.4.3, with fastPreempt for a lowered priority. */
+/** Delivers the node's frame to the peer: RFC 9568 §6.4.2 and §6.4.3, with fastPreempt for a lowered priority. */
 export function send(state: State, priority: Priority): State {
   const now: State = { ...state, sent: 0, lastWord: priority }
   if (state.peerActive)
@@ -14,10 +14,12 @@ export function send(state: State, priority: Priority): State {
   return state.peerWait === TICKS.skew ? now : { ...now, peerTimer: 0, peerWait: TICKS.skew }
 }
 
-/** The peer's advertisement reaches the node: first the guardian's socket, then the engine's. */
+/** Delivers the peer's advertisement to the node: first to the guardian's socket, then to the engine's. */
 const advertise = (state: State): State => arrive({ ...state, peerActive: true, peerTimer: 0 }, PRIORITY.peer)
 
-/** Of more than two waiting frames only the last two are kept: they say the same. */
+/**
+ * Adds a frame to the queue. Of more than two waiting frames only the last two are kept: they have the same effect.
+ */
 const arrive = (state: State, priority: Priority): State => ({
   ...state,
   engineQueue: state.between === undefined ? state.engineQueue : [...state.engineQueue, state.between].slice(-2),
@@ -41,7 +43,7 @@ export function lanSteps(state: State): Step[] {
   return steps
 }
 
-/** What may happen at any time. */
+/** Returns the faults that may happen at any time. */
 export function surprises(state: State, kinds: readonly Fault[]): Step[] {
   const steps: Step[] = []
   const { stopped } = state
@@ -68,7 +70,10 @@ export function surprises(state: State, kinds: readonly Fault[]): Step[] {
   return steps
 }
 
-/** What a fault changes. `undefined` if it has happened already. All but `kill` and `sleep` mean: stands still. */
+/**
+ * Returns the changes of a fault, `undefined` if it has happened already. All faults but `kill` and `sleep` stop a
+ * part of the node.
+ */
 function faultOf(kind: Fault, state: State): Partial<State> | undefined {
   const { engine, clock, executor } = state.stopped
   const alive = state.engine !== 'dead'
@@ -90,7 +95,7 @@ function faultOf(kind: Fault, state: State): Partial<State> | undefined {
   }
 }
 
-/** The peer's time passes, the node's does not. */
+/** Lets the peer's time pass; the node's does not. */
 function sleep(state: State): Partial<State> {
   const { peerActive } = state
   if (peerActive) return { slept: true }
@@ -116,7 +121,7 @@ function noted(state: State): State {
 
 const more = (ticks: number, longest: number) => Math.min(ticks + 1, longest)
 
-/** Half an interval passes. Renewals of the address happen here: the executor renews while the plan is armed. */
+/** Lets half an interval pass. Renewals of the address happen here: the executor renews while the plan is armed. */
 export function tick(state: State): State {
   const renews = state.plan === 'armed' && !state.stopped.executor && state.executorAt === 'idle'
   const holders = Number(state.address) + Number(state.peerActive)

@@ -1,4 +1,4 @@
-/** What must hold in each state. */
+/** Properties that must hold in each state. */
 import { LONGEST, PRIORITY, type State, type Step, TICKS } from './state.ts'
 
 export function problemOf(before: State, { text, next }: Step): string | undefined {

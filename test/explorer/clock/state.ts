@@ -1,6 +1,7 @@
 /**
- * What the model of the guardian's clock knows of one node and its peer. Time is counted in ticks of half an Advertisement_Interval.
- * Decided here: the variables, their meaning, and the durations. The steps of each process are in the files beside this one.
+ * State of the model of the guardian's clock: one node and its peer. Time is counted in ticks of half an
+ * Advertisement_Interval. Decided here: the variables, their meaning, and the durations. The steps of each process
+ * are in the files beside this one.
  */
 
 /** Priorities on the LAN, lowest first. The node advertises `high`, or `low` after a demotion; the peer lies between. */
@@ -22,7 +23,7 @@ export const TICKS = {
   lease: 20,
   /** Lifetime of the address in the kernel, if nothing renews it. */
   lifetime: 16,
-  /** Silence of the executor after which the engine leaves: nobody renews the address any more. */
+  /** Silence of the executor after which the engine leaves, because the address is no longer renewed. */
   patience: 12,
 } as const
 
@@ -32,7 +33,7 @@ export const LONGEST = {
 } as const
 
 export type Engine = 'Active' | 'Leaving' | 'Backup' | 'Returning' | 'dead'
-/** What the engine does next; `idle` waits for an event. */
+/** Next step of the engine; `idle` waits for an event. */
 export type EnginePlace = 'idle' | 'receive' | 'prove' | 'withdraw' | 'wait' | 'say' | 'arm' | 'disarm' | 'remove'
 /** Why the engine withdraws the clock. */
 export type Goal = 'demote' | 'stop' | 'lose' | 'return' | 'end' | 'cover'
@@ -92,18 +93,18 @@ export type State = {
   /** The executor did not wait until the clock word was free. */
   readonly overtaken: boolean
 
-  // The peer, which is always punctual.
+  // The peer, which is never late.
   readonly peerActive: boolean
   /** Ticks since the peer's timer was restarted, or since its last advertisement. */
   readonly peerTimer: number
   readonly peerWait: number
 
-  // The story so far.
+  // History of the model.
   readonly stopped: { readonly engine: boolean; readonly clock: boolean; readonly executor: boolean }
   readonly faults: number
   readonly orders: number
   readonly news: number
-  /** Faults that have happened, which decide what may be expected. */
+  /** Faults that have happened: the expected properties depend on them. */
   readonly seen: {
     readonly engine: boolean
     readonly guardian: boolean
@@ -115,7 +116,7 @@ export type State = {
   readonly lastWord: Priority
   /** Ticks that the engine has stood still. */
   readonly away: number
-  /** Ticks since the engine said something else. */
+  /** Ticks since the engine changed its priority. */
   readonly sinceWord: number
   readonly two: number
   readonly none: number
@@ -167,7 +168,7 @@ export const RULES: Rules = {
 export const FAULTS = ['engine', 'clock', 'executor', 'guardian', 'node', 'kill', 'sleep'] as const
 export type Fault = (typeof FAULTS)[number]
 
-/** What may happen in a story: how often, which faults, and the priority that the node begins with. */
+/** Limits of a story: number and kinds of the faults, and the priority at its beginning. */
 export type Setting = {
   readonly kinds?: readonly Fault[]
   readonly faults?: number

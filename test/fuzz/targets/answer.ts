@@ -1,6 +1,6 @@
 /**
- * Answers that our own readers take apart: HTTP of what is checked, and lines of a watch. However the octets are cut into
- * pieces, the outcome is the same; a body is never longer than what came.
+ * Answers that the daemon's own readers parse: HTTP of checked services, and lines of a watch. However the octets are
+ * cut into pieces, the outcome is the same. A body is never longer than the received octets.
  */
 import { LineReader } from '../../../src/cluster/runtime/api/line-reader.ts'
 import { HttpAnswer } from '../../../src/healthcheck/probes/http-answer.ts'
@@ -44,7 +44,7 @@ export const ANSWER: Target = {
   examine(input) {
     const method = METHODS[(input[0] ?? 0) % METHODS.length] ?? 'GET'
     const rest = Buffer.from(input.subarray(2))
-    // At every octet, at some, nowhere.
+    // Cuts at every octet, at some, and nowhere.
     const [whole, ...cut] = [rest.length, 1, ((input[1] ?? 0) % 31) + 2].map((size) => answerOf(method, rest, size))
     for (const each of cut) must(same(each, whole), 'It depends on how it is cut', () => [each, whole])
     const [lines, ...others] = [rest.length, 1, ((input[1] ?? 0) % 31) + 2].map((size) => linesOf(rest, size))
@@ -70,7 +70,7 @@ function answerOf(method: string, octets: Buffer, size: number) {
   const answer = new HttpAnswer(method)
   for (const piece of cutIn(octets, size)) {
     const wrong = answer.read(piece)
-    // What is wrong may be seen sooner or later, and then nobody asks for more.
+    // A fault may be noticed sooner or later, and then no more is read.
     if (wrong !== undefined) return { isWrong: true, status: undefined, location: undefined, body: '', ended: false }
     if (answer.complete) break
   }

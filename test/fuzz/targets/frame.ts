@@ -1,6 +1,7 @@
 /**
- * What is heard of a LAN outside VRRP: ARP, Neighbor Discovery, and what `holdfast capture` says of a frame. Nothing is read beyond
- * the frame, a claim names octets that stand in it, and an ARP request that was read is written as the same frame again.
+ * Frames of a LAN outside VRRP: ARP, Neighbor Discovery, and the text of `holdfast capture` for a frame. Nothing is
+ * read beyond the frame, and a claim names octets of the frame. An ARP request that was read is written as the same
+ * frame again.
  */
 import { arpRequest, readArp } from '../../../src/arp/arp-packet.ts'
 import { neighborAdvertisement, readNeighborAdvertisement } from '../../../src/arp/neighbor-advertisement.ts'
@@ -54,7 +55,7 @@ function read(frame: Uint8Array) {
     arp: readArp(frame),
     claim: announcementIn(frame),
     neighbor: readNeighborAdvertisement(frame),
-    // Asked of a frame that makes a claim.
+    // Asked only for a frame that makes a claim.
     answers: announcementIn(frame) !== undefined && isAnswerTo(frame, MAC),
     sighting: sightingOf(frame),
   }

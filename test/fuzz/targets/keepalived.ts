@@ -1,7 +1,7 @@
 /**
- * keepalived's file: lexer, parser and import. Reading comes to an end, a problem lies in a text that was read, a file that is
- * refused has an error, nothing depends on the file having been read before, and what is converted to YAML is the same
- * configuration. The file and one that it may include stand one behind the other in an input.
+ * keepalived's file: lexer, parser and import. Reading ends, a problem lies in a text that was read, and a refused
+ * file has an error. The result does not depend on an earlier reading. The YAML of a converted file is the same
+ * configuration. An input contains the file and, behind it, a file that it may include.
  */
 import { readKeepalived } from '../../../src/config/keepalived/configuration.ts'
 import { conversionText } from '../../../src/config/keepalived/conversion.ts'
@@ -16,7 +16,7 @@ import { NODE_VIEW } from './node.ts'
 
 const FILE = '/etc/keepalived/keepalived.conf'
 const OTHER = '/etc/keepalived/other.conf'
-/** Between the two files: the "record separator". */
+/** Separator of the two files: the "record separator". */
 const BETWEEN = '\x1e'
 
 const NODE: Surroundings = {
@@ -171,7 +171,7 @@ const sourceOf =
     return { files: names.map((file) => ({ file, text: texts[file] ?? '' })), unreadable: [] }
   }
 
-/** One behind the end is the place of what is missing there. */
+/** Reports whether a position lies in a text. A missing word has the position after the end. */
 function liesIn(texts: Readonly<Record<string, string>>, { column, file, line }: Position): boolean {
   const text = texts[file ?? '']?.split('\n')[line - 1]
   return text !== undefined && column >= 1 && column <= text.length + 1

@@ -1,6 +1,6 @@
 /**
- * The netlink codec: as many messages as a second walk along the lengths finds, nothing read beyond the datagram, and a request for
- * an address reads as the notification of the same address.
+ * The netlink codec. It finds as many messages as a second walk along the lengths, and reads nothing beyond the
+ * datagram. A request for an address reads as the notification of the same address.
  */
 import type { WantedAddress } from '../../../src/daemon/ports.ts'
 import { HEADER, NLM_F_ACK, request, words } from '../../../src/linux/netlink/frame.ts'
@@ -53,7 +53,7 @@ export const NETLINK: Target = {
   },
 }
 
-/** By the lengths alone; undefined at the end: the rest is none. */
+/** Walks by the lengths alone. It ends with `undefined` if the rest is no message. */
 function walk(input: Uint8Array): readonly ({ readonly type: number; readonly sequence: number } | undefined)[] {
   const found: ({ readonly type: number; readonly sequence: number } | undefined)[] = []
   const bytes = Buffer.from(input)
@@ -87,7 +87,7 @@ function wordOf(message: NetlinkMessage): string {
   return message.kind
 }
 
-/** What is asked for, read as if the kernel said it. */
+/** Reads a request as if the kernel had sent it. */
 function comesBack(input: Uint8Array): string {
   const bytes = Buffer.from(input)
   const wide = (input[1] ?? 0) % 2 === 1

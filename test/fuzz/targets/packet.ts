@@ -1,9 +1,10 @@
 /**
- * Packet receive: what `receive` takes is exactly what a second reading of RFC 9568 §7.1 takes, written here without a line of
- * the first one; what is taken encodes to the same octets again; and what can be sent is taken.
+ * Packet receive. `receive` accepts exactly the packets that a second reading of RFC 9568 §7.1 accepts, written here
+ * without a line of the first one. An accepted packet encodes to the same octets again, and every packet that can be
+ * sent is accepted.
  *
- * An input: which receiver, what is mended (checksums, so that a change behind them is not the end), then an IPv4 packet; or for
- * IPv6 source, destination, hop limit (0: unknown) and message.
+ * An input has the receiver, the repairs (of checksums, so that a change behind them is not the end), then an IPv4
+ * packet. For IPv6 it has source, destination, hop limit (0: unknown) and message.
  */
 
 import { ipv4Packet } from '../../../src/simulator/ipv4-packet.ts'
@@ -50,7 +51,7 @@ const FIRST_OF_IPV6 = RECEIVERS.findIndex(({ family }) => family === 'ipv6')
 const HEAD = 2
 const IPV6_HEAD = 33
 
-/** A VRID of eight is nobody's. */
+/** Reports whether no receiver has this VRID: one of eight. */
 const nobodys = (vrid: number): boolean => vrid % 8 === 7
 
 export const PACKET: Target = {
@@ -100,7 +101,7 @@ function packetOf(rest: Uint8Array, { family }: Parameters): IncomingPacket {
 const heard = (rest: Uint8Array, receiver: Parameters) =>
   receive(packetOf(rest, receiver), findIn(receiver), (own) => OWN.has(own))
 
-/** RFC 1071, octet by octet. */
+/** Returns the checksum of RFC 1071, octet by octet. */
 function sumOf(...parts: readonly Uint8Array[]): number {
   let sum = 0
   for (const part of parts)
@@ -139,7 +140,7 @@ function opened(rest: Uint8Array, { family }: Parameters): Opened | undefined {
   return { source, destination, ttl: rest[8], message: rest.subarray(header, total) }
 }
 
-/** As RFC 9568 §7.1, RFC 3768 §7.1 and docs/rfc9568.md say it, in no particular order. */
+/** Applies the rules of RFC 9568 §7.1, RFC 3768 §7.1 and docs/rfc9568.md, in no particular order. */
 function acceptable(rest: Uint8Array, given: Parameters): boolean {
   const packet = opened(rest, given)
   if (packet === undefined) return false
@@ -192,7 +193,10 @@ function sumsUp({ destination, message, source }: Opened, { reception, transport
   return bare || whole || (old && withHeader(addressBytes(vrrpGroup('ipv4'))))
 }
 
-/** The same octets, apart from reserved bits, what stands in authentication data that says nothing, and a form that we never send. */
+/**
+ * Checks that encoding gives the same octets. Reserved bits, unused authentication data and a form that is never sent
+ * may differ.
+ */
 function comesBack({ advertisement, checksumForms, source }: Accepted, rest: Uint8Array, receiver: Parameters): void {
   const packet = opened(rest, receiver)
   if (packet === undefined || (advertisement.addresses.length === 0 && advertisement.version === 2)) return
@@ -210,7 +214,7 @@ function comesBack({ advertisement, checksumForms, source }: Accepted, rest: Uin
     return [...copy]
   }
   must(same(plain(again), plain(packet.message)), 'It encodes to another message', () => [...again])
-  // What can be sent is taken, by whoever takes this form.
+  // A packet that can be sent is accepted by each receiver of this form.
   if (form === 'pseudo-header-multicast') return
   const family = receiver.family
   const ttl = packet.ttl ?? 255
@@ -223,7 +227,7 @@ function comesBack({ advertisement, checksumForms, source }: Accepted, rest: Uin
   ])
 }
 
-/** 0: nothing; 1: the header of IPv4; 2: with the message by itself; 3: with its pseudo-header. */
+/** Repairs nothing (0), the header of IPv4 (1), with the message by itself (2), or with its pseudo-header (3). */
 function mend(rest: Uint8Array, { family }: Parameters, how: number): void {
   if (how === 0) return
   const put = (bytes: Uint8Array, at: number, ...with_: readonly Uint8Array[]) => {
@@ -257,7 +261,7 @@ function corpus(): readonly Uint8Array[] {
     const { addresses, authentication, family, transport, version } = receiver
     const [source, group] = family === 'ipv4' ? own : [PEER6, vrrpGroup('ipv6')]
     const to = transport.mode === 'multicast' ? group : receiver.primaryAddress
-    // To an own address would be from itself: a peer speaks to it.
+    // A packet to an own address would come from the router itself, so a peer sends it.
     const message = encodeAdvertisement(
       { version, vrid: 51, priority: 100, interval: centis(100), addresses },
       { source, destination: to, checksum: 'pseudo-header', authentication },

@@ -1,6 +1,7 @@
 /**
- * JSON of others: another node's status and events, and the objects of a cluster. What is taken is taken again when it is written
- * (a page of events, a status), what is not is nothing; no value of it is a surprise.
+ * JSON of other programs: another node's status and events, and the objects of a cluster. An accepted value is
+ * accepted again when it is written (a page of events, a status), and every other value gives nothing. No value
+ * causes an exception.
  */
 
 import { readIntent } from '../../../src/cluster/decisions/status/intent.ts'

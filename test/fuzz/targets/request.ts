@@ -1,6 +1,7 @@
 /**
- * What a request to the control socket and the TCP port is taken for: the target as Node's HTTP parser hands it over, the host, and the
- * question for events. Path and query are pieces of what was sent; a name that a foreign page can have is never ours.
+ * Reading of a request to the control socket and the TCP port: the target as Node's HTTP parser passes it, the host,
+ * and the question for events. Path and query are pieces of the request. A name that a foreign page can have is never
+ * accepted as the node's.
  */
 import { eventQuestion } from '../../../src/http/event-question.ts'
 import { isOurs, targetOf } from '../../../src/http/request-target.ts'
@@ -76,7 +77,7 @@ export const REQUEST: Target = {
   },
 }
 
-/** Said in another way: an address in digits or brackets, or one of three names, with a port or without. */
+/** Reads the host in another way: an address in digits or brackets, or one of three names, with a port or without. */
 function belongs(host: string | undefined): boolean {
   if (host === undefined) return true
   const colon = /:[0-9]*$/.exec(host)
@@ -85,7 +86,7 @@ function belongs(host: string | undefined): boolean {
   if (['localhost', ...OURS.map((each) => each.toLowerCase())].includes(bare)) return true
   const octet = '(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])'
   if (new RegExp(`^\\[?${octet}(\\.${octet}){3}\\]?$`).test(name)) return !/^\[|\]$/.test(name) || /^\[.*\]$/.test(name)
-  // Nobody's name has a colon in it.
+  // No accepted name has a colon in it.
   const inner = name.startsWith('[') && name.endsWith(']') ? name.slice(1, -1) : name
   return (
     /^[0-9a-f:.]*:[0-9a-f:.]*(%[0-9a-z.:-]+)?$/.test(inner) && URL.canParse(`http://[${inner.replace(/%.*$/, '')}]/`)

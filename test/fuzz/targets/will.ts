@@ -1,7 +1,7 @@
 /**
- * The last will on its way to the guardian: whatever the engine may want, the message is what the rules at the top of
- * native/guardian/message.h allow, by a second reading of them, and says exactly what was wanted. An input makes the wish; what the
- * guardian does with octets that are no will is native/fuzz.
+ * The cleanup plan on its way to the guardian. For every plan of the engine, the message follows the rules at the top
+ * of native/guardian/message.h, by a second reading of them. It contains exactly the wanted plan. An input makes the
+ * plan; native/fuzz tests the guardian with other octets.
  */
 import type { CleanupPlan, Renewal, WantedAddress } from '../../../src/daemon/ports.ts'
 import {
@@ -61,10 +61,10 @@ export const WILL: Target = {
   },
 }
 
-/** What a request says of its address: a renewal may not name a label, or it would be asked for twice. */
+/** Returns the address of a request. A renewal must not name a label, which would be a second request. */
 const named = ({ address, interfaceIndex, prefixLength }: WantedAddress) => [address, interfaceIndex, prefixLength]
 
-/** The octets as choices; nothing but zeros behind their end. */
+/** Reads the octets as choices; behind their end there are only zeros. */
 function drawing(input: Uint8Array) {
   let at = 0
   const octet = () => input[at++] ?? 0
@@ -102,7 +102,7 @@ function wished(draw: Draw): { readonly will: CleanupPlan; readonly generation: 
           source: addressOf(spoken),
           datagrams: several(4, () => ({
             destination: addressOf(spoken),
-            // A message of no octets is none: the guardian refuses it, and nobody makes one.
+            // The guardian refuses a message without octets, and the engine sends none.
             bytes: draw.some((draw.octet() % 60) + 1),
             ...(draw.octet() < 128 ? {} : { ttl: draw.octet() }),
           })),
@@ -112,7 +112,7 @@ function wished(draw: Draw): { readonly will: CleanupPlan; readonly generation: 
   }
 }
 
-/** As the guardian checks it (check_will), and then what it says. */
+/** Checks a message as the guardian does (check_will), then returns its content. */
 function readWill(message: Uint8Array) {
   const bytes = Buffer.from(message)
   const [kind, requests, packets] = [bytes[1], bytes.readUInt32LE(4), bytes.readUInt32LE(8)]

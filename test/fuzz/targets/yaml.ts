@@ -1,7 +1,7 @@
 /**
- * The YAML loader, which also reads what is handed over by the control socket: a document that is refused has an error, each problem
- * has a place in the text and a path that the text has; one that is accepted resolves on a node, differs in nothing from
- * itself, and is the same configuration when it is written again.
+ * The YAML loader, which also reads the documents of the control socket. A refused document has an error, and each
+ * problem has a place and a path in the text. An accepted document resolves on a node and does not differ from
+ * itself. It is the same configuration when it is written again.
  */
 import { parse, stringify } from 'yaml'
 import { trackAdvice } from '../../../src/config/advice/track-advice.ts'
@@ -13,7 +13,7 @@ import { filesIn, fileText } from '../corpus.ts'
 import { complaintOf, must, octets, same, type Target, textOf } from '../target.ts'
 import { NODE_VIEW } from './node.ts'
 
-/** Every key of the reference, as a person writes it. */
+/** Every key of the reference, in a person's spelling. */
 const KEYS = [...new Set(fileText('docs/config-reference.yaml').match(/[a-zA-Z]+(?=:)/g) ?? [])].sort()
 
 const SMALL = `virtualRouters:
@@ -37,7 +37,7 @@ export const YAML: Target = {
   name: 'yaml',
   corpus: () => [
     octets(fileText('docs/config-reference.yaml')),
-    // Each of its sections: what is small is read more often in the same time.
+    // Each of its sections: a small text is read more often in the same time.
     ...fileText('docs/config-reference.yaml')
       .split(/^(?=[a-z])/m)
       .map((section) =>

@@ -1,4 +1,4 @@
-/** What the attention list of the page says of the nodes, out of what several of them report. */
+/** The attention list of the page, from the reports of several nodes. */
 import { expect, test } from 'vitest'
 import { remarksOn } from '../../../src/http/page/attention.js'
 import { groupsOf } from '../../../src/http/page/cluster.js'
@@ -6,7 +6,7 @@ import type { Node } from '../../../src/http/page/memory.js'
 import { FakeWorld } from '../../unit/daemon/fake-world.ts'
 import { NOW, node, router, withCheck } from './nodes.ts'
 
-/** About checks and faults. */
+/** Lines about checks and faults. */
 const remarks = (nodes: readonly Node[]): string[] =>
   remarksOn(new FakeWorld().start().daemon.snapshot(), nodes, groupsOf(nodes), NOW)
     .map(({ tone, words }) => `${tone}: ${words}`)
@@ -28,7 +28,7 @@ test('a check that is down on several nodes for one reason is one line', () => {
   ])
 })
 
-test('a page that knows one node does not name it', () => {
+test('a page with one node does not name the node', () => {
   expect(remarks([failing('a')])).toEqual(['bad: Check web is down (connectionRefused)'])
 })
 

@@ -1,4 +1,4 @@
-/** Who is said to hold an address, out of what several nodes say at different moments. */
+/** Holders of an address, as the page derives them from reports of several nodes at different moments. */
 import { expect, test } from 'vitest'
 import type { JournalEvent } from '../../../src/events/event.ts'
 import { groupsOf, storyOf } from '../../../src/http/page/cluster.js'
@@ -24,7 +24,7 @@ function told(nodes: readonly Node[], knowsPeers = true): string {
   return `${tone}: ${who} ${verb} ${what} ${rest} ${next}`.trim()
 }
 
-test('one that is Active, with those who would follow by their priorities', () => {
+test('the Active is the holder, and the Backups follow by their priorities', () => {
   const words = told([
     node('a', [active()]),
     node('b', [follows('10.0.0.11', 50, { priority: { base: 90, effective: 90 } })]),
@@ -37,14 +37,14 @@ test('one that is Active, with those who would follow by their priorities', () =
   )
 })
 
-test('a moment has the second that its own node shows, unless the clocks differ by a second', () => {
+test('a time has the second that its own node shows, unless the clocks differ by a second', () => {
   const since = new Date(NOW - 60_000 + 996).toISOString()
   const shown = (offsetMs: number) =>
     / since (\S+) \(/.exec(told([node('a', [active({ since })], { offsetMs })]))?.[1]?.slice(-2)
   expect([shown(0), shown(-9), shown(-900), shown(-1_500)]).toEqual(['00', '00', '00', '02'])
 })
 
-test('its journal names who was there before', () => {
+test('the journal names the holder before', () => {
   const heard = { peer: '10.0.0.12', priority: 0, agoMs: 40 }
   const events = [transition(7, 60_010, 'Active', { reason: 'activeReleased', heard })]
   const words = told([
@@ -54,21 +54,21 @@ test('its journal names who was there before', () => {
   expect(words).toContain('because b released it (priority 0).')
 })
 
-test('an event of another moment is not the reason', () => {
+test('an event of another time is not the reason', () => {
   const events = [transition(7, 90_000, 'Active', { reason: 'activeReleased' })]
   expect(told([node('a', [active({ reason: 'noSuccessor' })], { events })])).toContain(
     'because its yield period ended.',
   )
 })
 
-test('alone: the page says so, and does not say so before it has asked the others', () => {
+test('a lone node is called alone only after the page has asked the others', () => {
   expect(told([node('a', [active()])])).toMatch(/^good: .*The next in line is unknown/)
   expect(told([node('a', [active()])], false)).toMatch(/\.$/)
   expect(told([node('a', [active()])], false)).not.toContain('next')
   expect(told([node('a', [active()]), node('b', [], { problem: 'gone' })])).toMatch(/^note: .*No other node is ready/)
 })
 
-test('two that are Active at the same time', () => {
+test('two nodes that are Active at the same time are both holders', () => {
   expect(told([node('a', [active()]), node('b', [active({ source: '10.0.0.12' })])])).toMatch(
     /^bad: a and b both hold .*They do not receive each other’s advertisements/,
   )
@@ -85,49 +85,49 @@ test('a holder whose check is down is bad news, and the sentence says whether an
   expect(told([withCheck(a, 'down')])).toMatch(/^bad: .*: check web is down\. /)
 })
 
-test('a Backup that is impaired is a note: its check is down, or it is in fault', () => {
+test('a Backup whose check is down or that is in fault is a note', () => {
   const a = withCheck(node('a', [active()]), 'up')
   expect(told([a, withCheck(node('b', [follows('10.0.0.11')]), 'down')])).toMatch(/^note: a holds/)
   const fault = router({ state: 'Initialize', reason: 'linkDown', faults: ['linkDown'] })
   expect(told([a, node('b', [follows('10.0.0.11')]), node('c', [fault])])).toMatch(/^note: a holds/)
 })
 
-test('a check of another router is not the holder’s', () => {
+test('a check of another router does not count for the holder', () => {
   const a = withCheck(node('a', [active({ name: 'ingress' })]), 'down')
   expect(told([a, node('b', [follows('10.0.0.11')])])).toMatch(/^good: a holds/)
 })
 
-test('one that was asked before another took over has not said that both hold it', () => {
+test('an older report of the previous Active does not make two holders', () => {
   const before = node('a', [active()], { takenMsAgo: 2_000 })
   const after = node('b', [active({ since: ago(500), source: '10.0.0.12' })])
   expect(told([before, after])).toMatch(/^good: b holds/)
 })
 
-test('a difference of clocks does not make it newer', () => {
+test('a difference of clocks does not make a report newer', () => {
   const before = node('a', [active()], { takenMsAgo: 2_000 })
   // Its clock is 5 s behind: by the clock of the page it became Active half a second ago.
   const after = node('b', [active({ since: ago(5_500), source: '10.0.0.12' })], { offsetMs: -5_000, takenMsAgo: 5_000 })
   expect(told([before, after])).toMatch(/^good: b holds/)
 })
 
-test('one that nobody asks is named by whoever hears it', () => {
+test('a router outside the list is named by the nodes that receive it', () => {
   expect(told([node('b', [follows('10.0.0.11')])])).toMatch(/^good: 10\.0\.0\.11 holds 10\.0\.0\.200 according to b/)
   const silent = node('a', [active()], { problem: 'connection refused (the API does not run there)' })
   expect(told([silent, node('b', [follows('10.0.0.11')])])).toMatch(/^good: a holds 10\.0\.0\.200 according to b/)
 })
 
-test('one that says itself that it does not hold it is believed, unless it was heard since', () => {
+test('a node that reports Backup is no holder, unless a later advertisement of it was received', () => {
   const back = (takenMsAgo: number) => node('a', [router({ state: 'Returning', source: '10.0.0.11' })], { takenMsAgo })
   expect(told([back(0), node('b', [follows('10.0.0.11', 500)])])).toMatch(/^bad: No node that answers holds/)
   expect(told([back(2_000), node('b', [follows('10.0.0.11', 50)])])).toMatch(/^good: a holds .* according to b/)
 })
 
-test('nobody: each says why', () => {
+test('without a holder each node gives its reason', () => {
   const words = told([node('a', [router({ state: 'Initialize', reason: 'linkDown', faults: ['linkDown'] })])])
   expect(words).toBe(`bad: No node holds ${VIP} as far as this node knows. a does not: its link is down.`)
 })
 
-test('a leaving node still holds it', () => {
+test('a leaving node still holds the address', () => {
   const holder = { self: true, address: '10.0.0.11', priority: 0, heardMsAgo: 0 }
   expect(told([node('a', [router({ state: 'Leaving', reason: 'yield', holder })])])).toMatch(
     /^note: a leaves and still holds/,
@@ -171,7 +171,7 @@ function story(nodes: readonly Node[]): string[] {
   return storyOf(holder, group).map(({ event, node: { name } }) => `${name} ${event.seq} ${event.kind}`)
 }
 
-test('what led to it is followed back, the first cause first, and never in a circle', () => {
+test('the causes of a change stand in order, the first cause first, and never in a circle', () => {
   const cause: JournalEvent = { ...transition(2, 61_000, 'Backup'), because: 1 }
   const last: JournalEvent = { ...transition(3, 60_000, 'Active'), because: 2 }
   const told = ['a 1 checkChanged', 'a 2 transition', 'a 3 transition']
@@ -181,7 +181,7 @@ test('what led to it is followed back, the first cause first, and never in a cir
   expect(story([node('a', [active()])])).toEqual([])
 })
 
-test('that another node lowered its priority has its own reasons there', () => {
+test('the lowered priority of another node is explained by events of that node', () => {
   const heard: JournalEvent = {
     kind: 'peerHeard',
     seq: 8,

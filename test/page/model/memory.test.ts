@@ -1,4 +1,4 @@
-/** What a page keeps of what it has heard, and what an answer replaces. */
+/** The page's memory of the nodes' reports, and the parts that a new answer replaces. */
 import { expect, test } from 'vitest'
 import { Memory } from '../../../src/http/page/memory.js'
 import { FakeWorld } from '../../unit/daemon/fake-world.ts'
@@ -23,14 +23,14 @@ function memoryOf(hostname: string): Memory {
   return memory
 }
 
-test('nodes are in the order of their names, whichever is asked', () => {
+test('nodes are in the order of their names, whichever node serves the page', () => {
   const memory = memoryOf('node10')
   memory.peers(answers(answer('b'), answer('a')), NOW)
   expect(memory.nodes.map(({ name }) => name)).toEqual(['a', 'b', 'node10'])
   expect(memory.nodes.map(({ self }) => self)).toEqual([false, false, true])
 })
 
-test('nodes with one host name are told apart by their addresses', () => {
+test('nodes with the same host name are distinguished by their addresses', () => {
   const memory = memoryOf('node')
   const named = (name: 'a' | 'b', source: string | null) => ({
     ...answer(name),
@@ -54,7 +54,7 @@ test('a list that names this node as well does not show it twice', () => {
   expect(memory.nodes).toHaveLength(2)
 })
 
-test('who does not answer keeps its name, what it said and when', () => {
+test('a node that stops answering keeps its name, its last report and the time of it', () => {
   const memory = memoryOf('self')
   memory.peers(answers(answer('a')), NOW)
   memory.peers(answers(answer('a', { problem: 'connection refused (the API does not run there)' })), NOW + 5_000)
@@ -67,13 +67,13 @@ test('who does not answer keeps its name, what it said and when', () => {
   ])
 })
 
-test('who has never answered is called by its address', () => {
+test('a node that has never answered is named by its address', () => {
   const memory = memoryOf('self')
   memory.peers(answers(answer('a', { problem: 'no' })), NOW)
   expect(memory.nodes.map(({ name }) => name)).toEqual(['10.0.0.11:9655', 'self'])
 })
 
-test('a difference of clocks counts where it is more than the answer took', () => {
+test('a difference of clocks counts if it is longer than the answer took', () => {
   const memory = memoryOf('self')
   const offset = (clockOffsetMs: number, roundTripMs: number) => {
     memory.peers(answers(answer('a', { clockOffsetMs, roundTripMs })), NOW)

@@ -1,10 +1,10 @@
-/** Nodes as a page remembers them, for tests of what it makes of them. */
+/** Nodes in the memory of a page, for tests of the page's conclusions. */
 
 import type { JournalEvent } from '../../../src/events/event.ts'
 import type { Node } from '../../../src/http/page/memory.js'
 import type { PeerRouter, PeerStatus } from '../../../src/http/peers/peer-status.ts'
 
-/** Now; everything else is so many ms before. */
+/** The present in ms since the epoch; all other times are relative to it. */
 export const NOW = Date.parse('2026-11-22T12:00:00.000Z')
 export const ago = (ms: number): string => new Date(NOW - ms).toISOString()
 export const VIP = '10.0.0.200'
@@ -42,7 +42,7 @@ export function node(
   }
 }
 
-/** The node with the check `web` of its router `api`. */
+/** Returns the node with the check `web` of its router `api`. */
 export function withCheck(
   node: Node,
   verdict: 'up' | 'down',
@@ -53,7 +53,7 @@ export function withCheck(
   return node.status === null ? node : { ...node, status: { ...node.status, healthchecks: [web] } }
 }
 
-/** A transition of `api`, so long ago. */
+/** Returns a transition of `api`, a given time ago. */
 export function transition(
   seq: number,
   msAgo: number,

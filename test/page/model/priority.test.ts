@@ -1,4 +1,4 @@
-/** An effective priority as what it is made of, and what would be without each part. */
+/** An effective priority as its parts, and the consequence of each part's absence. */
 import { expect, test } from 'vitest'
 import { groupsOf } from '../../../src/http/page/cluster.js'
 import type { Node } from '../../../src/http/page/memory.js'
@@ -24,7 +24,7 @@ function without(nodes: readonly Node[]): Record<string, readonly string[]> {
   )
 }
 
-test('layers lie on each other, what is taken goes down again', () => {
+test('added parts lie on each other, and a subtracted part goes down again', () => {
   const layers = layersOf(weighed(40, { lb: 50, uplink: -20, mcs: 0 }))
   expect(layers.map(({ from, name, to }) => [name, from, to])).toEqual([
     ['base', 0, 40],
@@ -39,7 +39,7 @@ test('all bars of a virtual router have one scale, with room for the highest', (
   expect(group === undefined ? 0 : scaleOf(group)).toBe(200)
 })
 
-test('without a part the one that holds it may fall below the next in line', () => {
+test('without a part the Active may fall below the next in line', () => {
   const holds = { state: 'Active' as const, holder: { self: true, address: null, priority: null, heardMsAgo: 0 } }
   const all = [
     node('a', [weighed(40, { lb: 50, mcs: 3 }, holds)]),
@@ -53,12 +53,12 @@ test('without a part the one that holds it may fall below the next in line', () 
   })
 })
 
-test('without what is taken from it a Backup may be above the one that holds it', () => {
+test('without a subtracted part a Backup may be above the Active', () => {
   const all = [node('a', [weighed(90, {}, { state: 'Active' })]), node('b', [weighed(95, { uplink: -20 })])]
   expect(without(all).b).toEqual(['uplink -20 95 more than a, which holds it with 90'])
 })
 
-test('what adds nothing has no consequence, a sum is kept between 1 and 254, and a silent node is not judged', () => {
+test('a part of 0 has no consequence, a sum stays between 1 and 254, and a silent node is not judged', () => {
   const high = weighed(200, { one: 100, two: 0 }, { state: 'Active' })
   expect(without([node('a', [high]), node('b', [weighed(250, {})])]).a).toEqual([
     'one 100 200 b (250) would take over',

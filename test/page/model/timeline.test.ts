@@ -1,4 +1,4 @@
-/** States as spans of time, out of a journal and of what was seen. */
+/** States as spans of time, from a journal and from the page's own observations. */
 import { expect, test } from 'vitest'
 import { inWindow, spansOf, windowOf } from '../../../src/http/page/timeline.js'
 import { ago, NOW, node, transition } from './nodes.ts'
@@ -6,17 +6,17 @@ import { ago, NOW, node, transition } from './nodes.ts'
 const words = (...given: Parameters<typeof spansOf>) =>
   spansOf(...given).map(({ from, state, to }) => `${state} ${NOW - from}–${NOW - to}`)
 
-test('a journal: from one transition to the next, the last one until now', () => {
+test('a span of a journal lasts from one transition to the next, and the last one until now', () => {
   const events = [transition(1, 900, 'Backup'), transition(2, 600, 'Active'), transition(3, 100, 'Backup')]
   expect(words(node('a', [], { events }), 'api', NOW)).toEqual(['Backup 900–600', 'Active 600–100', 'Backup 100–0'])
 })
 
-test('other routers have time lines of their own', () => {
+test('each router has a time line of its own', () => {
   const events = [transition(1, 900, 'Active', { router: 'ingress' })]
   expect(words(node('a', [], { events }), 'api', NOW)).toEqual([])
 })
 
-test('without a journal: what the page has seen, which begins before it looked', () => {
+test('without a journal the spans come from observations of the page, and the first begins earlier', () => {
   const seen = new Map([
     [
       'api',
@@ -29,20 +29,20 @@ test('without a journal: what the page has seen, which begins before it looked',
   expect(words(node('a', [], { seen }), 'api', NOW)).toEqual(['Active 5000–300', 'Backup 300–0'])
 })
 
-test('what journal and status both tell is told once, by the journal', () => {
+test('a transition in journal and status is shown once, from the journal', () => {
   const seen = new Map([['api', [{ at: NOW - 602, state: 'Active', reason: 'owner' }]]])
   const events = [transition(1, 900, 'Backup'), transition(2, 600, 'Active')]
   expect(words(node('a', [], { events, seen }), 'api', NOW)).toEqual(['Backup 900–600', 'Active 600–0'])
 })
 
-test('a status that has a new state and not yet the moment of it does not repaint what was before', () => {
+test('a status with a new state but not yet its time does not change the spans before', () => {
   const seen = new Map([['api', [{ at: NOW - 600, state: 'Returning', reason: 'owner' }]]])
   const events = [transition(1, 600, 'Active'), transition(2, 100, 'Returning'), transition(3, 80, 'Active')]
   const told = ['Active 600–100', 'Returning 100–80', 'Active 80–0']
   expect(words(node('a', [], { events, seen }), 'api', NOW)).toEqual(told)
 })
 
-test('an earlier life that ended abruptly leaves a time in which nothing ran', () => {
+test('an earlier life that ended abruptly leaves a gap', () => {
   const events = [
     transition(1, 9_000, 'Active'),
     {
@@ -75,12 +75,12 @@ test('an earlier life that ended abruptly leaves a time in which nothing ran', (
   ])
 })
 
-test('a node that does not answer: nothing is said of it since', () => {
+test('the spans of a node end when it stops answering', () => {
   const silent = node('a', [], { events: [transition(1, 9_000, 'Active')], problem: 'gone', answeredAt: NOW - 400 })
   expect(words(silent, 'api', NOW)).toEqual(['Active 9000–400', 'unheard 400–0'])
 })
 
-test('another clock is put right', () => {
+test('the times of a node with another clock are corrected', () => {
   const ahead = node('a', [], { events: [transition(1, 1_000, 'Active')], offsetMs: 250 })
   expect(words(ahead, 'api', NOW)).toEqual(['Active 1250–0'])
 })
@@ -98,7 +98,7 @@ test('a window shows its part of each span, as shares', () => {
   ])
 })
 
-test('the window is the shortest that shows the last four changes, unless somebody has chosen', () => {
+test('the window is the shortest with the last four changes, unless the user has chosen one', () => {
   const since = (...minutes: number[]) =>
     minutes.map((m) => ({ from: NOW - m * 60_000, to: NOW, state: 'Backup', reason: '' }))
   const chosen = (name: string, ...minutes: number[]) => windowOf(name, [since(...minutes)], NOW).name
