@@ -1,8 +1,8 @@
 /**
- * What happens to containers: killed, stopped, frozen, out of memory, off their network, deaf to each other. Of each: who
- * answers the clients, that nobody else has the addresses afterwards, and that the group heals to its first router without a
- * restart of anything that was not stopped. Bounds are those of the mechanism with a machine's weather on top; speed is
- * the benchmark's.
+ * Accidents of containers: killed, stopped, frozen, out of memory, off their network, unable to receive each other.
+ * Each test checks the holder that answers the clients, and that no other router has the addresses afterwards. The
+ * group heals to its first router, without a restart of any container that was not stopped. Bounds are those of the
+ * mechanism plus time for a busy machine. The benchmark measures speed.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { activeDownIntervalMs } from '../../src/lab/daemons/daemon.ts'
@@ -10,7 +10,7 @@ import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { describeContainer } from '../support/require.ts'
 import { DockerTrio, FAMILIES, type Family, INTERVAL, PRIORITIES, WITHIN } from './docker-trio.ts'
 
-/** What the second router waits when nobody tells it anything, and as much again as a busy machine may take. */
+/** Active_Down_Interval of the second router without priority 0, and the time that a busy machine may take. */
 const UNTOLD = activeDownIntervalMs(PRIORITIES[1], INTERVAL) + 2_500
 
 vi.setConfig({ testTimeout: 4 * WITHIN, hookTimeout: 2 * WITHIN })
@@ -23,7 +23,7 @@ describeContainer('three routers in containers', () => {
   afterAll(() => trio?.destroy())
   beforeEach(() => trio.heal())
 
-  /** One takeover by r2, not longer than that; then `heal` brings one back to r1. */
+  /** Expects one takeover by r2 within the bound. Then `heal` brings one back to r1. */
   async function movesToSecondAndBack(since: number, occasion: string, heal: () => Promise<void>): Promise<void> {
     expect(trio.longestGap(since), `ms without an answer after ${occasion}`).toBeLessThan(UNTOLD)
     trio.expectOwners(['r2'], since, occasion)
@@ -33,7 +33,7 @@ describeContainer('three routers in containers', () => {
     expect(trio.longestGap(since), `ms without an answer, until ${occasion} was over`).toBeLessThan(UNTOLD)
   }
 
-  test('kill: the second takes over, and the first comes back with a start', async () => {
+  test('after a kill the second router takes over, and a start brings the first one back', async () => {
     const r1 = trio.router(1)
     const at = monotonicMs()
     await r1.container.kill()
@@ -41,7 +41,7 @@ describeContainer('three routers in containers', () => {
     await movesToSecondAndBack(at, 'the kill', () => r1.start())
   })
 
-  test('stop: it leaves by itself, with status 0, and the successor need not wait for silence', async () => {
+  test('a stopped router leaves with status 0 and priority 0, so its successor waits for no silence', async () => {
     const r1 = trio.router(1)
     const at = monotonicMs()
     await r1.container.stop({ t: 30 })
@@ -52,7 +52,7 @@ describeContainer('three routers in containers', () => {
   })
 
   describe('pause', () => {
-    test('for a moment: the frozen kernel has the address still when the router goes on; one owner in the end', async () => {
+    test('after a short pause, in which the kernel keeps the address, one owner is left', async () => {
       const r1 = trio.router(1)
       const at = monotonicMs()
       await r1.container.pause()
@@ -60,7 +60,7 @@ describeContainer('three routers in containers', () => {
       await movesToSecondAndBack(at, 'the pause', () => r1.container.unpause())
     })
 
-    test('for long: the kernel drops the addresses that nobody renews; one owner in the end', async () => {
+    test('in a long pause the kernel drops the addresses, and one owner is left', async () => {
       const r1 = trio.router(1)
       const at = monotonicMs()
       await r1.container.pause()
@@ -73,10 +73,10 @@ describeContainer('three routers in containers', () => {
     })
   })
 
-  test('out of memory: the kernel kills the engine, and the guardian carries out its last will', async () => {
+  test('when the kernel kills the engine for want of memory, the guardian carries out its cleanup plan', async () => {
     const r1 = trio.router(1)
     const at = monotonicMs()
-    // Files in memory belong to nobody that could be killed for them, so the kernel takes the greatest process.
+    // No process owns files in memory, so the kernel cannot free them by a kill. It kills the largest process.
     const Cmd = ['dd', 'if=/dev/zero', 'of=/dev/shm/fill', 'bs=1M']
     await (await r1.container.exec({ Cmd })).start({ Detach: true })
     await trio.settlesOn(2, 'r1 ran out of memory', [3])
@@ -87,7 +87,7 @@ describeContainer('three routers in containers', () => {
     await movesToSecondAndBack(at, 'the end of the memory', () => r1.start())
   })
 
-  test('network disconnect and connect: another interface, and the router is on it without a restart', async () => {
+  test('after a network disconnect and connect the router runs on the new interface without a restart', async () => {
     const r1 = trio.router(1)
     const [pid, before] = [await r1.pid(), (await r1.links()).indexes]
     const at = monotonicMs()
@@ -101,7 +101,7 @@ describeContainer('three routers in containers', () => {
     expect(await r1.pid(), 'first process of r1').toBe(pid)
   })
 
-  test('protocol 112 is dropped: two owners, told as such, and after it the right one alone', async () => {
+  test('while protocol 112 is dropped two owners are reported, and afterwards only the right one is left', async () => {
     const r1 = trio.router(1)
     const observers = new Map(FAMILIES.map((family) => [family, trio.observer(family)]))
     const link = (await r1.shown()).find(({ ifname }) => ifname !== 'lo')
@@ -111,7 +111,7 @@ describeContainer('three routers in containers', () => {
     const answers = (count: number) => () => FAMILIES.every((family) => answering(family).length === count)
     await eventually('one MAC to answer in each family', answers(1), sight, { within: WITHIN, every: 50 })
 
-    // r1 hears nobody and is not heard; everything else passes.
+    // r1 receives no VRRP and sends none; all other packets pass.
     for (const [i, router] of trio.routers.entries()) {
       const which = i === 0 ? '' : `ether saddr ${mac} `
       const chain = `chain in { type filter hook input priority 0; ${which}meta l4proto 112 drop; }`
@@ -127,14 +127,14 @@ describeContainer('three routers in containers', () => {
     await trio.settlesOn(1, 'everybody heard each other again')
     await eventually('one MAC to answer in each family', answers(1), sight, { within: WITHIN, every: 50 })
     expect(FAMILIES.map(answering), 'who answers').toEqual(FAMILIES.map(() => [mac]))
-    // Later than whatever might have been on its way.
+    // Later than any packet that might have been under way.
     await sleep(1_000)
     await trio.settlesOn(1, 'a second more')
     for (const observer of observers.values()) await observer.stop()
   })
 }, ['nsenter', 'ip', 'nft'])
 
-/** It says in each family that somebody else has an address of its own. */
+/** Reports whether the router logs, in each family, that another router has one of its addresses. */
 async function alarmed(trio: DockerTrio, position: number): Promise<boolean> {
   const routers = (await trio.router(position).snapshot())?.routers ?? []
   return routers.length > 0 && routers.every(({ duplicates }) => duplicates.length > 0)

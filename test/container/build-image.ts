@@ -1,19 +1,19 @@
 /**
- * Before the first test of test/container: what dead runs have left goes, then the image is built, once for all files. Without
- * an engine nothing is done, because then nothing runs (describeContainer).
+ * Runs before the first test of test/container. It removes the leftovers of dead runs and then builds the image, once
+ * for all files. Without a Docker engine it does nothing, because then no test runs (describeContainer).
  */
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { packageRoot } from '../../src/lab/installation.ts'
 import { docker, engineAnswers, removeLeftovers } from '../support/docker.ts'
 
-/** Another image may be tried in place of this checkout's. */
+/** Name of another image to test in place of this checkout's. */
 const OTHER = process.env.HOLDFAST_IMAGE
-/** Kept afterwards: the layers under it make the next build quick. */
+/** The image stays afterwards: its layers make the next build quick. */
 export const IMAGE = OTHER ?? 'holdfast:test'
 const MINUTES = 60_000
 
-/** Another image that is the same but for a label. */
+/** Builds an image that differs only in a label. */
 export function buildRevision(name: string, label: string, revision: string): void {
   docker(['build', '--tag', name, '-'], MINUTES, `FROM ${IMAGE}\nLABEL ${label}=${revision}\n`)
 }

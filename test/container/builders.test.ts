@@ -1,6 +1,7 @@
 /**
- * The Dockerfile under both builders: the legacy one, which has made the image of the other tests already, and BuildKit, which
- * shares nothing with it and builds all of it. A file of its own, because that takes a minute and a half beside the others.
+ * The Dockerfile under both builders. The legacy builder has already made the image of the other tests. BuildKit
+ * shares no layer with it and builds all of it. The test has a file of its own, so that its minute and a half runs
+ * beside the other files.
  */
 import { spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -9,7 +10,7 @@ import { docker } from '../support/docker.ts'
 import { describeContainer } from '../support/require.ts'
 import { BOTH, Containers, READ_ONLY } from './containers.ts'
 
-/** A command of 20.10 has BuildKit in itself, later ones have it in a plugin. */
+/** Clients: the one of 20.10 contains BuildKit, later ones have it in a plugin. */
 const CLIENTS = ['docker', '/usr/bin/docker']
 
 describeContainer('the builders of the image', () => {

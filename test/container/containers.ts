@@ -1,6 +1,6 @@
 /**
- * Containers of the image on a network of their own, each with a virtual router of its own: what the tests of the image and of its
- * builders start from. Decides their configuration and that none stays. Refuses to know what is asked of them.
+ * Containers of the image on a network of their own, each with its own virtual router, for the tests of the image and
+ * of its builders. Decides their configuration, and that none stays. Refuses to know what the tests ask of them.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -26,7 +26,7 @@ export const BOTH = capabilities('NET_ADMIN', 'NET_RAW')
 
 export type Ran = { readonly status: number | null; readonly output: string }
 
-/** Both streams; a status of its own is no failure here. */
+/** Runs a command; returns both streams and the status, which may be a failure. */
 export function ran(...argv: string[]): Ran {
   const { status, stdout, stderr } = spawnSync('docker', argv, { encoding: 'utf8', timeout: 60_000 })
   return { status, output: `${stdout}${stderr}` }
@@ -44,7 +44,7 @@ export class Running {
     return ran('exec', this.id, ...argv)
   }
 
-  /** The container's own view of a value, by `docker inspect`. */
+  /** Returns a value of the container by `docker inspect`. */
   inspect(format: string): string {
     return docker(['inspect', '--format', format, this.id]).trim()
   }
@@ -66,7 +66,7 @@ export class Running {
     )
   }
 
-  /** The kernel's word for it: the address is local. */
+  /** Reports whether the kernel has the address as a local one. */
   has(address: string): boolean {
     return new RegExp(`\\|-- ${address}\\n\\s+/32 host LOCAL`).test(this.exec('cat', '/proc/net/fib_trie').output)
   }
@@ -90,7 +90,7 @@ export class Running {
     return Number(this.inspect('{{.State.ExitCode}}'))
   }
 
-  /** Process id in the container of its Node. */
+  /** Returns the process id of the engine inside the container. */
   engine(): string {
     const found = this.exec('sh', '-c', 'grep -l "^PPid:.1$" $(grep -l "^Name:.node" /proc/[0-9]*/status)').output
     return /^\/proc\/(\d+)\//.exec(found)?.[1] ?? ''
@@ -106,7 +106,9 @@ export class Containers {
     docker(['network', 'create', '--internal', ...MARK, NETWORK])
   }
 
-  /** Each has a VRID of its own: one that is still leaving is nobody's neighbour. */
+  /**
+   * Returns the mounts. Each container has a VRID of its own, so that a leaving one is in no other container's group.
+   */
   #mounts(interfaceName: string): string[] {
     this.#vrid += 1
     const router = {
@@ -125,7 +127,7 @@ export class Containers {
     return new Running(id)
   }
 
-  /** Removes those that were started so far. */
+  /** Removes the containers that were started so far. */
   remove(): void {
     for (const id of this.#started.splice(0)) docker(['rm', '--force', '--volumes', id])
   }

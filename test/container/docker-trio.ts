@@ -1,8 +1,8 @@
 /**
- * Three containers of the image on a Docker network, IPv4 and IPv6, and clients in containers of their own: what every accident
- * in test/container starts from. What is asserted comes from clients, from a question by ARP and from the kernels
- * (their namespaces, looked into from the machine); the daemons' own account only has to agree. Decided here: priorities, addresses,
- * and that a router is healed into the group again before the next accident, whatever the one before has left of it.
+ * Three containers of the image on a Docker network, IPv4 and IPv6, and clients in containers of their own: the start
+ * of every accident in test/container. Assertions use the clients, a question by ARP, and the kernels (their
+ * namespaces, read from the machine). The daemons' own reports only have to agree. Decided here: priorities,
+ * addresses, and that a router is healed before the next accident, whatever its state.
  */
 import { type ChildProcess, execFileSync, type SpawnOptions, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
@@ -21,7 +21,10 @@ import { IMAGE } from './build-image.ts'
 
 export const INTERVAL = 100
 export const PRIORITIES = [200, 150, 100] as const
-/** Generous: order and outcome are asserted, and an engine that has to build images meanwhile takes seconds for each answer. */
+/**
+ * Milliseconds, a generous limit: order and outcome are asserted. An engine that builds images meanwhile takes
+ * seconds for each answer.
+ */
 export const WITHIN = 30_000
 export const API_PORT = 9655
 
@@ -37,15 +40,21 @@ const VIPS: Readonly<Record<Family, string>> = { IPv4: `198.18.${NETWORK}.100`, 
 
 const LENGTHS: Readonly<Record<Family, number>> = { IPv4: 24, IPv6: 64 }
 
-/** Several times what a router takes. */
+/** Memory limit, several times a router's need. */
 const MEMORY_GIB = 0.25
 const SHARED_MEMORY = 256 * 1024 * 1024
 
-/** Asked for when it is needed: without an engine the tests are left out, or fail, with words of their own. */
+/**
+ * The Docker engine, asked for when it is needed: without an engine the tests are skipped, or fail with a message of
+ * their own.
+ */
 const engine = async () => (await getContainerRuntimeClient()).container.dockerode
 type Container = ReturnType<Awaited<ReturnType<typeof engine>>['getContainer']>
 
-/** `auto`: who is connected to a network again gets an interface of another name, eth1, eth2 and so on. */
+/**
+ * Returns a configuration with `auto`: a container that is connected to a network again gets an interface of another
+ * name, eth1, eth2 and so on.
+ */
 function configuration(priority: number): string {
   const router = { vrid: 51, interface: 'auto', priority, advertisementInterval: `${INTERVAL}ms`, minHold: '0s' }
   return JSON.stringify({
@@ -59,7 +68,7 @@ function configuration(priority: number): string {
   })
 }
 
-/** One of the three: the same container through stops and starts, another one after an upgrade. */
+/** One of the three routers: the same container through stops and starts, another one after an upgrade. */
 export class DockerRouter {
   readonly name: string
   readonly priority: number
@@ -77,7 +86,10 @@ export class DockerRouter {
     return this.#container
   }
 
-  /** With what answers clients in the same container, so that it is frozen and dies with the daemon. */
+  /**
+   * Creates the container. The program that answers clients runs in it, so that it is frozen and dies with the
+   * daemon.
+   */
   async create(image = IMAGE): Promise<void> {
     const started = await new GenericContainer(image)
       .withName(`${this.#network}-${this.name}`)
@@ -91,7 +103,7 @@ export class DockerRouter {
       .withSharedMemorySize(SHARED_MEMORY)
       .withBindMounts([{ source: probePath(), target: probePath(), mode: 'ro' }])
       .withCopyContentToContainer([{ content: configuration(this.priority), target: '/etc/holdfast/holdfast.yaml' }])
-      // And not until it is healthy, which is looked at every 10 s.
+      // Without a wait for the health check, which runs every 10 s.
       .withWaitStrategy(Wait.forLogMessage('Serving /metrics'))
       .start()
     this.#container = (await engine()).getContainer(started.getId())
@@ -109,13 +121,13 @@ export class DockerRouter {
     await responder.start({ Detach: true })
   }
 
-  /** As it was left, in order. */
+  /** Starts the container as it was left. */
   async start(): Promise<void> {
     await this.container.start()
     await this.#respond()
   }
 
-  /** Whatever state it was left in: running, thawed and on the network. */
+  /** Heals the container from any state: afterwards it runs, is not paused and is on the network. */
   async heal(): Promise<void> {
     if (this.#container === undefined) return this.create()
     const { State, NetworkSettings } = await this.container.inspect()
@@ -137,17 +149,17 @@ export class DockerRouter {
     return NetworkSettings.Networks[this.#network]?.IPAddress ?? ''
   }
 
-  /** Of its first process; 0 while it does not run. */
+  /** Returns the pid of its first process; 0 while it does not run. */
   async pid(): Promise<number> {
     return (await this.container.inspect()).State.Pid
   }
 
-  /** A program of this machine in the container's network. */
+  /** Runs a program of this machine in the container's network. */
   async inNetwork(...argv: readonly string[]): Promise<string> {
     return inNetworkOf(await this.pid(), argv)
   }
 
-  /** The numbers of its interfaces but loopback, and which of the virtual addresses the kernel has. */
+  /** Returns the indexes of its interfaces except loopback, and the virtual addresses in its kernel. */
   async links(): Promise<{ readonly indexes: readonly number[]; readonly vips: readonly Family[] }> {
     const shown = await this.shown()
     const addresses = shown.flatMap(({ addr_info }) => addr_info.map(({ local }) => local))
@@ -157,7 +169,7 @@ export class DockerRouter {
     }
   }
 
-  /** Its interfaces; nothing while it does not run, also where it ends under our eyes. */
+  /** Returns its interfaces; an empty list while it does not run, also if it ends during the call. */
   async shown(): Promise<readonly Link[]> {
     const pid = await this.pid()
     try {
@@ -169,7 +181,7 @@ export class DockerRouter {
     }
   }
 
-  /** Undefined when it does not answer. */
+  /** Returns the status, `undefined` without an answer. */
   async snapshot(): Promise<Snapshot | undefined> {
     try {
       const answer = await fetch(`http://${await this.address()}:${API_PORT}/v1/status`, {
@@ -187,7 +199,7 @@ export class DockerRouter {
     return Object.fromEntries(routers.map(({ name, state }) => [name, state]))
   }
 
-  /** What the container has written, for failures. */
+  /** Returns the container's output, for the messages of failures. */
   log(lines = 20): string {
     return docker(['logs', '--tail', String(lines), this.container.id])
   }
@@ -202,7 +214,7 @@ type Link = {
 
 function inNetworkOf(pid: number, argv: readonly string[]): string {
   const options = { encoding: 'utf8', stdio: 'pipe', timeout: 20_000, killSignal: 'SIGKILL' } as const
-  // What it complains of is in the error.
+  // The error contains the program's complaint.
   return execFileSync('nsenter', [`--net=/proc/${pid}/ns/net`, '--', ...argv], options)
 }
 
@@ -219,7 +231,7 @@ export class DockerTrio {
     this.routers = PRIORITIES.map((_, i) => new DockerRouter(network, i + 1))
   }
 
-  /** All three, with r1 Active in both families and a client of each. */
+  /** Starts all three, with r1 Active in both families and a client of each. */
   static async settled(image = IMAGE): Promise<DockerTrio> {
     const trio = new DockerTrio(`holdfast-test-${process.pid}`)
     try {
@@ -241,7 +253,7 @@ export class DockerTrio {
       Labels: { [MADE_BY]: String(process.pid) },
       IPAM: {
         Driver: 'default',
-        // Reserved: no container is given a virtual address.
+        // Reserved, so that no container is given a virtual address.
         Config: FAMILIES.map((family) => ({ Subnet: SUBNETS[family], AuxiliaryAddresses: { vip: VIPS[family] } })),
       },
     })
@@ -264,8 +276,8 @@ export class DockerTrio {
   }
 
   /**
-   * A program of this machine as the only process of a container on the network, which ends when the `docker run` here is
-   * told to. Of this machine, and not of the image: what judges the image is nothing of its.
+   * Runs a program of this machine as the only process of a container on the network. It ends when the `docker run`
+   * here ends. The program is not the image's, because the judge of the image must not be a part of it.
    */
   spawn(host: Host | string, argv: readonly string[], options: SpawnOptions = {}): ChildProcess {
     const [program = '', ...rest] = argv
@@ -292,18 +304,18 @@ export class DockerTrio {
     return child
   }
 
-  /** A program of this machine in the network of a container that spawn() has made. */
+  /** Runs a program of this machine in the network of a container that spawn() has made. */
   exec(host: Host | string, argv: readonly string[]): string {
     const name = this.nameOf(typeof host === 'string' ? host : host.name)
     return inNetworkOf(Number(docker(['inspect', '--format', '{{.State.Pid}}', name])), argv)
   }
 
-  /** Of the container, by which others on the network find it. */
+  /** Returns the name of the container, by which others on the network find it. */
   nameOf(host: string): string {
     return `${this.#network}-${host}`
   }
 
-  /** Whose kernels have the address, by family. */
+  /** Returns the routers whose kernels have the address, by family. */
   async holders(): Promise<Readonly<Record<Family, readonly string[]>>> {
     const links = await Promise.all(this.routers.map((router) => router.links()))
     const of = (family: Family) =>
@@ -324,7 +336,7 @@ export class DockerTrio {
     }
   }
 
-  /** The clients of both families are answered by this one, wherever the addresses are besides. */
+  /** Waits until this router answers the clients of both families. Other kernels may have the addresses as well. */
   answeredBy(position: number, occasion: string): Promise<true> {
     const { name } = this.router(position)
     const answered = () => FAMILIES.every((family) => this.prober(family).owner === name)
@@ -334,7 +346,10 @@ export class DockerTrio {
     })
   }
 
-  /** In addition it says Active, these others say Backup, and no other kernel has the addresses. */
+  /**
+   * Waits in addition until the router reports Active, the others report Backup, and no other kernel has the
+   * addresses.
+   */
   async settlesOn(position: number, occasion: string, others?: readonly number[]): Promise<void> {
     await this.answeredBy(position, occasion)
     const beside = others ?? this.routers.map((_, i) => i + 1).filter((other) => other !== position)
@@ -350,21 +365,21 @@ export class DockerTrio {
     await eventually(`${expected} after ${occasion}`, alone, () => this.sight(), { within: WITHIN, every: 100 })
   }
 
-  /** All three, whatever the accident before has left: r1 Active for longer than an Active_Down_Interval. */
+  /** Heals all three after any accident: r1 is Active for longer than an Active_Down_Interval. */
   async heal(): Promise<void> {
     await Promise.all(this.routers.map((router) => router.heal()))
     await this.settlesOn(1, 'everything was healed')
     await sleep(5 * INTERVAL)
   }
 
-  /** The longest that either client has gone without an answer since then, in ms. */
+  /** Returns the longest time in ms that either client has had no answer. */
   longestGap(since: number): number {
     return Math.max(...FAMILIES.map((family) => this.prober(family).longestGap(since, monotonicMs())))
   }
 
   /**
-   * Who has answered the client since then, each time it was another one, in the order of the questions: who was frozen, or
-   * had to wait for a processor, answers old ones when another one answers new ones already.
+   * Returns the routers that have answered the client since then, without repetitions, in the order of the questions.
+   * A frozen or waiting router may answer old questions when another one already answers new ones.
    */
   ownersSince(family: Family, since: number): readonly string[] {
     const names: string[] = []
@@ -377,13 +392,13 @@ export class DockerTrio {
     return names
   }
 
-  /** Both clients saw exactly these, one after the other. */
+  /** Asserts that both clients saw exactly these routers, one after the other. */
   expectOwners(names: readonly string[], since: number, occasion: string): void {
     for (const family of FAMILIES)
       expect(this.ownersSince(family, since), `who answered the client of ${family} after ${occasion}`).toEqual(names)
   }
 
-  /** Idempotent. */
+  /** Removes everything; may be called again. */
   destroy(): void {
     for (const child of this.#children) child.kill('SIGKILL')
     this.#children.clear()

@@ -1,6 +1,6 @@
 /**
- * The image as whoever runs it sees it: what is in it and what is not, what it may write, which users and capabilities it
- * runs with and what it says where it cannot, process 1, signals and the health check. Both builders: builders.test.ts.
+ * The image as its users see it: its contents, writable paths, users, capabilities, errors, process 1, signals and
+ * the health check. builders.test.ts tests both builders.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ const NNP = ['--security-opt', 'no-new-privileges']
 const ROOT_USER = ['--user', '0']
 const ENDED = 77
 
-/** Of a command in a container of the image; as root, who may look everywhere. */
+/** Returns the output of a command in a container of the image; as root, which may read everything. */
 const shell = (script: string): string =>
   docker(['run', '--rm', ...MARK, ...ROOT_USER, '--network', 'none', '--entrypoint', 'sh', IMAGE, '-c', script])
 
@@ -31,8 +31,8 @@ describeContainer('the image', () => {
   afterEach(() => containers.remove())
   afterAll(() => containers?.destroy())
 
-  describe('what is in it', () => {
-    test('at most 150 MB over its base', () => {
+  describe('contents of the image', () => {
+    test('the image adds at most 150 MB to its base', () => {
       const base = docker([
         'image',
         'inspect',
@@ -43,11 +43,11 @@ describeContainer('the image', () => {
       const size = (image: string) => Number(docker(['image', 'inspect', '--format', '{{.Size}}', image]))
       const over = (size(IMAGE) - size(base.trim())) / 1e6
       expect(over).toBeLessThanOrEqual(150)
-      // Node alone is more: a figure below is that of another base.
+      // Node alone is larger: a smaller figure belongs to another base.
       expect(over).toBeGreaterThan(90)
     })
 
-    test('no compiler, no npm, no Node in the PATH, nothing set-user-ID that the base has not', () => {
+    test('the image has no compiler, no npm, no Node in the PATH, and no set-user-ID file beyond those of its base', () => {
       const tools =
         'sh cc gcc g++ c++ tcc clang ld as strip make cmake python python3 node npm npx yarn corepack setcap curl wget git'
       expect(shell(`for tool in ${tools}; do command -v $tool || true; done`), 'sh is there').toMatch(/^\S*\/sh\n$/)
@@ -58,7 +58,7 @@ describeContainer('the image', () => {
       expect(shell('find / -xdev -user 990 -not -path "/proc/*" -not -path "/run/*"')).toBe('')
     })
 
-    test('labels, the user as a number, the version of this checkout', () => {
+    test('the image has labels, a numeric user and the version of this checkout', () => {
       const [{ Config: config }] = JSON.parse(docker(['image', 'inspect', IMAGE]))
       const label = (name: string) => config.Labels[`org.opencontainers.image.${name}`]
       expect(label('title')).toBe('holdfast')
@@ -72,7 +72,7 @@ describeContainer('the image', () => {
       expect(shell('holdfast --version').trim()).toContain(manifest.version)
     })
 
-    test('a bill of materials that names every part, Debian packages as well, and the licences of all', () => {
+    test('the bill of materials names every part, Debian packages as well, and all licences', () => {
       const bill = JSON.parse(shell('cat /opt/holdfast/dist/sbom.cdx.json'))
       const component = { name: 'holdfast', version: manifest.version }
       expect(bill).toMatchObject({ bomFormat: 'CycloneDX', metadata: { component } })
@@ -92,7 +92,7 @@ describeContainer('the image', () => {
       expect(shell('head -n 1 /opt/holdfast/runtime/LICENSE')).toContain('Node.js')
     })
 
-    test('the code cache is that of the Node in it', () => {
+    test('the code cache belongs to the Node of the image', () => {
       expect(shell('cd /opt/holdfast && ls -d dist/bundle/$(runtime/node --version)-*/engine.js.cache')).toContain(
         'engine.js.cache',
       )
@@ -115,7 +115,7 @@ describeContainer('the image', () => {
       expect(container.exec('sh', '-c', 'echo >/opt/holdfast/x').output).toContain('Read-only file system')
     })
 
-    test('what its user has are the two, in the engine, and none in the worker', async () => {
+    test('the user has the two capabilities in the engine, and none in the worker', async () => {
       const container = start([...READ_ONLY, ...BOTH])
       await container.says('Serving /metrics')
       const sets = container.exec(
@@ -126,7 +126,7 @@ describeContainer('the image', () => {
       expect(sets.output.trim().split('\n')).toEqual(['CapEff:\t0000000000000000', 'CapEff:\t0000000000003000'])
     })
 
-    test('doctor as user 990 judges the daemon that runs, and its own user where none runs', {
+    test('doctor as user 990 judges a running daemon, and its own user without one', {
       timeout: 60_000,
     }, async () => {
       const doctor = ['holdfast', 'doctor', '--verbose', '--duration', '1s']
@@ -144,7 +144,7 @@ describeContainer('the image', () => {
       expect(alone.status).toBe(3)
     })
 
-    test('without a read-only root and a tmpfs as well', async () => {
+    test('the image also runs without a read-only root and without a tmpfs', async () => {
       const container = start(BOTH)
       await container.takesTheAddress()
       expect(container.exec('holdfast-healthcheck', 'ready').status).toBe(0)
@@ -175,7 +175,7 @@ describeContainer('the image', () => {
       },
     )
 
-    test('another user than root with no-new-privileges is told why, and what to do', async () => {
+    test('a user other than root with no-new-privileges gets an error with the reason and the remedy', async () => {
       const container = start([...BOTH, ...NNP])
       expect(await container.exitStatus()).toBe(ENDED)
       expect(container.logs()).toContain('Cannot run without CAP_NET_ADMIN and CAP_NET_RAW: no-new-privileges')
@@ -183,7 +183,7 @@ describeContainer('the image', () => {
       expect(container.logs()).toContain('run it as root')
     })
 
-    test('real-time priority with SYS_NICE, for its user as well', async () => {
+    test('with SYS_NICE the engine has real-time priority, for its user as well', async () => {
       const container = start([...READ_ONLY, ...capabilities('NET_ADMIN', 'NET_RAW', 'SYS_NICE')], IMAGE, [
         'run',
         '--realtime',
@@ -195,13 +195,13 @@ describeContainer('the image', () => {
   })
 
   describe('process 1', () => {
-    test('is the guardian, and leaves no zombie of others', async () => {
+    test('process 1 is the guardian, and leaves no zombie of other processes', async () => {
       const container = start([...READ_ONLY, ...BOTH])
       await container.says('runs with 1 virtual routers')
       expect(container.exec('cat', '/proc/1/cmdline').output).toMatch(
         /^\/opt\/holdfast\/native\/prebuilds\/linux-\w+\/holdfast-guardian\0/,
       )
-      // An orphan: what started it has ended, and nothing of the command waits for it.
+      // An orphan: its parent has ended, and no process of the command waits for it.
       container.exec('sh', '-c', '(sleep 3 >/dev/null 2>&1 & echo $! >/tmp/orphan)')
       const orphan = container.exec('cat', '/tmp/orphan').output.trim()
       expect(container.exec('cat', `/proc/${orphan}/stat`).output, 'its parent').toMatch(/^\d+ \(sleep\) \w 1 /)
@@ -210,7 +210,7 @@ describeContainer('the image', () => {
       await eventually('the orphan to be reaped', () => look() === 'gone\n', look, SOON)
     })
 
-    test.each(['TERM', 'INT'])('%s: leaves, the address goes, status 0', async (name) => {
+    test.each(['TERM', 'INT'])('SIG%s makes the router leave: the address goes, and the status is 0', async (name) => {
       const container = start([...READ_ONLY, ...BOTH])
       await container.takesTheAddress()
       container.signal(name)
@@ -218,7 +218,7 @@ describeContainer('the image', () => {
       expect(container.logs()).toContain('holdfast has stopped')
     })
 
-    test('HUP: reads the configuration again', async () => {
+    test('SIGHUP makes the daemon read the configuration again', async () => {
       const container = start([...READ_ONLY, ...BOTH])
       await container.takesTheAddress()
       const loadedAt = () => JSON.parse(container.exec('holdfast', 'status', '--json').output).config.loadedAt
@@ -233,7 +233,7 @@ describeContainer('the image', () => {
       expect(container.has(VIP)).toBe(true)
     })
 
-    test("ends with the engine's status: 128 and the signal that ended it", async () => {
+    test('process 1 ends with the status of the engine: 128 plus the signal that ended it', async () => {
       const container = start([...READ_ONLY, ...BOTH])
       await container.takesTheAddress()
       container.exec('sh', '-c', `kill -KILL ${container.engine()}`)
@@ -241,7 +241,7 @@ describeContainer('the image', () => {
       expect(container.logs()).toContain('engine killed by signal 9 (SIGKILL)')
     })
 
-    test("under keepalived's name: its flags, pid files, USR1 and USR2, with a read-only root", async () => {
+    test('under the name of keepalived the image knows its flags, pid files, USR1 and USR2, with a read-only root', async () => {
       const file = join(containers.folder, 'keepalived.conf')
       const instance = `interface eth0\nvirtual_router_id 200\npriority 100\nadvert_int 1\nvirtual_ipaddress {\n${VIP}/32\n}`
       writeFileSync(file, `vrrp_instance v1 {\n${instance}\n}\n`, { mode: 0o644 })
@@ -280,7 +280,7 @@ describeContainer('the image', () => {
     const health = (container: Running) => container.inspect('{{.State.Health.Status}}')
     const lastWords = (container: Running) => container.inspect('{{range .State.Health.Log}}{{.Output}}{{end}}')
 
-    test('healthy, unhealthy when the engine stands still, healthy again', async () => {
+    test('the container is healthy, unhealthy while the engine is frozen, and healthy again after it', async () => {
       const container = start([...READ_ONLY, ...BOTH, '--health-interval', '1s', '--health-retries', '1'])
       const becomes = (state: string) =>
         eventually(
@@ -300,7 +300,7 @@ describeContainer('the image', () => {
       await becomes('healthy')
     })
 
-    test('live and ready are two questions: a fault is no reason to start it again', async () => {
+    test('a fault makes the container not ready, and leaves it alive', async () => {
       const container = start([...READ_ONLY, ...BOTH], IMAGE, [], 'eth7')
       await container.says('runs with 1 virtual routers')
       expect(container.exec('holdfast-healthcheck', 'live')).toEqual({ status: 0, output: 'ok\n\n' })
@@ -309,7 +309,7 @@ describeContainer('the image', () => {
       expect(ready.output).toContain('v1: Initialize: ')
     })
 
-    test('says what it was asked wrongly, and where nobody answers', () => {
+    test('health reports a wrong argument, and an address without an answer', () => {
       const asked = (...argv: string[]) =>
         ran('run', '--rm', ...MARK, '--entrypoint', 'holdfast-healthcheck', IMAGE, ...argv)
       expect(asked('alive')).toMatchObject({

@@ -1,6 +1,7 @@
 /**
- * `make lab` as a user types it: docker-compose.yml comes up, each fault happens once, and what its client saw is held against
- * what its Prometheus did. Refuses to know how the lab does it; bounds are those of the mechanism with a machine's weather on top.
+ * `make lab` as a user types it. docker-compose.yml starts, each fault happens once, and the observations of its
+ * client are compared with those of its Prometheus. Refuses to know how the lab does it. Bounds are those of the
+ * mechanism plus time for a busy machine.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -13,7 +14,10 @@ import { docker } from '../support/docker.ts'
 import { describeContainer } from '../support/require.ts'
 
 const FAULTS = ['drain', 'stop', 'kill', 'oom', 'pause', 'disconnect', 'carrier', 'split', 'keepalived']
-/** Those that nobody announces, or that only a kernel does, take Active_Down_Interval, 0.7 s at 200 ms. */
+/**
+ * Milliseconds for faults without priority 0, or that only a kernel handles: they take Active_Down_Interval, 0.7 s at
+ * 200 ms.
+ */
 const UNTOLD = 5_000
 
 describeContainer('make lab', () => {
@@ -41,12 +45,12 @@ describeContainer('make lab', () => {
     }
   }, 600_000)
 
-  test('each fault happened, and has a line in the table', () => {
+  test('each fault happens, and has a line in the table', () => {
     expect(story.rows.map(({ name }) => name)).toEqual(FAULTS)
     for (const { title } of story.rows) expect(words).toContain(`| ${title} | IPv4 `)
   })
 
-  test.each(FAULTS)('%s: one owner before and after, and an outage that ends', (name) => {
+  test.each(FAULTS)('%s has one owner before and after it, and an outage that ends', (name) => {
     const { before, during, after, fault, back } = rowOf(name)
     expect(before.owner, 'who had the addresses before').toBe('r1')
     expect(after.owner, 'who had the addresses afterwards').toBe('r1')
@@ -59,21 +63,21 @@ describeContainer('make lab', () => {
       expect(outageMs, `ms without an answer of ${address}`).toBeLessThan(UNTOLD)
   })
 
-  test('a node that dies untold is missed by the client, and a split has two owners', () => {
+  test('the client misses a node that dies without priority 0, and a split has two owners', () => {
     for (const { outageMs } of Object.values(rowOf('kill').fault)) expect(outageMs).toBeGreaterThan(200)
     expect(rowOf('split').overlapMs).toBeGreaterThan(1_000)
   })
 
-  test('Prometheus scrapes the three with the rules that are shipped, and counts as many moves as the client', () => {
+  test('Prometheus scrapes the three routers with the shipped rules, and counts as many moves as the client', () => {
     const shipped = readFileSync(join(packageRoot(), 'deploy', 'prometheus', 'holdfast.rules.yml'), 'utf8')
     expect(story.up, 'routers that are scraped').toBe(3)
     expect(story.rules, 'rules that are evaluated').toBe(shipped.match(/^ +- (record|alert): /gm)?.length)
     expect(story.changesByPrometheus).toBe(story.changes)
-    // There and back again; whoever is parted stays.
+    // A move and the move back; a router that is cut off stays Active.
     expect(story.changes).toBe(2 * (FAULTS.length - 1))
   })
 
-  test('nothing of it is left', () => {
+  test('the lab leaves nothing behind', () => {
     const left = ['--filter', 'label=com.docker.compose.project', '--format', '{{.Labels}}']
     const ours = `${docker(['ps', '--all', ...left])}${docker(['network', 'ls', ...left])}`
       .split('\n')

@@ -1,8 +1,8 @@
 /**
- * The manifests of deploy/static-pod, each really run by podman on nodes of a LAN (container runtime, cgroups, capabilities, read-only
- * root: all real; no kubelet). Judged by a client that asks the virtual address once a millisecond, and by the kernel.
- * On OpenShift's nodes the cluster's monitor is a stand-in that keeps to its contract: it writes keepalived's file and
- * says reload and stop.
+ * The manifests of deploy/static-pod, each run by podman on nodes of a LAN. Container runtime, cgroups, capabilities
+ * and read-only root are real; there is no kubelet. The judges are a client that asks the virtual address once a
+ * millisecond, and the kernel. On OpenShift's nodes a stand-in keeps to the contract of the cluster's monitor: it
+ * writes keepalived's file and sends "reload" and "stop".
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,12 +21,12 @@ import { IMAGE } from './build-image.ts'
 
 const SUPPORT = join(packageRoot(), 'test', 'support')
 const SAMPLES = join(packageRoot(), 'test', 'samples', 'keepalived')
-/** Kept afterwards, as IMAGE is. */
+/** Image of OpenShift. It stays after the run, as IMAGE does. */
 const OPENSHIFT = 'holdfast-openshift:test'
 const MONITOR = 'holdfast-stand-in-monitor:test'
 const INGRESS_VIP = '10.77.0.101'
 const MEBIBYTE = 1024 * 1024
-/** Outcomes are asserted; on a machine that is busy each may take its time. */
+/** Milliseconds: outcomes are asserted, and a busy machine may take its time. */
 const WITHIN = { within: 30_000, every: 50 }
 const PATIENCE = { timeout: 300_000 }
 
@@ -36,7 +36,7 @@ const podman = (): PodNodes => {
   return nodes
 }
 
-/** The image for OpenShift as its users make it. */
+/** Builds the image for OpenShift as its users do. */
 function buildForOpenShift(): void {
   const folder = join(packageRoot(), 'deploy', 'static-pod')
   const file = join(folder, 'openshift.Dockerfile')
@@ -62,7 +62,7 @@ RUN ln -s /opt/holdfast/runtime/node /usr/local/lib/monitor.mjs /usr/local/bin/ 
   }
 }
 
-/** What docs/static-pod.md says is to be edited. */
+/** Makes the edits that docs/static-pod.md asks for. */
 const edit = (text: string) =>
   text
     .replace(/image: \S+\/holdfast:\S+/g, `image: localhost/${IMAGE}`)
@@ -71,7 +71,7 @@ const edit = (text: string) =>
     .replaceAll('192.168.111.5', LAB_VIP)
     .replaceAll('192.168.111.4', INGRESS_VIP)
 
-/** Of the nodes of the samples; the others of that cluster are not there. */
+/** Addresses of the nodes of the samples; the cluster's other nodes are absent. */
 const ADDRESSES: Readonly<Record<string, string>> = {
   '192.168.111.77': '10.77.0.11',
   '192.168.111.20': '10.77.0.12',
@@ -79,7 +79,7 @@ const ADDRESSES: Readonly<Record<string, string>> = {
   '192.168.111.23': '10.77.0.14',
 }
 
-/** OpenShift's own file (test/samples/keepalived), as far as its monitor has not filled it in yet. */
+/** Returns OpenShift's own file (test/samples/keepalived) with the places that its monitor has not filled in yet. */
 function templateFor(file: string, address: string): string {
   const text = readFileSync(join(SAMPLES, file), 'utf8')
     .replace(/192\.168\.111\.5\b/g, '{{API}}')
@@ -87,12 +87,15 @@ function templateFor(file: string, address: string): string {
     .replace(/interface \S+/g, 'interface eth0')
     .replace(/^ *192\.168\.111\.(22|24)$/gm, '')
     .replace(/192\.168\.111\.\d+/g, (one) => ADDRESSES[one] ?? one)
-  // Two nodes share a sample: the other one has the two addresses the other way round.
+  // Two nodes share a sample: for the second node the two addresses are exchanged.
   const [, source = address] = /unicast_src_ip (\S+)/.exec(text) ?? []
   return text.replaceAll(source, 'OTHER').replaceAll(address, source).replaceAll('OTHER', address)
 }
 
-/** What the cluster's checks ask, as they ask it. `crictl`: the one of the node, outside of the container. */
+/**
+ * Returns the requests of the cluster's checks, in their own form. `crictl`: the node's program, outside of the
+ * container.
+ */
 const scriptsFor = (crictl: string): Readonly<Record<string, string>> => ({
   'chk_ocp_script.sh': `#!/bin/bash
 /usr/bin/curl -o /dev/null -kLfs http://localhost:9444/haproxy_ready && [ -e /var/run/keepalived/iptables-rule-exists ]
@@ -129,7 +132,7 @@ class Watch {
     )
   }
 
-  /** Somebody other than `before`, and who. */
+  /** Waits for a holder other than `before`; returns its name. */
   async moves(before: string, since: number): Promise<string> {
     const change = await eventually(
       `somebody other than ${before} to answer at ${this.#vip}`,
@@ -158,8 +161,8 @@ const settled = (node: PodNode, container: string) =>
   )
 
 /**
- * Equals that follow together are told apart by an advertisement, and who answered first may be the one that goes: whoever
- * has it alone for a while.
+ * Returns the node that has the address alone for a while. An advertisement decides between equal nodes that take
+ * over together, and the first one to answer may be the one that loses.
  */
 async function keeper(home: Lab, vip: string, client: Watch, but?: string): Promise<string> {
   let [name, since] = ['', 0]
@@ -173,7 +176,10 @@ async function keeper(home: Lab, vip: string, client: Watch, but?: string): Prom
   return name
 }
 
-/** A loser answers until it has heard the winner, some milliseconds (docs/adr/0045); who does not, keeps it for good. */
+/**
+ * Waits until `by` holds the address alone. A loser answers for some milliseconds, until it has received the winner
+ * (docs/adr/0045).
+ */
 const held = (home: Lab, vip: string, by: string) =>
   eventually(
     `${vip} on ${by} alone`,
@@ -182,7 +188,7 @@ const held = (home: Lab, vip: string, by: string) =>
     { within: 10_000, every: 20 },
   )
 
-/** Granted, taken away and bounded as the manifest says, by the kernel's own account. */
+/** Checks granted and dropped capabilities and limits against the manifest, as the kernel reports them. */
 function expectProtected(node: PodNode, container: string, capabilities: string): void {
   const status = readFileSync(`/proc/${node.pid(container)}/status`, 'utf8')
   for (const set of ['CapPrm', 'CapEff', 'CapBnd'])
@@ -229,7 +235,7 @@ describeStaticPod(() => {
     lab?.destroy()
   })
 
-  test('for kubeadm keeps the address of the API on one node, whatever pod dies', PATIENCE, async () => {
+  test('the kubeadm manifest keeps the address of the API on one node, whatever pod dies', PATIENCE, async () => {
     const home = createLab({ routers: 3 })
     await within(home, async () => {
       const pods = home.routers.map((host) => {
@@ -261,14 +267,14 @@ describeStaticPod(() => {
       }
       const first = await keeper(home, LAB_VIP, client)
 
-      // All processes of a pod at once: nobody is left to say that it leaves.
+      // All processes of a pod end together: none is left to send priority 0.
       const killed = podOf(first).kill()
       await client.moves(first, killed)
       podOf(first).startAgain()
       await settled(podOf(first), 'holdfast')
       const owner = await keeper(home, LAB_VIP, client)
 
-      // The first process alone: the runtime starts the container again, as kubelet would.
+      // The first process alone ends: the runtime starts the container again, as kubelet would.
       const guardian = podOf(owner).pid('holdfast')
       process.kill(guardian, 'SIGKILL')
       await eventually(
@@ -279,7 +285,7 @@ describeStaticPod(() => {
       )
       await settled(podOf(owner), 'holdfast')
 
-      // An engine that stands still is not alive, and has lost its addresses before anybody asks.
+      // A frozen engine is not alive, and has lost its addresses before the probe asks.
       const frozen = await keeper(home, LAB_VIP, client)
       const [, engine = 0] = familyOf(podOf(frozen).pid('holdfast'))
       const stopped = monotonicMs()
@@ -293,103 +299,107 @@ describeStaticPod(() => {
       await settled(podOf(frozen), 'holdfast')
       expect(podOf(frozen).live('holdfast')).toBe(true)
 
-      // What kubelet does to a pod whose manifest goes: the address is handed over, not dropped.
+      // kubelet stops a pod whose manifest is removed: the address is handed over, not dropped.
       const leaver = await keeper(home, LAB_VIP, client)
       const asked = monotonicMs()
       await podOf(leaver).stop()
       await client.moves(leaver, asked)
       await keeper(home, LAB_VIP, client, leaver)
-      // Dropped without a word, its successor would wait for three intervals and more: 300 ms.
+      // Without priority 0 the successor would wait for three intervals and more: 300 ms.
       judgeTime('milliseconds without an answer while it was handed over', client.silence(asked), 300, 'RFC 9568 §6.1')
     })
   })
 
-  test('in the place of keepalived serves the monitor, the checks and the ingress of a cluster', PATIENCE, async () => {
-    const home = createLab({ routers: 4 })
-    await within(home, async () => {
-      const node = (position: number, manifest: string) => podman().node(home.router(position), manifest, edit)
-      const bootstrap = node(1, 'openshift-bootstrap.yaml')
-      const second = node(2, 'openshift-control-plane.yaml')
-      const third = node(3, 'openshift-control-plane.yaml')
-      const worker = node(4, 'openshift-ingress.yaml')
-      const files = ['bootstrap.conf', 'master.conf', 'master.conf', 'worker.conf']
-      for (const [index, pod] of [bootstrap, second, third, worker].entries()) {
-        // What the operator of the cluster has put there.
-        const resources = '/etc/kubernetes/static-pod-resources/keepalived'
-        pod.write(`${resources}/keepalived.conf.tmpl`, templateFor(files[index] ?? '', pod.host.address))
-        pod.write('/etc/kubernetes/kubeconfig', '')
-        pod.write('/var/lib/kubelet/kubeconfig', '')
-        pod.write('/opt/openshift/manifests/cluster-config.yaml', '')
-        pod.write('/etc/keepalived/.keep', '')
-        pod.write('/run/nodeip-configuration/ipv4', pod.host.address)
-        pod.write('/usr/bin/crictl', '#!/bin/sh\n[ "$1" = pods ] || echo machine-config-server\n', 0o755)
-        for (const [name, text] of Object.entries(scriptsFor(pod.path('/usr/bin/crictl'))))
-          pod.write(`${resources}/scripts/${name}.tmpl`, text, 0o755)
-      }
+  test(
+    'in the place of keepalived holdfast serves the monitor, the checks and the ingress of a cluster',
+    PATIENCE,
+    async () => {
+      const home = createLab({ routers: 4 })
+      await within(home, async () => {
+        const node = (position: number, manifest: string) => podman().node(home.router(position), manifest, edit)
+        const bootstrap = node(1, 'openshift-bootstrap.yaml')
+        const second = node(2, 'openshift-control-plane.yaml')
+        const third = node(3, 'openshift-control-plane.yaml')
+        const worker = node(4, 'openshift-ingress.yaml')
+        const files = ['bootstrap.conf', 'master.conf', 'master.conf', 'worker.conf']
+        for (const [index, pod] of [bootstrap, second, third, worker].entries()) {
+          // Files that the operator of the cluster has put there.
+          const resources = '/etc/kubernetes/static-pod-resources/keepalived'
+          pod.write(`${resources}/keepalived.conf.tmpl`, templateFor(files[index] ?? '', pod.host.address))
+          pod.write('/etc/kubernetes/kubeconfig', '')
+          pod.write('/var/lib/kubelet/kubeconfig', '')
+          pod.write('/opt/openshift/manifests/cluster-config.yaml', '')
+          pod.write('/etc/keepalived/.keep', '')
+          pod.write('/run/nodeip-configuration/ipv4', pod.host.address)
+          pod.write('/usr/bin/crictl', '#!/bin/sh\n[ "$1" = pods ] || echo machine-config-server\n', 0o755)
+          for (const [name, text] of Object.entries(scriptsFor(pod.path('/usr/bin/crictl'))))
+            pod.write(`${resources}/scripts/${name}.tmpl`, text, 0o755)
+        }
 
-      // Routers of the ingress on the worker and, not ready, on a control plane node.
-      const ports = (pod: PodNode, ...each: string[]) =>
-        home.spawn(pod.host, [process.execPath, join(SUPPORT, 'ready-ports.mjs'), pod.path('/'), ...each], {
-          stdio: 'ignore',
-        })
-      third.write('/1936-healthz-ready', '503')
-      ports(third, '1936')
-      ports(worker, '1936')
+        // Routers of the ingress on the worker and, not ready, on a control plane node.
+        const ports = (pod: PodNode, ...each: string[]) =>
+          home.spawn(pod.host, [process.execPath, join(SUPPORT, 'ready-ports.mjs'), pod.path('/'), ...each], {
+            stdio: 'ignore',
+          })
+        third.write('/1936-healthz-ready', '503')
+        ports(third, '1936')
+        ports(worker, '1936')
 
-      await Promise.all([bootstrap, second, third, worker].map((pod) => pod.start()))
-      const api = watch(home, LAB_VIP)
-      const ingress = watch(home, INGRESS_VIP)
-      // 70 against 40: the bootstrap node has the API; the worker's router is ready, the other one only lives.
-      await api.answers('r1')
-      await ingress.answers('r4')
-      await held(home, LAB_VIP, 'r1')
-      await held(home, INGRESS_VIP, 'r4')
-      for (const pod of [bootstrap, third, worker]) {
-        await settled(pod, 'keepalived')
-        expect(pod.live('keepalived')).toBe(true)
-        expectProtected(pod, 'keepalived', pod === bootstrap ? '3000' : '43000')
-      }
-      // In fault for want of a router, which is no reason to start it again.
-      expect(second.live('keepalived')).toBe(true)
-      expect(second.exec('keepalived', 'holdfast-healthcheck', 'ready').ok).toBe(false)
+        await Promise.all([bootstrap, second, third, worker].map((pod) => pod.start()))
+        const api = watch(home, LAB_VIP)
+        const ingress = watch(home, INGRESS_VIP)
+        // 70 against 40: the bootstrap node has the API; the worker's router is ready, the other one only lives.
+        await api.answers('r1')
+        await ingress.answers('r4')
+        await held(home, LAB_VIP, 'r1')
+        await held(home, INGRESS_VIP, 'r4')
+        for (const pod of [bootstrap, third, worker]) {
+          await settled(pod, 'keepalived')
+          expect(pod.live('keepalived')).toBe(true)
+          expectProtected(pod, 'keepalived', pod === bootstrap ? '3000' : '43000')
+        }
+        // The instance is in fault without a router, which is no reason to restart the container.
+        expect(second.live('keepalived')).toBe(true)
+        expect(second.exec('keepalived', 'holdfast-healthcheck', 'ready').ok).toBe(false)
 
-      // The checks of the file were really run, with the image's own curl and with chroot into the node: 40 and 3 for the
-      // machine-config-server, 20 and 10 for a router that is ready.
-      const priorities = (pod: PodNode) => {
-        const { routers } = JSON.parse(pod.exec('keepalived', 'holdfast', 'status', '--json').said)
-        return Object.fromEntries(
-          routers.map(({ name, priority }: { name: string; priority: { effective: number } }) => [
-            name,
-            priority.effective,
-          ]),
+        // The checks of the file ran with the image's own curl and with chroot into the node. The machine-config-server
+        // has 40 and 3, a ready router 20 and 10.
+        const priorities = (pod: PodNode) => {
+          const { routers } = JSON.parse(pod.exec('keepalived', 'holdfast', 'status', '--json').said)
+          return Object.fromEntries(
+            routers.map(({ name, priority }: { name: string; priority: { effective: number } }) => [
+              name,
+              priority.effective,
+            ]),
+          )
+        }
+        await eventually(
+          'the weights of the checks that succeed',
+          () => priorities(third).ostest_API_0 === 43 && priorities(worker).ostest_INGRESS_0 === 30,
+          () => [priorities(third), priorities(worker)],
+          WITHIN,
         )
-      }
-      await eventually(
-        'the weights of the checks that succeed',
-        () => priorities(third).ostest_API_0 === 43 && priorities(worker).ostest_INGRESS_0 === 30,
-        () => [priorities(third), priorities(worker)],
-        WITHIN,
-      )
 
-      // The cluster has an API: the monitor of the bootstrap node says "stop".
-      const said = monotonicMs()
-      bootstrap.write('/opt/openshift/manifests/stop', '')
-      await api.moves('r1', said)
-      const owner = await keeper(home, LAB_VIP, api, 'r1')
-      // One Skew_Time of a second at most; without a word it would be three seconds and more.
-      expect(api.silence(said), 'milliseconds without an answer while it was handed over').toBeLessThan(2_500)
-      expect(bootstrap.live('keepalived')).toBe(true)
-      expect(bootstrap.exec('keepalived', 'holdfast-healthcheck', 'ready').ok).toBe(false)
+        // The cluster has an API: the monitor of the bootstrap node says "stop".
+        const said = monotonicMs()
+        bootstrap.write('/opt/openshift/manifests/stop', '')
+        await api.moves('r1', said)
+        const owner = await keeper(home, LAB_VIP, api, 'r1')
+        // One Skew_Time of a second at most; without priority 0 it would be three seconds and more.
+        expect(api.silence(said), 'milliseconds without an answer while it was handed over').toBeLessThan(2_500)
+        expect(bootstrap.live('keepalived')).toBe(true)
+        expect(bootstrap.exec('keepalived', 'holdfast-healthcheck', 'ready').ok).toBe(false)
 
-      const lost = [second, third].find(({ host }) => host.name === owner)
-      if (lost === undefined) throw new Error(`Cannot kill the pod of ${owner}: it has the API`)
-      const killed = lost.kill()
-      expect(await api.moves(owner, killed)).toBe(owner === 'r2' ? 'r3' : 'r2')
-      lost.startAgain()
+        const lost = [second, third].find(({ host }) => host.name === owner)
+        if (lost === undefined) throw new Error(`Cannot kill the pod of ${owner}: it has the API`)
+        const killed = lost.kill()
+        expect(await api.moves(owner, killed)).toBe(owner === 'r2' ? 'r3' : 'r2')
+        lost.startAgain()
 
-      await settled(third, 'keepalived')
-      const gone = worker.kill()
-      expect(await ingress.moves('r4', gone)).toBe('r3')
-    })
-  })
+        await settled(third, 'keepalived')
+        const gone = worker.kill()
+        expect(await ingress.moves('r4', gone)).toBe('r3')
+      })
+    },
+  )
 })

@@ -1,6 +1,6 @@
 /**
- * The image is replaced by another one on three routers, one after the other, the last in line first, as operators do it: stop,
- * remove, start the new one, look whether it is Backup, go on. Two clients ask all the while.
+ * The image of three routers is replaced, one router after the other, the last in line first. The steps are those of
+ * an operator: stop, remove, start the new one, check that it is Backup, go on. Two clients ask during all of it.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { activeDownIntervalMs } from '../../src/lab/daemons/daemon.ts'
@@ -14,8 +14,8 @@ const NEXT = 'holdfast:test-next'
 const REVISION = 'next'
 const LABEL = 'org.opencontainers.image.revision'
 /**
- * Who leaves waits for its successor, which is one Skew_Time away; the rest is a busy machine's. A client whose neighbour entry
- * nobody corrects asks again after 5 s at the earliest.
+ * Milliseconds of a planned move. A leaving router waits for its successor, which is one Skew_Time away; the rest is
+ * for a busy machine. A client whose neighbour entry is not corrected asks again after 5 s at the earliest.
  */
 const PLANNED = activeDownIntervalMs(PRIORITIES[1], INTERVAL) + 2_500
 
@@ -30,7 +30,7 @@ describeContainer('three routers in containers, whose image is replaced', () => 
     docker(['rmi', NEXT])
   })
 
-  test('one after the other: the addresses move twice, and nobody waits for a silence', async () => {
+  test('an upgrade of one router after the other moves the addresses twice, without an Active_Down_Interval', async () => {
     const at = monotonicMs()
     for (const position of [3, 2, 1]) {
       const router = trio.router(position)

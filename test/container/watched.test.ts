@@ -1,6 +1,7 @@
 /**
- * A real Prometheus in a container scrapes three routers by their names while the addresses move away from one that is killed,
- * and back. What it has stored is held against what the clients saw: how often an address moved, and who had it when.
+ * A real Prometheus in a container scrapes three routers by their names. The addresses move away from a killed
+ * router, and back. The stored values are compared with the observations of the clients: the number of moves, and the
+ * holder at each time.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
@@ -9,7 +10,7 @@ import { describeContainer } from '../support/require.ts'
 import { API_PORT, DockerTrio, FAMILIES, type Family } from './docker-trio.ts'
 
 const SCRAPE = 15_000 / FASTER
-/** A scrape may answer from what was asked for a moment before, and takes its time. */
+/** Milliseconds: a scrape may answer from values that are a moment old, and takes its time. */
 const SLACK = SCRAPE + 1_500
 
 describeContainer('a Prometheus that scrapes three routers in containers', () => {
@@ -54,21 +55,24 @@ describeContainer('a Prometheus that scrapes three routers in containers', () =>
     ).toEqual([name, name])
   }
 
-  /** How often it became Active in its present life, by its counter at that time (seconds since the epoch, or now). */
+  /**
+   * Returns the number of times that it became Active in its present life, by its counter at a time (seconds since
+   * the epoch, or now).
+   */
   const becameActive = (family: Family, position: number, at?: number): number => {
     const instance = `${trio.nameOf(trio.router(position).name)}:${API_PORT}`
     const counter = `holdfast_vrrp_transitions_total{to="Active",router="${family}",instance="${instance}"}`
     return prometheus.query(`sum(${counter})`, at)[0]?.values[0]?.[1] ?? 0
   }
 
-  test('a kill and a return: it has counted the moves that the clients saw, and knows who had the address when', async () => {
+  test('Prometheus has the moves that the clients saw after a kill and a return, and the holder at each time', async () => {
     await tellsOf(1)
     const at = monotonicMs()
     const from = Date.now() / 1_000
     const r1 = trio.router(1)
     await r1.container.kill()
     await trio.settlesOn(2, 'r1 was killed', [3])
-    // Without r1 nothing of it is told once a scrape of it has failed.
+    // After a failed scrape of r1 its series end.
     await tellsOf(2)
     await sleep(2 * SLACK)
     await r1.start()
@@ -79,7 +83,7 @@ describeContainer('a Prometheus that scrapes three routers in containers', () =>
     for (const family of FAMILIES) {
       const seen = trio.ownersSince(family, at)
       expect(seen, `who answered the client of ${family}`).toEqual(['r2', 'r1'])
-      // r1 lives anew, and counts from 0.
+      // r1 has a new life, and counts from 0.
       const counted = [1, 2, 3].map((of) => becameActive(family, of) - (of === 1 ? 0 : becameActive(family, of, from)))
       expect(counted, `became Active for ${family}, by the counters of r1, r2, r3`).toEqual([1, 1, 0])
 
@@ -96,7 +100,7 @@ describeContainer('a Prometheus that scrapes three routers in containers', () =>
           true,
         )
       }
-      // The other way round: whoever answered for two scrapes was scraped as the Active.
+      // In the other direction: a router that answered for two scrapes was scraped as the Active.
       const long = periods.filter((period) => period.to - Math.max(period.from, at) > 2 * SLACK)
       expect(long.map(({ name }) => name).slice(-2), `long periods of ${family}`).toEqual(['r2', 'r1'])
       for (const period of long) {

@@ -81,8 +81,12 @@ describe('the explorer finds a wrong state machine', () => {
     expect(counterexample.what, story).toMatch(what)
     expect(replay(story, machine), story).toBeDefined()
   }
-  test.each(SAFETY)('two nodes are Active together: %s', (name, where, steps, what) => found(name, where, steps, what, true))
-  test.each(LIVENESS)('no node becomes Active, or the world does not come to rest: %s', (name, where, steps, what) => found(name, where, steps, what, false))
+  test.each(SAFETY)('two nodes are Active together: %s', (name, where, steps, what) =>
+    found(name, where, steps, what, true),
+  )
+  test.each(LIVENESS)('no node becomes Active, or the world does not come to rest: %s', (name, where, steps, what) =>
+    found(name, where, steps, what, false),
+  )
 })
 
 const STORIES = join(import.meta.dirname, 'stories')

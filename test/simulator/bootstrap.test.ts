@@ -1,7 +1,8 @@
 /**
- * The bootstrap play with elections: a node that advertises 70, which no other lists, has the API's address while three control
- * plane nodes register and become well one by one; it gives the address up when its guard says `stop`, and joins again when
- * its API is back. Agents' cores, guard and engines are the product's, on a simulated LAN. Virtual time.
+ * The bootstrap play with elections. A node that advertises 70, which no other node lists, has the API's address.
+ * Meanwhile three control plane nodes register and their checks come up one by one. The node gives the address up
+ * when its guard says `stop`, and joins again when its API is back. Agents' cores, guard and engines are the
+ * product's, on a simulated LAN. Virtual time.
  */
 import { describe, expect, test } from 'vitest'
 import { looked, startBootstrapGuard } from '../../src/cluster/decisions/bootstrap-guard.ts'
@@ -13,7 +14,7 @@ const SECOND = 1_000
 const HOSTS = [77, 20, 21, 22].map((last) => `192.168.111.${last}`)
 const roleOf = (position: number): Role => (position === 0 ? 'bootstrap' : 'controlPlane')
 const object = (n: number) => nodeObject(`cp-${n}`, [HOSTS[n + 1] ?? ''])
-/** Of the bootstrap node; its Ironic goes with its API. */
+/** Time at which the bootstrap node is ready; its Ironic goes with its API. */
 const READY_AT = 20 * SECOND
 const GONE_AT = 300 * SECOND
 const BACK_AT = 400 * SECOND
@@ -55,7 +56,7 @@ function played() {
   return { play, bootstrap, controlPlane, orders: guarded(play, bootstrap) }
 }
 
-/** Looks when it wants to, and does what it says. */
+/** Runs the guard when it wants to run, and carries out its orders. */
 function guarded(play: PlayedCluster, bootstrap: PlayedNode): string[] {
   const orders: string[] = []
   const look = (guard = startBootstrapGuard(0)): void => {
@@ -79,7 +80,7 @@ describe('the bootstrap play', () => {
       ({ engine }) =>
         engine.daemon?.snapshot().routers.find(({ name }) => name === 'ostest_API_0')?.priority.effective ?? 0,
     )
-  /** Who had it in turn, together only while one hands it to the other. */
+  /** Returns the owners in turn; two are together only during a hand-over. */
   const owners = (since: number) => [...new Set(play.history(API_VIP, since).map((text) => text.split(' ')[1]))]
   const spans = (since: number) => ({
     two: play.spans(API_VIP, (count) => count > 1, since).longest,
@@ -92,7 +93,7 @@ describe('the bootstrap play', () => {
     expect(two, `ms in which two answered: ${story}`).toBeLessThan(20)
   }
 
-  test('alone it has the address after one Active_Down_Interval', () => {
+  test('the lone bootstrap node has the address after one Active_Down_Interval', () => {
     play.run(10 * SECOND)
     expect(owners(1)).toEqual(['bootstrap'])
     const took = play.spans(API_VIP, (count) => count === 0, 0).total
@@ -100,7 +101,7 @@ describe('the bootstrap play', () => {
     expect(took).toBeLessThan(4_000)
   })
 
-  test('it has it alone while the others register and become well', () => {
+  test('the bootstrap node alone has the address while the others register and their checks come up', () => {
     play.run(175 * SECOND)
     expect(priorities(), 'nobody is well').toEqual([70, 40, 40, 40])
     play.run(GONE_AT)
@@ -109,7 +110,7 @@ describe('the bootstrap play', () => {
     expect(orders).toEqual([])
   })
 
-  test('told to stop it leaves to one of them, which has it within a second, with nobody missing it', () => {
+  test('a stopped bootstrap node leaves the address to a control plane node within a second, without a gap', () => {
     play.run(BACK_AT)
     expect(orders[0]).toBe('304 s stop')
     expect(new Set(orders.map((order) => order.split(' s ')[1])), 'again and again').toEqual(new Set(['stop']))
@@ -120,7 +121,7 @@ describe('the bootstrap play', () => {
     handsOver(GONE_AT)
   })
 
-  test('its API is back: it is told to reload, and has the address by its priority', () => {
+  test('a bootstrap node whose API is back reloads, and has the address by its priority', () => {
     play.run(GONE_AGAIN_AT)
     expect(orders.at(-1)).toMatch(/ reload$/)
     expect(play.owners(API_VIP)).toEqual(['bootstrap'])
@@ -128,7 +129,7 @@ describe('the bootstrap play', () => {
     handsOver(BACK_AT)
   })
 
-  test('gone for good: one of the others has it, and keeps it', () => {
+  test('after the end of the bootstrap node a control plane node has the address, and keeps it', () => {
     play.run(END)
     expect(orders.at(-1)).toMatch(/ stop$/)
     expect(play.owners(API_VIP)[0]).toMatch(/^cp-/)

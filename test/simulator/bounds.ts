@@ -1,6 +1,6 @@
 /**
- * The simulator as the judge sees it: which accident each of its faults is, for any number of nodes, priorities and intervals, and what
- * keepalived forces where a fault hits its own node. PURE. Refuses to know who answered.
+ * The simulator as the judge sees it: the accident of each fault, for any number of nodes, priorities and intervals,
+ * and the bounds that keepalived forces for a fault on its own node. PURE. Refuses to know which node answered.
  */
 import { STARTS } from '../../src/simulator/node/machine.ts'
 import type { Fault, FaultKind, NodeSpec, Scenario } from '../../src/simulator/scenario.ts'
@@ -19,20 +19,28 @@ import {
   stepsIn,
 } from '../judge/bounds.ts'
 
-/** As in a lab (25), with timers that fire up to 2 ms late at both ends and on the way. */
+/**
+ * Milliseconds of a hand-over, as in a lab (25), with timers that fire up to 2 ms late at both ends and on the way.
+ */
 export const HANDOVER = 30
-/** The winner of a duel has the last word so long after every packet of the loser (src/vrrp/extensions/competing-active.ts). */
+/**
+ * ms after every packet of the loser until the winner of a duel announces again
+ * (src/vrrp/extensions/competing-active.ts).
+ */
 const LAST_WORD = 50
-/** A client gives up a node that does not answer after so long (witness.ts), and asks for another within a second. */
+/** ms until a client gives up a node that does not answer (witness.ts), and asks for another within a second. */
 const GIVEN_UP = 9_000
 /** keepalived's parent starts a VRRP process that has died, which looks at its addresses some 0.1 s later (keepalived-node.ts). */
 const RESPAWN = 100
-/** Unicast routers do not ask more often who else has the address (docs/adr/0007). */
+/** ms between two questions of a unicast router for another holder of the address (docs/adr/0007). */
 const ASKED_EVERY = 45
 
 /** Repeated announcements are paced at 200 a second (docs/architecture.md, Protocol decisions). */
 const PACE = 5
-/** First ones go together up to a number, the others at 2 000 a second; a node that leaves waits for none longer than so (vrrp/extensions/leaving.ts). */
+/**
+ * First announcements go together up to a number, the others at 2 000 a second. A leaving node waits no longer than
+ * this many ms (vrrp/extensions/leaving.ts).
+ */
 const [AT_ONCE, FIRST_PACE, LONGEST_WAIT] = [256, 0.5, 100]
 
 const ACCIDENTS: Readonly<Record<FaultKind, Accident>> = {
@@ -67,13 +75,16 @@ const DIVIDING: ReadonlySet<FaultKind> = new Set([
   ...(['routers parted', 'deaf', 'mute', 'deaf to VRRP', 'mute in VRRP', 'cut off', 'pause', 'suspend'] as const),
   ...ASTRAY,
 ])
-/** A node that goes by it sends no release, or no other node receives it. */
+/** Faults after which the node sends no release, or no other node receives it. */
 const SILENT: ReadonlySet<FaultKind> = new Set([
   ...(['power off', 'link down', 'crash both', 'freeze both', 'pause', 'suspend', 'cut off'] as const),
   ...(['mute', 'mute in VRRP', ...ASTRAY] as const),
 ])
 
-/** What of a scenario its bounds depend on. `keepalived`: nodes that run it. `unicast`: some router is. */
+/**
+ * Facts of a scenario that its bounds depend on. `keepalived`: nodes that run it. `unicast`: at least one router is
+ * unicast.
+ */
 export type Facts = Pick<
   Circumstances,
   'interval' | 'skew' | 'down' | 'stagger' | 'lifetime' | 'pacing' | 'unannounced'
@@ -94,10 +105,11 @@ export function factsOf(specs: readonly NodeSpec[], interval: number, lowest: nu
 }
 
 /**
- * With these faults in force. A client may be led astray for as long as it takes to give up where a node goes while another one is
- * Active that knows nothing of it, and so has no reason to announce; and beside two of keepalived: of such equals that take over
- * together each announces immediately and again after 5 s only, and one that loses to another says nothing. Or beside one, which yields
- * in silence to a unicast router that did not ask before this advertisement.
+ * Returns the circumstances of these faults. A client's entry may be wrong until the client gives up the node. This
+ * happens if a node goes while another one is Active that does not know of it and has no reason to announce. It also
+ * happens beside two keepalived nodes. Equal ones that take over together announce immediately and again only after 5
+ * s, and the loser sends nothing. A single keepalived node yields in silence to a unicast router that did not ask
+ * before this advertisement.
  */
 export function circumstancesOf(facts: Facts, faults: readonly Fault[]): Circumstances & Facts {
   const astray = faults.some(({ kind }) => ASTRAY.has(kind))
@@ -137,10 +149,10 @@ type Limited = Omit<Derived, 'source'>
 export const quietOf = (facts: Facts): Limits => quietIn(circumstancesOf(facts, []))
 
 /**
- * What keepalived forces where a fault hits its own node (docs/simulate.md). Nothing removes the address from a node whose process is
- * stopped or killed: that stays until it goes on, or is started again. It has none of the ways of leaving without a gap. A
- * killed VRRP process is started again by its parent, which removes the address then; an address that another program removed
- * comes back with an election. Everything else is as on any other node.
+ * Bounds that keepalived forces for a fault on its own node (docs/simulate.md). If its process is stopped or killed,
+ * the address stays until the process goes on or is restarted. keepalived has none of the ways of leaving without a
+ * gap. Its parent restarts a killed VRRP process, which then removes the address. An address that another program
+ * removed comes back with an election. Everything else is as on any other node.
  */
 const NEIGHBOUR: Partial<Record<FaultKind, (on: Circumstances & ReturnType<typeof stepsIn>) => Limited>> = {
   'crash engine': ({ packet, settled }) => {
@@ -157,7 +169,7 @@ const NEIGHBOUR: Partial<Record<FaultKind, (on: Circumstances & ReturnType<typeo
   'VIP deleted': ({ one, settled }) => ({ two: one, none: limit(settled) }),
 }
 
-/** The lowest priority that a node of it can ever have. */
+/** Returns the lowest priority that a node of the scenario can ever have. */
 export function lowestPriority({ faults, nodes }: Scenario): number {
   const demoted = faults.flatMap(({ amount, kind }) =>
     kind === 'yield' ? [1] : kind === 'demoted' ? [amount ?? 1] : [],
@@ -174,7 +186,7 @@ const routersIn = ({ virtualRouters }: Readonly<Record<string, unknown>>): reado
 const prioritiesIn = (config: Readonly<Record<string, unknown>>): readonly number[] =>
   routersIn(config).flatMap(({ priority }) => (typeof priority === 'number' ? [priority] : []))
 
-/** Of the slowest router. */
+/** Returns the interval of the slowest router. */
 export const intervalOf = ({ nodes }: Scenario): number =>
   Math.max(
     10,

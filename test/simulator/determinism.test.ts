@@ -1,6 +1,6 @@
 /**
- * A seed is a history and a history an account, byte for byte, whatever machine it is: nothing inside looks at a clock, or
- * leaves anything to chance, that is not the simulation's own.
+ * A seed gives one history, and a history gives one record, byte for byte, on every machine. No part reads a clock or
+ * a random source outside the simulation.
  */
 import { afterEach, expect, test } from 'vitest'
 import { hashOf } from '../../src/simulator/chance.ts'
@@ -18,12 +18,12 @@ afterEach(() => {
 test('the same seed makes the same histories everywhere', () => {
   const hash = (options: HistoryOptions) =>
     hashOf(Array.from({ length: 200 }, (_, i) => JSON.stringify(historyOf(i + 1, options))).join('\n')).toString(16)
-  // Found on x86-64 with Node 22. Whoever changes the generator writes down what it makes now.
+  // Recorded on x86-64 with Node 22. A change of the generator changes these values, too.
   expect(hash({ peers: 'none' })).toBe('2a718d0a')
   expect(hash({})).toBe('f2be7f2f')
 })
 
-test('the same history ends the same under any clock and any chance of the machine', () => {
+test('a history ends the same under any clock and any random source of the machine', () => {
   const seeds = [1, 2, 5, 8]
   const kept = seeds.map((seed) => simulate(historyOf(seed), { lines: true }))
   const before = kept.map(({ digest, lines }) => ({ digest, lines: lines.length }))
@@ -46,6 +46,6 @@ test('the same history ends the same under any clock and any chance of the machi
   expect(again.map(({ digest, lines }) => ({ digest, lines: lines.length }))).toEqual(before)
 }, 60_000)
 
-test('seeds differ', () => {
+test('different seeds make different histories', () => {
   expect(new Set([1, 2, 5, 8].map((seed) => simulate(historyOf(seed)).digest)).size).toBe(4)
 }, 60_000)

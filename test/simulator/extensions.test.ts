@@ -1,14 +1,15 @@
 /**
- * What an extension is worth can be seen: one that is taken away is missed in a history that is made for it, and the account
- * is the same each time. The table of docs/extensions-measured.md is `make prove ARGS='--extensions --small'`.
+ * Tests that the effect of an extension is visible. In a history that is made for it, an extension that is taken away
+ * makes a difference, and the result is the same each time. The table of docs/extensions-measured.md is `make prove
+ * ARGS='--extensions --small'`.
  */
 import { expect, test } from 'vitest'
 import { compare, EXTENSIONS, newComparison, tableOf } from './extensions.ts'
 
-/** Each differs for some of these seeds; of ten extensions more seeds would say no more, and take longer. */
+/** Each extension makes a difference for some of these seeds; more seeds would only take longer. */
 const SEEDS = [3, 8, 20, 30]
 
-test('the same histories with each extension and without it', () => {
+test('the histories with and without each extension have the recorded differences', () => {
   const comparisons = EXTENSIONS.map(newComparison)
   for (const seed of SEEDS) compare(seed, comparisons)
   expect(comparisons.filter(({ differed }) => differed === 0).map(({ extension }) => extension)).toEqual([])

@@ -1,6 +1,7 @@
 /**
- * Does an extension of the protocol earn its place? The same histories with it and without it, and what that changes: how long
- * two or nobody answered, or a client was unanswered. Decided here: what counts as worse. Refuses to know what is printed.
+ * Measures an extension of the protocol: the same histories with it and without it, and the difference. Compared are
+ * the times in which two nodes or none answered, or in which a client had no answer. Decided here: what counts as
+ * worse. Refuses to know what is printed.
  */
 import type { Without } from '../../src/simulator/node/engine-life.ts'
 import type { Scenario } from '../../src/simulator/scenario.ts'
@@ -12,12 +13,12 @@ import { judge, settledAt } from './judge.ts'
 
 export type Extension = {
   readonly name: string
-  /** Keys of a virtual router that take it away. */
+  /** Keys of a virtual router that turn the extension off. */
   readonly off?: Readonly<Record<string, unknown>>
   readonly without?: Without
 }
 
-/** Those that docs/architecture.md, Protocol decisions adds to RFC 9568, and that have a switch. */
+/** Extensions to RFC 9568 that have a switch (docs/architecture.md, Protocol decisions). */
 export const EXTENSIONS: readonly Extension[] = [
   { name: 'fastPreempt', off: { fastPreempt: false } },
   { name: 'Leaving', off: { leaving: false } },
@@ -34,7 +35,7 @@ export type Times = Readonly<Record<Question, { readonly sum: number; readonly l
 export type Comparison = {
   readonly extension: string
   histories: number
-  /** In which anything at all was different. */
+  /** Number of histories with any difference. */
   differed: number
   /** ms in all histories. */
   readonly on: Record<Question, number>
@@ -44,9 +45,9 @@ export type Comparison = {
   readonly worse: { readonly seed: number; readonly on: number; readonly off: number }[]
   /** Of bounds (judge.ts), in all histories. */
   readonly violations: { on: number; off: number }
-  /** How many in which they did so without it. */
+  /** Number of histories whose longest overlap was longer without it. */
   better: number
-  /** Engines that threw. */
+  /** Number of engines that threw. */
   defects: number
 }
 
@@ -57,7 +58,7 @@ export const newComparison = ({ name }: Extension): Comparison => ({
   ...{ on: none(), off: none(), longest: { on: none(), off: none() } },
 })
 
-/** Of one seed, with all extensions of profile `holdfast`, and without one after the other. */
+/** Compares the histories of one seed: with all extensions of profile `holdfast`, and without one after the other. */
 export function compare(
   seed: number,
   comparisons: readonly Comparison[],
@@ -114,7 +115,10 @@ export function timesOf({ moments, ms, scenario }: Account): Times {
   return times
 }
 
-/** A row for each: what it changes, in seconds over all histories, then the longest in ms, with → without. */
+/**
+ * Returns a row for each extension: the change in seconds over all histories, then the longest times in ms, with →
+ * without.
+ */
 export function tableOf(comparisons: readonly Comparison[]): string {
   const change = ({ off, on }: Comparison, question: Question) =>
     `${(on[question] / 1_000).toFixed(1)} → ${(off[question] / 1_000).toFixed(1)}`

@@ -1,6 +1,7 @@
 /**
- * A scenario out of a seed. Decided here: how large LANs are, how they are configured, which faults come, how long, laid over
- * each other, and the pause after each in which one owner can be seen. Whole numbers only, so that it is the same everywhere.
+ * Makes a scenario from a seed. Decided here: the size and configuration of LANs, the faults, their duration and
+ * overlap, and the pause after each in which one owner can be seen. It uses whole numbers only, so that the result is
+ * the same everywhere.
  */
 
 import { between, type Chance, lasting, pick, streamOf } from '../../src/simulator/chance.ts'
@@ -10,14 +11,14 @@ import { boundOf, circumstancesOf, type Facts, factsOf, isNeighbour } from './bo
 
 type Shape = { readonly nodes: number; readonly routers: number; readonly interval: number }
 
-/** `small`: of three to five nodes with one or two routers each, for runs that have to be short. */
+/** `small`: three to five nodes with one or two routers each, for runs that have to be short. */
 /** `peers`: which histories have keepalived among their nodes; one in five, unless it is said. */
 export type HistoryOptions = { readonly small?: boolean; readonly peers?: 'some' | 'none' | 'all' }
 
-/** Of the histories in which it is not said. */
+/** Share of histories with keepalived, by default. */
 const WITH_PEERS = 0.2
 
-/** Mostly as clusters are; now and then as large as it may be. */
+/** Returns the size of a LAN: mostly that of real clusters, sometimes the largest allowed one. */
 function shapeOf(chance: Chance, { small = false }: HistoryOptions): Shape {
   if (small) {
     const nodes = pick(chance, [3, 3, 3, 4, 5])
@@ -85,7 +86,7 @@ function nodesOf({ interval, nodes: count, routers: routerCount }: Shape, chance
   const ownOf = (host: number, family: string) => (family === 'ipv4' ? `192.0.2.${host}` : `fe80::${host.toString(16)}`)
   return hosts.map((host, position): NodeSpec => {
     const priorityFor = (router: number): number => {
-      // Who is the best differs from router to router, unless they move together.
+      // The best node differs from router to router, unless the routers move together.
       const place = grouped ? position : (position + router) % count
       if (ladder === 'equal') return 100
       if (ladder === 'checked') return 40
@@ -130,7 +131,10 @@ function nodesOf({ interval, nodes: count, routers: routerCount }: Shape, chance
   })
 }
 
-/** One or two of them, never all: from a stream of their own, so that histories without them are as they would be anyway. */
+/**
+ * Makes keepalived nodes of one or two nodes, never of all. The choice has its own random stream, so that histories
+ * without them stay the same.
+ */
 function withPeers(
   nodes: readonly NodeSpec[],
   chance: Chance,
@@ -145,7 +149,7 @@ function withPeers(
   return nodes.map((node, i) => (chosen.has(i) ? asKeepalived(node) : node))
 }
 
-/** What its file would have said; it knows no hint of who else there is. */
+/** Returns the node as keepalived would run it: keepalived knows no hint of other nodes. */
 export function asKeepalived(node: NodeSpec): NodeSpec {
   const { virtualRouters } = node.config
   const routers = (Array.isArray(virtualRouters) ? virtualRouters : []).map((router) => {
@@ -155,7 +159,7 @@ export function asKeepalived(node: NodeSpec): NodeSpec {
   return { ...node, daemon: 'keepalived', config: { ...node.config, virtualRouters: routers } }
 }
 
-/** From, to, in ms. */
+/** Shortest and longest duration in ms. */
 const LASTS: Partial<Record<FaultKind, readonly [number, number]>> = {
   'clock step': [0, 0],
   'VIP deleted': [0, 0],
@@ -171,7 +175,7 @@ const LASTS: Partial<Record<FaultKind, readonly [number, number]>> = {
   duplicates: [500, 3_000],
   'service down': [20, 4_000],
 }
-/** A node that leaves gets two seconds for it. */
+/** Faults after which a node leaves: it gets two seconds for it. */
 const LEFT: ReadonlySet<FaultKind> = new Set(['crash guardian', 'freeze guardian', 'stop'])
 const calmAfter = (fault: Fault, on: Circumstances & Facts): number =>
   LEFT.has(fault.kind) && !isNeighbour(fault, on)
@@ -189,13 +193,13 @@ function faultsOf(
   const kinds = FAULT_KINDS.filter((kind) => kind !== 'service down' || checked)
   const weighted = (except?: string): string => {
     const free = nodes.filter(({ name }) => name !== except)
-    // The first is often the best.
+    // The first node is often the best.
     return (chance() < 0.5 ? free[0] : free[between(chance, 0, free.length - 1)])?.name ?? 'n1'
   }
   const faultAt = (at: number, except?: string): Fault => {
     const kind = kinds[between(chance, 0, kinds.length - 1)] ?? 'crash engine'
     const [from, to] = LASTS[kind] ?? [100, 2_500]
-    // With a long interval short faults are nothing.
+    // With a long interval short faults have no effect.
     const ms = to === 0 ? 0 : lasting(chance, from, Math.max(to, 5 * interval))
     const node = OF_THE_LAN.has(kind) ? {} : { node: weighted(except) }
     return { at, ms, kind, ...node, ...amountOf(kind, interval, chance) }
@@ -208,7 +212,7 @@ function faultsOf(
     const both = count > 2 && chance() < 0.35
     const all = both ? [first, faultAt(now + between(chance, 0, 700), first.node)] : [first]
     faults.push(...all)
-    // Nobody waits for a client that gives up: the next fault may come before.
+    // The time after which a client gives up is not waited for: the next fault may come before.
     const circumstances = circumstancesOf(facts, all)
     const on = { ...circumstances, unheard: circumstances.astray, givenUp: 0 }
     const ends = all.map((fault) => fault.at + fault.ms + calmAfter(fault, on))

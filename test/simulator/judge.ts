@@ -1,5 +1,6 @@
 /**
- * A simulated history as the judge sees it (test/judge): every change is known, to the moment. PURE. Refuses to know how it came about.
+ * A simulated history as the judge sees it (test/judge): every change is known with its exact time. PURE. Refuses to
+ * know how it came about.
  */
 
 import { type History, type Span, sightsOf } from '../../src/lab/watch/history.ts'
@@ -15,7 +16,7 @@ import { boundOf, circumstancesOf, factsOf, intervalOf, lowestPriority, quietOf 
 export type Violation = { readonly at: number; readonly text: string; readonly question: Question | 'defect' | 'end' }
 export type Judged = { readonly violations: readonly Violation[]; readonly longest: Readonly<Record<Question, number>> }
 
-/** The service or the LAN settles first: from here on it is judged. */
+/** Returns the time from which the history is judged: the service or the LAN settles first. */
 export const settledAt = (scenario: Scenario): number => (scenario.faults[0]?.at ?? scenario.ms) - 1
 
 const FROZEN: ReadonlySet<Fault['kind']> = new Set(['freeze engine', 'freeze both'])
@@ -37,7 +38,10 @@ function rulesOf(scenario: Scenario, addresses: number): Rules<Fault> {
   }
 }
 
-/** A client that has no entry yet asks once a second (witness.ts), whenever the service began. That it never is: an end. */
+/**
+ * Returns the history of an address. A client without an entry asks once a second (witness.ts), whenever the service
+ * began. A client that never gets one is a fault.
+ */
 export function historyOf(address: string, moments: readonly Moment[], to: number): History {
   const first = moments.findIndex(({ served }) => served !== undefined)
   const unserved = (moment: Moment, i: number): Span[] =>

@@ -1,7 +1,7 @@
 /**
- * The model of keepalived against what keepalived 2.2.7 was recorded to do: every vector of the state machine and of its
- * extensions that was replayed on it (test/conformance/vectors, `observed`). Where the recording differs from the vector, the
- * model has to differ in the same way. What cannot be asked of it is listed with its reason.
+ * The model of keepalived against recordings of keepalived 2.2.7. Every vector of the state machine and of its
+ * extensions was replayed on it (test/conformance/vectors, `observed`). If the recording differs from the vector, the
+ * model has to differ in the same way. Vectors that the model cannot play are listed with a reason.
  */
 import { describe, expect, test } from 'vitest'
 import { address } from '../../src/wire/address.ts'
@@ -18,10 +18,10 @@ import { fileOf } from '../conformance/timeline-file.ts'
 import { type Line, ModelReplay, type Observed, observedOf, standing, without } from './keepalived-replay.ts'
 
 const REAL = 'keepalived-2.2.7'
-/** The recordings were compared within 80 ms, and what they print of a difference is the moment of the packet. */
+/** Microseconds. The recordings were compared within 80 ms, and give the moment of the packet for a difference. */
 const TOLERANCE = 20_000
 
-/** Not the model's: the importer refuses the keyword or warns of it, and `simulate` with it. */
+/** Vectors outside of the model: the importer refuses the keyword or warns of it, and `simulate` with it. */
 const NOT_MODELLED: Readonly<Record<string, string>> = {
   'SX-ST06': 'vrrp_startup_delay',
   'SX-TM01': 'down_timer_adverts',
@@ -66,7 +66,7 @@ function playTimeline(vector: TimelineVector): readonly Line[] {
   const all = [
     ...events
       .filter(({ type }) => type !== 'script_result')
-      // An interface that is down is so before anything starts.
+      // An interface that is down is down before anything starts.
       .sort(
         (one, other) => one.at_us - other.at_us || Number(one.type === 'startup') - Number(other.type === 'startup'),
       )
@@ -81,7 +81,7 @@ function playTimeline(vector: TimelineVector): readonly Line[] {
   return replay.lines
 }
 
-/** It does not heed init_fail (keepalived-node.ts). */
+/** Returns the vector without init_fail, which the model ignores (keepalived-node.ts). */
 function heedless(vector: TimelineVector): TimelineVector {
   const scripts = Object.entries(vector.config.trackers.scripts ?? {}).map(([name, { init_fail: _, ...rest }]) => [
     name,
@@ -119,7 +119,7 @@ function happen(replay: ModelReplay, { config }: TimelineVector, told: TimelineV
   }
 }
 
-/** Of groups and of changed priorities, and that a rival was heard, is told by notifications alone. */
+/** Returns the expected lines. Notifications alone report groups, changed priorities and a competing Active. */
 function wantedOf({ expect: expected }: TimelineVector): Line[] {
   return expected.flatMap((line): Line[] => {
     const { at_us: at, instance, line: notified } = line
@@ -135,14 +135,14 @@ const many = (count: number, line: Line): Line[] => Array.from({ length: count }
 
 const timelines = timelineVectors().vectors
 
-describe('keepalived 2.2.7 itself in the extensions', () => {
+describe('the model does what keepalived 2.2.7 did in the extensions', () => {
   const played = timelines.filter((vector) => NOT_MODELLED[vector.id] === undefined && observed(vector) !== undefined)
 
   test.each(played.map((vector) => [vector.id, vector.title, vector] as const))('%s %s', (_id, _title, vector) => {
     expectAlike(playTimeline(vector), wantedOf(vector), withoutRivals(observed(vector)))
   })
 
-  test('all of them, but for those that are listed', () => {
+  test('every vector of the extensions is played, except for the listed ones', () => {
     expect(timelines.length - played.length, 'vectors that are not played').toBe(Object.keys(NOT_MODELLED).length)
   })
 })
@@ -222,7 +222,10 @@ function wantedLines(output: Readonly<Record<string, unknown>>, at: number): Lin
   return []
 }
 
-/** VR-FSM-25: after an answer to a rival its timer begins anew, that of RFC 9568 does not; the recordings accepted both. */
+/**
+ * VR-FSM-25: after an answer to a competing Active keepalived's timer restarts, that of RFC 9568 does not. The
+ * recordings accepted both.
+ */
 function untilFirstAnswer(lines: readonly Line[], { steps }: MachineVector): Line[] {
   const heard = steps.map((each) => vectorStep.parse(each)).filter(({ event }) => event.type === 'advert')
   const answers = ({ at }: Line) => heard.some(({ at_us }) => at_us === at)
@@ -232,7 +235,7 @@ function untilFirstAnswer(lines: readonly Line[], { steps }: MachineVector): Lin
 
 const machines = machineVectors().vectors.filter((vector) => observed(vector) !== undefined)
 
-describe('keepalived 2.2.7 itself in the state machine', () => {
+describe('the model does what keepalived 2.2.7 did in the state machine', () => {
   test.each(machines.map((vector) => [vector.id, vector.title, vector] as const))('%s %s', (_id, _title, vector) => {
     const { seen, wanted } = playMachine(vector)
     const found = observed(vector) ?? { missing: [], extra: [] }
@@ -243,7 +246,7 @@ describe('keepalived 2.2.7 itself in the state machine', () => {
     expectAlike(restarted(seen), restarted(wanted), found)
   })
 
-  test('nearly all of them were recorded', () => {
+  test('nearly all vectors of the state machine were recorded', () => {
     expect(machines.length).toBeGreaterThan(50)
   })
 })

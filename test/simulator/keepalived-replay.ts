@@ -1,7 +1,7 @@
 /**
- * The model of keepalived (src/simulator/keepalived/keepalived-daemon.ts) under the vectors that were replayed on keepalived 2.2.7: what
- * it says, announces and becomes, and when; and what the real one was recorded to do. Decides how a vector is told to the
- * model. Knows no expectation of its own.
+ * Plays vectors that were replayed on keepalived 2.2.7 to the model of keepalived
+ * (src/simulator/keepalived/keepalived-daemon.ts). It returns the model's packets, announcements and states with
+ * their times, and the recorded ones. Decides how the model receives a vector. Knows no expectation of its own.
  */
 import { announcementIn } from '../../src/arp/probe.ts'
 import type { Config } from '../../src/config/config.ts'
@@ -13,7 +13,7 @@ import { parseMac } from '../../src/wire/mac.ts'
 import { centis, millis } from '../../src/wire/units.ts'
 import { read } from '../support/keepalived-text.ts'
 
-/** `at` in whole microseconds. */
+/** A line of a result; `at` in whole microseconds. */
 export type Line = { readonly at: number; readonly text: string }
 export type Told = {
   readonly vrid: number
@@ -39,7 +39,7 @@ export function configOf(text: string): Config {
   return parsed.config
 }
 
-/** A check or file as it stands; undefined: nobody has looked yet. */
+/** Returns the current state of a check or file; `undefined` before the first result. */
 export const standing = (state: 'up' | 'down' | undefined, weight?: number): CheckState => ({
   ...{ verdict: state ?? 'undecided', standing: state ?? 'nothing', since: millis(0), weight },
 })
@@ -87,7 +87,7 @@ export class ModelReplay {
     this.lines.push({ at: this.#now, text })
   }
 
-  /** Those that have the address it is said to have in its kernel. */
+  /** Returns the nodes whose kernel has the address. */
   has(vip: string): boolean {
     return this.#present.has(address(vip))
   }
@@ -96,7 +96,7 @@ export class ModelReplay {
     return Math.floor(this.#daemon.deadline * 1_000)
   }
 
-  /** All that is due before; `inclusive`: at this very moment as well. */
+  /** Runs everything that is due before a moment; `inclusive`: and at this very moment. */
   until(at: number, inclusive: boolean): void {
     for (let fired = 0; fired < 10_000; fired++) {
       const due = this.#daemon.deadline
@@ -116,7 +116,7 @@ export class ModelReplay {
     this.#at(at, () => this.#daemon.stop())
   }
 
-  /** Something that it tracks has changed. */
+  /** Changes something that the node tracks. */
   retrack(at: number, change: () => void): void {
     this.#at(at, (now) => {
       change()
@@ -130,7 +130,7 @@ export class ModelReplay {
     })
   }
 
-  /** To the group, or to whichever of its addresses has the family. */
+  /** Delivers an advertisement to the group, or to the node's address of its family. */
   hear(at: number, { addresses, from, interval, priority, valid = true, version, vrid }: Told, unicast: boolean): void {
     const source = address(from)
     const family = familyOf(source)
@@ -154,7 +154,7 @@ const nameOf = (config: Config, vrid: number | undefined): string =>
 
 export type Observed = { readonly missing: readonly Line[]; readonly extra: readonly Line[] }
 
-/** What was recorded of the real one: undefined = nothing that could be compared. */
+/** Returns the recording of the real keepalived, `undefined` without a comparable one. */
 export function observedOf(text: string): Observed | undefined {
   if (text.startsWith('as expected')) return { missing: [], extra: [] }
   const [, missing, extra] = /^differs: missing \[(.*?)\] extra \[(.*?)\]$/.exec(text) ?? []
@@ -162,7 +162,7 @@ export function observedOf(text: string): Observed | undefined {
   return { missing: linesOf(missing), extra: linesOf(extra) }
 }
 
-/** "+3.504s advert V1 prio 255; +3.504s garp 198.51.100.1" */
+/** Reads lines such as "+3.504s advert V1 prio 255; +3.504s garp 198.51.100.1". */
 const linesOf = (text: string): Line[] =>
   text
     .split('; ')
@@ -173,12 +173,12 @@ const linesOf = (text: string): Line[] =>
       return { at: Math.round(Number(seconds) * 1e6), text: what.replace(/^advert (\w+) prio (\d+)$/, 'advert $1 $2') }
     })
 
-/** A line without a priority stands for any: the recordings shorten some. */
+/** Compares two lines. A line without a priority matches any: the recordings shorten some. */
 const same = (one: Line, other: Line, tolerance: number): boolean =>
   (one.text === other.text || one.text.startsWith(`${other.text} `) || other.text.startsWith(`${one.text} `)) &&
   Math.abs(one.at - other.at) <= tolerance
 
-/** Of these, those without a partner among the others. */
+/** Returns the lines without a partner among the others. */
 export function without(lines: readonly Line[], others: readonly Line[], tolerance: number): Line[] {
   const rest = [...others]
   return lines.filter((line) => {

@@ -1,4 +1,7 @@
-/** `make prove`: many histories, a line for each that fails, its small scenario in a file. See docs/simulated-histories.md. */
+/**
+ * `make prove`: many histories, a line for each failure, its shrunk scenario in a file. See
+ * docs/simulated-histories.md.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -15,15 +18,15 @@ const { values } = parseArgs({
     /** keepalived among the nodes: of some histories, of none, of all. */
     peers: { type: 'string', default: 'some' },
     out: { type: 'string', default: 'build/scenarios' },
-    /** What each extension is worth, instead: the same histories with and without it. */
+    /** Measures the effect of each extension instead: the same histories with and without it. */
     extensions: { type: 'boolean', default: false },
-    /** The same histories with keepalived on all nodes, on some, on none, instead. */
+    /** Compares the same histories with keepalived on all nodes, on some and on none instead. */
     neighbours: { type: 'boolean', default: false },
   },
 })
 const [first, count] = [Number(values.seed), Number(values.histories)]
 const tally = newTally()
-// A limit for the impatient: how many there were by then is told. What a history is does not depend on it.
+// An optional limit: the report has the number of histories by then. The content of a history does not depend on it.
 const peers = values.peers === 'none' || values.peers === 'all' ? values.peers : 'some'
 const until = performance.now() + Number(values.seconds) * 1_000
 if (values.extensions) {

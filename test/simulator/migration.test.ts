@@ -1,7 +1,7 @@
 /**
- * The migration play with elections: a cluster changes from multicast to unicast, and back, by clocks that differ, each node with
- * its agent's core and its engine on a simulated LAN. Measured from outside: for how long two nodes answer for one VIP, and
- * for how long nobody does. Virtual time.
+ * The migration play with elections. A cluster changes from multicast to unicast, and back, while its clocks differ.
+ * Each node has its agent's core and its engine on a simulated LAN. Measured from outside: how long two nodes answer
+ * for one VIP, and how long no node does. Virtual time.
  */
 import { describe, expect, test } from 'vitest'
 import type { Mode } from '../../src/cluster/decisions/engine/desired-state.ts'
@@ -15,7 +15,10 @@ const OTHER: Readonly<Record<Mode, Mode>> = { multicast: 'unicast', unicast: 'mu
 
 type Measured = { readonly two: number; readonly none: number; readonly story: string }
 
-/** Of the VIPs the worse. The last of the list has both before: for a while it alone was well. */
+/**
+ * Returns the worse result of the two VIPs. The last node of the list has both before: for a while only its checks
+ * were up.
+ */
 function changed(skews: readonly number[], from: Mode = 'multicast', seed = 1): Measured {
   const hosts = skews.map((_, i) => `192.168.111.${20 + i}`)
   const nodes = skews.map((skew, i) => ({
@@ -68,7 +71,7 @@ describe('from multicast to unicast', () => {
   test.each([
     { name: 'the owner ahead', sign: 1 },
     { name: 'the owner behind', sign: -1 },
-  ])('$name by more than an Active_Down_Interval: two answer, never nobody, and it ends', ({ sign }) => {
+  ])('$name by more than an Active_Down_Interval makes two nodes answer for a while, and never none', ({ sign }) => {
     const { none, story, two } = changed(three(4500 * sign, 0, 0))
     expect(none, story).toBe(0)
     expect(two, `ms in which two answer:\n${story}`).toBeGreaterThan(0)

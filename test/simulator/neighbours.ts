@@ -1,6 +1,7 @@
 /**
- * Is a group worse off for a holdfast node among its keepalived nodes? The same history, the same faults at the same times on
- * the same nodes: all of them keepalived, some of them, none. Decided here: what counts as worse. Refuses to know what is printed.
+ * Tests whether a holdfast node harms a group of keepalived nodes. The same history has the same faults at the same
+ * times on the same nodes: all of them keepalived, some of them, none. Decided here: what counts as worse. Refuses to
+ * know what is printed.
  */
 import { simulate } from '../../src/simulator/simulation.ts'
 import type { Question } from '../../src/simulator/spans.ts'
@@ -21,7 +22,7 @@ export type Neighbours = {
     readonly mixed: number
     readonly alone: number
   }[]
-  /** How many of these there are the other way round. */
+  /** Number of seeds with the opposite result. */
   readonly better: Record<Question, number>
 }
 
@@ -33,11 +34,11 @@ export const newNeighbours = (): Neighbours => ({
   times: { 'keepalived alone': nothing(), mixed: nothing(), 'holdfast alone': nothing() },
 })
 
-/** Of one seed. */
+/** Compares the histories of one seed. */
 export function compareNeighbours(seed: number, found: Neighbours, options: HistoryOptions = { small: true }): void {
   const mixed = historyOf(seed, { ...options, peers: 'all' })
   const none = historyOf(seed, { ...options, peers: 'none' })
-  // Pauses between faults depend on what they may cost, so the faults are those of the mixed history in all three.
+  // Pauses between faults depend on the faults' bounds, so all three histories have the faults of the mixed one.
   const histories = {
     'keepalived alone': { ...mixed, nodes: none.nodes.map(asKeepalived) },
     mixed,
@@ -61,7 +62,7 @@ export function compareNeighbours(seed: number, found: Neighbours, options: Hist
   }
 }
 
-/** Seconds over all histories, and the longest in ms. */
+/** Returns the seconds over all histories, and the longest time in ms. */
 export function neighboursTable({ times, worse, better, histories }: Neighbours): string {
   const cell = (group: Group, question: Question) => {
     const { longest, sum } = times[group][question]

@@ -1,7 +1,8 @@
 /**
- * A cluster on a simulated LAN: on each node the product's engine and the core of its agent, whose orders become
- * configurations that the engine loads. Wall clocks differ, time is virtual, and a witness outside sees who has which address.
- * Decided here: what a hand-over and the two words of the bootstrap guard do. Refuses to know what a cluster does (the tests).
+ * A cluster on a simulated LAN. Each node has the product's engine and the core of its agent, whose orders become
+ * configurations that the engine loads. Wall clocks differ, time is virtual, and a witness outside sees which node
+ * has which address. Decided here: the effect of a hand-over and of the two orders of the bootstrap guard. Refuses to
+ * know the events of a cluster (the tests).
  */
 
 import type { AgentEvent, Start } from '../../src/cluster/decisions/agent-state.ts'
@@ -19,12 +20,12 @@ import { Witness } from '../../src/simulator/witness.ts'
 import { address } from '../../src/wire/address.ts'
 import { PlayedAgent } from '../support/cluster-plays.ts'
 
-/** From a hand-over until the engine has read it: a request by a socket and a parser. */
+/** ms from a hand-over until the engine has read it: a request over a socket, and a parser. */
 const READS = 5
 
 export type PlayedNodeSpec = {
   readonly name: string
-  /** Its own, with its prefix. */
+  /** The node's own address with its prefix length. */
   readonly own: string
   /** ms by which its wall clock is ahead. */
   readonly skew?: number
@@ -33,7 +34,7 @@ export type PlayedNodeSpec = {
 
 export type ClusterSpec = {
   readonly seed: number
-  /** By the wall, when the play begins. */
+  /** Wall time at the beginning of the play. */
   readonly wall: number
   readonly nodes: readonly PlayedNodeSpec[]
   readonly vips: readonly string[]
@@ -72,14 +73,14 @@ export class PlayedCluster {
     return this.witness.moments.get(address(vip))?.at(-1)?.owners ?? []
   }
 
-  /** ms from `since` until now in which so many had it: together, and the longest at once. */
+  /** Returns the ms from `since` until now with such a number of owners: the sum, and the longest span. */
   spans(vip: string, wanted: (owners: number) => boolean, since: number): { total: number; longest: number } {
     const moments = this.witness.moments.get(address(vip)) ?? []
     const found = spansIn(moments, wanted, { from: since, to: this.time.now })
     return { total: rounded(sumOf(found)), longest: rounded(longestOf(found)) }
   }
 
-  /** Who had it since then, in order. */
+  /** Lists the owners since then, in order. */
   history(vip: string, since: number): string[] {
     const moments = this.witness.moments.get(address(vip)) ?? []
     return moments.filter(({ at }) => at >= since).map(({ at, owners }) => `${rounded(at)} ${owners.join('+') || '-'}`)
@@ -127,7 +128,7 @@ export class PlayedNode {
     this.agent.onHandOver = (desired) => this.#handOver(desired)
   }
 
-  /** True time by the wall. */
+  /** True wall time. */
   get #now(): number {
     return this.#wall + this.#cluster.time.now
   }
@@ -154,7 +155,7 @@ export class PlayedNode {
     })
   }
 
-  /** As `stop` and `reload` on keepalived's socket (app/configuration/live-configuration.ts). */
+  /** Sends an order as `stop` and `reload` on keepalived's socket do (app/configuration/live-configuration.ts). */
   say(order: 'stop' | 'reload'): void {
     this.#cluster.note(this.engine.name, `is told to ${order}`)
     this.#stoodDown = order === 'stop'

@@ -1,6 +1,6 @@
 /**
- * Histories by the thousand, and what was found: the body of main.ts and of the short run in CI. Decided here: that a history which
- * fails is made small, told and kept. Refuses to know processes and files.
+ * Thousands of histories and their failures: the body of main.ts and of the short run in CI. Decided here: a failing
+ * history is shrunk, printed and stored. Refuses to know processes and files.
  */
 
 import { FAULT_KINDS, type FaultKind, type Scenario } from '../../src/simulator/scenario.ts'
@@ -20,9 +20,9 @@ export type Tally = {
   faults: number
   routers: number
   nodes: number
-  /** Histories with keepalived among the nodes. */
+  /** Number of histories with keepalived among the nodes. */
   peers: number
-  /** Virtual ms, and events. */
+  /** Virtual ms, and number of events. */
   ms: number
   steps: number
   readonly kinds: Map<FaultKind, number>

@@ -1,6 +1,6 @@
 /**
- * Histories of faults, in which every life of every engine is recorded: each recording, played to a new engine, makes it do
- * what the one then did. And being recorded changes no history.
+ * Histories of faults in which every life of every engine is recorded. A new engine that receives the recording does
+ * the same as the recorded one. The recording changes no history.
  */
 import { expect, test } from 'vitest'
 import { simulate } from '../../src/simulator/simulation.ts'
@@ -21,7 +21,7 @@ function recorded(seed: number, small: boolean) {
   return { kept, account }
 }
 
-test('every life of every node does it again, in 18 histories', async () => {
+test('a replay of every life of every node gives the same result, in 18 histories', async () => {
   const sums = { lives: 0, turns: 0, outputs: 0, events: 0 }
   const wrong: string[] = []
   for (let seed = 2_000_001; seed <= 2_000_018; seed++) {
@@ -36,14 +36,14 @@ test('every life of every node does it again, in 18 histories', async () => {
     }
   }
   expect(wrong).toEqual([])
-  // A replay that compares nothing would be content, too.
+  // A replay that compares nothing would pass as well.
   expect(sums.lives).toBeGreaterThan(60)
   expect(sums.turns).toBeGreaterThan(20_000)
   expect(sums.outputs).toBeGreaterThan(20_000)
   expect(sums.events).toBeGreaterThan(500)
 }, 240_000)
 
-test('to be recorded changes nothing', () => {
+test('the recording of an engine does not change its history', () => {
   for (const seed of [2_000_001, 2_000_007, 5]) {
     const plain = simulate(historyOf(seed, { small: true }))
     expect(recorded(seed, true).account.digest, `digest of seed ${seed}`).toBe(plain.digest)

@@ -1,6 +1,6 @@
 /**
- * The simulator would notice: the same history with one of the nets taken away must have violations, and none with all of
- * them. And a history that fails is made small without losing what is wrong with it.
+ * Tests that the simulator notices faults. A history without one of the safety nets must have violations, and none
+ * with all of them. A failing history is shrunk without losing its failure.
  */
 import { describe, expect, test } from 'vitest'
 import type { Without } from '../../src/simulator/node/engine-life.ts'
@@ -30,7 +30,7 @@ const scenario = (...faults: readonly Fault[]): Scenario => ({
 })
 const on = (name: string, kind: Fault['kind'], at: number, ms: number): Fault => ({ at, ms, kind, node: name })
 
-/** A frozen Backup has to be due in the moment of its resume. */
+/** Freezes a Backup so often that one freeze ends when a deadline is due. */
 const backupFreezes = Array.from({ length: 6 }, (_, i) => on('n2', 'freeze engine', 3_000 + 1_500 * i, 500 + i))
 
 describe.each<[Without, Scenario]>([
@@ -38,16 +38,16 @@ describe.each<[Without, Scenario]>([
   ['lifetime', scenario(on('n1', 'crash both', 3_000, 6_000))],
   ['drain', scenario(...backupFreezes)],
 ])('%s', (without, history) => {
-  test('with it all is well', () => {
+  test('with the net the history has no violation', () => {
     expect(judge(simulate(history)).violations).toEqual([])
   })
-  test('without it two answer for too long', () => {
+  test('without the net two nodes answer for too long', () => {
     const found = judge(simulate(history, { without })).violations
     expect(found.map(({ question }) => question)).toContain('two')
   })
 })
 
-test('what has nothing to do with a failure is taken out of it', () => {
+test('a part without effect on a failure is taken out of the scenario', () => {
   const history = scenario(
     on('n2', 'clock step', 3_000, 0),
     on('n1', 'crash engine', 5_000, 2_500),

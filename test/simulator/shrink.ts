@@ -1,10 +1,10 @@
 /**
- * A failing scenario made small: what it can do without is taken out, one thing after the other, as long as it fails in the
- * same way. Refuses to know what a fault or a router is; the caller says what still counts as failing.
+ * Shrinks a failing scenario: takes out one part after the other, as long as it fails in the same way. Refuses to
+ * know what a fault or a router is. The caller decides what still counts as failing.
  */
 import type { Fault, NodeSpec, Scenario } from '../../src/simulator/scenario.ts'
 
-/** Of attempts: each is a whole history. */
+/** Number of attempts: each is a whole history. */
 const PATIENCE = 120
 
 export function shrink(failing: Scenario, stillFails: (scenario: Scenario) => boolean): Scenario {
@@ -25,7 +25,7 @@ export function shrink(failing: Scenario, stillFails: (scenario: Scenario) => bo
 
 function* smallerThan(scenario: Scenario): Generator<Scenario> {
   const { faults, nodes } = scenario
-  // The first half, the last half, then each.
+  // The first half, the last half, then each part.
   const half = Math.floor(faults.length / 2)
   if (half > 0) {
     yield { ...scenario, faults: faults.slice(half) }
@@ -56,7 +56,7 @@ function* smallerThan(scenario: Scenario): Generator<Scenario> {
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 const routersOf = (node: NodeSpec | undefined): number => listOf(node?.config.virtualRouters).length
 
-/** Groups that have lost a member go as well. */
+/** Keeps some routers of a node. A group that has lost a member goes as well. */
 function withRouters(node: NodeSpec, keeps: (position: number) => boolean): NodeSpec {
   const virtualRouters = listOf(node.config.virtualRouters).filter((_, i) => keeps(i))
   const { syncGroups: _, ...rest } = node.config
