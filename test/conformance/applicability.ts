@@ -1,6 +1,6 @@
 /**
- * Which vectors of a file do not apply, by rule and with the reason; never by id, so that a larger file needs no edit
- * here. A rule that matches everything is caught by `declareApplicability`.
+ * Decides by rule, and with a reason, which vectors of a file do not apply. It never uses an id, so that a larger
+ * file needs no edit here. `declareApplicability` finds a rule that matches everything.
  */
 import { expect, test } from 'vitest'
 import type { L2Vector, PacketVector, TxVector } from './vector-file.ts'
@@ -10,7 +10,7 @@ export const KERNEL_READS_IPV6 = 'an IPv6 raw socket gets the payload only: the 
 export const KERNEL_ANSWERS = 'the kernel answers ARP and Neighbor Solicitations, with the interface MAC'
 export const NO_VIRTUAL_MAC = 'no virtual MAC, so no address is derived from one'
 
-/** What decides before the VRRP message is looked at. */
+/** Reasons that are decided before the VRRP message is read. */
 const IP_REASONS = ['not-vrrp', 'fragment', 'ip-header', 'truncated-ip']
 
 export function whyNotPacket(vector: PacketVector): string | undefined {
@@ -51,7 +51,10 @@ export function sortVectors<V extends { id: string; title?: string | undefined }
   }
 }
 
-/** Every vector is run or listed, none is both, no id appears twice, and the rules have not swallowed the file. */
+/**
+ * Declares a test: every vector is run or listed, none is both, no id appears twice, and the rules leave enough
+ * vectors.
+ */
 export function declareApplicability<V extends { id: string }>(all: readonly V[], sorted: Applicability<V>): void {
   test('every vector is either run or listed as not applicable', () => {
     const ids = [...sorted.run.map(([, v]) => v.id), ...sorted.listed.map(([, v]) => v.id)]

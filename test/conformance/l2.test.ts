@@ -16,7 +16,7 @@ function targetAddress({ id, input }: L2Vector): Address {
   return address(input.address)
 }
 
-/** Without `mac` the vectors mean the virtual MAC of the VRID. */
+/** Returns the MAC of the sender. Without `mac` the vectors mean the virtual MAC of the VRID. */
 const senderMac = ({ input }: L2Vector, target: Address): Mac =>
   input.mac === undefined ? virtualRouterMac(input.vrid ?? 0, familyOf(target)) : macOf(input.mac)
 

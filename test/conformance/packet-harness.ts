@@ -1,5 +1,5 @@
 /**
- * One packet vector against `receive`, with the knobs of profile rfc9568 unless the vector's receiver says otherwise.
+ * Plays one packet vector to `receive`, with the settings of profile rfc9568 unless the vector's receiver has others.
  * Compared exactly: result, reason, every decoded field, checksum forms, warnings.
  */
 import { describe, expect, test } from 'vitest'
@@ -15,7 +15,7 @@ import { fromHex, toHex } from '../support/hex.ts'
 import { declareApplicability, sortVectors, whyNotPacket } from './applicability.ts'
 import { type PacketInstance, type PacketVector, packetVectors } from './vector-file.ts'
 
-/** The vectors' name for a warning, where ours is another. */
+/** The vectors' name of a warning, if it differs from the daemon's. */
 const WARNING_NAMES: Record<string, string> = { 'src-not-link-local': 'source-not-link-local' }
 
 export function parametersOf(vector: PacketVector, instance: PacketInstance, profile: ProfileName): Parameters {
@@ -32,7 +32,7 @@ export function parametersOf(vector: PacketVector, instance: PacketInstance, pro
     checksumAccepted:
       receiver.checksum_mode === undefined || receiver.checksum_mode === 'any' ? 'either' : receiver.checksum_mode,
     onlyListedPeers: instance.check_unicast_src ?? letter.onlyListedPeers,
-    // Where the text and its neighbours disagree the vector names the setting, and `log` is its default.
+    // If the RFC and real neighbours disagree, the vector names the setting, and `log` is its default.
     addressListCheck: instance.v2_address_check === 'drop',
     oldUnicastChecksum: instance.old_unicast_checksum ?? letter.oldUnicastChecksum,
     ttlCheck: instance.unicast_ttl_policy === undefined ? letter.ttlCheck : instance.unicast_ttl_policy === 'gtsm',
@@ -67,7 +67,7 @@ export function incoming({ input, receiver }: PacketVector): IncomingPacket {
   }
 }
 
-/** `adjust` changes a knob for what a vector says about another configuration. */
+/** Plays a vector; `adjust` changes a setting for a vector about another configuration. */
 export function receiveVector(
   vector: PacketVector,
   profile: ProfileName = 'rfc9568',
@@ -85,7 +85,7 @@ export function receiveVector(
   return receive(incoming(vector), find, (candidate) => candidate === address(receiver.local_address))
 }
 
-/** The fields as they stand in the octets, in the vectors' words. */
+/** Returns the fields of the octets, in the vectors' terms. */
 export function fieldsOf(vector: PacketVector): Record<string, unknown> {
   const { family } = vector.receiver
   const packet = incoming(vector)
@@ -112,7 +112,10 @@ export function fieldsOf(vector: PacketVector): Record<string, unknown> {
   }
 }
 
-/** The vectors' warnings, and what holdfast says besides about a peer's checksum and about strangers. */
+/**
+ * Returns the vectors' warnings, and the daemon's additional ones about a peer's checksum and about mismatched
+ * routers.
+ */
 function expectedWarnings(vector: PacketVector): string[] {
   const { expect: expected, input, receiver } = vector
   const warnings = (expected.warnings ?? []).map((name) => WARNING_NAMES[name] ?? name)
@@ -156,7 +159,7 @@ export function declarePacketFile(name: string): readonly PacketVector[] {
   describe(`${name}, profile rfc9568`, () => {
     test.each(sorted.run)('%s', (_, vector) => check(vector))
     declareApplicability(all, sorted)
-    // They must do no harm: nothing from the network throws.
+    // They must do no harm: no packet from the network throws.
     test.for(sorted.listed)('not applicable: %s (%3$s)', ([, vector, reason]) => {
       expect(whyNotPacket(vector)).toBe(reason)
       expect(['accepted', 'discarded']).toContain(receiveVector(vector).kind)

@@ -1,4 +1,4 @@
-/** What keepalived and FRR really send, see vectors/PROVENANCE.md. */
+/** Packets that keepalived and FRR really send, see vectors/PROVENANCE.md. */
 import { describe, expect, test } from 'vitest'
 import { whyNotPacket } from './applicability.ts'
 import { declarePacketFile, fieldsOf, receiveVector } from './packet-harness.ts'

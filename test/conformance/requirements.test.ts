@@ -1,6 +1,7 @@
 /**
- * docs/rfc9568.md and docs/rfc9568-operation.md are a promise: every requirement that a vector of any file names is in them once, a row claims only
- * vectors that name its requirement, and what it points at exists. Knows no file of vectors by name.
+ * Tests the tables of docs/rfc9568.md and docs/rfc9568-operation.md. Every requirement of a vector stands in them
+ * once. A row claims only vectors that name its requirement, and the files that it names exist. Knows no file of
+ * vectors by name.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,14 +23,14 @@ const text = ['rfc9568.md', 'rfc9568-operation.md']
   .map((page) => readFileSync(join(ROOT, 'docs', page), 'utf8'))
   .join('\n')
 const rows = [...text.matchAll(/^\| VR-.*$/gm)].map(([line]) => {
-  // Cells with or without padding: how a table is laid out is a formatter's business.
+  // Cells with or without padding: a formatter decides the layout of a table.
   const cells = line.split('|').map((cell) => cell.trim())
   const [, requirement = '', , claimed = ''] = cells
   return { requirement, columns: cells.length - 2, vectors: vectorIds(claimed) }
 })
 const listed = rows.map(({ requirement }) => requirement)
 
-/** `SM-A15–18, TX-003` → SM-A15, SM-A16, SM-A17, SM-A18, TX-003. */
+/** Expands `SM-A15–18, TX-003` to SM-A15, SM-A16, SM-A17, SM-A18, TX-003. */
 function vectorIds(cell: string): string[] {
   if (cell === '–') return []
   return cell.split(', ').flatMap((part) => {
@@ -47,21 +48,21 @@ test('every requirement of the vectors is listed', () => {
   expect(vectors.length, 'vectors read').toBeGreaterThan(200)
 })
 
-test('a row claims only vectors that there are and that name its requirement', () => {
+test('a row claims only existing vectors that name its requirement', () => {
   const claims = rows.flatMap(({ requirement, vectors: ids }) => ids.map((id) => ({ id, requirement })))
   const wrong = claims.filter(({ id, requirement }) => requirementsOf.get(id)?.includes(requirement) !== true)
   expect(wrong).toEqual([])
   expect(claims.length, 'vectors claimed').toBeGreaterThan(200)
 })
 
-test('every row has its four columns, and none is there twice', () => {
+test('every row has its four columns, and no row occurs twice', () => {
   expect(rows.filter(({ columns, requirement }) => columns !== 4 || !/^VR-[A-Z0-9]+-\d+$/.test(requirement))).toEqual(
     [],
   )
   expect(listed.filter((id, i) => listed.indexOf(id) !== i)).toEqual([])
 })
 
-test('every file that it names exists', () => {
+test('every file that a row names exists', () => {
   const paths = [...text.matchAll(/\b(?:test|src|docs)\/[\w./-]+\.(?:ts|md|json|txt)\b/g)].map(([path]) => path)
   expect(paths.length).toBeGreaterThan(20)
   expect([...new Set(paths)].filter((path) => !existsSync(join(ROOT, path)))).toEqual([])

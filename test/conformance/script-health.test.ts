@@ -12,12 +12,12 @@ import { type TimelineInstance, type TimelineVector, timelineVectors } from './s
 type Tracker = TimelineInstance['track'][number]
 type Seen = { readonly at: number; readonly text: string }
 
-/** FAULT and its end, or the priority, whenever it changes. */
+/** Returns FAULT and its end, or the priority, at each change. */
 function computed(vector: TimelineVector, { priority }: TimelineInstance, { name, weight, reverse }: Tracker): Seen[] {
   let before = weight === null ? undefined : `${priority}`
   return healthOf(vector, name).flatMap(({ at, health }) => {
     const standing = standingOf(health)
-    // The other sign says what `reverse` says.
+    // The opposite sign has the meaning of `reverse`.
     const up = (standing === 'up') !== (reverse === true)
     const signed = reverse === true ? -(weight ?? 0) : (weight ?? 0)
     const contributions = standing === 'nothing' ? [] : [{ weight: signed, up }]
@@ -61,7 +61,7 @@ describe('script vectors', () => {
     },
   )
 
-  test('none is left out', () => {
+  test('no script vector is left out', () => {
     expect(scripted.length, 'vectors with one script').toBeGreaterThanOrEqual(11)
   })
 })

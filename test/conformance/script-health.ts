@@ -1,6 +1,6 @@
 /**
- * Scripts of a timeline from run to run, through src/healthcheck/health.ts: what each of them is found to be, and when.
- * Knows the vectors' words for a script, and nothing of who tracks it.
+ * Plays the scripts of a timeline from run to run, through src/healthcheck/health.ts, and returns the state of each
+ * with its time. Knows the vectors' terms for a script, and not the routers that track it.
  */
 import { z } from 'zod'
 import type { HealthRule } from '../../src/healthcheck/check.ts'
@@ -22,7 +22,10 @@ const scriptResult = z.strictObject({
   result: z.enum(['ok', 'fail', 'hang']),
 })
 
-/** The first entry is the start. A hang is a failure when its timeout has passed, and takes the slots until then. */
+/**
+ * Returns the states of a script. The first run is the start. A hanging run fails when its timeout has passed, and
+ * takes the slots until then.
+ */
 export function healthOf(
   vector: TimelineVector,
   name: string,

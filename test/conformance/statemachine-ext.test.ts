@@ -1,7 +1,7 @@
 /**
- * The timelines of statemachine-ext.json. They describe keepalived as its users know it; the knobs are the letter of
- * RFC 9568 plus what the vector's configuration says. Whatever needs a part that this daemon does not have is listed
- * by rule with the part it waits for, never by its id.
+ * The timelines of statemachine-ext.json. They describe keepalived as its users know it. The settings are those of
+ * RFC 9568 plus the vector's configuration. A timeline that needs a part that this daemon lacks is listed with that
+ * part, by rule and never by its id.
  */
 import { describe, expect, test } from 'vitest'
 import { type TimelineVector, timelineVectors } from './statemachine-vectors.ts'
@@ -16,7 +16,7 @@ const KNOWN = [
 
 const GLOBAL = ['priority_notifications', 'garp_interval_us']
 
-/** Why a timeline does not run; undefined = it runs. */
+/** Returns why a timeline does not run; `undefined` if it runs. */
 function waitsFor({ config, events }: TimelineVector): string | undefined {
   const { global, instances } = config
   const unknownGlobal = Object.keys(global ?? {}).filter((key) => !GLOBAL.includes(key))
@@ -50,7 +50,7 @@ describe('statemachine-ext.json', () => {
     expect(reason).not.toBe('')
   })
 
-  test('every vector is either run or listed, and what this daemon has runs', () => {
+  test('every vector is either run or listed, and every vector without a missing part runs', () => {
     expect(expressible.length + listed.length, 'vectors run and listed').toBe(vectors.length)
     for (const area of ['SX-PR', 'SX-OW', 'SX-UC', 'SX-IF', 'SX-SC', 'SX-SG', 'SX-GA', 'SX-MA']) {
       expect(

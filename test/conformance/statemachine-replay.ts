@@ -1,7 +1,7 @@
 /**
- * Drives src/vrrp with a vector's events on the vector's own clock (whole microseconds) and tells the effects in the
- * vector's words. Deadlines fire where the vectors put them: truncated to a microsecond, after an event at the very
- * same one. This file knows no expectation; it only says what happened.
+ * Plays a vector's events on src/vrrp by the vector's own clock (whole microseconds). It returns the effects in the
+ * vector's terms. Deadlines fire where the vectors put them: truncated to a microsecond, after an event of the same
+ * moment. This file knows no expectation.
  */
 import type { Effect } from '../../src/vrrp/effect.ts'
 import type { Event } from '../../src/vrrp/event.ts'
@@ -11,7 +11,7 @@ import { INITIAL_STATE, nextDeadline, type State } from '../../src/vrrp/state.ts
 import { type Address, addressBytes, addressFromBytes } from '../../src/wire/address.ts'
 import { type Millis, millis } from '../../src/wire/units.ts'
 
-/** With the moment in whole microseconds and the state that the effect left. */
+/** An effect with its time in whole microseconds and the state before it. */
 export type Happened = { readonly at: number; readonly effect: Effect; readonly before: State; readonly after: State }
 
 export const truncated = (at: Millis): number => Math.floor(at * 1000)
@@ -37,7 +37,7 @@ export class Replay {
     return this.post({ kind: 'priorityChanged', previous }, at)
   }
 
-  /** Every expiry up to `until`, each at its own moment; `inclusive` for a tick, not for an event. */
+  /** Handles every deadline up to `until`, each at its own time; `inclusive` for a tick, not for an event. */
   expire(until: number, inclusive: boolean): Happened[] {
     const happened: Happened[] = []
     for (let fired = 0; ; fired++) {
@@ -52,7 +52,10 @@ export class Replay {
   }
 }
 
-/** RFC 4291 §2.7.1: ff02::1:ff and the low 24 bits. Written here again so that the vectors judge arp/ independently. */
+/**
+ * Returns the groups of RFC 4291 §2.7.1: ff02::1:ff and the low 24 bits. Written here again so that the vectors judge
+ * arp/ independently.
+ */
 export function solicitedNodeGroups(addresses: readonly Address[]): Address[] {
   const groups = addresses.map((address) => {
     const low = addressBytes(address).subarray(13)

@@ -1,6 +1,6 @@
 /**
- * RFC 9568 §6.4 as 58 and more little stories written by others: every vector of statemachine-rfc.json with
- * `profile: rfc9568`. What runs is decided by the fields of a vector, never by its id; what cannot apply is listed with
+ * RFC 9568 §6.4 as 58 and more short stories by other authors: every vector of statemachine-rfc.json with `profile:
+ * rfc9568`. The fields of a vector decide whether it runs, never its id. A vector that cannot apply is listed with
  * its reason.
  */
 import { describe, expect, test } from 'vitest'
@@ -16,7 +16,7 @@ import { type MachineVector, machineVectors, type Output, type VectorStep, vecto
 
 const { tolerance, vectors } = machineVectors()
 
-/** Why a vector does not apply, or undefined: by rule. */
+/** Returns why a vector does not apply, by rule; `undefined` if it applies. */
 function notApplicable({ config, steps }: MachineVector): string | undefined {
   if (config.version === '2+3')
     return 'there is no mixed v2+v3 mode (VR-V2-12 is optional; docs/architecture.md, Protocol decisions)'
@@ -49,7 +49,7 @@ function parametersOf(config: MachineVector['config']): Parameters {
   }
 }
 
-/** An effect in the vectors' words. */
+/** Returns an effect in the vectors' terms. */
 function outputsOf({ effect }: Happened, { parameters }: Replay): Output[] {
   const groups = () => (parameters.family === 'ipv6' ? solicitedNodeGroups(parameters.addresses) : [])
   const leaves = (left: readonly Address[]) => (parameters.family === 'ipv6' ? solicitedNodeGroups(left) : [])
@@ -69,7 +69,7 @@ function outputsOf({ effect }: Happened, { parameters }: Replay): Output[] {
         ...groups().map((group): Output => ({ type: 'join_solicited_node', group })),
       ]
     case 'removeAddresses':
-      // The address list must be all of them: the vectors know one data plane.
+      // The list has to contain all addresses: the vectors know one data plane.
       expect(effect.addresses, 'addresses that are taken off').toEqual(parameters.addresses)
       return [
         { type: 'dataplane', mode: 'inactive' },
@@ -96,7 +96,10 @@ function outputsOf({ effect }: Happened, { parameters }: Replay): Output[] {
 
 type Timed = { readonly at: number; readonly output: Output }
 
-/** Row I3 says "ignore" and gives no name; an interval that differs is logged at a limited rate (VR-RX-12). */
+/**
+ * Reports whether an output is optional. Row I3 says "ignore" and gives no name; an interval that differs is logged
+ * at a limited rate (VR-RX-12).
+ */
 function optional({ output }: Timed): boolean {
   return (
     (output.type === 'discard' && output.reason === 'initialize') ||
@@ -117,7 +120,7 @@ function perform(replay: Replay, { at_us: at, event }: VectorStep): Timed[] {
     case 'set_priority':
       return [...between, ...told(replay.setPriority(event.priority, at))]
     case 'advert_invalid':
-      // receive.ts has refused it: the state machine is not told.
+      // receive.ts has refused the packet: it does not reach the state machine.
       return [...between, { at, output: { type: 'discard', reason: event.reason } }]
     case 'advert': {
       const { parameters, state } = replay
@@ -159,7 +162,7 @@ function compare(step: VectorStep, happened: readonly Timed[]): void {
   })
 }
 
-/** The order rules of the file's conventions, for outputs of one moment. */
+/** Checks the order rules of the file's conventions, for outputs of one moment. */
 function checkOrder(happened: readonly Timed[]): void {
   for (const at of new Set(happened.map((one) => one.at))) {
     const outputs = happened.filter((one) => one.at === at).map(({ output }) => output)

@@ -1,6 +1,6 @@
 /**
- * The schema of statemachine-*.json as values, so that a file with other ids of the same schema is read the same way
- * and a field that nobody here knows is an error instead of an expectation that is silently not compared.
+ * The schema of statemachine-*.json as values. A file with other ids of the same schema is read in the same way. An
+ * unknown field is an error, so that no expectation is silently left out.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -82,12 +82,12 @@ const machineVector = z.looseObject({
     addresses: z.array(z.string()),
     profile,
   }),
-  // Read one by one where they are run: a step that cannot be read fails its own vector, not the file.
+  // Steps are read one by one where they are run: an unreadable step fails its own vector, not the file.
   steps: z.array(z.looseObject({ event: z.looseObject({ type: z.string() }) })),
 })
 export type MachineVector = z.infer<typeof machineVector>
 
-/** Loose where a timeline speaks of what this core does not have: those vectors are listed, not run. */
+/** Loose, because timelines may describe parts that this core lacks: those vectors are listed, not run. */
 const timelineVector = z.looseObject({
   id: z.string(),
   title: z.string(),
@@ -151,7 +151,7 @@ const timelineVector = z.looseObject({
 export type TimelineVector = z.infer<typeof timelineVector>
 export type TimelineInstance = TimelineVector['config']['instances'][number]
 
-/** What happens in a timeline, as far as this core has a word for it. */
+/** Events of a timeline that this core knows. */
 export const timelineEvent = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('startup') }),
   z.looseObject({ type: z.literal('shutdown') }),

@@ -1,6 +1,6 @@
 /**
- * What a replay of a timeline shows besides what its vector expects, and what it does not show. Decides what is compared;
- * knows no knob and no reason.
+ * Differences between a replay of a timeline and the expectation of its vector, in both directions. Decides what is
+ * compared. Knows no setting and no reason.
  */
 import type { ResolvedRouter } from '../../src/config/resolve.ts'
 import { type TimelineVector, timelineVectors } from './statemachine-vectors.ts'
@@ -25,8 +25,10 @@ export function differenceOf(vector: TimelineVector, read?: ReadonlyMap<string, 
   return { missing, extra }
 }
 
-/** VR-FSM-25: keepalived restarts Adver_Timer after an immediate advertisement, RFC 9568 §6.4.3 does not. Accept both:
- * from the first one on only what answers an event is compared. */
+/**
+ * Returns the lines to compare. VR-FSM-25: keepalived restarts Adver_Timer after an immediate advertisement, RFC 9568
+ * §6.4.3 does not. Both are accepted: from the first such advertisement on, only answers to an event are compared.
+ */
 function comparable(lines: readonly Line[], { events }: TimelineVector): Line[] {
   const answers = ({ at }: Line) => events.some((event) => event.type === 'advert' && event.at_us === at)
   const first = lines.find((line) => line.text.startsWith('advert') && answers(line))?.at ?? Number.POSITIVE_INFINITY
@@ -34,8 +36,8 @@ function comparable(lines: readonly Line[], { events }: TimelineVector): Line[] 
 }
 
 /**
- * Lines of a group and of a priority that changed come with the issue that brings notifications. keepalived says
- * priority 0 of a fault twice; the notes accept one.
+ * Returns the expected lines. Lines of a group and of a changed priority need notifications, so they are left out.
+ * keepalived sends priority 0 of a fault twice; the notes accept one.
  */
 function wanted(vector: TimelineVector): Line[] {
   const lines = vector.expect.flatMap((line): Line[] => {

@@ -14,7 +14,7 @@ const flag = (keyword: string, isSet: boolean | undefined): string => (isSet ===
 const block = (keyword: string, lines: readonly string[]): string =>
   lines.length === 0 ? '' : `  ${keyword} {\n${lines.map((each) => `    ${each}\n`).join('')}  }\n`
 
-/** Of a key that the schema of the vectors does not name. */
+/** Returns a number of a key that the schema of the vectors does not name. */
 const numberOf = (value: unknown): number | undefined => (typeof value === 'number' ? value : undefined)
 
 function instanceText(told: TimelineInstance): string {
@@ -79,11 +79,11 @@ export function fileOf({ config: { global = {}, groups, instances, trackers } }:
 
 export type ReadTimeline = {
   readonly routers: ReadonlyMap<string, ResolvedRouter>
-  /** What the reader says of the file. */
+  /** Warnings of the reader about the file. */
   readonly warnings: readonly string[]
 }
 
-/** On a node that has eth0 with the address of the vector. */
+/** Reads the file on a node that has eth0 with the address of the vector. */
 export function readTimeline(vector: TimelineVector): ReadTimeline {
   const parsed = read(fileOf(vector))
   if ('problems' in parsed) throw new Error(JSON.stringify(parsed.problems))

@@ -1,7 +1,7 @@
 /**
- * Every timeline of statemachine-ext.json under the whole of profile keepalived: written as the keepalived file that it
- * stands for, read by the reader, resolved, replayed. What differs is listed here by the one thing that is done on purpose in
- * another way; it must make a difference, and without it the timeline must be keepalived's. docs/profiles.md says why.
+ * Every timeline of statemachine-ext.json under the whole of profile keepalived: written as its keepalived file,
+ * read, resolved, replayed. Intended differences are listed here, each with its one cause. The cause must make a
+ * difference, and without it the timeline must be keepalived's. docs/profiles.md gives the reasons.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,7 +19,7 @@ const without = (parameters: Parameters, name: keyof ExtensionOptions): Paramete
   return { ...parameters, extensions }
 }
 
-/** As keepalived does it. */
+/** Settings with which holdfast does the same as keepalived. */
 const TAKEN_BACK = {
   phase: (parameters) => ({ ...parameters, phase: 1 }),
   leaving: (parameters) => without(parameters, 'leaving'),
@@ -50,7 +50,7 @@ const ON_PURPOSE: Readonly<Record<string, readonly Purpose[]>> = {
   'SX-WT10': ['phase'],
 }
 
-/** Not done at all: what the reader says of it, as a fault of the instance or as a warning. */
+/** Missing features, with the reader's message as a fault of the instance or as a warning. */
 const NOT_DONE: Readonly<Record<string, readonly ['fault' | 'warning', string]>> = {
   'SX-ST06': ['warning', '"vrrp_startup_delay" is not supported'],
   'SX-TM01': ['fault', '"down_timer_adverts" is refused'],
@@ -89,7 +89,7 @@ describe('the extensions of keepalived under profile keepalived', () => {
     expect(faults.length, 'faults').toBe(kind === 'fault' ? routers.size : 0)
   })
 
-  test('docs/profiles.md lists them', () => {
+  test('docs/profiles.md lists every difference', () => {
     const page = readFileSync(join(import.meta.dirname, '../../docs/profiles.md'), 'utf8')
     const ids = [...page.matchAll(/SX-[A-Z]{2}\d\d/g)].map(([id]) => id)
     expect(ids.sort()).toEqual([...Object.keys(ON_PURPOSE), ...Object.keys(NOT_DONE)].sort())

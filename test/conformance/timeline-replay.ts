@@ -1,8 +1,9 @@
 /**
- * Plays a timeline of statemachine-ext.json on src/vrrp, and tells what would be seen from outside: on the wire, and in
- * keepalived's notification FIFO. Instances of a group are stepped as one (vrrp/extensions/sync-group/sync-group.ts), trackers go through the
- * daemon's own sum and faults (daemon/health/tracking.ts), announcements through its announcer with the schedule of profile
- * keepalived, scripts through healthcheck/health.ts, unicast packets through the ladder of receive.ts. No expectation is known here.
+ * Plays a timeline of statemachine-ext.json on src/vrrp. It returns what is visible from outside: packets, and lines
+ * of keepalived's notification FIFO. Instances of a group are stepped as one
+ * (vrrp/extensions/sync-group/sync-group.ts). Trackers use the daemon's own sum and faults
+ * (daemon/health/tracking.ts). Announcements use its announcer with the schedule of profile keepalived, scripts use
+ * healthcheck/health.ts, unicast packets use the checks of receive.ts. No expectation is known here.
  */
 import { announcementIn } from '../../src/arp/probe.ts'
 import type { ResolvedRouter } from '../../src/config/resolve.ts'
@@ -64,7 +65,7 @@ function parametersOf(instance: TimelineInstance): Parameters {
   }
 }
 
-/** Without a weight files have 1, the others none. */
+/** Returns the tracked files and checks. Without a weight, files have 1 and all others have none. */
 const trackOf = ({ track }: TimelineInstance): Track[] =>
   track.map(({ kind, name, weight, reverse = false }) => {
     if (kind === 'interface') return { interface: name, weight: weight ?? 0 }
@@ -78,7 +79,7 @@ const stateOf = (health: Health): CheckState => ({
   weight: undefined,
 })
 
-/** A file is always read. */
+/** Returns the state of a file, which can always be read. */
 const holding = (weight: number): CheckState => ({ verdict: 'up', standing: 'up', since: millis(0), weight })
 
 class Instance {
@@ -90,10 +91,13 @@ class Instance {
   announcingAt = millis(0)
   readonly track: readonly Track[]
   readonly faults = new Set<Fault>()
-  /** Started, and in Initialize for nothing but a first result: nobody is notified of that (VR-TRK-05). */
+  /**
+   * The instance has started and waits in Initialize only for a first result: this state causes no notification
+   * (VR-TRK-05).
+   */
   waits = false
 
-  /** Of a file that was read; without one the letter of the RFC and what the vector says. */
+  /** Router of a file that was read. `undefined`: the settings are those of the RFC and the vector. */
   readonly read: ResolvedRouter | undefined
 
   constructor(told: TimelineInstance, weighs: boolean, read: ResolvedRouter | undefined) {
@@ -134,7 +138,7 @@ export class TimelineReplay {
     this.#groups = [...grouped, ...alone]
   }
 
-  /** Everything up to the end, in no particular order. */
+  /** Plays everything up to the end. The lines have no particular order. */
   play(): readonly Line[] {
     for (const one of this.#instances) this.#retrack(one, 0)
     const told = this.#vector.events.filter(({ type }) => type !== 'script_result')
@@ -183,7 +187,7 @@ export class TimelineReplay {
     for (const one of this.#instances) this.#retrack(one, at)
   }
 
-  /** In the daemon's order (daemon/placement.ts): faults that come, the priority, faults that go. */
+  /** Applies changes in the daemon's order (daemon/placement.ts): new faults, the priority, ended faults. */
   #retrack(one: Instance, at: number): void {
     const states = { isUp: (name: string) => !this.#down.has(name), check: (name: string) => this.#checks.get(name) }
     const { faults, priority } = trackingOf(one.told.priority, one.track, states, one.state.name === 'Initialize')
@@ -206,7 +210,7 @@ export class TimelineReplay {
     if (one.state.name === 'Initialize') this.#notify(one, 'FAULT', at)
   }
 
-  /** No other instance of its group is still to be started. */
+  /** Reports whether every other instance of its group has started. */
   #ready(one: Instance): boolean {
     const group = this.#groups.find((members) => members.includes(one)) ?? []
     return group.every(({ state }) => state.name !== 'Initialize' || !state.stopped)
@@ -284,7 +288,8 @@ export class TimelineReplay {
         return this.#notify(one, words[state.name], at)
       }
       case 'refused': {
-        // The FIFO line is for every lower rival heard while Active, not for our own packet (VR-NTF-05).
+        // The FIFO has a line for every received lower advertisement while Active, not for the instance's own packet
+        // (VR-NTF-05).
         const rival = effect.reason === 'lower-priority' || effect.reason === 'lower-address'
         if (rival && state.name === 'Active') this.#notify(one, 'MASTER_RX_LOWER_PRI', at)
         return
@@ -300,7 +305,10 @@ export class TimelineReplay {
     this.#lines.push({ at, instance: one.name, text })
   }
 
-  /** What has become due since it was last asked, on time (VR-GARP-05: dropped on leaving Active). */
+  /**
+   * Sends the announcements that have become due since the last call, on time (VR-GARP-05: dropped on leaving
+   * Active).
+   */
   #announce(one: Instance, until: number): void {
     const { announcer } = one
     for (let at = announcer?.nextAt(); announcer !== undefined && at !== undefined; at = announcer.nextAt()) {
@@ -329,7 +337,7 @@ export class TimelineReplay {
   }
 }
 
-/** By the daemon's own reading of what a keepalived file says. */
+/** Returns the announcement settings, by the daemon's own reading of a keepalived file. */
 function announcedBy({ name, parameters: { family, addresses }, read, told: { garp } }: Instance) {
   if (read !== undefined) return { name, family, addresses, ...read.announce }
   const ms = (us: number): Millis => millis(us / 1000)
@@ -351,7 +359,7 @@ const isWaiting = ({ state }: Instance): boolean =>
   state.faults.length > 0 &&
   state.faults.every((fault) => fault.startsWith('healthcheckUndecided:'))
 
-/** A fact that is dated to the moment of the start was there before it. */
+/** Returns the events in order. A fact with the time of the start was there before it. */
 function inOrder(events: TimelineVector['events']): TimelineVector['events'] {
   const facts = (type: string) => type === 'interface' || type === 'file'
   return [...events].sort((a, b) => a.at_us - b.at_us || Number(facts(b.type)) - Number(facts(a.type)))

@@ -14,7 +14,7 @@ describe('timers', () => {
     const interval = centis(input.active_adver_interval_cs)
     const skew = skewTime(input.priority, interval, input.version) * 1000
     const down = activeDownInterval(input.priority, interval, input.version) * 1000
-    // Denominators are powers of two: the quotient is exact, and so must the result be.
+    // Denominators are powers of two: the quotient is exact, and so must be the result.
     expect(skew, 'Skew_Time in microseconds').toBe(expected.skew_us[0] / expected.skew_us[1])
     expect(down, 'Active_Down_Interval in microseconds').toBe(expected.active_down_us[0] / expected.active_down_us[1])
     expect(Math.floor(skew), 'Skew_Time, whole microseconds').toBe(expected.skew_us_floor)

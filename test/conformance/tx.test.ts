@@ -1,4 +1,4 @@
-/** What must be on the wire for a configuration, octet by octet, see vectors/PROVENANCE.md. */
+/** Packets of a configuration on the wire, octet by octet, see vectors/PROVENANCE.md. */
 import { describe, expect, test } from 'vitest'
 import { simplePassword } from '../../src/vrrp/authentication.ts'
 import { VRRP_PROTOCOL, VRRP_TRAFFIC_CLASS, VRRP_TTL, vrrpGroup } from '../../src/vrrp/packet.ts'
@@ -35,7 +35,7 @@ function parametersOf({ config }: TxVector): Parameters {
   }
 }
 
-/** `send_advert` or `send_advert(priority=0)`. */
+/** Reads the priority of `send_advert` or `send_advert(priority=0)`. */
 function priorityOf(vector: TxVector): number {
   const [, given] = /^send_advert(?:\(priority=(\d+)\))?$/.exec(vector.event) ?? []
   expect(vector.event, `${vector.id}: an event this harness knows`).toMatch(/^send_advert/)
@@ -76,7 +76,7 @@ describe('tx, profile rfc9568', () => {
 
   test.for(sorted.listed)('not applicable: %s (%3$s)', ([, vector, reason]) => {
     expect(whyNotTx(vector)).toBe(reason)
-    // One version per router: never both, whichever is asked for.
+    // Each router has one version, never both.
     expect(advertisementDatagrams(parametersOf(vector), priorityOf(vector))).toHaveLength(1)
   })
 })

@@ -1,6 +1,6 @@
 /**
- * The vector files as checked values. A file that does not have the expected shape fails at once and says where;
- * keys that only inform (`observed`, `verified_by`, …) are left alone.
+ * The vector files as checked values. A file without the expected shape fails immediately, with the place. Keys that
+ * only inform (`observed`, `verified_by`, …) are left alone.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ const family = z.enum(['ipv4', 'ipv6'])
 const version = z.union([z.literal(2), z.literal(3), z.literal('2+3')])
 const mode = z.enum(['multicast', 'unicast'])
 
-/** Version 2; without them Auth Type 0. */
+/** Fields of version 2; without them Auth Type 0. */
 const authentication = { auth_type: z.number().optional(), password: z.string().optional() }
 
 const instance = z.looseObject({
@@ -38,7 +38,7 @@ const decoded = z.looseObject({
   priority: z.number(),
   addr_count: z.number(),
   max_advertise_interval_cs: z.number().optional(),
-  /** Version 2. */
+  /** Field of version 2. */
   advertise_interval_s: z.number().optional(),
   checksum: z.string(),
   addresses: z.array(z.string()),

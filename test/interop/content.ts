@@ -1,6 +1,6 @@
 /**
- * Is a daemon content with what it heard and did? Decides which counters and log lines would say that it is not; a
- * daemon that has ended is asked for its log only. Refuses to know what happened to it.
+ * Decides which counters and log lines of a daemon would be a complaint. Of a daemon that has ended only the log is
+ * read. Refuses to know the events before.
  */
 import { expect } from 'vitest'
 import type { Daemon } from '../../src/lab/daemons/daemon.ts'
@@ -54,15 +54,17 @@ async function expectContentHoldfast(daemon: Holdfast): Promise<void> {
 
 const WARN = 40
 /**
- * Advice on the configuration; what the last will has to say; a rival's kernel answers for the address after a heal or
- * after its daemon's death, which is what holdfast is to notice.
+ * Expected log lines: advice on the configuration, and messages of the cleanup plan. Another one reports that a
+ * competing Active's kernel answers for the address after a heal or after its daemon's death. holdfast has to notice
+ * that.
  */
 const NEWS = [
-  // Only with HOLDFAST_TEST_IO: what that way to the kernel cannot tell.
+  // Only with HOLDFAST_TEST_IO: limits of that way to the kernel.
   /^io: raw-socket: /,
   /: warning: |^engine died: removed \d+ VIPs?, sent priority 0$|^engine killed by signal 9 \(SIGKILL\)$/,
   /: another host, [0-9a-f:]{17}, answers for \S+ as well$|^Removed .*: an earlier run left it$/,
-  // The same, asked again: FRR's macvlan answers until zebra takes its carrier away, for longer on a busy machine.
+  // The same line at a repeated question. FRR's macvlan answers until zebra removes its carrier, for longer on a busy
+  // machine.
   /: duplicate holder: 00:00:5e:00:0[12]:[0-9a-f]{2} .* as well: gratuitous ARP or NA sent again$/,
   /: Leaving → Initialize: /,
 ]

@@ -1,7 +1,7 @@
 /**
- * holdfast between two keepalived nodes, all with keepalived's file, through the events of docs/mixed-groups.md:
- * the two cells in which most differs. All twelve, beside groups of one kind: npm run bench:matrix. Decides the bounds
- * (what keepalived alone shows, by its formula).
+ * holdfast between two keepalived nodes, all with keepalived's file, through the events of docs/mixed-groups.md.
+ * These are the two cells with most differences; npm run bench:matrix has all twelve, beside groups of one kind.
+ * Decides the bounds by the formula of keepalived's own outages.
  */
 import { expect, type TestContext } from 'vitest'
 import { judgeTime } from '../judge/time.ts'
@@ -14,19 +14,21 @@ const CELLS: Readonly<Record<string, Row>> = {
   'IPv4 unicast': { family: 'ipv4', version: 2, transport: 'unicast', intervalMs: 1_000 },
   'IPv6 multicast': { family: 'ipv6', version: 3, transport: 'multicast', intervalMs: 1_000 },
 }
-/** A busy machine; the formula's parts are 844 ms and more apart. */
+/** ms for a busy machine; the formula's parts differ by 844 ms and more. */
 const SLACK = 700
 const PROMISE = 'docs/migrating-from-keepalived.md'
 /**
- * Equals that take over together are told apart by one advertisement; who leaves goes 5 ms after the successor's announcement.
- * Both were 10 to 20 ms where the daemons had a CPU, and the observer counts in tens. Not 20 here all the same: a daemon that
- * waits for a CPU before it hears the other, keepalived or holdfast, answers for as much longer (149 ms was seen). Whom it takes
- * a second advertisement to tell apart answer beside each other for 1 s and more; npm run bench:matrix holds 20.
+ * ms with several owners. One advertisement decides between equal nodes that take over together, and a leaving node
+ * goes 5 ms after the successor's announcement. Both took 10 to 20 ms when the daemons had a CPU. This bound is
+ * larger, because a daemon without CPU reads the advertisement late and answers until then (149 ms was seen). Nodes
+ * that need a second advertisement answer together for 1 s and more. npm run bench:matrix checks 20 ms.
  */
 const SEVERAL = 500
-/** Who leaves before the better one is there leaves the client for the Skew_Time of that, 727 ms and more. */
+/**
+ * ms of a hand-over. A node that leaves too early leaves the client for the successor's Skew_Time, 727 ms and more.
+ */
 const HANDED_OVER = 400
-/** Of 40, 60 and 70 the smallest has the longest Skew_Time. */
+/** Skew_Time in ms of the smallest of the priorities 40, 60 and 70, which is the longest. */
 const SKEW = ((256 - 40) / 256) * 1_000
 
 function nobodyAllowed({ event, outcome }: Measured): number {
@@ -34,7 +36,7 @@ function nobodyAllowed({ event, outcome }: Measured): number {
   if (outcome === 'comes') return 20_000
   if (event.startsWith('SIGKILL')) return 3_000 + SKEW + SLACK
   if (event.startsWith('SIGTERM') || event.endsWith('FAULT')) return SKEW + SLACK
-  // Somebody better takes it from an owner that is there.
+  // A better node takes the address from an existing owner.
   return HANDED_OVER
 }
 

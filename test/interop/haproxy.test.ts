@@ -1,7 +1,6 @@
 /**
- * Debian's HAProxy under checks of both kinds that ask it, as on an OpenShift node: what a reload does to connections is its
- * own business and moves nothing, its death moves the addresses. Decides that a reload counts only when another worker has
- * taken over.
+ * Debian's HAProxy under checks of both kinds, as on an OpenShift node. A reload may end connections, and moves no
+ * address. Its death moves the addresses. A reload counts only when another worker has taken over.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,7 +13,10 @@ import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
 import { describeHaproxy } from '../support/require.ts'
 
 const WITHIN = 8_000
-/** An engine that gets no CPU for three intervals rightly loses its address, and here only HAProxy may be the cause. */
+/**
+ * Options of an engine with real-time priority. An engine without CPU for three intervals rightly loses its address,
+ * and here HAProxy must be the only cause.
+ */
 const IN_TIME = ['--realtime']
 const RELOADS = 5
 
@@ -42,7 +44,7 @@ backend own_tcp
   server own 127.0.0.1:8080
 `
 
-/** -W: a process that starts workers, another one with each SIGUSR2; -db: in the foreground. */
+/** -W: a process that starts workers, and another one with each SIGUSR2; -db: in the foreground. */
 const ARGUMENTS = ['haproxy', '-W', '-db', '-f']
 
 describeHaproxy('HAProxy under http and tcp checks every second', () => {
@@ -81,7 +83,7 @@ describeHaproxy('HAProxy under http and tcp checks every second', () => {
     await Promise.all([first.ready(), second.ready()])
     const isWell = async () => (await checks()).every(({ verdict }) => verdict === 'up') && prober.owner === 'r1'
     await eventually('all checks up and r1 to answer', isWell, sight, { within: WITHIN })
-    // The log comes another way than the status, and later when this machine is busy.
+    // The log arrives by another way than the status, and later when this machine is busy.
     const isTold = () => healthchecks.every(({ name }) => told().some((msg) => msg.startsWith(toldUp(name))))
     await eventually('the log to say so of each', isTold, sight, { within: WITHIN })
   })
@@ -113,9 +115,9 @@ describeHaproxy('HAProxy under http and tcp checks every second', () => {
     for (const [i, { name, runs, results }] of after.entries()) {
       const { runs: asked = 0, results: { ok = 0 } = {} } = before[i] ?? {}
       const failed = runs - asked - ((results.ok ?? 0) - ok)
-      // Not the slots that were skipped: each reload is an event, after which three looks are 20 ms apart, and a busy node
-      // takes longer for one (two of five were skipped on two cores with two other files). A poll without a result would have
-      // been cut off after 900 ms, and so have failed.
+      // Skipped slots are not counted. Each reload is an event with three checks 20 ms apart, and a busy node takes
+      // longer for one of them. (On two cores with two other files, two of five were skipped.) A poll without a
+      // result would have been cut off after 900 ms, and so have failed.
       expect([name, failed], 'failed runs').toEqual([name, 0])
       expect(runs - asked, `runs of ${name} in ${RELOADS} s`).toBeGreaterThanOrEqual(2)
     }

@@ -1,8 +1,8 @@
 /**
- * The one order of packets in which nobody is asked: the cut heals between the question who else has the address and
- * the advertisement. keepalived yields to that in silence, and only what comes after it can find out (docs/adr/0022).
- * By chance it comes about once in hundreds of heals, here every time: the bridge opens with the advertisement. The
- * pair and its assertions are pair.ts's.
+ * The one order of packets in which no router is asked: the cut heals between the question for another holder of the
+ * address and the advertisement. keepalived yields to the advertisement in silence, and only later packets can show
+ * that (docs/adr/0022). By chance it happens once in hundreds of heals, here every time: the bridge opens with the
+ * advertisement. The pair and its assertions are in pair.ts.
  */
 import { type TestContext, test } from 'vitest'
 import { ADVERTISEMENT, Gate, PROBE } from '../../src/lab/gate.ts'
@@ -13,16 +13,16 @@ import { Turns } from '../support/turns.ts'
 import type { Match, Protocol } from './match.ts'
 import { Pair } from './pair.ts'
 
-/** The announcements that follow a takeover would hide a stale neighbor entry. */
+/** ms after a takeover until its announcements end, which would hide a stale neighbor entry. */
 const ANNOUNCED = 5_500
-/** Without that the client waits 5 to 8 s: until its kernel doubts its entry. */
+/** ms without an answer. A client without the announcement waits 5 to 8 s, until its kernel doubts its entry. */
 const SILENCE = 500
-/** keepalived announces five times in 5 to 45 ms: another order, and it is over. */
+/** ms of keepalived's announcements. It sends five in 5 to 45 ms: that is another order. */
 const BATCH = 200
 const RUNS = Number(process.env.REPEAT ?? '1')
 
 type Row = Pick<Match, 'protocol' | 'transport' | 'listed'> & {
-  /** Also after the heal: not even the next question finds anybody. */
+  /** The cut of the question stays after the heal: not even the next question reaches a router. */
   readonly deaf?: boolean
 }
 const rows: readonly Row[] = [
@@ -72,10 +72,10 @@ async function heals(row: Row, context: TestContext): Promise<void> {
 describeInterop('a cut that heals with an advertisement', () => {
   const turns = new Turns(3)
   const nameOf = (row: Row) => `${titleOf(row)}: keepalived yields before anybody was asked, and the client is told`
-  // A peer has its own address whenever it is asked.
+  // A peer has its own address at every question.
   for (const row of rows.filter(({ listed, transport }) => listed || transport === 'unicast'))
     turns.test(nameOf(row), (context) => heals(row, context))
-  // Alone: whom nobody has listed has to be asked in the microseconds in which keepalived still answers.
+  // With one router only: an unlisted router has to be asked in the microseconds in which keepalived still answers.
   for (const row of rows.filter(({ listed, transport }) => !listed && transport === 'multicast'))
     test(nameOf(row), (context) => heals(row, context))
 })

@@ -14,7 +14,9 @@ import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { eventually } from '../../src/lab/wait.ts'
 import { describeInterop } from '../support/require.ts'
 
-/** What a careful operator gives the daemon: then the descriptors of a root with all capabilities cannot be read. */
+/**
+ * The least privileges of the daemon: it then cannot read the descriptors of a root process with all capabilities.
+ */
 const LEAST = ['setpriv', '--bounding-set', '-all,+net_admin,+net_raw', '--inh-caps', '-all']
 
 let lab: Lab | undefined
@@ -85,7 +87,7 @@ describeInterop('keepalived on the same node', () => {
     const plan = { host: lab.router(1), priority: 200, intervalMs: 100, address: '10.77.0.101', vrid: 52 }
     const daemon = new Holdfast(lab, plan, {}, ['--force'])
     await daemon.ready()
-    // The log comes another way than the status.
+    // The log arrives by another way than the status.
     const told = await eventually(
       'the log to say so',
       () => daemon.records.find(({ msg }) => msg.includes('because of --force')),

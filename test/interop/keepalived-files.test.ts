@@ -12,7 +12,7 @@ import { FILE_CASES } from '../support/keepalived-files.ts'
 import { sample } from '../support/keepalived-text.ts'
 import { describeInterop } from '../support/require.ts'
 
-/** The samples: openshift.md says 5 and 6; nobody's password is shorter than nine letters there. */
+/** Exit statuses of the samples: openshift.md gives 5 and 6; no password there is shorter than nine letters. */
 const SAMPLES: Readonly<Record<string, number>> = { worker: 5, master: 5, 'legacy-4.5-vsphere-master': 6 }
 
 describeInterop('files beside keepalived -t', () => {

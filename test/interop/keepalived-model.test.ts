@@ -1,8 +1,8 @@
 /**
- * The simulator's model of keepalived (src/simulator/keepalived/keepalived-node.ts) beside the real one: the same files, the same
- * accidents at the same times, two or three nodes of keepalived alone. Who answers, in which order and from when on, how often each
- * announces and says priority 0 must be the same but for where in an interval an accident falls. MODEL_TABLE=FILE writes what
- * both did. Refuses to know which of the two is right: it is the real one.
+ * The simulator's model of keepalived (src/simulator/keepalived/keepalived-node.ts) beside the real one: the same
+ * files, the same accidents at the same times, and two or three nodes of keepalived alone. Both must have the same
+ * holders in the same order, and equal numbers of announcements and packets with priority 0. Times may differ within
+ * an interval. MODEL_TABLE=FILE writes both results. The real keepalived is the reference.
  */
 import { writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -19,13 +19,13 @@ import { address } from '../../src/wire/address.ts'
 import { read } from '../support/keepalived-text.ts'
 import { describeInterop } from '../support/require.ts'
 
-/** Long, because keepalived itself takes over for no reason when it gets no CPU for three of them. */
+/** Interval in ms. It is long, because keepalived without CPU for three intervals takes over for no reason. */
 const INTERVAL = Number(process.env.MODEL_INTERVAL ?? '1000')
-/** An owner for less is the moment of a hand-over, whose order is chance. */
+/** Shortest time of an owner in ms; a shorter one is a hand-over, whose order is chance. */
 const MOMENT = 100
-/** Where in an interval an accident falls, how long a process takes to start, and a machine that is busy. */
+/** ms for the place of an accident in an interval, for the start of a process, and for a busy machine. */
 const TOLERANCE = INTERVAL + 300
-/** Labs at a time. */
+/** Number of concurrent labs. */
 const BESIDE = 4
 const RUNS = Number(process.env.REPEAT ?? '1')
 
@@ -36,15 +36,15 @@ type Story = {
   readonly preempt?: boolean
   readonly faults: readonly Fault[]
   readonly ms: number
-  /** Who announces how often depends on which of equals was first, or on how many advertisements had waited. */
+  /** The number of announcements depends on the first of equal nodes, or on the number of waiting advertisements. */
   readonly race?: boolean
-  /** Shorter than this is no owner: two meet again at any point of the interval. */
+  /** Shortest time of an owner in ms: two nodes meet again at any point of the interval. */
   readonly moment?: number
 }
 type Change = { readonly at: number; readonly owners: readonly string[] }
 type Counts = Readonly<Record<string, number>>
 type Seen = { readonly changes: readonly Change[]; readonly announced: Counts; readonly released: Counts }
-/** What the real one did, and the story as it came about: who plays it on a busy machine acts late. */
+/** Result of the real keepalived, and the story with its real times: on a busy machine, actions come late. */
 type Played = { readonly seen: Seen; readonly story: Story }
 
 const TWO = [
@@ -57,7 +57,7 @@ const on = (node: string, kind: Fault['kind'], ms: number, more: Partial<Fault> 
   ...more,
 })
 
-/** Until 10 s the second batch of announcements of the first owner is over. */
+/** By 10 s the second batch of announcements of the first owner is over. */
 const STORIES: readonly Story[] = [
   {
     ...{ name: 'a better one comes second', faults: [], ms: 17_000 },
@@ -100,7 +100,10 @@ const STORIES: readonly Story[] = [
 
 // The real one ----------------------------------------------------------------------------------------------------------
 
-/** `others`: all that play beside it are over. To read a capture holds the process up, and who still plays would act late. */
+/**
+ * Plays a story on real nodes. `others` resolves when all concurrent stories are over: reading a capture blocks the
+ * process, and would delay their actions.
+ */
 async function playReal(story: Story, lab: Lab, others: Promise<unknown>, over: () => void): Promise<Played> {
   const capture = await Capture.start(lab, 'model')
   const witness = startWitness(lab, { addresses: [LAB_VIP], observer: lab.host('observer'), client: lab.client })
@@ -132,7 +135,7 @@ async function playReal(story: Story, lab: Lab, others: Promise<unknown>, over: 
   }))
   const starts = (i: number): number => Math.round(beganAt(daemons.get(`r${i + 1}`)) - began)
   const routers = story.routers.map(({ priority, startsAt }, i) => {
-    // One that was started again has said so twice: of the first life nothing is known any more but when it began.
+    // A restarted node has reported its start twice; of its first life only the begin is known.
     const isStartedAgain = faults.some(({ kind, node }) => node === `r${i + 1}` && STARTED_AGAIN.has(kind))
     return { priority, startsAt: isStartedAgain ? when(startsAt) + STARTS : starts(i) }
   })
@@ -140,7 +143,7 @@ async function playReal(story: Story, lab: Lab, others: Promise<unknown>, over: 
   return { seen, story: { ...story, faults, routers } }
 }
 
-/** Between process and state machine. */
+/** ms from the process start to the state machine. */
 const STARTS = 70
 const STARTED_AGAIN: ReadonlySet<Fault['kind']> = new Set(['stop', 'crash both', 'crash guardian'])
 
@@ -197,7 +200,7 @@ function countsOf(lab: Lab, frames: readonly Frame[]): Pick<Seen, 'announced' | 
 
 // The model -----------------------------------------------------------------------------------------------------------------
 
-/** As createLab would make it. */
+/** Returns a host as createLab makes it. */
 const hostAt = (position: number): Host => ({
   ...{ name: `r${position}`, namespace: '', port: '', address: `10.77.0.${10 + position}` },
 })
@@ -226,7 +229,7 @@ function playModel(story: Story): Seen {
   return { changes: lasting(moments.get(address(LAB_VIP)) ?? [], story), announced, released }
 }
 
-/** Without what lasts a moment; neighbours of the same owners are one. */
+/** Returns the changes without short owners; consecutive changes with the same owners are one. */
 function lasting(changes: readonly Change[], { moment = MOMENT, ms: end }: Story): Change[] {
   const kept: Change[] = []
   changes.forEach(({ at, owners }, i) => {
@@ -268,7 +271,7 @@ async function playAll(stories: readonly Story[]): Promise<Played[]> {
 function expectAlike({ seen: real, story }: Played): void {
   const model = playModel(story)
   const both = ` of "${story.name}":\nkeepalived: ${shown(real)}\nmodel:      ${shown(model)}`
-  // Which of equal ones wins is chance.
+  // The winner among equal nodes is chance.
   const equals = new Set(story.routers.length > 2 ? ['r1', 'r2'] : [])
   const ownersOf = ({ changes }: Seen) =>
     changes.map(({ owners }) => owners.map((owner) => (equals.has(owner) ? 'an equal one' : owner)))
@@ -295,7 +298,7 @@ describeInterop('the model of keepalived beside keepalived', () => {
     try {
       return expectAlike(first)
     } catch {
-      // A keepalived that gets no CPU for three intervals takes over for no reason (docs/performance.md).
+      // A keepalived without CPU for three intervals takes over for no reason (docs/performance.md).
       again++
     }
     const [alone] = await playAll([story])

@@ -14,28 +14,34 @@ import { Pair } from './pair.ts'
 
 /** Phases of the heals within an interval, so that either router advertises first. The second one may not notice the competing Active. */
 const PHASES = [0, 0.29, 0.61, 0.13, 0.47, 0.83]
-/** The announcements that follow a takeover would hide a stale neighbour entry. */
+/** ms after a takeover until its announcements end, which would hide a stale neighbour entry. */
 const ANNOUNCED = 5_500
 /**
- * keepalived alone leaves a client without an answer for 3 s and more in every other heal. Who asks anew and is not heard
- * asks again after 1 s.
+ * ms without an answer. keepalived alone leaves a client without an answer for 3 s and more in every other heal. A
+ * client that resolves the address again and gets no answer asks again after 1 s.
  */
 const SILENCE = 2_500
-/** For a busy machine: the bounds below tell one mechanism from another, they do not measure. */
+/** ms for a busy machine: the bounds below distinguish mechanisms, they do not measure. */
 const SLACK = 1_000
-/** The same; whoever takes the address off first leaves the client for a Skew_Time, 600 ms. */
+/**
+ * ms of a hand-over, on the same machine. A router that first removes the address leaves the client for a Skew_Time,
+ * 600 ms.
+ */
 const HANDED_OVER = 300
 
-/** What the wire must show of a step, checked when the capture has ended. */
+/** Assertion about the packets of a step, made when the capture has ended. */
 type Check = (frames: readonly Frame[]) => void
 type Step = (group: Pair) => Promise<Check>
 const NOTHING: Check = () => {}
 
-/** Of the capture's clock, in s. */
+/** Time of the capture's clock in s. */
 const now = (): number => Date.now() / 1_000
 const since = (frames: readonly Frame[], at: number) => frames.filter((frame) => Number(frame.at) >= at)
 
-/** One LAN, one start of the daemons, one capture: the steps follow each other, as accidents do on a node. */
+/**
+ * Plays the steps one after the other, as accidents follow each other on a node. There is one LAN, one start of the
+ * daemons and one capture.
+ */
 async function play(match: Match, steps: readonly Step[], { onTestFinished }: TestContext): Promise<void> {
   const group = new Pair(match)
   onTestFinished(() => group.lab.destroy())
@@ -85,8 +91,8 @@ const preempts: Step = async (group) => {
 }
 
 /**
- * The first of the last run without a silence of so many ms: a router that stops again while it starts (FRR, when its
- * macvlan comes up late) has to be followed by the other one, which is not late then.
+ * Returns the first frame of the last run without a silence of so many ms. A router may stop again while it starts
+ * (FRR, when its macvlan comes up late). The other one then has to follow it, and is not late.
  */
 function sinceSilence(frames: readonly Frame[], silence: number): Frame | undefined {
   const begins = frames.filter(({ at }, i) => i === 0 || 1000 * (Number(at) - Number(frames[i - 1]?.at)) > silence)
@@ -107,7 +113,7 @@ const takesOver: Step = async (group) => {
   const down = activeDownIntervalOf(protocol, PRIORITY.low)
   const took = group.movedAfter('high', at)
   judgeTime(`from the kill of ${high} until ${low} answered the client`, took, down + SLACK, 'RFC 9568 §6.1')
-  // The dead node's kernel keeps the address: the next start of its daemon clears that up.
+  // The dead node's kernel keeps the address until the next start of its daemon.
   await group.bothAreContent()
   await comesBack(group, 'it was killed')
   return NOTHING
@@ -135,7 +141,7 @@ const leavesByItsWill: Step = async (group) => {
 
 const leaves: Step = async (group) => {
   const { high, low, protocol } = group.match
-  // A router that has just begun must have heard the other one first.
+  // A router that has just started must first have received the other one.
   await sleep(2 * group.intervalMs)
   const leaver = group.daemon('high')
   await group.bothAreContent()
@@ -145,7 +151,7 @@ const leaves: Step = async (group) => {
   const skew = skewTimeOf(protocol, PRIORITY.low)
   const took = group.movedAfter('high', at)
   judgeTime(`from SIGTERM of ${high} until ${low} answered the client`, took, skew + SLACK, 'RFC 9568 §6.4.2')
-  // holdfast answers until its successor is announced; the others take the address off first.
+  // holdfast answers until its successor has announced itself; the others first remove the address.
   const silence = leaver instanceof Holdfast ? HANDED_OVER : skew + SLACK
   const unanswered = group.silenceSince(at)
   judgeTime(`without an answer when ${high} left`, unanswered, silence, 'docs/migrating-from-keepalived.md')
@@ -167,7 +173,7 @@ const heals: Step = async (group) => {
   const { high } = group.match
   await sleep(ANNOUNCED)
   const healedAt: number[] = []
-  // A cut costs seconds where the interval is one.
+  // A cut costs seconds if the interval is one second.
   for (const phase of PHASES.slice(0, group.intervalMs > 100 ? 2 : PHASES.length)) {
     group.lab.cut(group.high.host)
     await group.splits()
@@ -178,7 +184,8 @@ const heals: Step = async (group) => {
     const at = group.lab.heal(group.high.host)
     const occasion = `a heal ${later.toFixed(0)} ms after the split`
     await group.isElected('high', occasion)
-    // FRR does not know that there was a rival and does not announce again: the client finds it when it asks anew.
+    // FRR does not know of the competing Active and does not announce again: the client finds the address when it
+    // resolves it again.
     if (high === 'frr') group.clientForgets()
     await group.settlesOn('high', occasion)
     const entry = high === 'frr' ? 'whose neighbour entry was flushed' : 'with its cached neighbour entry'
@@ -195,7 +202,7 @@ const heals: Step = async (group) => {
   }
 }
 
-/** Two tests a row. `beside`: so many at once, because they wait more than they work. */
+/** Defines two tests a row. `beside`: number of concurrent tests, because they wait more than they work. */
 export function playMatches(matches: readonly Match[], beside: number): void {
   const turns = new Turns(beside)
   for (const match of matches) {

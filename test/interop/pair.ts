@@ -18,10 +18,13 @@ import { intervalOf, type Match, PRIORITY } from './match.ts'
 export type Which = 'high' | 'low'
 const other = (which: Which): Which => (which === 'high' ? 'low' : 'high')
 
-/** Link-local first (VR-TX-04); the client asks for the other one. */
+/** The link-local address comes first (VR-TX-04); the client asks for the other one. */
 export const VIPS6 = ['fe80::100', 'fd77::100'] as const
 export const PASSWORD = 'swordfis'
-/** Of ICMPv6 the neighbour advertisements only: an error quotes the advertisement that nobody was there for. */
+/**
+ * Capture filter. Of ICMPv6 it takes only neighbour advertisements: an ICMP error quotes an advertisement that found
+ * no receiver.
+ */
 const WATCHED = 'proto 112 or arp or (icmp6 and ip6[40] = 136)'
 const numberOf = (host: Host) => host.address.split('.').at(-1)
 const linkLocal = (host: Host) => `fe80::${numberOf(host)}`
@@ -101,7 +104,7 @@ export class Pair {
     return daemon
   }
 
-  /** Names of the routers whose kernel answers for the address: it has it, on an interface that is on. */
+  /** Returns the routers whose kernel answers for the address: it has the address, on an interface that is up. */
   holders(): string[] {
     const answers = (host: Host): boolean =>
       linksOf(host).some(
@@ -110,7 +113,9 @@ export class Pair {
     return this.lab.routers.filter(answers).map(({ name }) => name)
   }
 
-  /** Both by their own account, who answers in both kernels, and whom the client reaches. */
+  /**
+   * Returns the states that both daemons report, the holders in both kernels, and the router that answers the client.
+   */
   async sight() {
     const states = [...this.#daemons.values()].map(async (d) => [`${d.kind} on ${d.plan.host.name}`, await d.state()])
     return {
@@ -120,17 +125,17 @@ export class Pair {
     }
   }
 
-  /** Generous: order and outcome are asserted here, speed where the scenario says so. */
+  /** Generous limit in ms: order and outcome are asserted here, speed where the scenario says so. */
   get within(): number {
     return Math.max(10_000, 15 * this.intervalMs)
   }
 
-  /** Its router says Active and the client is answered by it. */
+  /** Waits until the router reports Active and answers the client. */
   async moves(which: Which, occasion: string): Promise<void> {
     await this.#comes(which, occasion, async () => true)
   }
 
-  /** The same, and nobody else would answer. */
+  /** Waits for the same, and that no other router would answer. */
   async settlesOn(which: Which, occasion: string): Promise<void> {
     await this.#comes(which, `alone to be Active after ${occasion}`, async () =>
       this.#clientIsAnsweredBy(which) ? this.onlyHolder(which) : false,
@@ -141,7 +146,7 @@ export class Pair {
     return this.holders().join() === this[which].host.name
   }
 
-  /** As settlesOn, whatever the client believes. */
+  /** Waits like settlesOn, but for any entry of the client. */
   async isElected(which: Which, occasion: string): Promise<void> {
     const { kind, host } = this[which]
     const elected = async () => (await this.daemon(which).state()) === 'Active' && this.onlyHolder(which)
@@ -168,14 +173,14 @@ export class Pair {
     await eventually(`${kind} on ${host.name} ${occasion}`, come, () => this.sight(), this.#wait)
   }
 
-  /** Each side of a cut believes itself to be alone. */
+  /** Waits until each side of a cut is Active. */
   async splits(): Promise<void> {
     const both = async () =>
       (await this.daemon('high').state()) === 'Active' && (await this.daemon('low').state()) === 'Active'
     await eventually('both to be Active while cut', both, () => this.sight(), this.#wait)
   }
 
-  /** Milliseconds that the client was without an answer since `at`. */
+  /** Returns the milliseconds since `at` in which the client had no answer. */
   silenceSince(at: number): number {
     return this.#prober?.longestGap(at, monotonicMs()) ?? Number.NaN
   }
@@ -239,7 +244,7 @@ export class Pair {
   }
 }
 
-/** Fixed addresses without DAD in place of the kernel's: which packet is whose can be read off its source. */
+/** Adds fixed addresses without DAD in place of the kernel's: the source of a packet then identifies its sender. */
 export function addIpv6(host: Host): void {
   const addresses = [linkLocal(host), globalAddress(host)].map((one) => `address add ${one}/64 dev eth0 nodad`)
   const lines = ['address flush dev eth0 scope link', ...addresses]

@@ -1,8 +1,8 @@
 /**
- * How people move: five nodes with keepalived's file, keepalived stopped and holdfast started with the same file, node
- * after node, the owner last, and all the way back, while a client asks anew every millisecond. Each outage is held against
- * what the same nodes show in the same run when a keepalived leaves among keepalived nodes. Refuses to know what is in the
- * file.
+ * A typical migration of five nodes with keepalived's file. keepalived is stopped and holdfast is started with the
+ * same file, node after node, the owner last, and all the way back. A client resolves the address again every
+ * millisecond. Each outage is compared with the outage of a leaving keepalived in the same group. Refuses to know the
+ * content of the file.
  */
 import { expect, type TestContext } from 'vitest'
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
@@ -14,7 +14,10 @@ import { Turns } from '../support/turns.ts'
 import { expectContent } from './content.ts'
 
 const NODES = 5
-/** `equal`: as on OpenShift. Elsewhere apart from each other, and the owner takes it back when it returns. */
+/**
+ * `equal`: equal priorities as on OpenShift. Otherwise priorities differ, and the owner takes the address back when
+ * it returns.
+ */
 type Plan = Row & { readonly equal?: boolean }
 
 const ROWS: Readonly<Record<string, Plan>> = {
@@ -29,20 +32,27 @@ const ROWS: Readonly<Record<string, Plan>> = {
   'v3 IPv4': { family: 'ipv4', version: 3, transport: 'multicast', intervalMs: 1_000 },
   'v3 IPv6': { family: 'ipv6', version: 3, transport: 'unicast', intervalMs: 1_000 },
 }
-/** By hand: EQUAL=1 runs all rows with equal priorities. */
+/** For manual runs: EQUAL=1 runs all rows with equal priorities. */
 const EQUAL = process.env.EQUAL === '1'
-/** A busy machine wakes a daemon late; what waits for an interval, 1 s, or an Active_Down_Interval costs more than this. */
+/**
+ * ms for a daemon that a busy machine wakes late. A wait for an interval, 1 s, or an Active_Down_Interval costs more
+ * than this.
+ */
 const SLACK = 500
-/** holdfast answers until its successor does; who goes first leaves the client for a Skew_Time, 600 ms and more. */
+/**
+ * ms of a hand-over. holdfast answers until its successor does; a router that goes first leaves the client for a
+ * Skew_Time, 600 ms and more.
+ */
 const HANDED_OVER = 300
 /**
- * Of equal keepalived nodes that follow, a loser may announce last. The winner is reminded 30 and 120 ms after the last of
- * them (docs/adr/0045); without that the client waits for 5 s.
+ * ms without an answer. If several equal keepalived nodes take over, a loser may announce last. The winner announces
+ * again 30 and 120 ms after the last of them (docs/adr/0045). Otherwise the client would wait for 5 s.
  */
 const REMINDED = 500
 /**
- * Two owners at a move are told apart by one advertisement, here 1 s; who missed it goes with the next. A daemon that gets
- * no CPU reads it late: 150 ms, seen beside nine other files. npm run bench:matrix holds the figure itself.
+ * ms with two owners. One advertisement, here after 1 s, decides between two owners at a move. A node that missed it
+ * decides with the next one. A daemon without CPU reads it late: 150 ms were seen beside nine other files. npm run
+ * bench:matrix checks the exact figure.
  */
 const TWO_OWNERS = 500
 
@@ -55,7 +65,7 @@ type Move = {
   readonly lost: number
   readonly twoOwners: number
   readonly rivals: readonly string[]
-  /** In ms since the cause: who answered, and what the daemons logged. */
+  /** Answering nodes and log lines of the daemons, in ms since the cause. */
   readonly story: readonly string[]
 }
 
@@ -91,7 +101,7 @@ class Replacement {
     return this.group.row.intervalMs
   }
 
-  /** The daemon of the node is stopped, another one started with its file. */
+  /** Stops the daemon of the node and starts another one with its file. */
   async replace(position: number, kind: FileKind): Promise<void> {
     const { group } = this
     const name = group.nameOf(position)
@@ -104,7 +114,7 @@ class Replacement {
         () => group.stop(position),
         (one) => one !== name,
       )
-      // Nobody preempts an equal.
+      // A router does not preempt an equal one.
       if (this.#equal) await this.#nothing(`${kind} on ${name} was started`, () => this.#start(position, kind))
       else
         await this.#move(
@@ -138,7 +148,7 @@ class Replacement {
     this.moves.push({ what, kind, from: before, to: after, silence, lost, twoOwners, rivals, story })
   }
 
-  /** Neither then, nor in the next advertisements. */
+  /** Asserts that the address does not move, neither then nor in the next advertisements. */
   async #nothing(occasion: string, cause: () => Promise<unknown>): Promise<void> {
     const { group } = this
     const owner = group.owner()
@@ -167,7 +177,7 @@ async function replaces(name: string, plan: Plan, { onTestFinished }: TestContex
   const roll = new Replacement(plan)
   onTestFinished(() => roll.group.destroy())
   await roll.begin()
-  // What keepalived itself shows: its owner leaves and comes back, twice, since no two are alike.
+  // Reference: keepalived's own outage when its owner leaves and comes back, twice, since outages differ.
   for (let i = 0; i < 2; i++) await roll.replace(roll.owner, 'keepalived')
   const alone = [...roll.moves]
   await roll.replaceAll('holdfast')
@@ -184,11 +194,12 @@ async function replaces(name: string, plan: Plan, { onTestFinished }: TestContex
     const { story, ...figures } = move
     const told = `${JSON.stringify(figures)}; in ms since then:\n${story.join('\n')}\n`
     const theirs = alone.filter(({ what }) => what === move.what).map(({ silence }) => silence)
-    // Equal keepalived nodes show seconds now and then; whoever is followed by holdfast nodes has no part in that.
+    // Equal keepalived nodes have outages of seconds now and then. A node that is followed by holdfast nodes is not
+    // affected.
     const least = equal ? Math.min(...theirs) : Math.max(...theirs)
     const handedOver = move.what === 'leaves' && move.kind === 'holdfast'
     const allowed = handedOver ? (equal ? REMINDED : HANDED_OVER) : least + SLACK
-    // A client that gets no CPU asks less often, and hears less: what it lost counts, one for each millisecond.
+    // A client without CPU asks less often and receives less. Its lost answers count, one for each millisecond.
     const outage = Math.min(move.silence, move.lost)
     const promise = 'docs/migrating-from-keepalived.md'
     judgeTime(`without an answer; keepalived alone ${theirs.join(' and ')}: ${told}`, outage, allowed, promise)

@@ -1,8 +1,8 @@
 /**
- * Every sample of test/samples/keepalived runs: on a node that looks as its file says (interface, addresses), real
- * keepalived and holdfast, each alone on its LAN, tell the same table of instances in their dumps. Decides only that
- * scripts are replaced by one that passes: those of the samples are on no test machine. Refuses to know what a sample says
- * (test/unit/config/keepalived-samples.test.ts does).
+ * Runs every sample of test/samples/keepalived on a node with the interface and addresses of its file. Real
+ * keepalived and holdfast, each alone on its LAN, show the same table of instances in their dumps. Scripts are
+ * replaced by a script that passes, because no test machine has those of the samples. Refuses to know the content of
+ * a sample (test/unit/config/keepalived-samples.test.ts does).
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,12 +15,12 @@ import { eventually } from '../../src/lab/wait.ts'
 import { describeInterop } from '../support/require.ts'
 
 const SAMPLES = join(packageRoot(), 'test', 'samples', 'keepalived')
-/** keepalived waits 3 × interval + Skew_Time as its checks have passed; a busy machine takes longer. */
+/** keepalived waits 3 × interval + Skew_Time after its checks have passed; a busy machine takes longer. */
 const WITHIN = { within: 40_000, every: 500 }
 
 type Instance = Readonly<Record<string, string | readonly string[]>>
 
-/** The lines of an instance that both write; of addresses and peers the addresses. */
+/** Lines of an instance that both write; of addresses and peers only the addresses. */
 const KEYS = ['VRRP Version', 'State', 'Interface', 'Virtual Router ID', 'Priority', 'Effective priority']
 
 function instancesIn(dump: string): Record<string, Instance> {
@@ -45,14 +45,16 @@ function instancesIn(dump: string): Record<string, Instance> {
 
 type Node = { readonly folder: string; readonly file: string; readonly host: Host }
 
-/** An interface of the file's name, with the address that the file sends from and one in the network of its address. */
+/**
+ * Creates an interface of the file's name, with the source address of the file and one in the network of its address.
+ */
 function nodeFor(lab: Lab, host: Host, sample: string, kind: string): Node {
   const text = readFileSync(join(SAMPLES, sample), 'utf8').replace(/^(\s*script ).*$/gm, '$1"/bin/true"')
   const [, link = 'eth0'] = /^\s*interface (\S+)/m.exec(text) ?? []
   const sources = [...text.matchAll(/^ *unicast_src_ip (\S+)/gm)].map(([, source = '']) => source)
   const own = [...new Set([...sources, '10.0.0.77', '192.168.111.20', 'fd2e:6f44:5dd8:c956::14'])]
   const at = (address: string) => `${address}/${address.includes(':') ? '64 nodad' : '24'}`
-  // Two nodes of the same address: each is alone on its side of the cable.
+  // Two nodes have the same address: each is alone on its side of the cable.
   ip(lab.bridge, `link set ${host.port} nomaster`)
   for (const command of ['link set eth0 down', `link set eth0 name ${link}`, `link set ${link} up`])
     lab.exec(host, ['ip', ...command.split(' ')])
@@ -68,22 +70,22 @@ function nodeFor(lab: Lab, host: Host, sample: string, kind: string): Node {
 }
 
 function start(lab: Lab, { folder, file, host }: Node, daemon: readonly string[]): LoggedProcess {
-  // The folders of a machine are shared by its namespaces; these nodes have their own.
+  // The namespaces of a machine share its folders; these nodes have their own.
   const script = 'mount -t tmpfs none /run && exec "$@"'
   const argv = [...daemon, '-f', file, '--dont-fork', '--vrrp', '--log-detail', '--log-console']
   return new LoggedProcess(lab, host, ['sh', '-c', script, 'sh', ...argv], { TMPDIR: folder })
 }
 
-/** When nothing in it is on its way any more. */
+/** Returns the table of instances when no change is under way. */
 async function table(node: Node, process: LoggedProcess): Promise<Record<string, Instance>> {
   const path = join(node.folder, 'keepalived.data')
   let found: Record<string, Instance> = {}
-  // Before that the signal would end it.
+  // Before that the signal would end the process.
   await process.line(/Entering|Initialize/, WITHIN.within)
   await eventually(
     `${node.file} to be in force`,
     () => {
-      // Asked each time, read the next: who writes it is in no hurry.
+      // The dump is requested each time and read at the next attempt, because it is written late.
       if (existsSync(path)) found = instancesIn(readFileSync(path, 'utf8'))
       process.signal('SIGUSR1')
       const all = Object.values(found)
@@ -97,7 +99,7 @@ async function table(node: Node, process: LoggedProcess): Promise<Record<string,
 
 describeInterop('a sample runs as in keepalived', () => {
   const samples = readdirSync(SAMPLES).filter((name) => name.endsWith('.conf'))
-  // All wait for the same few seconds.
+  // All samples wait for the same few seconds.
   test.concurrent.each(samples)('%s', { timeout: 120_000 }, async (sample) => {
     const lab = createLab({ routers: 2, clients: [] })
     try {

@@ -20,9 +20,9 @@ type Case = {
   readonly ours?: Part
   readonly extra?: Extra
   readonly theirs?: Part
-  /** What we say of it. */
+  /** Reason that holdfast gives for the other router. */
   readonly reason: string
-  /** What it says of us; absent: it has nothing against us. */
+  /** Text of the other router about holdfast; absent if it accepts holdfast. */
   readonly says?: RegExp
   readonly ipv6Unicast?: boolean
 }

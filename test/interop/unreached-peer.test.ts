@@ -1,8 +1,8 @@
 /**
- * A cut so long that the kernel has lost its unicast peer: the advertisement of the better router waits in the neighbor
- * table and goes out with the first exchange of addresses after the heal. keepalived yields to it without a word,
- * before anybody was asked (docs/adr/0022). The client must not be left with its MAC. Decides how a kernel is brought
- * there; the pair and its assertions are pair.ts's.
+ * A cut so long that the kernel has lost its unicast peer. The better router's advertisement waits in the neighbor
+ * table, and leaves with the first exchange of addresses after the heal. keepalived yields to it without a word,
+ * before any router was asked (docs/adr/0022). The client must not keep keepalived's MAC. Decides how a kernel gets
+ * into this state. The pair and its assertions are in pair.ts.
  */
 import { expect, test } from 'vitest'
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
@@ -14,7 +14,7 @@ import { describeInterop } from '../support/require.ts'
 import type { Match, Protocol } from './match.ts'
 import { globalAddress, Pair, type Which } from './pair.ts'
 
-/** The announcements that follow a takeover would hide a stale neighbor entry. */
+/** ms after a takeover until its announcements end, which would hide a stale neighbor entry. */
 const ANNOUNCED = 5_500
 const SILENCE = 1_000
 const RUNS = Number(process.env.REPEAT ?? '1')
@@ -46,8 +46,9 @@ class Neighbors {
   }
 
   /**
-   * Something else on this node has a packet for the other one, and its kernel asks the LAN. In IPv6 it asks in the name
-   * of the packet's source, which is what the other one looks for; a question of its own would come from link-local.
+   * Sends a packet of another program of this node to the other node, so that its kernel asks the LAN. In IPv6 the
+   * kernel asks with the packet's source, which the other node looks for. A question of its own would have the
+   * link-local address.
    */
   ask(of: Which): void {
     const to = this.#address(this.#group[of === 'high' ? 'low' : 'high'].host)
@@ -90,7 +91,7 @@ describeInterop('a unicast peer that the kernel lost', () => {
         await advertises(high)
         const waits = neighbors.state('high')
         const at = group.lab.heal(group.high.host)
-        // The wire works on it in a process of its own.
+        // The wire changes in a process of its own.
         await sleep(2)
         neighbors.ask('low')
         expect(waits, "holdfast's kernel looked for keepalived").toBe('INCOMPLETE')

@@ -1,4 +1,4 @@
-/** Addresses as text, as octets and as members of networks say the same, whatever the octets. */
+/** Addresses as text, as octets and as members of networks agree, for any octets. */
 import fc from 'fast-check'
 import ipaddr from 'ipaddr.js'
 import { expect, test } from 'vitest'
@@ -12,7 +12,7 @@ import {
   parseAddress,
 } from '../../src/wire/address.ts'
 
-/** Zeros often and in runs, because they are what the text leaves out. */
+/** Zeros occur often and in runs, because the text leaves runs of zeros out. */
 const octet = fc.oneof({ weight: 3, arbitrary: fc.constant(0) }, fc.constantFrom(0xff, 0xfe, 0x80), fc.nat(255))
 const octets = (length: number) =>
   fc
@@ -24,7 +24,7 @@ const octets = (length: number) =>
     )
 const either = fc.oneof(octets(4), octets(16))
 
-test('octets come back as they were, and as another library reads the text', () => {
+test('octets survive a round trip, and another library reads the same text', () => {
   fc.assert(
     fc.property(either, (bytes) => {
       const text = addressFromBytes(bytes)
@@ -36,7 +36,7 @@ test('octets come back as they were, and as another library reads the text', () 
   )
 })
 
-test('a prefix decides as another library decides', () => {
+test('a prefix contains the same addresses as in another library', () => {
   const pair = fc
     .constantFrom(4, 16)
     .chain((length) =>
@@ -44,7 +44,7 @@ test('a prefix decides as another library decides', () => {
     )
   fc.assert(
     fc.property(pair, ({ a, b, shared, prefix }) => {
-      // Otherwise random addresses never meet in a long prefix.
+      // Without this, random addresses never lie in a long prefix.
       const near = b.map((value, i) => (8 * i < shared ? (a[i] ?? 0) : value))
       const [left, right] = [ipaddr.parse(addressFromBytes(a)), ipaddr.parse(addressFromBytes(near))]
       expect(sameNetwork(a, near, prefix)).toBe(right.match(left, prefix))
@@ -62,7 +62,7 @@ test('order is that of the octets', () => {
   )
 })
 
-test('what a person typed is read as another library reads it, but for 010 and zones', () => {
+test('typed text is read as by another library, except for 010 and zones', () => {
   const part = fc.oneof(fc.nat(300).map(String), fc.constantFrom('010', '00', '', '0x1', ' 1', '1e1', '-1', '+1'))
   const group = fc.oneof(
     fc.nat(0xffff).map((n) => n.toString(16)),

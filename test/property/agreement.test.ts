@@ -1,6 +1,7 @@
 /**
- * Whatever an agent hears, in whatever order: it hands over only while somebody listens and has answered, ends with what the
- * last complete knowledge comes to, is not moved by an API that is gone, does not grow, and does not ask to be woken for ever.
+ * For any events in any order: an agent hands over only while an engine listens and has answered. It ends with the
+ * result of its last complete knowledge. The loss of the API does not change the result, the agent's memory does not
+ * grow, and it does not ask to run for ever.
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -10,7 +11,7 @@ import { desiredState } from '../../src/cluster/decisions/engine/desired-state.t
 import { machine, nodeObject, PlayedAgent, start } from '../support/cluster-plays.ts'
 
 const T = Date.parse('2026-11-22T14:41:07Z')
-/** Longer than any debounce, the time before a change of mode, and what is waited for after a refusal. */
+/** Longer than any debounce, the time before a change of mode, and the wait after a refusal. */
 const QUIET = 3_600_000
 
 const cp = (n: number, last = 20 + n) => nodeObject(`cp-${n}`, [`192.168.111.${last}`])
@@ -59,11 +60,11 @@ const step = fc.record({
   event: fc.oneof({ weight: 4, arbitrary: outside }, { weight: 3, arbitrary: answer }),
 })
 
-/** An agent whose engine answers when it is told to, and which fails when it orders what it must not. */
+/** An agent whose engine answers on the test's order. It fails the test if the agent gives a forbidden order. */
 class Watched extends PlayedAgent {
   now = T
 
-  /** `isWarm`: it has handed over already. */
+  /** `isWarm`: the agent has handed over already. */
   constructor(isWarm: boolean) {
     super(T, start())
     this.answer = undefined
@@ -83,7 +84,7 @@ class Watched extends PlayedAgent {
       expect({ listens, isFree }, `handed over at ${event.kind}`).toEqual({ listens: true, isFree: true })
   }
 
-  /** Wakes it when it wants; `answers`: its engine does, well. */
+  /** Runs the agent when it wants to run; `answers`: its engine accepts. */
   pass(wait: number, answers = false): void {
     const end = this.now + wait
     for (let turns = 0; ; turns++) {
@@ -101,7 +102,7 @@ class Watched extends PlayedAgent {
 const words = (steps: readonly { readonly wait: number; readonly event: AgentEvent }[]) =>
   steps.map(({ wait, event }) => `${wait} ms ${JSON.stringify(event).slice(0, 200)}`).join('\n')
 
-test('orders are in order, and in the end what is known is in force', () => {
+test('orders come in order, and in the end the known configuration is in force', () => {
   fc.assert(
     fc.property(fc.boolean(), fc.array(step, { maxLength: 40 }), (isWarm, steps) => {
       const agent = new Watched(isWarm)
@@ -109,7 +110,7 @@ test('orders are in order, and in the end what is known is in force', () => {
         agent.pass(wait)
         agent.take(event)
       }
-      // All is well at last, and stays so.
+      // In the end there are no faults.
       for (const event of [
         { kind: 'modeWanted', mode: undefined },
         { kind: 'machineChanged', machine: machine(['192.168.111.20/24']) },
@@ -138,7 +139,7 @@ test('orders are in order, and in the end what is known is in force', () => {
   )
 }, 60_000)
 
-test('an API that is gone changes nothing by itself', () => {
+test('the loss of the API alone changes nothing', () => {
   fc.assert(
     fc.property(
       fc.boolean(),
@@ -153,7 +154,7 @@ test('an API that is gone changes nothing by itself', () => {
         agent.take({ kind: 'modeWanted', mode: undefined })
         agent.take({ kind: 'machineChanged', machine: machine(['192.168.111.20/24']) })
         agent.take({ kind: 'engineConnected', configured: true, mode: undefined })
-        // What was on its way, a change of mode as well, has arrived.
+        // Everything under way has arrived, a change of mode as well.
         agent.pass(QUIET, true)
         const [handed, peers] = [agent.handed.length, agent.state.peers]
         for (const wait of waits) {

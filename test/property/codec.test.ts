@@ -1,4 +1,7 @@
-/** What is encoded decodes to the same, for every value that may be sent; checksums verify in the form they were made. */
+/**
+ * Encoded values decode to the same values, for every value that may be sent. Checksums verify in the form in which
+ * they were made.
+ */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { gratuitousArp } from '../../src/arp/gratuitous-arp.ts'
@@ -32,7 +35,7 @@ const SOME: Advertisement = {
 }
 
 describe('VRRP codec', () => {
-  test('round trip: both versions, families and forms, any password', () => {
+  test('encoding and decoding keeps a packet of both versions, families and forms, with any password', () => {
     fc.assert(
       fc.property(exchanges, ({ advertisement, checksum, destination, family, password, source }) => {
         const { version } = advertisement
@@ -71,7 +74,7 @@ describe('VRRP codec', () => {
           expect(forms.length === 2, `${source} to ${destination}: ${forms}`).toBe(same)
         },
       ),
-      // A source for which the pseudo-header adds up to nothing.
+      // A source for which the sum of the pseudo-header is zero.
       { examples: [[SOME, address('1.0.30.113'), address('224.0.0.18')]] },
     )
   })
@@ -86,7 +89,7 @@ const frames = families
   }))
 
 describe('claims', () => {
-  test('what we announce is read back as the claim that it is', () => {
+  test('an announcement of the codec is read back as the same claim', () => {
     fc.assert(
       fc.property(frames, ({ claim, frame }) => {
         expect(announcementIn(frame)).toEqual(claim)

@@ -1,6 +1,7 @@
 /**
- * Health checks out of any keys and values: nothing throws, what is accepted is plain data that crosses a thread, and
- * combinations stand behind their members. And the table of `holdfast check` against the plainest model of weights.
+ * Health checks of any keys and values. The parser never throws, an accepted check is plain data that can cross a
+ * thread, and combinations stand behind their members. The table of `holdfast check` equals the simplest model of
+ * weights.
  */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -53,7 +54,7 @@ const entry = fc
   .tuple(KINDS, fc.oneof({ weight: 2, arbitrary: fc.constant({}) }, few))
   .map(([kind, options]) => ({ ...kind, ...options }))
 
-test('any entries: an answer, and what is accepted is plain and in order', () => {
+test('any entries give an answer, and accepted checks are plain data in order', () => {
   let accepted = 0
   fc.assert(
     fc.property(fc.array(entry, { maxLength: 4 }), fc.subarray(NAMES), (entries, tracked) => {
@@ -99,7 +100,7 @@ describe('the table of effective priorities', () => {
     reverse: fc.boolean(),
   })
 
-  test('has the priority of every result that can be', () => {
+  test('the table has the priority of every possible result', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 254 }),
@@ -110,7 +111,7 @@ describe('the table of effective priorities', () => {
           const one = { kind: 'combination', name: 'one', mode: first, members: of } as const
           const two = { kind: 'combination', name: 'two', mode: second, members: ['one', ...others] } as const
           const { rows } = priorityTable(base, track, [...PROBES, one, two])
-          // The model: sets instead of a walk, and the table of VR-TRK-01 word for word.
+          // The model: sets instead of a walk, and the table of VR-TRK-01 row by row.
           const up: Record<string, boolean> = { ...results }
           up.one = first === 'all' ? of.every((each) => up[each]) : of.some((each) => up[each])
           up.two =

@@ -1,6 +1,6 @@
 /**
- * Whatever a node has, a router gets a source that is there, its own, ready and of the right scope, or a fault; and no
- * two routers without a fault share a VRID on one interface and family.
+ * For every network of a node, a router gets a source address or a fault. The address exists, belongs to the node, is
+ * ready and has the right scope. Two routers without a fault never share a VRID on one interface and family.
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -54,7 +54,7 @@ const transport = (isIpv6: boolean) =>
 const router = fc.boolean().chain((isIpv6) =>
   fc.record({
     interface: fc.constantFrom('auto', 'auto', 'eth0', 'eth9'),
-    // Few, so that two `auto` often meet.
+    // Few values, so that two `auto` often meet.
     vrid: fc.constantFrom(1, 1, 2),
     addresses: isIpv6 ? v6 : v4,
     priority: fc.constantFrom(100, 255),
@@ -64,12 +64,12 @@ const router = fc.boolean().chain((isIpv6) =>
   }),
 )
 
-test('sources are there, own, ready and of the right scope; faults say the rest', () => {
+test('every source address exists, belongs to the node, is ready and has the right scope, or the router has a fault', () => {
   let accepted = 0
   fc.assert(
     fc.property(fc.array(router, { minLength: 1, maxLength: 4 }), node, (routers, view) => {
       const parsed = parseConfig(stringify({ virtualRouters: routers.map((each, i) => ({ name: `r${i}`, ...each })) }))
-      // Two of the same address or VRID: the text says so already.
+      // Two routers with the same address or VRID: the check of the text reports them already.
       if ('problems' in parsed) return
       accepted++
       const virtual = new Set(

@@ -1,4 +1,4 @@
-/** Whatever a person types, the answer is a configuration or problems with places, never an exception. */
+/** Any text gives a configuration or problems with places, never an exception. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
@@ -16,7 +16,7 @@ const bare = reference
   .filter((line) => !/^\s*(#|$)/.test(line))
   .join('\n')
 
-/** The answer is well formed: one or the other, and places that lie inside the text. */
+/** Checks the answer: either a configuration or problems, with places inside the text. */
 function answer(text: string): void {
   const parsed = parseConfig(text, 'f.yaml')
   const lines = text.split(/\r\n|\r|\n/).length
@@ -57,16 +57,17 @@ const yamlish = fc.array(
 )
 
 describe('never throws', () => {
-  test('on any string', () => fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 300 }), answer)))
+  test('parsing never throws on any string', () =>
+    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 300 }), answer)))
 
-  test('on what looks like YAML', () => {
+  test('parsing never throws on text that resembles YAML', () => {
     fc.assert(
       fc.property(yamlish, (parts) => answer(parts.join(''))),
       { numRuns: 500 },
     )
   })
 
-  test('on a valid file with a few characters changed', () => {
+  test('parsing never throws on a valid file with a few changed characters', () => {
     const edit = fc.record({
       at: fc.nat(bare.length),
       cut: fc.nat(12),
@@ -80,7 +81,7 @@ describe('never throws', () => {
     )
   })
 
-  test('on any value in the place of any line', () => {
+  test('parsing never throws on any value in the place of any line', () => {
     const lines = bare.split('\n')
     fc.assert(
       fc.property(fc.nat(lines.length - 1), fc.jsonValue({ maxDepth: 3 }), (at, value) => {
@@ -91,7 +92,7 @@ describe('never throws', () => {
     )
   })
 
-  test('on any document', () => {
+  test('parsing never throws on any document', () => {
     fc.assert(fc.property(fc.jsonValue(), (value) => answer(stringify({ virtualRouters: value }))))
   })
 })
@@ -110,7 +111,7 @@ describe('durations', () => {
 
 describe('weights', () => {
   const contribution = fc.record({ weight: fc.integer({ min: -253, max: 253 }), up: fc.boolean() })
-  test('stay within 1 to 254, do not depend on order, and a contribution taken away leaves no trace', () => {
+  test('priorities stay within 1 to 254, do not depend on the order of weights, and lose a removed weight completely', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 254 }), fc.array(contribution), contribution, (base, list, extra) => {
         const before = effectivePriority(base, list)
@@ -134,10 +135,10 @@ describe('the difference between two configurations', () => {
     return result.config
   }
 
-  test('names every router once, for what was done to it, whatever the order', () => {
+  test('the difference names every router once with its change, whatever the order', () => {
     fc.assert(
       fc.property(
-        // The last one stays, so that neither file is empty.
+        // The last router stays, so that neither file is empty.
         fc.array(fc.tuple(kind, fc.boolean(), fc.nat()), { maxLength: 12 }),
         (plan) => {
           const all = [...plan, ['none', false, 0] as const].map(([what, isIpv6, order], i) => {

@@ -1,6 +1,7 @@
 /**
- * Whatever others do to our addresses, and whenever the kernel's news of it arrives: once it is quiet, the kernel has
- * what the router's state says, and so does the daemon's own account. A node on paper (test/unit/daemon/fake-world.ts).
+ * Other programs change the daemon's addresses, and the kernel's notifications come at any time. After that the
+ * kernel's addresses and the daemon's own record equal the router's state. The node is simulated
+ * (test/unit/daemon/fake-world.ts).
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -27,7 +28,7 @@ function perform(world: FakeWorld, what: string): void {
     case 'renameBack':
       return world.setLink(link(2, 'eth0'))
     case 'rename':
-      // The kernel tells of every address of a renamed interface again.
+      // The kernel reports every address of a renamed interface again.
       world.setLink(link(2, 'ethX'))
       for (const one of world.addresses) world.notify({ kind: 'addressAdded', present: one })
       return
@@ -47,7 +48,7 @@ function perform(world: FakeWorld, what: string): void {
   }
 }
 
-test('kernel, state and status agree once it is quiet', () => {
+test('kernel, state and status agree when the changes have ended', () => {
   fc.assert(
     fc.property(fc.array(action, { maxLength: 25 }), fc.constantFrom(128, 255), (actions, priority) => {
       const world = new FakeWorld([{ ...ROUTER, priority, ownAddresses: 'installed' }]).start()

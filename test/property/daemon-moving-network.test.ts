@@ -1,7 +1,8 @@
 /**
- * Whatever moves under the daemon (links, addresses, news that come late or never, sockets, the configuration): no VIP is
- * where nobody answers for it, no Active is without its own; and once all is in order again, so is the daemon.
- * A node on paper (test/unit/daemon/fake-world.ts); what a reload does to a steady node is daemon-reload.test.ts's.
+ * Any change of the network under the daemon: links, addresses, late or missing notifications, sockets, the
+ * configuration. A VIP is never on a node that does not answer for it, and no Active is without its VIP. When the
+ * network is in order again, so is the daemon. The node is simulated (test/unit/daemon/fake-world.ts).
+ * daemon-reload.test.ts tests reloads of a steady node.
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -116,7 +117,7 @@ const failing = fc.oneof(
   }),
 )
 
-/** All of a history but what is checked on the way. */
+/** Plays a history; the checks on the way are the caller's. */
 function live(
   actions: readonly Action<MovingNode>[],
   after: (node: MovingNode, done: readonly unknown[]) => void,
@@ -140,13 +141,13 @@ function live(
   expect(node.openSockets, storyOf(world, [...done, 'stop()', 'close()'])).toBe(0)
 }
 
-test('no VIP is left behind or lost, whatever moves; and all ends well', () => {
+test('no VIP is left behind or lost by any change, and the daemon ends in order', () => {
   fc.assert(
     fc.property(fc.array(action, { minLength: 10, maxLength: 40, size: 'max' }), (actions) =>
       live(actions, (node, done) => {
         if (node.world.holdNotifications) return
         const { wrongs: found } = node
-        // Its story is long, and told once.
+        // The story is long, and printed once.
         if (found.length > 0) expect.fail(`${found.join('\n')}\nafter\n${storyOf(node.world, done)}`)
       }),
     ),
@@ -154,7 +155,7 @@ test('no VIP is left behind or lost, whatever moves; and all ends well', () => {
   )
 }, 60_000)
 
-test('all ends well after requests have failed, too', () => {
+test('the daemon ends in order after failed requests, too', () => {
   const actions = fc.array(fc.oneof({ weight: 7, arbitrary: action }, { weight: 1, arbitrary: failing }), {
     minLength: 10,
     maxLength: 40,

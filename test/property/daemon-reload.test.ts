@@ -1,7 +1,7 @@
 /**
- * Whatever an operator reloads, in whatever state the routers are, and whatever else happens around it: after every step
- * an Active has its addresses, each address has one router that answers for it and a last will, and a group is not torn;
- * and after stop() nothing is left. A node on paper (test/unit/daemon/fake-world.ts).
+ * Any reload, in any state of the routers, with any other event around it. After every step an Active has its
+ * addresses, each address has one router that answers for it and a cleanup plan, and a group moves as a whole. After
+ * stop() nothing is left. The node is simulated (test/unit/daemon/fake-world.ts).
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -18,7 +18,7 @@ const NICS = new Map([
 ])
 const PEER_MAC = link(66, 'peer').mac
 
-/** Three of everything, of which the named routers take theirs. */
+/** Three of everything; the named routers choose among them. */
 const configuration = fc
   .record({
     names: fc.shuffledSubarray(NAMES, { minLength: 1 }),
@@ -29,7 +29,7 @@ const configuration = fc
       fc.record({
         interface: fc.constantFrom('eth0', 'auto', 'eth1', 'eth9'),
         priority: fc.constantFrom(50, 128, 200, 255),
-        // What a keepalived file makes of 255; the others would wait for addresses that this node never has.
+        // Priority 255 as a keepalived file means it; other owners would wait for addresses that this node never has.
         ownAddresses: fc.constant('installed'),
         advertisementInterval: fc.constantFrom('100ms', '1s'),
       }),

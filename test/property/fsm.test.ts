@@ -1,6 +1,6 @@
 /**
- * What holds for every state that events can reach, in every profile: `step` is total, an early tick is nothing, a
- * deadline that fired is behind us, and the addresses on the interface are exactly those of the state.
+ * Invariants of every state that events can reach, in every profile. `step` is total, and an early tick changes
+ * nothing. A deadline that fired is in the past, and the addresses on the interface are exactly those of the state.
  */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -57,7 +57,7 @@ const parameters: fc.Arbitrary<Parameters> = fc
   })
 
 type Move =
-  /** Time passes; `toDeadline` goes to the next deadline, `wait` goes on from there or from now. */
+  /** Time passes; `toDeadline` goes to the next deadline, `wait` goes on from there or from the present. */
   | { kind: 'pass'; toDeadline: boolean; wait: number; lost: boolean }
   | { kind: 'hear'; source: Address; priority: number; interval: number; age: number }
   | { kind: 'reprioritise'; priority: number }
@@ -113,7 +113,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
 
 const BECOMING_ACTIVE = ['sendAdvertisement', 'installAddresses', 'announce', 'transition']
 
-/** Steps and checks; `installed` is what an interface would have after the effects. */
+/** Steps the state machine and checks it; `installed` has the addresses of an interface after the effects. */
 class Walk {
   now = millis(0)
   state: State = INITIAL_STATE
@@ -167,7 +167,7 @@ class Walk {
         }
         const before = this.state
         this.post({ kind: 'parametersChanged', previous })
-        // Out of Leaving it may: when it took the last address that waited for the successor's.
+        // A router may leave the state Leaving by a step that takes the last address waiting for the successor.
         if (before.name !== 'Leaving') expect(this.state.name, 'a reload moves nobody').toBe(before.name)
         return
       }
@@ -184,7 +184,7 @@ class Walk {
       expect({ state: this.state, effects }, 'an early tick changes nothing').toEqual({ state: before, effects: [] })
       return
     }
-    // Behind a successor that was last heard long ago the wait may be over already: then it is dead.
+    // If the successor was last received long ago, the wait may be over already: then the state is dead.
     if (before.name === 'Leaving' && this.state.name === 'Backup') return
     const next = nextDeadline(this.state)
     expect(next === undefined || next > this.now, `after the tick at ${this.now} the next deadline is ${next}`).toBe(
@@ -216,7 +216,7 @@ class Walk {
         : state.name === 'Leaving' || state.name === 'Backup'
           ? (state.stillAnswered ?? []).map(({ address: stillAnswered }) => stillAnswered)
           : []
-    // What is the node's own stays so, whatever a reload takes away: it is on the interface in every state.
+    // The node's own addresses stay on the interface in every state, whatever a reload removes.
     if (!ownsAddresses(this.parameters)) {
       expect([...this.installed].sort(), `addresses in ${state.name}`).toEqual([...wanted].sort())
     }
@@ -249,7 +249,7 @@ class Walk {
 }
 
 describe('step', () => {
-  test('any events from the beginning, any parameters', () => {
+  test('the invariants hold for any events from the beginning and any parameters', () => {
     fc.assert(
       fc.property(parameters, fc.array(move, { minLength: 1, maxLength: 60 }), (told, moves) => {
         const walk = new Walk(told)
@@ -261,20 +261,20 @@ describe('step', () => {
   })
 })
 
-/** Gaps as they come: in one turn, a loser's last packet, a flood, a schedule, silence. */
+/** Realistic gaps: within one turn, a loser's last packet, a flood, a schedule, silence. */
 const gap = fc.oneof(
   fc.constantFrom(0, 0.4, 1, 10, 49.9, 50, 50.1, 100, 1000),
   fc.double({ min: 0, max: 120, noNaN: true }),
 )
 
-describe('announcements over rivals', () => {
+describe('announcements against competing Actives', () => {
   const heard = fc.record({ gap, source: fc.constantFrom(...SOURCES.slice(1)), asked: fc.boolean() })
   const sample = fc.record({ told: parameters, start: gap, packets: fc.array(heard, { minLength: 1, maxLength: 150 }) })
 
   test('are the last word after every packet, and at most 4 batches in 100 ms', () => {
     fc.assert(
       fc.property(sample, ({ told, start, packets }) => {
-        // Lower than any Active: whatever is heard is a rival.
+        // Lower than any Active: every received advertisement is a competing Active's.
         const us: Parameters = {
           ...told,
           priority: 255,
@@ -295,7 +295,7 @@ describe('announcements over rivals', () => {
           if (!one.asked) heardAt.push(now)
           if (effects.some(({ kind }) => kind === 'announce')) batches.push(now)
         }
-        // A batch replaces the repeats of the one before that are still to come.
+        // A batch replaces the pending repeats of the batch before it.
         const frames = batches.flatMap((at, i) =>
           announcementOffsets('rival', 'ipv4')
             .map((offset) => at + offset)

@@ -1,6 +1,6 @@
 /**
- * For any sequence of results and silences the health state equals a model that knows no state machine: it keeps the
- * whole history as a text and looks at its end each time.
+ * For any sequence of results and silences, the health state equals a model without a state machine: the model stores
+ * the whole history as a text and reads its end each time.
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -22,11 +22,13 @@ const rules: fc.Arbitrary<HealthRule> = fc.record({
   onUnknown: fc.constantFrom('hold', 'fail'),
   unknownAfter: fc.constant(millis(1_000)),
 })
-/** Outcome, and how long after the one before; every eighth or so after the last result has gone stale. */
+/** Outcome, and the time since the one before; about every eighth comes after the last result has gone stale. */
 const steps = fc.array(
   fc.record({
     outcome: fc.constantFrom('ok', 'ok', 'fail', 'fail', 'unknown'),
-    /** Asked before a takeover (docs/architecture.md, Protocol decisions): a result against it counts at once. */
+    /**
+     * Questions before a takeover (docs/architecture.md, Protocol decisions): a different result counts immediately.
+     */
     doubted: fc.constantFrom([], [], [], ['up'] as const, ['down'] as const, ['up', 'down'] as const),
     after: fc.oneof({ weight: 7, arbitrary: fc.integer({ min: 1, max: 300 }) }, fc.integer({ min: 900, max: 1_100 })),
   }),
@@ -38,7 +40,7 @@ class Model {
   counts: 'up' | 'down' | 'nothing'
   known: boolean
   undecided: boolean
-  /** Usable results since the verdict or the last silence, as letters. */
+  /** Usable results since the last change or silence, as letters. */
   tail = ''
   lastUsable = 0
 
@@ -89,7 +91,7 @@ class Model {
   }
 }
 
-test('health equals the model, result by result, with every change told exactly once', () => {
+test('health equals the model, result by result, and every change is reported exactly once', () => {
   fc.assert(
     fc.property(rules, steps, (rule, all) => {
       const model = new Model(rule)

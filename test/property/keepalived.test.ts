@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: how keepalived writes its parameters
 /**
- * Whatever is in a keepalived file: reading it never throws and comes to an end, problems lie in the files that were
- * read, nothing is without a handling, and what is converted to YAML is the same configuration.
+ * Any content of a keepalived file. Reading never throws and always ends, problems lie in the files that were read,
+ * and every keyword has a handling. The YAML of a converted file is the same configuration.
  */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -19,7 +19,7 @@ const INCLUDED = '/etc/keepalived/other.conf'
 function liesIn(texts: Readonly<Record<string, string>>, { file, line, column }: Position): boolean {
   const lines = texts[file ?? '']?.split('\n')
   const text = lines?.[line - 1]
-  // One behind the end is the place of what is missing there.
+  // A missing word has the position after the end.
   return text !== undefined && column >= 1 && column <= text.length + 1
 }
 
@@ -33,7 +33,7 @@ function readBoth(text: string, other = '') {
   return { read, texts }
 }
 
-/** Pieces that mean something to the grammar, so that arbitrary texts reach beyond its first line. */
+/** Meaningful pieces of the grammar, so that random texts reach beyond its first line. */
 const piece = fc.oneof(
   { weight: 3, arbitrary: fc.constantFrom(...KEYWORDS.map(({ name }) => name)) },
   fc.constantFrom(
@@ -73,7 +73,7 @@ const piece = fc.oneof(
 const text = fc.array(piece, { maxLength: 60 }).map((pieces) => pieces.join(' '))
 
 describe('arbitrary input', () => {
-  test('pieces of the grammar', () => {
+  test('reading never throws on pieces of the grammar', () => {
     fc.assert(
       fc.property(text, text, (a, b) => {
         readBoth(a, b)
@@ -82,7 +82,7 @@ describe('arbitrary input', () => {
     )
   })
 
-  test('arbitrary octets', () => {
+  test('reading never throws on arbitrary octets', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 400 }), (octets) => {
         readBoth(new TextDecoder().decode(octets))
@@ -91,7 +91,7 @@ describe('arbitrary input', () => {
     )
   })
 
-  test('a sample with a hole in it', () => {
+  test('reading never throws on a sample with a hole', () => {
     const whole = sample('master-openstack-dualstack')
     fc.assert(
       fc.property(
@@ -107,7 +107,7 @@ describe('arbitrary input', () => {
   })
 })
 
-/** Files as people write them: every value is good, and what is said is any of what can be said. */
+/** Realistic files: every value is valid, and the keywords are any of the known ones. */
 const name = fc.constantFrom('VI_1', 'VI-2', 'api.x', 'A')
 const optional = (line: fc.Arbitrary<string>) => fc.option(line, { nil: '' })
 const number = (keyword: string, min: number, max: number) => fc.integer({ min, max }).map((n) => `${keyword} ${n}`)
@@ -212,7 +212,7 @@ function roundTrip(written: string) {
 }
 
 describe('conversion', () => {
-  test('gives the same configuration for files as people write them', () => {
+  test('conversion gives the same configuration for realistic files', () => {
     fc.assert(
       fc.property(file, (written) => {
         roundTrip(written)

@@ -1,18 +1,21 @@
 /**
- * Nodes that are frozen and come back, on the virtual LAN with modelled guardians and lifetimes (ground rules 3
- * and 4): who answers meanwhile, who answers afterwards, and what who was away says. A failure prints the story.
+ * Nodes that are frozen and come back, on the virtual LAN with modelled guardians and lifetimes (ground rules 3 and
+ * 4). Checked are the nodes that answer meanwhile and afterwards, and the packets of a returning node. A failure
+ * prints the story.
  */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type LanSpec, VirtualLan } from '../support/virtual-lan.ts'
 
 const LATENCY = 0.2
-/** A preemption: the loser hears of it. */
-/** And who yields to a better one goes 1 ms after its announcement (docs/adr/0045). */
+/** A preemption: the time until the loser receives the advertisement. */
+/**
+ * A node that yields to a better one removes its address 1 ms after the better one's announcement (docs/adr/0045).
+ */
 const HANDOVER = 2 * LATENCY + 1
-/** Who freezes while it waits for that announcement has a will with this deadline. */
+/** Deadline of the cleanup plan of a node that freezes while it waits for that announcement. */
 const FROZEN_LOSER = 70
-/** Drain, question, answer. */
+/** Time of the drain, the question and the answer. */
 const RETURN = 20
 const INTERVALS = [1, 10, 100] as const
 const ENDS = { a: 200, b: 100 } as const
@@ -32,7 +35,7 @@ function told(lan: VirtualLan, check: () => void): void {
   }
 }
 
-/** "a" of priority 200 is Active for a while, beside "b" of 100 unless it is alone. */
+/** Makes "a" of priority 200 Active for a while, beside "b" of 100 unless it is alone. */
 function settled(interval: number, more: Partial<LanSpec> = {}): VirtualLan {
   const nodes = Object.entries(ENDS).map(([name, priority]) => ({ name, priority }))
   const lan = new VirtualLan({ nodes, interval, latency: LATENCY, guarded: true, ...more })
@@ -61,7 +64,7 @@ describe.each(INTERVALS)('advertisements every %i cs', (centis) => {
       told(lan, () => {
         const since = lan.now
         lan.freeze('a', away)
-        // The will at 3 intervals after the last advertisement, then Skew_Time of "b".
+        // The plan's deadline at 3 intervals after the last advertisement, then Skew_Time of "b".
         lan.runUntil('"b" to answer', () => lan.holders.join() === 'b', 3 * interval + (156 / 256) * interval + 1)
         lan.run(since + away - lan.now)
         const back = lan.now
@@ -69,7 +72,7 @@ describe.each(INTERVALS)('advertisements every %i cs', (centis) => {
         expect(lan.node('a').state.name).toBe('Backup')
         expect(saidBy(lan, 'a', back), 'what "a" says on its return').toEqual([])
         expect(lan.longest(several, since), 'ms with two answering').toBe(0)
-        // Line (470): the better one, after a whole Active_Down_Interval.
+        // Line (470): the better node follows after a whole Active_Down_Interval.
         lan.runUntil('"a" to have everything', () => lan.isAll(['a']), 5 * interval)
         expect(lan.now - back, 'ms until it is Active again').toBeGreaterThan(3 * interval - RETURN)
         lan.run(10 * interval)
@@ -93,7 +96,7 @@ describe.each(INTERVALS)('advertisements every %i cs', (centis) => {
     })
   })
 
-  test('a lone node whose guardian slept as well: off and back, once', () => {
+  test('a lone node whose guardian slept as well removes the address and takes it back, once', () => {
     const lan = settled(centis, alone)
     told(lan, () => {
       const since = lan.now
@@ -109,26 +112,29 @@ describe.each(INTERVALS)('advertisements every %i cs', (centis) => {
   test.each([
     ['the guardian wakes first', 0],
     ['the engine wakes first', 30],
-  ])('both frozen, %s: two answer until the lifetime or the return ends it, and not after', (_word, later) => {
-    const lan = settled(centis)
-    told(lan, () => {
-      const since = lan.now
-      const long = 6000
-      lan.freeze('a', long, long + later)
-      lan.run(long)
-      const lifetime = Math.max(2000, Math.ceil((3 + 56 / 256) * interval))
-      expect(lan.longest(several, since), 'ms with two answering').toBeLessThan(Math.ceil(lifetime / 1000) * 1000)
-      expect(lan.holders, 'the kernel has taken it off').toEqual(['b'])
-      const back = lan.now
-      lan.run(RETURN)
-      expect(saidBy(lan, 'a', back).filter(({ text }) => !text.includes('sends 0'))).toEqual([])
-      lan.run(10 * interval + 100)
-      expect(lan.longest(several, back), 'ms with two answering after the return').toBeLessThanOrEqual(HANDOVER)
-      expect(lan.isAll(['a'])).toBe(true)
-    })
-  })
+  ])(
+    'with both frozen, %s, two nodes answer until the lifetime or the return ends it, and not after',
+    (_word, later) => {
+      const lan = settled(centis)
+      told(lan, () => {
+        const since = lan.now
+        const long = 6000
+        lan.freeze('a', long, long + later)
+        lan.run(long)
+        const lifetime = Math.max(2000, Math.ceil((3 + 56 / 256) * interval))
+        expect(lan.longest(several, since), 'ms with two answering').toBeLessThan(Math.ceil(lifetime / 1000) * 1000)
+        expect(lan.holders, 'the kernel has taken it off').toEqual(['b'])
+        const back = lan.now
+        lan.run(RETURN)
+        expect(saidBy(lan, 'a', back).filter(({ text }) => !text.includes('sends 0'))).toEqual([])
+        lan.run(10 * interval + 100)
+        expect(lan.longest(several, back), 'ms with two answering after the return').toBeLessThanOrEqual(HANDOVER)
+        expect(lan.isAll(['a'])).toBe(true)
+      })
+    },
+  )
 
-  test('a stall that nobody can have noticed changes nothing', () => {
+  test('a stall that no other node can notice changes nothing', () => {
     const lan = settled(centis)
     told(lan, () => {
       const since = lan.now
@@ -142,7 +148,7 @@ describe.each(INTERVALS)('advertisements every %i cs', (centis) => {
     })
   })
 
-  test('somebody who answers without advertising keeps it from returning', () => {
+  test('a host that answers without advertising keeps the node from returning', () => {
     const lan = settled(centis)
     told(lan, () => {
       const since = lan.now
@@ -160,7 +166,7 @@ describe.each(INTERVALS)('advertisements every %i cs', (centis) => {
     })
   })
 
-  test('a queue that was too small proves nothing', () => {
+  test('a queue that was too small is no proof of an absent Active', () => {
     const lan = settled(centis, alone)
     told(lan, () => {
       lan.freeze('a', away)
@@ -173,26 +179,29 @@ describe.each(INTERVALS)('advertisements every %i cs', (centis) => {
   })
 })
 
-/** A longer one ends with the kernel's lifetime. */
-test.each([1, 10])('both frozen for a moment (%i cs): off in the turn in which the engine wakes', (centis) => {
-  const interval = centis * 10
-  const lan = settled(centis)
-  told(lan, () => {
-    const long = 4 * interval
-    lan.freeze('a', long, long + 30)
-    lan.run(long - 0.001)
-    expect(lan.holders, 'nobody has acted for "a"').toEqual(['a', 'b'])
-    lan.run(0.002)
-    expect(lan.holders).toEqual(['b'])
-    const since = lan.now
-    lan.run(10 * interval + 100)
-    expect(lan.longest(several, since), 'ms with two answering').toBeLessThanOrEqual(HANDOVER)
-  })
-})
+/** A longer freeze ends with the kernel's lifetime. */
+test.each([1, 10])(
+  'both frozen for a moment (%i cs): the address is removed in the turn in which the engine wakes',
+  (centis) => {
+    const interval = centis * 10
+    const lan = settled(centis)
+    told(lan, () => {
+      const long = 4 * interval
+      lan.freeze('a', long, long + 30)
+      lan.run(long - 0.001)
+      expect(lan.holders, 'nobody has acted for "a"').toEqual(['a', 'b'])
+      lan.run(0.002)
+      expect(lan.holders).toEqual(['b'])
+      const since = lan.now
+      lan.run(10 * interval + 100)
+      expect(lan.longest(several, since), 'ms with two answering').toBeLessThanOrEqual(HANDOVER)
+    })
+  },
+)
 
 const freeze = fc.record({
   who: fc.nat({ max: 2 }),
-  /** In tenths of the interval. */
+  /** Duration of the freeze in tenths of the interval. */
   engine: fc.integer({ min: 1, max: 120 }),
   wait: fc.integer({ min: 0, max: 100 }),
 })
@@ -233,10 +242,10 @@ describe('any engines frozen at any time, on a LAN that works', () => {
   }
 
   /**
-   * A better one that has waited its Active_Down_Interval (470) does not ask whether the worse one is frozen just then:
-   * that one's will ends it. Without preemption a takeover is behind a will or a release.
+   * A better node that has waited its Active_Down_Interval (470) does not ask whether the worse one is frozen just
+   * then: the worse one's cleanup plan ends it. Without preemption a takeover follows a cleanup plan or a release.
    */
-  test('two answer until they have told each other, or until a will is executed; in the end one has everything', () => {
+  test('two nodes answer until each has received the other, or until a cleanup plan is executed; in the end one has everything', () => {
     fc.assert(
       fc.property(spec, fc.array(freeze, { minLength: 1, maxLength: 8 }), (given, freezes) => {
         const { lan, two } = outcome(given, freezes, true)
@@ -253,7 +262,7 @@ describe('any engines frozen at any time, on a LAN that works', () => {
     )
   })
 
-  test('without guardians they do: the model can tell', () => {
+  test('without guardians two nodes answer for longer, so the model can show it', () => {
     const frozen = [{ who: 0, engine: 100, wait: 100 }]
     const given = { interval: 100, members: undefined, lateness: 0, seed: 1, peers: false, preempt: true } as const
     expect(outcome(given, frozen, false).two, 'ms with two answering').toBeGreaterThan(5000)

@@ -1,7 +1,7 @@
 /**
- * Sync groups on the virtual LAN: whatever was cut (a node, a wire, a family), unplugged, lost, stalled or switched off,
- * once it is over exactly one node has everything, in time; and never does one node have a part of it while another has
- * the rest. Addresses of one family may be ordered against those of the other.
+ * Sync groups on the virtual LAN after any accident: a node, wire or family is cut or unplugged, packets are lost,
+ * nodes stall or are switched off. Afterwards exactly one node has everything, in time. A node never has a part of
+ * the addresses while another has the rest. Addresses of one family may be ordered against those of the other.
  */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -107,7 +107,8 @@ function calm(lan: VirtualLan, interval: number): void {
   lan.loss = 0
   lan.run(Math.max(0, ...lan.nodes.map((node) => (node.stalledUntil ?? lan.now) - lan.now)))
   const all = () => lan.nodes.flatMap(({ members }) => members)
-  // A successor that is heard at the last moment; then an IPv6 address stays for another 100 ms (docs/adr/0013).
+  // A successor whose advertisement comes at the last moment; then an IPv6 address stays for another 100 ms
+  // (docs/adr/0013).
   const longest = 2 * interval + 100 + 20
   lan.runUntil('Leaving to end', () => all().every(({ state }) => state.name !== 'Leaving'), longest)
   for (const { name, running, members } of lan.nodes) {
@@ -158,7 +159,7 @@ describe('equal groups whose addresses are ordered differently', () => {
     { name: 'b', priority: 100 },
   ]
 
-  /** The longest time in which a router of the group had no owner after a heal. */
+  /** Returns the longest time in which a router of the group had no owner after a heal. */
   function healed(groupTie: boolean, seed: number): { nobody: number; several: number } {
     const lan = new VirtualLan({ nodes, members: MEMBERS[0], interval: 100, knobs: { groupTie }, lateness: 0.4, seed })
     lan.startAll()
@@ -175,7 +176,7 @@ describe('equal groups whose addresses are ordered differently', () => {
     }
   }
 
-  test('one of them stays: nobody is without an owner for a moment, two own for less than an interval', () => {
+  test('one group stays: no router is without an owner for a moment, and two own for less than an interval', () => {
     for (let seed = 1; seed <= 40; seed++) {
       const { nobody, several } = healed(true, seed)
       expect(nobody, `ms without an owner, seed ${seed}`).toBe(0)
@@ -183,7 +184,7 @@ describe('equal groups whose addresses are ordered differently', () => {
     }
   })
 
-  test('without the knob both step down, for a whole Active_Down_Interval: the knob is what does it', () => {
+  test('without groupTie both groups step down for a whole Active_Down_Interval', () => {
     const outages = Array.from({ length: 40 }, (_, i) => healed(false, i + 1).nobody)
     expect(outages.filter((ms) => ms > 3000).length, 'heals with an outage').toBeGreaterThan(20)
   })

@@ -1,7 +1,7 @@
 /**
- * 2–5 routers on one LAN, each with its own clock: whatever was lost, cut, stalled or switched off, once it is over
- * exactly one is Active, the right one, in time; and on a LAN that works two are never Active for longer than it takes
- * to say so. Times are virtual; a failure prints the seed, the story and everything that happened.
+ * 2–5 routers on one LAN, each with its own clock, after any accident: packets are lost, nodes are cut, stalled or
+ * switched off. Afterwards exactly one is Active, the right one, in time. On a LAN without faults two are never
+ * Active for longer than one exchange. Times are virtual; a failure prints the seed, the story and all events.
  */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -60,7 +60,7 @@ function happen(lan: VirtualLan, { kind, who, other, value }: Accident, interval
     case 'cutOneWay':
       return lan.cutOneWay(name, nameAt(other))
     case 'stall':
-      // Up to five Active_Down_Intervals; one that is not running has nothing to stall.
+      // Up to five Active_Down_Intervals; a stopped node cannot stall.
       if (running) lan.stall(name, (value / 12) * interval)
       return
     case 'crash':
@@ -78,11 +78,11 @@ function happen(lan: VirtualLan, { kind, who, other, value }: Accident, interval
   }
 }
 
-/** Everything is over: cables in, nothing is lost, nobody sleeps, everybody runs with a priority that stays. */
+/** Ends all faults: no cut, no loss, no stalled or stopped node, and constant priorities. */
 function calm(lan: VirtualLan, interval: number): void {
   lan.healAll()
   lan.loss = 0
-  // Whoever sleeps wakes up, and who is leaving is gone or back, before the time counts.
+  // Stalled nodes wake up, and leaving nodes are gone or back, before the time counts.
   lan.run(Math.max(0, ...lan.nodes.map((node) => (node.stalledUntil ?? lan.now) - lan.now)))
   const nobodyLeaves = () => lan.nodes.every(({ state }) => state.name !== 'Leaving')
   lan.runUntil('Leaving to end', nobodyLeaves, 2 * interval + 20)
@@ -141,7 +141,7 @@ describe('after any accidents', () => {
 })
 
 describe('on a LAN that loses nothing', () => {
-  test('two are Active no longer than one exchange; two answer no longer than Leaving allows', () => {
+  test('two nodes are Active no longer than one exchange, and two answer no longer than Leaving allows', () => {
     const harmless = accident.filter(({ kind }) => !['cut', 'heal', 'cutOneWay', 'stall', 'loss'].includes(kind))
     fc.assert(
       fc.property(spec(true), fc.array(harmless, { maxLength: 25 }), (lanSpec, accidents) => {
@@ -191,7 +191,7 @@ describe('on a LAN that loses nothing', () => {
 describe('equal priorities, three nodes', () => {
   const nodes = [1, 2, 3].map((host) => ({ name: `n${host}`, priority: 100, host: host * 9 }))
 
-  /** How many of `moves` silent deaths had one successor and no second Active. */
+  /** Returns how many of `moves` silent deaths had one successor and no second Active. */
   function singleMoves(peers: boolean, interval: number, lateness: number, moves: number): number {
     let single = 0
     for (let seed = 1; seed <= moves; seed++) {
@@ -217,7 +217,7 @@ describe('equal priorities, three nodes', () => {
     expect(singleMoves(true, interval, late, 100)).toBeGreaterThanOrEqual(95)
   })
 
-  test('without known peers they collide: the stagger is what does it', () => {
+  test('without known peers the successors collide, so the stagger prevents it', () => {
     expect(singleMoves(false, 100, 0.4, 100)).toBeLessThan(60)
   })
 })

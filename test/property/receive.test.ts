@@ -11,14 +11,14 @@ import { parametersFor } from '../support/parameters.ts'
 
 const OWN = [address('192.0.2.2'), address('fe80::2')]
 
-/** What a router must be configured with to listen to it. */
+/** Returns the configuration of a router that accepts the packet. */
 const listenerOf = ({ advertisement, authentication }: Sent): Partial<Parameters> => ({
   version: advertisement.version,
   advertisementInterval: advertisement.interval,
   authentication,
 })
 
-/** A node that runs every VRID of the packet's family. */
+/** Receives on a node that runs every VRID of the packet's family. */
 function hear(packet: IncomingPacket, over: Partial<Parameters> = {}): Received {
   return receive(
     packet,
@@ -42,7 +42,7 @@ const envelopes = families.chain((family) =>
 )
 
 describe('receive', () => {
-  test('accepts every good packet, as what was sent', () => {
+  test('receive accepts every valid packet with the sent content', () => {
     fc.assert(
       fc.property(sentPackets, (sent) => {
         const { advertisement, checksum, family, packet } = sent
@@ -55,7 +55,7 @@ describe('receive', () => {
     )
   })
 
-  test('never throws, on any octets', () => {
+  test('receive never throws on any octets', () => {
     fc.assert(
       fc.property(envelopes, fc.uint8Array({ maxLength: 300 }), (envelope, bytes) =>
         wellFormed(hear({ ...envelope, bytes })),
@@ -64,7 +64,7 @@ describe('receive', () => {
     )
   })
 
-  test('never throws, on any mutation of a good packet', () => {
+  test('receive never throws on any mutation of a valid packet', () => {
     const damaged = sentPackets.chain((sent) =>
       damage(sent.packet.bytes).map((bytes) => ({ packet: { ...sent.packet, bytes }, listener: listenerOf(sent) })),
     )
@@ -75,10 +75,11 @@ describe('receive', () => {
   })
 
   /**
-   * A sum changes with every single bit, so one form never survives a flip. It may turn into the other form (VR-CK-05
-   * accepts that); then `checksumForms` says so, even where the flipped bit is reserved and the values stay the same.
+   * A checksum changes with every single bit, so a packet never keeps its form after a flip. It may turn into the
+   * other form (VR-CK-05 accepts that). Then `checksumForms` differs, even if the flipped bit is reserved and the
+   * values stay the same.
    */
-  test('a single flipped bit is discarded or makes a difference that is told', () => {
+  test('a packet with a single flipped bit is discarded or visibly different', () => {
     const flips = sentPackets.chain(({ packet, ...sent }) =>
       fc.nat({ max: packet.bytes.length * 8 - 1 }).map((bit) => {
         const bytes = Uint8Array.from(packet.bytes)
@@ -96,7 +97,7 @@ describe('receive', () => {
     )
   })
 
-  test('with one accepted form every single flipped bit is discarded', () => {
+  test('with one accepted checksum form every packet with a flipped bit is discarded', () => {
     const strict = sentPackets.chain(({ checksum, packet, ...sent }) =>
       fc.nat({ max: packet.bytes.length * 8 - 1 }).map((bit) => {
         const bytes = Uint8Array.from(packet.bytes)
@@ -117,7 +118,7 @@ describe('receive', () => {
     )
   })
 
-  test('does not change what it was given', () => {
+  test('receive does not change its input', () => {
     fc.assert(
       fc.property(sentPackets, ({ packet }) => {
         const before = toHex(packet.bytes)

@@ -1,7 +1,7 @@
 /**
- * `profile: rfc9568` is RFC 9568 §6.4 alone: for any events of the RFC the machine that the daemon runs makes the same states
- * and effects as `step` of fsm.ts. The facts that the RFC does not know (a fault, lost packets, a reload) are answered in every
- * profile, so they are not among these events.
+ * `profile: rfc9568` is RFC 9568 §6.4 alone. For any events of the RFC, the daemon's machine makes the same states
+ * and effects as `step` of fsm.ts. Facts that the RFC does not know (a fault, lost packets, a reload) are handled in
+ * every profile, so they are not among these events.
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -49,7 +49,7 @@ const given = (profile: ProfileName): fc.Arbitrary<Parameters> =>
       }
     })
 
-/** `wait`: after the event before; a deadline is met first where it is nearer. */
+/** `wait`: time after the event before; a nearer deadline comes first. */
 type Move = { readonly wait: number; readonly event: 'startup' | 'shutdown' | 'deadline' | Heard }
 type Heard = { readonly source: number; readonly priority: number; readonly interval: number; readonly age: number }
 
@@ -84,7 +84,7 @@ function eventOf({ event }: Move, parameters: Parameters, now: number): Event {
   }
 }
 
-/** Plays the moves; `compare` sees each step of the plain machine, which decides how it goes on. */
+/** Plays the moves; `compare` sees each step of the plain machine, whose state is the next one. */
 function play(
   parameters: Parameters,
   moves: readonly Move[],

@@ -1,7 +1,7 @@
 /**
- * Three equal nodes (priority 40, and 50 more while the check is well) ask the same backend, each at its own phase, and
- * lose it at the same moment. Whoever notices first says so; the others believe that they are better until they ask again.
- * Shown here: nothing moves for that, and what returns moves the addresses at most once, to whoever is well first
+ * Three equal nodes (priority 40, and 50 more while the check is up) check the same backend, each at its own phase,
+ * and lose it at the same moment. The first node to notice lowers its priority; the others keep theirs until their
+ * next check. The loss moves nothing, and the return moves the addresses at most once, to the first node that is up
  * (docs/healthchecks.md, "All nodes lose the same backend"). Schedule, rules and state machine are the daemon's own.
  */
 import fc from 'fast-check'
@@ -11,15 +11,17 @@ import { type Answer, VirtualCheck } from '../support/virtual-check.ts'
 import { VirtualLan } from '../support/virtual-lan.ts'
 
 const NAMES = ['a', 'b', 'c'] as const
-/** Somewhere within `longest` ms, for each node. */
+/** A time up to `longest` ms, for each node. */
 const shares = fc.tuple(fc.nat(1000), fc.nat(1000), fc.nat(1000))
 
 const outages = fc.record({
   seed: fc.integer({ min: 1, max: 2 ** 30 }),
   phases: shares,
-  /** A process that dies refuses and ends its connections; a machine that dies is silent and ends none. */
+  /** A dead process refuses connections and ends its own; a dead machine is silent and ends none. */
   death: fc.constantFrom<readonly [Answer, boolean]>(['refused', true], ['refused', false], ['silent', false]),
-  /** After everybody has noticed; a shorter one may be seen by one node alone, which is another story. */
+  /**
+   * Duration after all nodes have noticed. A shorter outage may be noticed by one node alone, which is another case.
+   */
   lasts: fc.integer({ min: 0, max: 12_000 }),
   rise: fc.integer({ min: 1, max: 3 }),
   fall: fc.integer({ min: 1, max: 3 }),
@@ -28,13 +30,13 @@ const outages = fc.record({
 type Outage = typeof outages extends fc.Arbitrary<infer T> ? T : never
 
 type Pace = {
-  /** Of the advertisements, the polls, and after how long a poll has failed, ms. */
+  /** Intervals of the advertisements and the polls, and the time after which a poll has failed, in ms. */
   readonly advertisement: number
   readonly interval: number
   readonly timeout: number
-  /** From the end of the outage on until a node can reach the backend again, ms. */
+  /** Time in ms from the end of the outage until each node can reach the backend again. */
   readonly returns: readonly [number, number, number]
-  /** Absent: the checks are asked, as the daemon does before it takes over. */
+  /** Nodes keep their last result before a takeover. By default the checks are asked, as the daemon does. */
   readonly believes?: boolean
 }
 
@@ -88,11 +90,11 @@ const story = (lan: VirtualLan) =>
     .map(({ at, node, text }) => `${at.toFixed(1)} ${node} ${text}`)
     .join('\n')
 
-/** At once for all; each at its own time. */
+/** All nodes reach it immediately; each node at its own time. */
 const AT_ONCE = [0, 0, 0] as const
 const spread = shares.map(([a, b, c]): [number, number, number] => [a * 8, b * 8, c * 8])
 
-test('1 s advertisements and polls 1 s apart: the addresses stay where they are', () => {
+test('with 1 s advertisements and polls 1 s apart the addresses stay where they are', () => {
   fc.assert(
     fc.property(outages, (outage) => {
       const seen = play(outage, { advertisement: 1_000, interval: 1_000, timeout: 900, returns: AT_ONCE })
@@ -103,13 +105,14 @@ test('1 s advertisements and polls 1 s apart: the addresses stay where they are'
   )
 })
 
-test('nodes that reach it again one after the other: one move at most, to whoever is well first', () => {
+test('nodes that reach the backend again one after the other make one move at most, to the first that is up', () => {
   fc.assert(
     fc.property(outages, spread, fc.constantFrom(100, 1_000), (outage, returns, advertisement) => {
       const seen = play(outage, { advertisement, interval: 1_000, timeout: Math.min(900, advertisement), returns })
       expect([seen.moved, seen.nobody], story(seen.lan)).toEqual([0, 0])
       expect(seen.movedBack, story(seen.lan)).toBeLessThanOrEqual(1)
-      // Who is well within one advertisement of the first has heard the same ones: of those the higher address is sooner.
+      // Nodes that are up within one advertisement of the first one have received the same advertisements. The higher
+      // address among them is sooner.
       const first = Math.min(...seen.checks.map(({ upSince }) => upSince))
       const early = NAMES.filter((_, i) => (seen.checks[i]?.upSince ?? 0) <= first + advertisement)
       expect(seen.movedBack === 0 ? [seen.before] : early, story(seen.lan)).toContain(seen.after)
@@ -118,7 +121,7 @@ test('nodes that reach it again one after the other: one move at most, to whoeve
   )
 })
 
-test('at any pace: while a poll takes no longer than an advertisement interval, losing it moves nothing', () => {
+test('the loss of the backend moves nothing while a poll takes no longer than an advertisement interval', () => {
   const paces = fc
     .record({
       advertisement: fc.constantFrom(100, 200, 1_000),
@@ -138,7 +141,7 @@ test('at any pace: while a poll takes no longer than an advertisement interval, 
   )
 })
 
-test('it is the question that does it: nodes that believe what they knew move', () => {
+test('without the question before a takeover the addresses move', () => {
   const outage: Outage = {
     seed: 5,
     phases: [900, 500, 100],

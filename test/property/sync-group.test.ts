@@ -1,7 +1,7 @@
 /**
- * What holds for a sync group in every history: nobody is Active without all the others, the addresses on the
- * interfaces are those of the states, and when the faults are over and nobody else speaks the group becomes Active as
- * soon as its slowest member would. A group of one is fsm.step.
+ * Invariants of a sync group in every history. No member is Active without all the others, and the addresses on the
+ * interfaces are those of the states. When the faults are over and no other router advertises, the group becomes
+ * Active as soon as its slowest member would. A group of one router equals fsm.step.
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -109,7 +109,7 @@ const move: fc.Arbitrary<Move> = fc.oneof(
     .map(([member, event]) => ({ kind: 'post' as const, on: member, event })),
 )
 
-/** As `expect`, which is too slow for what is asked millions of times. */
+/** Like `expect`, which is too slow for millions of checks. */
 function must(condition: boolean, message: () => string): void {
   if (!condition) throw new Error(message())
 }
@@ -176,7 +176,7 @@ class Walk {
     return member
   }
 
-  /** As the daemon does it: whoever is due, one after the other. */
+  /** Handles all due members one after the other, as the daemon does. */
   tick(receptionLost: boolean): void {
     for (let i = 0; i < this.members.length; i++) {
       const due = nextDeadline(this.member(i).state)
@@ -219,7 +219,7 @@ class Walk {
     must(!listens, () => `${what}: some return, some do not: ${before} → ${this.names}`)
   }
 
-  /** All well, nobody else speaks: how long until the group is Active, and how long it may take. */
+  /** Ends all faults and all other routers; checks how long the group takes to become Active. */
   calm(): void {
     for (const [i] of this.members.entries()) {
       for (const fault of FAULTS) this.post(i, { kind: 'faultCleared', fault })
@@ -235,7 +235,7 @@ class Walk {
     const slowest = Math.max(
       ...this.members.map(({ state }) => {
         if (state.name !== 'Backup') return this.now
-        // One that waits has waited already; one whose checks do not answer waits as long as line (470) does.
+        // A waiting group has waited already. A group whose checks do not answer waits as long as line (470) does.
         if (state.heldSince !== undefined) return this.now
         return state.asksChecks === true ? (state.regularDownAt ?? state.activeDownAt) : state.activeDownAt
       }),
@@ -261,7 +261,7 @@ class Walk {
 
 const groups = fc.array(told, { minLength: 2, maxLength: 4 })
 
-test('in any history nobody is Active alone, and calm makes all Active', () => {
+test('no member is Active alone in any history, and all are Active after the faults', () => {
   fc.assert(
     fc.property(groups, fc.array(move, { maxLength: 50 }), (parameters, moves) => {
       const walk = new Walk(parameters)
@@ -273,7 +273,7 @@ test('in any history nobody is Active alone, and calm makes all Active', () => {
   )
 })
 
-/** Where single routers can be: what a reload finds when it makes a group of them. */
+/** Possible states of single routers when a reload makes a group of them. */
 const alone = fc.tuple(told, fc.array(move, { maxLength: 15 })).map(([parameters, moves]) => {
   const walk = new Walk([parameters])
   walk.post(0, { kind: 'startup' })

@@ -1,7 +1,7 @@
 /**
- * For any reports, in any order and with any silence between them, the priority and the faults of a router equal a model
- * that keeps no state but the last word of each check: the table of VR-TRK-01 as text, and a combination by trying
- * every way in which what is not known could turn out.
+ * For any reports, in any order and with any silence between them, the priority and the faults of a router equal a
+ * model. The model stores only the last report of each check. It has the table of VR-TRK-01 as text, and evaluates a
+ * combination by trying every possible value of its unknown members.
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -27,14 +27,17 @@ const said = fc.record({
   after: fc.oneof({ weight: 5, arbitrary: fc.integer({ min: 0, max: 2_000 }) }, fc.integer({ min: 4_000, max: 6_000 })),
 })
 
-/** VR-TRK-01, a line for each kind of weight: what is added while up, and while down. */
+/** Returns the table of VR-TRK-01, a line for each kind of weight: the contribution while up, and while down. */
 function tableOf(w: number, reverse: boolean): readonly [up: number | 'fault', down: number | 'fault'] {
   if (w === 0) return reverse ? ['fault', 0] : [0, 'fault']
   if (w > 0) return reverse ? [-w, 0] : [w, 0]
   return reverse ? [0, Math.abs(w)] : [0, -Math.abs(w)]
 }
 
-/** Of what is not known both are tried; where they do not agree nothing is known. */
+/**
+ * Returns the result of a combination. For an unknown member both values are tried; if they disagree, the result is
+ * unknown.
+ */
 function decided(mode: 'all' | 'any', members: readonly ('up' | 'down' | 'nothing')[]): 'up' | 'down' | 'nothing' {
   const outcomes = new Set<boolean>()
   for (let guess = 0; guess < 1 << members.length; guess++) {
@@ -52,13 +55,13 @@ const reportOf = (check: string, verdict: Verdict, standing: CheckReport['standi
   last: undefined,
   weight: undefined,
   watched: false,
-  // A first result is what makes a verdict.
+  // Only a first result makes a check known.
   runs: verdict === 'undecided' ? 0 : 1,
   results: {},
   skipped: 0,
 })
 
-test('priority and faults of any reports', () => {
+test('priority and faults equal the model for any reports', () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 254 }),
@@ -111,7 +114,7 @@ test('priority and faults of any reports', () => {
         }
 
         for (const { probe: name, verdict, after } of news) {
-          // The alarm rings when it should: nothing is late here.
+          // The alarm rings on time: nothing is late here.
           const until = now + after
           for (let at = board.doubtAt; at !== undefined && at <= until; at = board.doubtAt) {
             now = millis(Math.max(at, now))
@@ -122,7 +125,7 @@ test('priority and faults of any reports', () => {
           const unknown = onUnknown === 'fail' && verdict === 'unknown' ? 'down' : 'nothing'
           const counts = verdict === 'up' || verdict === 'down' ? verdict : unknown
           board.hear([reportOf(name, verdict, counts, now)], now)
-          // A thread that begins anew takes nothing back, and has said nothing.
+          // A restarted thread withdraws no result, and has reported none.
           if (verdict !== 'undecided' || !words.has(name)) words.set(name, { counts, heardAt: now })
           compare()
         }

@@ -1,7 +1,7 @@
 /**
- * The bootstrap play: a node that advertises 70 has the API's address while control plane nodes register one by one, and gives
- * it up when its own API and Ironic are gone. Agents and guard are the real ones; of engines only the priorities that they are
- * told count here. Virtual time.
+ * The bootstrap play. A node that advertises 70 has the API's address while control plane nodes register one by one.
+ * It gives the address up when its own API and Ironic are gone. Agents and guard are the real ones; of an engine only
+ * its configured priorities count here. Virtual time.
  */
 import { describe, expect, test } from 'vitest'
 import { type BootstrapGuard, looked, startBootstrapGuard } from '../../src/cluster/decisions/bootstrap-guard.ts'
@@ -27,21 +27,21 @@ describe('the bootstrap play', () => {
   const agents = [bootstrap, ...controlPlane]
   const object = (n: number) => nodeObject(`cp-${n}`, [`192.168.111.${20 + n}`])
 
-  test('alone it begins at once, with nobody as peer: not multicast', () => {
+  test('the lone bootstrap node begins immediately, by unicast without a peer', () => {
     bootstrap.hear(T, { kind: 'nodesListed', nodes: [] })
     expect(bootstrap.peers).toEqual({ [API]: [] })
     for (const agent of controlPlane) agent.hear(T, { kind: 'nodesListed', nodes: [] })
     expect(agents.map(priorityOf)).toEqual([70, 0, 0, 0])
   })
 
-  test('one registered node alone does not begin; two do, below it', () => {
+  test('one registered node alone does not begin, and two begin below the bootstrap node', () => {
     for (const agent of agents) agent.hear(T + MINUTE, { kind: 'nodesListed', nodes: [object(0)] })
     playUntil(T + 2 * MINUTE, agents)
     expect(agents.map(priorityOf)).toEqual([70, 0, 0, 0])
     expect(bootstrap.peers).toEqual({ [API]: ['192.168.111.20'] })
     for (const agent of agents) agent.hear(T + 2 * MINUTE, { kind: 'nodeChanged', node: object(1) })
     playUntil(T + 3 * MINUTE, agents)
-    // The third is not registered: no part.
+    // The third node is not registered, so it has no part.
     expect(agents.map(priorityOf)).toEqual([70, 40, 40, 0])
     for (const agent of agents) agent.hear(T + 3 * MINUTE, { kind: 'nodeChanged', node: object(2) })
     playUntil(T + 4 * MINUTE, agents)
@@ -50,7 +50,7 @@ describe('the bootstrap play', () => {
     expect(controlPlane[0]?.peers[API], 'nobody lists the bootstrap node').toEqual(['192.168.111.21', '192.168.111.22'])
   })
 
-  test('it gives the address up when API and Ironic are gone, and not before', () => {
+  test('the bootstrap node gives the address up when API and Ironic are gone, and not before', () => {
     const stopAt = T + 20 * MINUTE
     let guard: BootstrapGuard = startBootstrapGuard(T)
     const said: string[] = []
@@ -65,7 +65,7 @@ describe('the bootstrap play', () => {
     expect(said).toEqual(['stop after 64 s', 'stop after 69 s'])
   })
 
-  test('what it gives up it gives up at once, and takes back at once: its guard has looked often enough', () => {
+  test('the bootstrap node gives the address up and takes it back immediately, because its guard has checked often enough', () => {
     const at = T + 30 * MINUTE
     bootstrap.hear(at, { kind: 'intentChanged', intent: { api: false, ingress: false } })
     expect(bootstrap.handed.at(-1)?.at).toBe(at)

@@ -1,6 +1,6 @@
 /**
- * The change from multicast to unicast, in a cluster whose nodes' clocks differ: as reference and issue 10 ask, how long two
- * modes are in force at once is measured. Engines here answer at once; virtual time.
+ * The change from multicast to unicast in a cluster whose nodes' clocks differ. Measured is the time in which two
+ * modes are in force together. The engines here answer immediately; virtual time.
  */
 import { describe, expect, test } from 'vitest'
 import type { AgentEvent } from '../../src/cluster/decisions/agent-state.ts'
@@ -16,7 +16,7 @@ const ADDRESSES = ['192.168.111.20', '192.168.111.21', '192.168.111.22']
 const node = (n: number, options: NodeOptions = {}) => nodeObject(`cp-${n}`, [ADDRESSES[n] ?? ''], options)
 const nodes = (options: NodeOptions = {}): unknown[] => [node(0, options), node(1, options), node(2, options)]
 
-/** In force since T: `mode`, on nodes whose clocks are `skews` ms ahead. */
+/** Returns the agents of nodes whose clocks are `skews` ms ahead; `mode` is in force since T. */
 function upgraded(skews: readonly number[], mode: 'multicast' | 'unicast' = 'multicast'): PlayedAgent[] {
   return skews.map((skew, i) => {
     const agent = new PlayedAgent(T, start(), skew)
@@ -35,12 +35,12 @@ const modes = (agents: readonly PlayedAgent[]) =>
   agents.map(({ last }) =>
     last?.instances[0]?.peers === 'multicast' ? 'multicast' : last === undefined ? 'none' : 'unicast',
   )
-/** Of each, the first that was not multicast. */
+/** Returns for each agent the first time that was not multicast. */
 const changedAt = (agents: readonly PlayedAgent[]): number[] =>
   agents.flatMap(({ handed }) => handed.find(({ desired }) => desired.instances[0]?.peers !== 'multicast')?.at ?? [])
 
 describe('from multicast to unicast', () => {
-  test('what is in force goes on until somebody wants another', () => {
+  test('the mode in force stays until a node wants another one', () => {
     const agents = upgraded([0, 0, 0])
     playUntil(T + 60 * MINUTE, agents)
     expect(modes(agents)).toEqual(['multicast', 'multicast', 'multicast'])
@@ -64,7 +64,7 @@ describe('from multicast to unicast', () => {
     expect(agents[0]?.peers.ostest_API_0).toEqual(['192.168.111.21', '192.168.111.22'])
   })
 
-  test('all wait while one node is being upgraded, and change together at a later tick', () => {
+  test('all nodes wait while one node is being upgraded, and change together at a later tick', () => {
     const agents = upgraded([0, 90, -90])
     all(agents, T + 1000, WANTED)
     all(agents, T + 2000, { kind: 'nodeChanged', node: node(2, { state: 'Working' }) })
@@ -76,7 +76,7 @@ describe('from multicast to unicast', () => {
     expect(changedAt(agents)).toEqual([0, 90, -90].map((skew) => CHANGE + 20 * MINUTE - skew))
   })
 
-  test('peers that change in the last half minute come with it', () => {
+  test('peers that change in the last half minute are part of the change', () => {
     const agents = upgraded([0, 0, 0])
     all(agents, T + 1000, WANTED)
     playUntil(CHANGE - 20_000, agents)
@@ -91,7 +91,7 @@ describe('from multicast to unicast', () => {
     expect(agents[1]?.peers.ostest_INGRESS_0).toContain('192.168.111.30')
   })
 
-  test('back to multicast, as a user’s file may want it: a peer more does not wait for it, one less does', () => {
+  test('in a change back to multicast an added peer does not wait for the tick, and a removed one does', () => {
     const agents = upgraded([0, 0, 0], 'unicast')
     all(agents, T + 1000, { kind: 'modeWanted', mode: 'multicast' })
     playUntil(CHANGE - 20_000, agents)
@@ -105,7 +105,7 @@ describe('from multicast to unicast', () => {
     expect(modes(agents)).toEqual(['multicast', 'multicast', 'multicast'])
   })
 
-  test('what moves on this machine in the last half minute does not wait, and is what changes', () => {
+  test('a change of this machine in the last half minute does not wait, and is part of the new mode', () => {
     const agents = upgraded([0])
     all(agents, T + 1000, WANTED)
     playUntil(CHANGE - 20_000, agents)
@@ -119,7 +119,7 @@ describe('from multicast to unicast', () => {
     ])
   })
 
-  test('an engine that is still asked something is told when it has answered', () => {
+  test('an engine with an open request receives the new mode after its answer', () => {
     const agents = upgraded([0])
     all(agents, T + 1000, WANTED)
     playUntil(CHANGE - 20_000, agents)
@@ -136,7 +136,7 @@ describe('from multicast to unicast', () => {
     expect(agent.state.mode).toBe('unicast')
   })
 
-  test('what is planned goes on when the API goes; who did not see the tick stays', () => {
+  test('a planned change goes on without the API, and a node that did not see the tick stays', () => {
     const agents = upgraded([0, 0, 0])
     all(agents, T + 1000, WANTED)
     playUntil(TICK - 5000, agents)
@@ -145,13 +145,13 @@ describe('from multicast to unicast', () => {
     all(agents, TICK + MINUTE, { kind: 'listFailed', reason: 'HTTP 500' })
     playUntil(CHANGE + MINUTE, agents)
     expect(modes(agents)).toEqual(['unicast', 'unicast', 'multicast'])
-    // The price of a plan that each makes alone; the next tick heals it.
+    // The cost of a plan that each node makes alone; the next tick repairs it.
     agents[2]?.hear(CHANGE + 2 * MINUTE, { kind: 'nodesListed', nodes: nodes() })
     playUntil(CHANGE + 11 * MINUTE, agents)
     expect(changedAt(agents)).toEqual([CHANGE, CHANGE, CHANGE + 10 * MINUTE])
   })
 
-  test('an engine that refuses it stays as it was', () => {
+  test('an engine that refuses the new mode keeps the old one', () => {
     const [agent] = upgraded([0])
     if (agent === undefined) throw new Error('no agent')
     playUntil(T + MINUTE, [agent])
@@ -171,7 +171,7 @@ describe('from multicast to unicast', () => {
     ])
   })
 
-  test('a clock that is set back or on before the change: by the clock as it is then', () => {
+  test('a clock that is set back or forward before the change counts with its new time', () => {
     const agents = upgraded([0, 0])
     all(agents, T + 1000, WANTED)
     playUntil(TICK + MINUTE, agents)
@@ -187,7 +187,7 @@ describe('from multicast to unicast', () => {
     expect(changedAt([late])).toEqual([CHANGE])
   })
 
-  test('an engine that comes back with its file of before is told the mode that is in force', () => {
+  test('an engine that returns with its old file receives the mode in force', () => {
     const agents = upgraded([0])
     all(agents, T + 1000, WANTED)
     playUntil(CHANGE + MINUTE, agents)

@@ -1,15 +1,15 @@
 /**
- * Text scenarios: blocks of commands, `----`, and everything that happened since the block before. Decides the words;
- * the virtual LAN does the work. A reader needs RFC 9568 §6.4 and nothing of this file.
+ * Text scenarios: blocks of commands, `----`, and all events since the block before. Decides the commands and their
+ * output; the virtual LAN does the work. A reader needs RFC 9568 §6.4 and nothing of this file.
  *
  *   # remark                              at the top: what the scenario shows
  *   lan interval=100 profile=holdfast peers latency=0.2     interval in centiseconds, latency in ms
  *   node a 200 offset=5000 nopreempt minhold=10s
  *   member v4 ipv4 lan reversed           every node has it; several are a sync group (name, family, wire)
- *   start a b · shutdown a · yield a · crash a · stall a 500ms · cut a · heal a · deaf a b (a does not hear b)
- *   cut a ipv6 · heal a ipv6 · unplug a lan · plug a lan    a family or a wire only; a plug is told to the node
+ *   start a b · shutdown a · yield a · crash a · stall a 500ms · cut a · heal a · deaf a b (a receives nothing of b)
+ *   cut a ipv6 · heal a ipv6 · unplug a lan · plug a lan    a family or a wire only; the node notices a plug
  *   priority a 50 · run 1s · until active=b within 4s
- *   longest                               longest time nobody, two or more answered since the last `longest`
+ *   longest                               longest time in which no node, two or more answered since the last `longest`
  */
 import type { ProfileName } from '../../src/vrrp/profile.ts'
 import { type LanSpec, type NodeSpec, VirtualLan } from '../support/virtual-lan.ts'
@@ -53,7 +53,7 @@ class Stage {
     return this.#lan
   }
 
-  /** Runs one command; what it returns is printed besides what happened. */
+  /** Runs one command; returns additional lines to print. */
   command(line: string): string[] {
     const [verb = '', ...words] = line.split(/\s+/)
     const [name = '', second = '', third = ''] = words
@@ -127,7 +127,7 @@ class Stage {
     }
   }
 
-  /** What happened since it was last asked, and who is who now. */
+  /** Returns the events since the last call, and the present Active and holders. */
   happened(): string[] {
     const { notes, active, holders } = this.lan
     const fresh = notes.slice(this.#told)
@@ -143,7 +143,7 @@ class Stage {
   }
 }
 
-/** The scenario as it should read: remarks and commands as they are, results anew. */
+/** Returns the scenario as it should read: remarks and commands unchanged, and new results. */
 export function perform(text: string): string {
   const stage = new Stage()
   const blocks = text.trim().split(/\n\n+/)

@@ -1,7 +1,7 @@
 /**
- * Scenarios that hold on any LAN, simulated or real: order and generous bounds, never speed. Times are in intervals, so
- * that a slow machine only needs a longer interval. What is not said here (exact effects, exact times) is in the text
- * scenarios of this folder.
+ * Scenarios that hold on any LAN, simulated or real: order and generous bounds, never speed. Times are in intervals,
+ * so that a slow machine only needs a longer interval. Exact effects and exact times are in the text scenarios of
+ * this folder.
  */
 import { expect } from 'vitest'
 import type { Lan, LanPlan } from '../support/lan.ts'
@@ -18,7 +18,7 @@ const THREE = [
   { name: 'c', priority: 100 },
 ]
 
-/** Longer than any Active_Down_Interval: four intervals, and what a loaded machine adds. */
+/** Longer than any Active_Down_Interval: four intervals, and the time that a loaded machine adds. */
 const patience = (lan: Lan) => 5 * lan.interval + 2000
 
 export const SHARED_SCENARIOS: readonly SharedScenario[] = [

@@ -43,7 +43,7 @@ export type Comparison = {
   readonly longest: { readonly on: Record<Question, number>; readonly off: Record<Question, number> }
   /** Seeds of histories whose longest overlap was longer with it than without it, by more than a hand-over. */
   readonly worse: { readonly seed: number; readonly on: number; readonly off: number }[]
-  /** Of bounds (judge.ts), in all histories. */
+  /** Exceeded bounds (judge.ts) in all histories. */
   readonly violations: { on: number; off: number }
   /** Number of histories whose longest overlap was longer without it. */
   better: number
