@@ -1,6 +1,6 @@
 /**
- * A timeline of statemachine-ext.json as the keepalived file that its configuration stands for, read as any other file is:
- * what an instance is then has every knob of profile keepalived. Decides only how a vector is written down.
+ * Writes a timeline of statemachine-ext.json as its keepalived file, which is read as any other file. An instance
+ * then has every setting of profile keepalived. Decides only how a vector is written down.
  */
 import { type ResolvedRouter, resolveRouters } from '../../src/config/resolve.ts'
 import { address } from '../../src/wire/address.ts'

@@ -38,7 +38,7 @@ afterEach(() => {
   trio = undefined
 })
 
-/** 0 packets: until it is ended with the lab. */
+/** Starts a flood. With 0 packets it lasts until the lab ends. */
 function flood(lab: Lab, packets: number, perSecond: number): LoggedProcess {
   const program = join(packageRoot(), 'test', 'support', 'flood.mjs')
   const words = ['eth0', '51', LAB_VIP, packets, perSecond].map(String)
@@ -65,7 +65,7 @@ describeNetns('a flood of packets that must be discarded', () => {
     const group = await Trio.settled()
     trio = group
     const daemons = [1, 2, 3].map((position) => group.daemon(position))
-    // What a first burst allocates for good is no leak.
+    // The lasting allocations of a first burst are no leak.
     await flood(group.lab, 20_000, 20_000).exited
     await sleep(300)
     const before = await Promise.all(daemons.map(account))

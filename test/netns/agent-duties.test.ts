@@ -1,7 +1,7 @@
 /**
- * Tasks of the agent beside the list of peers, seen from outside: it writes files for the engine's checks, gives a remote worker no
- * instances, and writes `stop` on a bootstrap node. nft is the real program. crictl is a script, and the node's folders are made
- * by the test.
+ * Tasks of the agent beside the list of peers, seen from outside. It writes files for the engine's checks, gives a
+ * remote worker no instances, and writes `stop` on a bootstrap node. nft is the real program. crictl is a script, and
+ * the node's folders are made by the test.
  */
 import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
@@ -17,7 +17,7 @@ import { describeNetns } from '../support/require.ts'
 const WITHIN = { within: 40_000, every: 50 }
 const READY_PORTS = join(import.meta.dirname, '..', 'support', 'ready-ports.mjs')
 const CRICTL = '#!/bin/sh\ncat "$CRICTL_SAYS/$1.json"\n'
-/** Of the node, each a folder of the test's in the agent's own mounts. */
+/** Places of the node, each a folder of the test in the agent's own mounts. */
 const PLACES = {
   holdfast: '/run/holdfast',
   keepalived: '/var/run/keepalived',
@@ -155,7 +155,7 @@ describeNetns("the agent's other tasks", () => {
     await agent.line(/agent started as bootstrap/, WITHIN.within)
     await eventually('its file', () => said().includes('reload'), said, WITHIN)
     expect(said()).not.toContain('stop')
-    // It has been seen ready: only then its silence means something.
+    // The API was seen ready: only then its silence has a meaning.
     await sleep(4_000)
     api.killFamily()
     await eventually('the word stop', () => said().includes('stop'), said, WITHIN)

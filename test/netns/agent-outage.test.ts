@@ -17,10 +17,10 @@ const WITHIN = 40_000
 const LONGEST = 120_000
 const HOSTED = `${GROUP}/${VERSION}/${PLURAL}`
 const UNICAST = ['ostest_API_0: unicast to 2 peers', 'ostest_INGRESS_0: unicast to 2 peers']
-/** Version 2, 1 s, priority 40. */
+/** ms: version 2, interval 1 s, priority 40. */
 const ACTIVE_DOWN = 3_844
 const INTERVAL = 1_000
-/** Until what was said has reached us. */
+/** ms until a log line has reached the test. */
 const ABOUT = 500
 
 let cluster: ClusterLab | undefined
@@ -51,7 +51,10 @@ function begin(node: LabNode): void {
   node.startAgent()
 }
 
-/** kill -9 of all processes of the product, as when a machine dies; its kernel lives, and forgets what it was lent. */
+/**
+ * Kills all processes of the product with SIGKILL, as a dying machine does; its kernel lives, and forgets the leased
+ * addresses.
+ */
 async function die(node: LabNode): Promise<number> {
   const { engine, agent } = node
   const at = monotonicMs()
@@ -61,7 +64,10 @@ async function die(node: LabNode): Promise<number> {
   return at
 }
 
-/** By kernels, client and engines: of equal priorities two may have been Active for a moment. */
+/**
+ * Returns the owner that kernels, client and engines agree on: of equal priorities two may have been Active for a
+ * moment.
+ */
 function settledOwner(prober: Prober, occasion: string): Promise<LabNode> {
   const { lab, nodes = [] } = cluster ?? {}
   const states = () =>
@@ -90,7 +96,9 @@ const tell = (what: string, figures: unknown) =>
 const WRITTEN = /"time":(\d+)/
 type Lines = readonly { readonly at: number; readonly text: string }[]
 
-/** ms after `since` at which such a line was written, by whoever wrote it: it may reach us later. None: NaN. */
+/**
+ * Returns the ms after `since` at which such a line was written, even if it arrived later. NaN without such a line.
+ */
 function after(since: number, lines: Lines = [], pattern = /./): number {
   const found = lines.find(({ text }) => pattern.test(text) && WRITTEN.test(text))
   const [, time] = WRITTEN.exec(found?.text ?? '') ?? []
@@ -167,7 +175,7 @@ describeNetns('engine and agent of a node die', () => {
     await cluster?.apiDown()
     for (const remembers of ['engine', 'agent'] as const) {
       await Promise.all(nodes.map(die))
-      // Of a machine that begins anew nothing is left of these.
+      // A machine that restarts has none of these files.
       for (const { host } of nodes)
         if (lab.holders(LAB_VIP).includes(host.name)) ip(host, `address delete ${LAB_VIP}/32 dev eth0`)
       if (remembers === 'agent') for (const node of nodes) rmSync(node.memory)
@@ -186,7 +194,8 @@ describeNetns('engine and agent of a node die', () => {
       tell(`cold, the ${remembers} remembers`, { answered, ...parts })
       expect(answered, 'ms from the start to the first answer').toBeLessThan(25_000)
       expect(parts.active - parts.backup, 'ms in Backup').toBeGreaterThan(ACTIVE_DOWN - ABOUT)
-      // What the engine remembers is in force before any agent has said a word: its are stable after 5 s.
+      // The engine's remembered configuration is in force before any agent has sent one: the agent's is stable after
+      // 5 s.
       if (remembers === 'engine') expect(parts.handedOver > parts.backup || Number.isNaN(parts.handedOver)).toBe(true)
       else expect(parts.handedOver, 'ms: first the agent, then the election').toBeLessThan(parts.active)
       for (const node of nodes) await node.routersAre(UNICAST, WITHIN)

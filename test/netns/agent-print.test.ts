@@ -48,7 +48,7 @@ describeNetns('agent --print', () => {
   beforeAll(() => {
     ;[namespace, worker] = [makeNamespace(), makeNamespace()]
     folder = mkdtempSync(join(tmpdir(), 'hf-print-'))
-    // The name decides, as for keepalived.
+    // As for keepalived, the name decides.
     symlinkSync(HOLDFAST, file('dynkeepalived'))
     writeFileSync(file('nodes.json'), JSON.stringify({ kind: 'NodeList', items: NODES }))
     for (const [at, v4, v6] of [

@@ -74,7 +74,7 @@ describeInterop("the agent in dynkeepalived's place beside real keepalived", () 
     await held('after the start', 'r1')
     expect([first.peers(API), first.peers(INGRESS)]).toEqual([['10.77.0.12'], ['10.77.0.12']])
 
-    // A node joins: both keepalived's advertise to it, and nobody enters another state for it.
+    // A node joins: both keepalived daemons advertise to it, and no node changes its state.
     const heard = await Capture.start(lab, 'new-node', 'ip proto 112', n3.host)
     const before = [first.entered, second.entered].map((states) => states.length)
     const owners = [api.owners.length, ingress.owners.length]
@@ -98,7 +98,7 @@ describeInterop("the agent in dynkeepalived's place beside real keepalived", () 
     expect([...told].sort()).toEqual(['14 from 10.77.0.11 to 10.77.0.13', '93 from 10.77.0.12 to 10.77.0.13'])
     expect(faults(frames)).toEqual([])
 
-    // It runs our engine and its agent, and has an API server of its own: 45, before n2.
+    // The node runs holdfast's engine and its agent, and has an API server of its own: 45, before n2.
     const { key, cert } = authority.issue('DNS:localhost')
     writeFileSync(join(lab.directory, 'key.pem'), key)
     writeFileSync(join(lab.directory, 'cert.pem'), cert)
@@ -147,7 +147,7 @@ describeInterop("the agent in dynkeepalived's place beside real keepalived", () 
     first.startKeepalived()
     await since('keepalived started', started, 'r1')
 
-    // The machine of n1 loses its power; later what its monitor wrote and remembers is still there.
+    // The machine of n1 loses its power; the files of its monitor are still there later.
     const off = lab.cut(n1.host)
     first.kill()
     ip(n1.host, `address del ${LAB_VIP}/32 dev eth0`)

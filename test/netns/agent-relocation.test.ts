@@ -14,11 +14,11 @@ import { ClusterLab, type LabNode } from '../support/cluster-lab.ts'
 import { addressesOf, batch, MAKE_BRIDGE } from '../support/moved-host.ts'
 import { describeNetns } from '../support/require.ts'
 
-/** From the last command. Asked are 2 s (openshift.md R4); this is a machine that others keep busy. */
+/** ms from the last command. openshift.md R4 allows 2 s; the rest is for a busy machine. */
 const EVALUATED = 5_000
-/** The same, and an election among nobody: 3.8 s at 1 s. */
+/** ms of the same, plus an election without a neighbour: 3.8 s at 1 s. */
 const ELECTED = 10_000
-/** Process starts, and an election among nobody at 1 s. */
+/** ms of process starts, and of an election without a neighbour at 1 s. */
 const WITHIN = 30_000
 const HERE = '10.77.0.11/24'
 const ELSEWHERE = '10.88.0.11/24'
@@ -42,7 +42,7 @@ class RelocatedCluster {
   readonly pinned: string
   readonly #folder: string
 
-  /** `file`: `holdfast node-ip` has written down which address is the node's. */
+  /** `file`: `holdfast node-ip` has written the node's address down. */
   constructor(file: boolean, pinned: string) {
     const flags = ['--control-plane-topology', 'SingleReplica', '--listen', '127.0.0.1:9656']
     this.cluster = new ClusterLab({ nodes: 1, flags })
@@ -59,7 +59,7 @@ class RelocatedCluster {
     batch(this.host, [`address add ${pinned} dev eth0`])
     // The gateway of the other subnet, on the same LAN. It leads back to this one.
     const { lab } = this.cluster
-    // As systemd has it: an address in the same network stays when the first one goes.
+    // As systemd sets it: an address in the same network stays when the first one goes.
     lab.exec(this.host, ['sh', '-c', 'echo 1 >/proc/sys/net/ipv4/conf/all/promote_secondaries'])
     const gateway = lab.host('api')
     batch(gateway, [`address add ${GATEWAY}/24 dev eth0`])
@@ -75,13 +75,16 @@ class RelocatedCluster {
     renameSync(`${path}.new`, path)
   }
 
-  /** All that has to be there, and nothing else: a VIP in another place, or one that is none any more, is stale. */
+  /** Lists all required addresses. Any other one is stale: a VIP in another place, or a former VIP. */
   wanted(own: string, on: string, vips: Vips | undefined): readonly string[] {
     const held = vips === undefined ? [] : Object.values(vips).map((vip) => `${vip}/32`)
     return [own, this.pinned, ...held].map((address) => `${address}@${on}`).sort()
   }
 
-  /** The client that asks from now on is answered for both; addresses are as they have to be. Tells how long since `since`. */
+  /**
+   * Waits until new requests of the client for both VIPs are answered, and the addresses are right. Returns the ms
+   * since `since`.
+   */
   async settles(occasion: string, own: string, on: string, vips: Vips, since = monotonicMs()): Promise<number> {
     const { lab } = this.cluster
     const probers = Object.values(vips).map((vip) => new Prober(lab, lab.client, vip))
@@ -187,7 +190,7 @@ describeNetns('a single node with its agent, relocated', () => {
     )
     const evaluated = monotonicMs() - uprooted
     expect(evaluated, 'ms to the new address').toBeLessThan(EVALUATED)
-    // Another source is another side of every tie-break: where no file says it the routers begin anew.
+    // Another source address changes every tie-break: without a file of the address the routers restart.
     const subnet = await relocated.settles('in another subnet', ELSEWHERE, 'br-ex', VIPS_HERE, uprooted)
     expect(subnet, 'ms to both VIPs in another subnet').toBeLessThan(ELECTED)
 

@@ -12,7 +12,7 @@ import { ClusterLab, INGRESS_VIP } from '../support/cluster-lab.ts'
 import { describeNetns } from '../support/require.ts'
 
 const WITHIN = { within: 60_000, every: 50 }
-/** Of its log lines. */
+/** Level of log lines. */
 const DEBUG = 20
 const READY_PORTS = join(import.meta.dirname, '..', 'support', 'ready-ports.mjs')
 const HOSTED = `${GROUP}/${VERSION}/${PLURAL}`
@@ -26,7 +26,7 @@ function built(flags: readonly string[] = []) {
   const made = new ClusterLab({ nodes: 2, flags: ['--stable-for=500ms', ...flags] })
   cluster = made
   made.registerAll()
-  // What the checks of ingress ask for: whoever has no router takes no part.
+  // File of the ingress checks: a node without a router takes no part.
   for (const { host } of made.nodes)
     new LoggedProcess(made.lab, host, ['node', READY_PORTS, made.lab.directory, '1936'])
   const { api, lab } = made
@@ -79,7 +79,7 @@ describeNetns("HostedNetServices, written by the agent's process", () => {
     first.engine?.killFamily()
     await named('n2', 'after the first was killed')
 
-    // It has the address still, as nobody was left to take it off; the engine that comes back does.
+    // Its kernel still has the address, because no process was left to remove it; the restarted engine removes it.
     first.startEngine()
     first.startAgent()
     await eventuallyHeld(INGRESS_VIP, 'r2', 'when the first is back')
@@ -92,7 +92,7 @@ describeNetns("HostedNetServices, written by the agent's process", () => {
       WITHIN,
     )
 
-    // Whoever has it gives it up with priority 0: as the other still takes part, it takes it at once.
+    // The holder gives it up with priority 0. The other node still takes part, so it takes over immediately.
     const zeroBefore = (await ingressOf())?.counters.receivedZero ?? 0
     let zeros = zeroBefore
     const looks = setInterval(() => {

@@ -28,7 +28,7 @@ describeNetns('the agent beside an engine', () => {
     const node = cluster.node(1)
     node.startEngine()
     const agent = node.startAgent()
-    // Nobody knows anything yet: nothing is handed over.
+    // No node is known yet: no configuration is handed over.
     await agent.line(/waiting for the nodes/, WITHIN)
     await eventually(
       'attempts to list',
@@ -66,7 +66,7 @@ describeNetns('the agent beside an engine', () => {
     const before = monotonicMs()
     cluster.register({ name: 'n4', addresses: ['10.77.0.14'] })
     await node.routersAre(to(3))
-    // Nodes come in bunches; and one that is not listed hears nobody, so it is not for long.
+    // Nodes are registered in groups. An unlisted node receives no advertisement, so that lasts only a moment.
     expect(monotonicMs() - before, 'ms until the new node was listed').toBeGreaterThan(400)
     const nodes = api.requests.filter(({ path }) => path === '/api/v1/nodes')
     expect(nodes.map(({ verb }) => verb)).toEqual(['list', 'watch'])
@@ -78,7 +78,7 @@ describeNetns('the agent beside an engine', () => {
     expect(monotonicMs() - gone).toBeLessThan(5_000)
     expect(await node.routers()).toEqual(to(3))
 
-    // A start without the API: by what was written down.
+    // A start without the API uses the remembered cluster.
     const memory = join(node.stateDirectory, 'peers.json')
     expect(JSON.parse(readFileSync(memory, 'utf8'))).toMatchObject({
       version: 1,
@@ -148,7 +148,7 @@ describeNetns('the agent beside an engine', () => {
         { within: WITHIN },
       )
     }
-    // Nodes that are none, or not ours, are no reason to lose a peer.
+    // Invalid or foreign nodes are no reason to lose a peer.
     api.store.put('v1/nodes', { metadata: { name: 'n2', labels: 7 as never }, status: 'away' })
     api.store.put('v1/nodes', {
       metadata: { name: 'n9' },

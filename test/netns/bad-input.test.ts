@@ -33,7 +33,7 @@ const locked = (password: string): Side => ({
   extra: { version: 2, authentication: { type: 'simple', password } },
 })
 
-/** Who we are, who the stranger is, what we say of it and what it says of us. */
+/** Both configurations, holdfast's log about the mismatched router, and the other router's log about holdfast. */
 const cases: readonly [string, Side, Side, { reason: string; words: string }, { reason: string; words: string }][] = [
   [
     'version 2 at a version 3 router',
@@ -97,7 +97,7 @@ async function names(daemon: Holdfast, stranger: Holdfast, { reason, words }: { 
 describeNetns('a mismatched router with our VRID', () => {
   test.each(cases)('%s', async (_, ours, theirs, ofThem, ofUs) => {
     lab = createLab({ routers: 2 })
-    // Before the daemon: the first probe must find somebody who answers.
+    // Starts before the daemon: the first probe must find a router that answers.
     startResponder(lab, lab.router(1))
     const us = start(lab, 1, 100, ours)
     await active(us)

@@ -57,7 +57,7 @@ class Capture {
     return this.process.lines.map(({ text }) => text)
   }
 
-  /** With --json. */
+  /** Lines of the output with --json. */
   get seen(): readonly Line[] {
     return this.lines.filter((text) => text.startsWith('{')).map((text): Line => JSON.parse(text))
   }
@@ -117,7 +117,7 @@ describeCapture('holdfast capture', () => {
       })
       expect(line.discard).toBeUndefined()
     }
-    // Nobody else reads it: version 2 passwords travel in clear.
+    // The file is readable by its owner only: version 2 passwords are sent in clear text.
     expect(statSync(file).mode & 0o777).toBe(0o600)
     const frames = decode(file)
     expect(faults(frames)).toEqual([])
@@ -208,7 +208,7 @@ describeCapture('holdfast capture', () => {
     await becomes('it to wait', () => waiting() === 1)
     on.setLink(observer, 'up')
     await becomes('it to listen again', () => listening() === 2)
-    // Refused, after ARP has asked for the observer.
+    // A refused capture; ARP has asked for the observer before.
     const connect = `echo 2>/dev/null >/dev/tcp/${observer.address}/9 || true`
     on.exec(on.router(1), ['bash', '-c', connect])
     await becomes('it to show frames again', () => capture.lines.some((text) => text.includes(' ARP ')))

@@ -15,7 +15,10 @@ import { checkSpec, httpSpec, tcpSpec } from '../support/check-spec.ts'
 import { CheckThread } from '../support/check-thread.ts'
 
 const RESERVE = 20
-/** The best of all tells what the thread can do, and the others that it does; a program beside it may have a CPU first. */
+/**
+ * Runs. The best run shows what the thread can do, and the others that it usually does; another program may use a CPU
+ * first.
+ */
 const BESIDE_OTHERS = 5 * RESERVE
 const WITHIN = millis(300)
 

@@ -179,7 +179,7 @@ describeNetns('a daemon', () => {
     return file
   }
 
-  /** On the router, in front of bin/holdfast. */
+  /** Runs bin/holdfast on the router, with a command in front of it. */
   const onRouter = (...words: readonly string[]) => lab.commandOn(lab.router(1), [...words, HOLDFAST])
 
   async function running(): Promise<Holdfast> {
@@ -336,8 +336,8 @@ describeNetns('a daemon', () => {
     const [place = ''] = name.split(' ').slice(-1)
     const fifo = join(lab.directory, `stuck-${place}`)
     const preload = join(lab.directory, `${place}.mjs`)
-    // The pipe is full before the engine has said anything, whatever is done on the way out takes 3 s, and SIGUSR2 is
-    // the bug. Two opens: the log makes its own non-blocking, which must not be what helps standard error.
+    // The pipe is full before the engine has written anything, every cleanup takes 3 s, and SIGUSR2 triggers the bug.
+    // There are two opens: the log makes its own pipe non-blocking, which must not help standard error.
     writeFileSync(
       preload,
       `import { existsSync, constants, openSync, writeSync } from 'node:fs'

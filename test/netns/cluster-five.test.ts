@@ -16,10 +16,13 @@ import { describeNetns } from '../support/require.ts'
 const API_AWAY = Number(process.env.HOLDFAST_API_AWAY_MS ?? 15_000)
 const WITHIN = 45_000
 const LONGEST = 240_000 + API_AWAY
-/** ms after which kubelet tells the new address of its node: before anything follows from it, and when it has left all elections. */
+/**
+ * ms after which kubelet reports the new address of its node: before it has an effect, and after the node has left
+ * all elections.
+ */
 const TOLD_SOON = 500
 const TOLD_LATE = 6_000
-/** ms after which whoever hears nobody is Active: 3.85 s at priority 40. */
+/** ms after which a node without advertisements is Active: 3.85 s at priority 40. */
 const SILENCE = 4_500
 const CONTROL_PLANE = 3
 
@@ -31,7 +34,7 @@ afterEach(async () => {
 
 type Member = { readonly name: string; readonly address: string; readonly isControlPlane: boolean }
 
-/** The cluster as it ought to be: what is registered, and who runs. */
+/** The intended cluster: its registered nodes, and the running ones. */
 class Membership {
   readonly #cluster: ClusterLab
   readonly #members = new Map<string, Member>()
@@ -50,7 +53,7 @@ class Membership {
     this.#cluster.leave(name)
   }
 
-  /** As the engine of this node is to have them. */
+  /** Returns the peers that the engine of this node has to have. */
   peersOf({ name }: LabNode): Readonly<Record<string, readonly string[]>> {
     const own = this.#members.get(name)
     if (own === undefined) return {}
@@ -66,7 +69,7 @@ class Membership {
     }
   }
 
-  /** On each of these; returns after how many ms. */
+  /** Waits until each of these nodes has the peers; returns the ms that it took. */
   async isKnownTo(nodes: readonly LabNode[], occasion: string): Promise<number> {
     const since = monotonicMs()
     for (const node of nodes)
@@ -80,7 +83,7 @@ class Membership {
   }
 }
 
-/** The only one that has it. */
+/** Returns the only node that has the address. */
 async function holderOf(of: ClusterLab, vip: string): Promise<LabNode> {
   const name = await eventually(
     `${vip} to have one holder`,
@@ -96,7 +99,7 @@ async function holderOf(of: ClusterLab, vip: string): Promise<LabNode> {
   return node
 }
 
-/** All Backups of this name listen to the holder. */
+/** Waits until all Backups of this router follow the holder. */
 const follow = async (nodes: readonly LabNode[], router: string, holder: LabNode) => {
   for (const node of nodes.filter((each) => each !== holder)) {
     const seen = async () => (await node.snapshot())?.routers.find(({ name }) => name === router)
@@ -120,7 +123,7 @@ describeNetns('five nodes and their API', () => {
       for (const [i, { name, host }] of nodes.entries()) members.has(name, host.address, i < CONTROL_PLANE)
       const controlPlane = nodes.slice(0, CONTROL_PLANE)
       const workers = nodes.slice(CONTROL_PLANE)
-      // Routers of ingress run there: whoever has none takes no part in its address.
+      // Routers of ingress run there: a node without one takes no part in its address.
       const stubs = workers.map((node) => node.serveIngress())
       await Promise.all(stubs.map((stub) => stub.line(/listening/, WITHIN)))
       await made.apiUp()
@@ -141,7 +144,7 @@ describeNetns('five nodes and their API', () => {
       await sleep(500)
       const begin = monotonicMs()
       let since = begin
-      /** Since the last one. */
+      /** Judges the time since the last call. */
       const judged = (occasion: string) => {
         const until = monotonicMs()
         for (const [name, history] of Object.entries(histories)) {
@@ -180,12 +183,12 @@ describeNetns('five nodes and their API', () => {
       const lists = () => api.asked('list', '/api/v1/nodes').length
       const refusals = () => api.asked('watch', '/api/v1/nodes').filter(({ status }) => status === 410).length
       const [listed, refused] = [lists(), refusals()]
-      // Those of the nodes that have moved are the last ones; what they had before ends nowhere, and nobody can tell here.
+      // The addresses of moved nodes are the last ones; the end of their former addresses is not visible.
       const [told, cut, ...others] = nodeWatches().reverse()
       api.store.compact()
       told?.error(410, 'Expired')
       cut?.cutInLine('MODIFIED', api.store.get(NODES, 'n6') ?? { metadata: { name: 'n6' } })
-      // Resumed, from a version that is forgotten: that is a 410 of HTTP.
+      // The watch resumed from a forgotten version: that is a 410 of HTTP.
       for (const watch of others) watch.reset()
       members.has('n7', '10.77.0.17')
       took.gone = await members.isKnownTo(nodes, 'after 410 Gone')
@@ -200,7 +203,7 @@ describeNetns('five nodes and their API', () => {
         nodes.map((node) => node.peers()),
         'peers while the API is away',
       ).toEqual(peersBefore)
-      // It is switched off, and somebody deletes it while nobody hears of it.
+      // The node is switched off, and its object is deleted while no agent receives it.
       for (const process of [other.agent, other.engine]) process?.killFamily()
       members.leaves(other.name)
       const left = nodes.filter((node) => node !== other)

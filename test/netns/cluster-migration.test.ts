@@ -19,13 +19,13 @@ import { describeNetns } from '../support/require.ts'
 const WITHIN = 40_000
 const LONGEST = 180_000
 const MINUTE = 60_000
-/** No tick comes by itself. */
+/** Wall time from which no tick is near. */
 const WALL = Date.parse('2026-11-22T14:41:00Z')
 /** ms that the nodes' clocks are ahead. They differ by less than an Active_Down_Interval less an interval. */
 const SKEWS = [-700, 0, 900]
 const PRELOAD = join(import.meta.dirname, '..', 'support', 'shifted-clock.mjs')
 const DONE = { 'machineconfiguration.openshift.io/state': 'Done' }
-/** Until what an agent says has reached us, and what it has handed over is in force. */
+/** ms until a log line of an agent has arrived and its configuration is in force. */
 const ABOUT = 1_000
 const GROUP = '224.0.0.18'
 const MULTICAST = ['ostest_API_0: multicast 224.0.0.18', 'ostest_INGRESS_0: multicast 224.0.0.18']
@@ -37,7 +37,7 @@ afterEach(async () => {
   played = undefined
 })
 
-/** What a node sent, by the clock of the tests. */
+/** A packet of a node, by the clock of the tests. */
 type Sent = { readonly at: number; readonly node: string; readonly frame: Frame }
 
 type Change = { readonly times: readonly number[]; readonly inForce: number }
@@ -52,10 +52,10 @@ class Played {
   async begin(): Promise<void> {
     const { lab, nodes } = this.cluster
     await this.cluster.apiUp()
-    // By kubelets. An agent that sleeps until its clock says so would not notice that it was set.
+    // Time set by the kubelets. An agent that sleeps by its own clock would not notice a change.
     this.#beat()
     this.#heart = setInterval(() => this.#beat(), 500)
-    // Of the nodes, where nobody of this machine is told anything.
+    // Clocks of the nodes; no other process of this machine is affected.
     const etc = join(lab.directory, 'etc')
     run(['cp', '-a', '/etc', etc])
     mkdirSync(join(etc, 'keepalived'), { recursive: true })
@@ -99,12 +99,12 @@ class Played {
     return join(this.cluster.lab.directory, `${node.name}-clock`)
   }
 
-  /** As the MCO writes it on each node. */
+  /** Writes the mode file as the MCO does on each node. */
   want(mode: string, file = 'monitor.conf'): void {
     for (const node of this.cluster.nodes) writeFileSync(join(this.#modes(node), file), `mode: ${mode}\n`)
   }
 
-  /** What a clock that is right says now. */
+  /** Sets the clocks: a right clock then shows this time. */
   setClocks(says: number): void {
     this.#ahead = says - Date.now()
     for (const [i, node] of this.cluster.nodes.entries()) {
@@ -113,7 +113,10 @@ class Played {
     }
   }
 
-  /** To shortly before the next tick, then to shortly before what was planned there. Of each when it said that it changes. */
+  /**
+   * Moves the clocks to shortly before the next tick, then to shortly before the planned change. Returns when each
+   * node reports its change.
+   */
   async change(to: string): Promise<Change> {
     const { nodes } = this.cluster
     const now = Date.now() + this.#ahead
@@ -130,7 +133,7 @@ class Played {
     return { times, inForce: monotonicMs() }
   }
 
-  /** What the nodes sent until now; it is no longer listened. */
+  /** Returns the packets of the nodes so far, and ends the capture. */
   async sent(): Promise<Sent[]> {
     const ahead = Date.now() - monotonicMs()
     const all = await Promise.all(
@@ -145,7 +148,7 @@ class Played {
 const isMulticast = ({ frame }: Sent): boolean => frame.destination === GROUP
 const spread = (times: readonly number[]): number => Math.max(...times) - Math.min(...times)
 
-/** ms from the last that was so to the first that was not. */
+/** Returns the ms from the last packet of one mode to the first packet of the other. */
 function silenceIn(sent: readonly Sent[], wasSo: (one: Sent) => boolean): number {
   const next = sent.findIndex((one) => !wasSo(one))
   return (sent[next]?.at ?? Number.NaN) - (sent[next - 1]?.at ?? Number.NaN)
@@ -173,7 +176,7 @@ describeNetns('from multicast to unicast', () => {
     const former = readFileSync(backup.memory, 'utf8')
     const since = monotonicMs()
 
-    // The upgrade: other pods, which would begin in unicast, and the MCO's file.
+    // The upgrade: new pods, which would begin in unicast, and the MCO's file.
     for (const { agent } of nodes) {
       agent?.signal('SIGKILL')
       await agent?.exited
@@ -189,14 +192,14 @@ describeNetns('from multicast to unicast', () => {
     await sleep(5_000)
     const restarted = monotonicMs()
 
-    // A Backup's engine comes back with what it had before the change.
+    // A Backup's engine comes back with its configuration from before the change.
     backup.engine?.killFamily()
     await backup.engine?.exited
     writeFileSync(backup.memory, former)
     backup.startEngine()
     await backup.routersAre(UNICAST, WITHIN)
     const overruled = monotonicMs()
-    // Seen at the next look, well before the tick.
+    // The agent sees that at its next look, well before the tick.
     played.want('multicast', 'monitor-user.conf')
     await sleep(4_000)
     const returning = monotonicMs()
@@ -211,7 +214,7 @@ describeNetns('from multicast to unicast', () => {
     const sent = (await played.sent()).filter(({ at }) => at > since && at < to)
     const by = (name: string) => sent.filter(({ node }) => node === name)
     const silence = silenceIn(by(owner), isMulticast)
-    // Another than before only if an engine was overruled too late, or starved.
+    // It differs only if an engine was corrected too late, or had no CPU.
     const inTheEnd = backAgain.holders[0] ?? owner
     const silenceBack = silenceIn(
       by(inTheEnd).filter(({ at }) => at > returning),
@@ -233,10 +236,10 @@ describeNetns('from multicast to unicast', () => {
       `migration: ${JSON.stringify(figures, (_, each) => (typeof each === 'number' ? Math.round(each) : each))}\n`,
     )
     const told = `\n${story.join('\n')}\n`
-    // Of an engine that got no time its guardian takes the address away, and an agent that got none is no judge of it.
+    // If an engine had no CPU, its guardian removes the address. An agent without CPU cannot judge that.
     const starved = story.filter((line) => /the engine does not answer/.test(line))
     if (starved.length > 0) throw new CannotBeJudged(`an engine got no time: ${starved.join('\n')}`)
-    // Later than an Active_Down_Interval it believes that it is alone.
+    // An engine that is later than an Active_Down_Interval acts as if it were alone.
     if (figures.overruledAfter >= 3_000)
       throw new CannotBeJudged(`the restarted engine was overruled after ${figures.overruledAfter.toFixed(0)} ms`)
     const well = { nobody: 0, several: 0, holders: [owner] }
@@ -246,7 +249,8 @@ describeNetns('from multicast to unicast', () => {
     expect(atRestart, `at the restart:${told}`).toMatchObject(well)
     expect([...new Set(sent.map(({ node }) => node))], 'nodes that have advertised').toEqual([owner])
     expect(backAgain.holders, `in the end:${told}`).toHaveLength(1)
-    // One mode until the first has changed, the other since the last has; what was sent then may still be on its way to us.
+    // One mode until the first node has changed, the other mode since the last one has. Packets in between may still
+    // be under way.
     const places = (from: number, until: number, name = owner) => [
       ...new Set(by(name).flatMap(({ at, frame }) => (at > from && at < until ? [frame.destination] : []))),
     ]

@@ -30,7 +30,7 @@ describe('the code cache', () => {
   let cache = ''
   let sound = Buffer.alloc(0)
 
-  /** A package of its own. */
+  /** A package of this test's own. */
   beforeAll(() => {
     home = mkdtempSync(join(tmpdir(), 'holdfast-code-cache-'))
     for (const part of ['bin', join('dist', 'bundle'), 'package.json'])
@@ -42,7 +42,7 @@ describe('the code cache', () => {
   beforeEach(() => writeFileSync(cache, sound))
   afterAll(() => rmSync(home, { recursive: true, force: true }))
 
-  /** As far as the configuration, which is not there: the whole engine has been loaded by then. */
+  /** Starts the daemon with a missing configuration: by then the whole engine has been loaded. */
   function start() {
     const scripts = join(home, 'scripts')
     writeFileSync(scripts, '')
@@ -53,7 +53,7 @@ describe('the code cache', () => {
     })
     return { status, stderr, compiled: compiledIn(scripts) }
   }
-  /** What became of the engine's own file; the two others that it loads are sound. */
+  /** Returns the result for the engine's own file; the two other files that it loads are sound. */
   const started = (engine: object) => ({
     status: 78,
     stderr: expect.stringContaining('there is no such file'),

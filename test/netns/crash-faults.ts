@@ -7,15 +7,15 @@ import { monotonicMs, sleep } from '../../src/lab/wait.ts'
 import type { NodeFault } from '../judge/lone.ts'
 import type { CrashNode, Victim } from './crash-node.ts'
 
-/** On the witness's clock; the same where nothing is undone. */
+/** Times of the witness's clock; both are the same if nothing is undone. */
 export type Inflicted = { readonly at: number; readonly end: number }
 
 export type Row = {
   readonly fault: NodeFault
   readonly inflict: (node: CrashNode) => Promise<Inflicted>
-  /** Of the Node that is about to suffer. */
+  /** Options of the Node process that receives the fault. */
   readonly nodeOptions?: string
-  /** How `holdfast run` ends; undefined: it does not. */
+  /** Exit status of `holdfast run`; `undefined` if it does not end. */
   readonly status?: number | null
 }
 

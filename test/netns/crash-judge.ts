@@ -17,7 +17,7 @@ import type { Column } from './crash-node.ts'
 
 export const PRIORITIES = [200, 150, 100] as const
 const [OWN, NEXT] = PRIORITIES
-/** What every exchange may take on a machine with other work. */
+/** Milliseconds of any exchange, on a machine with other work. */
 const HANDOVER = 25
 
 export type Observed = Inflicted & {
@@ -25,12 +25,12 @@ export type Observed = Inflicted & {
   readonly column: Column
   /** r1 is the only node. */
   readonly alone: boolean
-  /** Of the machine meanwhile. */
+  /** Lost CPU time of the machine during the row. */
   readonly loss: Loss
   readonly record: History
   readonly spoken: readonly Spoken[]
   readonly news: readonly AddressNews[]
-  /** Of the watching; everything had come to rest. */
+  /** End of the observation; the LAN was at rest by then. */
   readonly until: number
   readonly holders: readonly string[]
   /** r1's log. */
@@ -41,20 +41,20 @@ export type Observed = Inflicted & {
 export type Cell = Required<Pick<Findings, 'late' | 'unseen' | 'wrong' | 'loss'>> & {
   readonly row: string
   readonly column: string
-  /** Of the fault, in one piece; what came after its end, when r1 returned, apart. */
+  /** Overlap of the fault; the one after its end, when r1 returned, is counted separately. */
   readonly overlap: number
   readonly absence: number
   readonly returning: { readonly overlap: number; readonly absence: number }
-  /** ms after the fault at which r1 did not answer any more. */
+  /** ms after the fault at which r1 stopped answering. */
   readonly gone: number | undefined
   readonly bounds: Outcome
-  /** Who answered when, and what r1 said, in ms since the fault. */
+  /** Answering nodes and log lines of r1, in ms since the fault. */
   readonly story: string
 }
 
-/** From a decision to the packet that is seen: a deadline counts from the turn in which an advertisement was decided on. */
+/** ms from a decision to its packet: a deadline counts from the turn in which an advertisement was decided. */
 const SENDING = 10
-/** An advertisement under way while the guardian acts. */
+/** ms in which an advertisement may be under way while the guardian acts. */
 const CROSSING = 3
 
 const ms = (value: number): string => `${value.toFixed(1)} ms`
@@ -70,7 +70,7 @@ const rulesOf = ({ absence, overlap, owner }: Outcome): Rules<NodeFault> => ({
   tolerances: { dating: 0, joins: NOISE, least: NOISE },
   boundOf: () => ({
     ...{ two: limit(overlap), none: limit(absence), client: NEVER, source: '' },
-    // A node that comes back hands over in its own time.
+    // A node that comes back hands over later.
     aftermath: owner === 'itself' ? HANDOVER : Number.POSITIVE_INFINITY,
   }),
   quiet: { two: limit(HANDOVER), none: limit(HANDOVER), client: NEVER },
@@ -105,7 +105,7 @@ export function judge(observed: Observed): Cell {
   }
 }
 
-/** What has to be in the end, and is not. */
+/** Lists the differences from the required end state. */
 function endings(
   { end, holders }: Observed,
   bounds: Outcome,
@@ -129,7 +129,7 @@ function endings(
   return found.filter((text) => text !== false)
 }
 
-/** What r1 logs of it. */
+/** Returns the log lines of r1. */
 function said({ at, lines, until }: Observed): string[] {
   return lines.flatMap(({ at: moment, text }) => {
     if (moment < at || moment > until) return []
@@ -152,10 +152,13 @@ function goneAfter(owners: readonly Sight[], bounds: Outcome, at: number): numbe
   const first = owners.find((sight) => !has(sight) && lengthOf(sight) >= NOISE)
   return first === undefined ? undefined : first.from - at
 }
-/** `late`: the node had been silent for three intervals by itself, and its guardian was right. */
+/** A forbidden action. `late`: the node itself had been silent for three intervals, so its guardian was right. */
 type Deed = { readonly text: string; readonly late: boolean }
 
-/** What no net may do: act for an engine that was on time, speak for one that was away, take from a healthy node. */
+/**
+ * Lists forbidden actions of the nets: acting for an engine that was on time, sending for an absent one, removing
+ * from a healthy node.
+ */
 function wrongDeeds({ at, column, end, fault, news, record, spoken, until }: Observed, bounds: Outcome): Deed[] {
   const { vip } = column
   const deadline = 3 * column.interval
@@ -166,7 +169,7 @@ function wrongDeeds({ at, column, end, fault, news, record, spoken, until }: Obs
   const ageOf = (node: string, moment: number): number => moment - saidBefore(node, moment)
   const wasLate = (node: string, moment: number): boolean => {
     if (ageOf(node, moment) >= deadline - SENDING) return true
-    // What it sent when it ran again at its deadline and the guardian's deed have crossed.
+    // A packet that the resumed node sent at its deadline may have crossed the guardian's action.
     return ageOf(node, moment) <= CROSSING && ageOf(node, saidBefore(node, moment)) >= deadline - SENDING
   }
   const since = (moment: number) => `${(moment - at).toFixed(1)} ms after the fault`
@@ -192,7 +195,7 @@ function wrongDeeds({ at, column, end, fault, news, record, spoken, until }: Obs
       text: 'expected the address to stay, saw a kernel that took it off',
       late: deeds.some((one) => one.late),
     })
-  // Dated by who answers: ip(8) says when it has read of a removal, which may be much later.
+  // The witness gives the time: ip(8) reports when it has read a removal, which may be much later.
   for (const { node, moment } of lossesOf(record, at, until)) {
     const age = ageOf(node, moment)
     const late = wasLate(node, moment)
@@ -206,7 +209,7 @@ function wrongDeeds({ at, column, end, fault, news, record, spoken, until }: Obs
   return deeds
 }
 
-/** When a node that had answered answered no more. */
+/** Returns the times at which an answering node stopped answering. */
 function lossesOf({ owners }: History, at: number, until: number) {
   const lasting = owners.filter((sight) => lengthOf(sight) >= NOISE && sight.to > at && sight.from < until)
   return lasting.flatMap((sight, i) =>
@@ -216,7 +219,7 @@ function lossesOf({ owners }: History, at: number, until: number) {
   )
 }
 
-/** Actives that did not advertise for three intervals although nothing was done to them. */
+/** Lists Actives that sent no advertisement for three intervals without a fault. */
 function lateness({ at, column, end, spoken, until }: Observed): string[] {
   const words = spoken.filter(
     (one) =>

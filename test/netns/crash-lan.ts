@@ -30,7 +30,10 @@ export type CrashLanOptions = {
   readonly options?: readonly string[]
 }
 
-/** From CLOCK_REALTIME of the captures and of ip(8) to CLOCK_MONOTONIC: read when the millisecond of the first changes. */
+/**
+ * Returns the difference between CLOCK_REALTIME of captures and ip(8) and CLOCK_MONOTONIC. It is read when the
+ * millisecond changes.
+ */
 function realtimeOffset(): number {
   const before = Date.now()
   let now = before
@@ -77,7 +80,7 @@ export class CrashLan {
     return this.#witness.look()
   }
 
-  /** Every address with r1 alone, steadily so, and all nodes sure of their state. */
+  /** Resolves when r1 alone has had every address for a while, and all nodes have their state. */
   async settled(within = 15_000): Promise<void> {
     // Longer than a third of the shortest lifetime: by then all addresses have been renewed together.
     const steady = 800
@@ -101,12 +104,12 @@ export class CrashLan {
     await eventually('r1 alone to answer for every address', sure, sight, { within, every: 50 })
   }
 
-  /** By the kernels' account: who has which of the addresses now. */
+  /** Returns the nodes whose kernel has the address now. */
   holders(vip: string): string[] {
     return this.lab.holders(vip)
   }
 
-  /** What the kernels of the nodes said of their addresses so far. */
+  /** Notifications of the nodes' kernels about their addresses so far. */
   get news(): AddressNews[] {
     const offset = realtimeOffset()
     return this.#monitors.flatMap((monitor, i) => {
@@ -121,7 +124,7 @@ export class CrashLan {
     })
   }
 
-  /** Ends the watching; every advertisement that was seen, by who sent it. */
+  /** Ends the observation; returns every captured advertisement with its sender. */
   async stop(): Promise<readonly Spoken[]> {
     const offset = realtimeOffset()
     const names = new Map(this.lab.routers.map((host) => [macOf(host), host.name]))

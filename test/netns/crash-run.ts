@@ -11,7 +11,7 @@ import { boundsOf, type Cell, judge, ownerOf } from './crash-judge.ts'
 import { CrashLan } from './crash-lan.ts'
 import type { Column } from './crash-node.ts'
 
-/** So long nothing more may happen until a row counts as over. */
+/** ms without an event after which a row is over. */
 const REST = 400
 const WITHIN = 12_000
 
@@ -27,12 +27,14 @@ type Done = Inflicted & {
 
 export type RunOptions = {
   readonly columns: readonly Column[]
-  /** Three, unless r1 is alone. */
+  /** Number of nodes: three, unless r1 is alone. */
   readonly nodes?: 1 | 3
   readonly options?: readonly string[]
 }
 
-/** A cell for each row and column. A row that could not be run is in the complaints of its cells. */
+/**
+ * Returns a cell for each row and column. The reason for a row that could not run is in the complaints of its cells.
+ */
 export async function runRows(rows: readonly Row[], { columns, nodes = 3, options = [] }: RunOptions): Promise<Cell[]> {
   const lan = new CrashLan({ nodes, columns, options })
   try {
@@ -88,7 +90,7 @@ async function runRow(lan: CrashLan, row: Row): Promise<Done> {
     })
   const sight = () => lan.look().map(({ address, owners }) => `${address}: ${owners.at(-1)?.owners.join() || 'nobody'}`)
   try {
-    // What is late must have had its time.
+    // A late action is judged only if its node had its CPU time.
     await sleep(end + REST - monotonicMs())
     await eventually(`${wanted.join()} alone`, atRest, sight, { within: WITHIN, every: 20 })
     if (row.status !== undefined) {

@@ -16,10 +16,10 @@ import { Capture } from '../../src/lab/watch/capture.ts'
 import { describeNetns } from '../support/require.ts'
 
 const INTERVAL = 500
-/** Three intervals and more. */
+/** Longer than three intervals. */
 const DURATION = '2s'
 const PEERS = ['10.77.0.11', '10.77.0.12']
-/** Process starts on a machine that others keep busy. */
+/** ms for process starts on a busy machine. */
 const WITHIN = 30_000
 const WITHOUT_NICE = ['setpriv', '--bounding-set', '-all,+net_admin,+net_raw', '--inh-caps', '-all']
 
@@ -61,7 +61,7 @@ async function doctor(host: Host, ...options: readonly string[]): Promise<Doctor
 
 const lines = ({ findings }: Report) =>
   findings.map(({ about, check, found, level }) => `${level} ${check} ${about}: ${found}`)
-/** How busy the machine is, is no property of the lab. */
+/** Findings about the load of the machine: they do not belong to the lab. */
 const WEATHER = ['timers', 'interval', 'processor', 'clock']
 const bad = (report: Report) =>
   lines(report).filter((line) => /^(warning|error) /.test(line) && !WEATHER.includes(line.split(' ')[1] ?? ''))
@@ -71,7 +71,7 @@ async function active(daemon: Holdfast): Promise<void> {
   await daemon.becomes('Active', WITHIN)
 }
 
-/** The log comes another way than the status. */
+/** Waits for a log line, which arrives by another way than the status. */
 const says = (daemon: Holdfast, words: string) =>
   eventually(
     `the log to say ${words}`,
@@ -98,7 +98,7 @@ describeNetns('holdfast doctor', () => {
     expect(said).toMatch(/10\.77\.0\.11, Active of VRID 51 with priority 200/)
     expect(lines(beside.report).join('\n')).toContain(`${LAB_VIP} is on this node, and no other host answers for it`)
 
-    // What --realtime got is in its log, its status, and seen by the doctor.
+    // The priority of --realtime is in the log, in the status, and visible to doctor.
     expect(lines(beside.report).join('\n')).toMatch(/ok processes undefined: holdfast \(pid \d+\) runs here, SCHED_RR/)
     expect((await daemon.snapshot())?.scheduling).toEqual({
       policy: 'SCHED_RR',
@@ -108,10 +108,10 @@ describeNetns('holdfast doctor', () => {
     })
     await says(daemon, "Real-time priority 20 (SCHED_RR) for the engine's own thread; guardian: 21")
 
-    // As a third on the LAN saw it: advertisements of the Active alone.
+    // A third host on the LAN saw only advertisements of the Active.
     const speakers = frames.filter(({ versionAndType }) => versionAndType !== '').map(({ source }) => source)
     expect([...new Set(speakers)], 'who sent advertisements').toEqual(['10.77.0.11'])
-    // The packet that tries the rules of a node stays on it.
+    // The packet that tests the rules of a node stays on it.
     expect(frames.filter(({ ttl }) => ttl === '0')).toEqual([])
     const after = await daemon.router()
     expect(after).toMatchObject({ state: 'Active', since: before.router.since, duplicates: [], mismatchedRouters: [] })
@@ -127,7 +127,7 @@ describeNetns('holdfast doctor', () => {
     const strangers = { ...plan(3, 200), address: '10.77.0.150', peers: [] }
     const stranger = new Holdfast(lab, strangers, {}, ['--realtime'], {}, WITHOUT_NICE)
     await active(stranger)
-    // It was asked for real-time priority, may not have it, and says so.
+    // The daemon was asked for real-time priority, may not have it, and logs that.
     expect(await statusCommand(stranger.socket, { json: false })).toMatchObject({
       stdout: expect.stringContaining(', WITHOUT THE REQUESTED REAL-TIME PRIORITY\n'),
     })
@@ -136,11 +136,11 @@ describeNetns('holdfast doctor', () => {
       'Real-time priority was requested, but the engine runs with SCHED_OTHER: CAP_SYS_NICE is missing, or RLIMIT_RTPRIO allows less',
     )
     expect(r3.address).toBe('10.77.0.13')
-    // A host that has the virtual address, and one that has that of this node.
+    // A host that has the virtual address, and a host that has the address of this node.
     ip(lab.client, `address add ${LAB_VIP}/24 dev eth0`)
     ip(lab.host('observer'), `address add ${r2.address}/24 dev eth0`)
     ip(r2, 'link set eth0 mtu 1000')
-    // The way back to the peer leads elsewhere.
+    // The route back to the peer leads elsewhere.
     ip(r2, 'link add away type veth peer name far')
     for (const end of ['away', 'far']) ip(r2, `link set ${end} up`)
     ip(r2, `route add ${r1.address}/32 dev away`)
@@ -183,7 +183,7 @@ describeNetns('holdfast doctor', () => {
     writeFileSync(file, holdfastConfig({ ...plan(2, 100), peers: ['10.77.0.11', '10.77.0.13'] }, lab.directory))
     ip(r2, 'link add away type veth peer name far')
     for (const end of ['away', 'far']) ip(r2, `link set ${end} up`)
-    // To the first a rule leads away; to the other the main table does, and a rule brings it back.
+    // A rule leads away to the first peer. The main table leads away to the other one, and a rule brings it back.
     ip(r2, 'route add 10.77.0.11/32 dev away table 100')
     ip(r2, 'rule add to 10.77.0.11 lookup 100')
     ip(r2, 'route add 10.77.0.13/32 dev away')

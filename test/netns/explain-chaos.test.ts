@@ -1,7 +1,7 @@
 /**
- * Every fault of the chaos suite, done as the suite does it to three nodes, and what `holdfast explain` says of it afterwards on a node
- * that has not suffered, out of all three journals: the sentence of test/chaos/sentences.ts. One lab for all of them, because
- * a story must also begin where its fault does.
+ * Every fault of the chaos suite, injected into three nodes as in the suite, and the later output of `holdfast
+ * explain` on a healthy node. It reads all three journals, and must give the sentence of test/chaos/sentences.ts. All
+ * faults share one lab, because a story must also begin where its fault does.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,11 +21,11 @@ import { describeNetns } from '../support/require.ts'
 
 const INTERVAL = 100
 const WITHIN = 30_000
-/** What is discarded or missed again so soon is counted with the first of it. */
+/** ms in which repeated discards or losses count as one event. */
 const ONE_PIECE_OF_NEWS = 10_000
 const STEADY = 1_500
 const SEEN = 500
-/** What a station of its own says may come too late to do anything, on a machine that others keep busy: then it is done again. */
+/** Attempts of a fault. On a busy machine the packets of an extra station may come too late to have an effect. */
 const TRIES: Partial<Record<FaultKind, number>> = { forged: 3 }
 
 const CASES = KINDS.flatMap((kind) =>
@@ -50,7 +50,7 @@ describeNetns('holdfast explain names the fault of the chaos suite', () => {
 
   const directory = (name: string) => join(lab.directory, `chaos-${name}`)
 
-  /** As told by r2, with names of nodes instead of addresses of one machine. */
+  /** Returns the story of r2, with names of nodes in place of addresses. */
   async function story(since: number): Promise<Story> {
     const [own, ...peers] = ['r2', 'r1', 'r3'].map(directory)
     const places = { socket: join(own ?? '', 'holdfast.sock'), file: join(own ?? '', 'events.jsonl') }
@@ -93,15 +93,18 @@ describeNetns('holdfast explain names the fault of the chaos suite', () => {
 
   test('the lab is the one of the suite', () => expect(lab.routers.map(({ name }) => name)).toEqual(NODES))
 
-  /** Does it, waits until all is as before, and returns what is told of it, or why that is not what was expected. */
+  /**
+   * Injects the fault and waits until the LAN is as before. Returns the story, or the difference from the expected
+   * one.
+   */
   async function suffer(kind: FaultKind, { cause, ms, node, says, variant }: Sentence): Promise<Told> {
     const since = Date.now()
     const { hit } = await inflict({ id: ++id, at: 0, kind, variant, node, ms, overlapping: false }, arena)
     expect(hit, 'it met somebody').toBe(true)
-    // What was killed is started again after this time, and what was done is seen by the witness a moment later.
+    // A killed process is restarted after this time, and the witness sees the fault a moment later.
     await sleep(kind.startsWith('kill') ? ms + SEEN : SEEN)
     await settlesOn(witness, 'r1', STEADY, WITHIN)
-    // A clock that is set is seen by what is written down under it.
+    // The daemon's next log record shows a clock that was set.
     if (kind === 'clock step') {
       const reloads = () => readFileSync(join(directory(node), 'events.jsonl'), 'utf8').split('"reloaded"').length
       const before = reloads()
@@ -131,14 +134,14 @@ describeNetns('holdfast explain names the fault of the chaos suite', () => {
     if (cause === 'rejected' || cause === 'lossy') await sleep(ONE_PIECE_OF_NEWS)
     let again = 0
     let { told, failure } = await suffer(kind, sentence)
-    // What is told and is something else is no chance.
+    // A different story is no accident of the machine.
     while (failure !== undefined && told?.incidents.length === 0 && ++again < (TRIES[kind] ?? 1)) {
       console.log(`nothing came of it, done again: ${failure}`)
       ;({ told, failure } = await suffer(kind, sentence))
     }
     if (failure !== undefined) throw new Error(`${failure.message}${again > 1 ? ` (the last of ${again})` : ''}`)
     if (told === undefined) throw new Error('there is no story')
-    // Nothing that was not done: what is not named may be what it led to.
+    // The story contains no other fault: an unnamed one may be a consequence.
     if (cause === undefined)
       expect(
         told.incidents.filter((each) => each.cause !== 'engineAway'),
@@ -147,12 +150,12 @@ describeNetns('holdfast explain names the fault of the chaos suite', () => {
     for (const incident of told.incidents) {
       expect(incident.noticedBy, incident.headline).toMatch(/^r[123]$/)
       expect(incident.headline, 'a cause that nobody has written down').not.toMatch(/no journal has the reason/)
-      // How long it took is in the journal of the node that took over.
+      // The duration is in the journal of the node that took over.
       if (!/ to r[123]: /.test(incident.headline)) continue
       expect(incident.phases.length, `${incident.headline} How long it took`).toBeGreaterThan(1)
       expect(incident.prevention ?? incident.cause, incident.headline).toMatch(/./)
     }
-    // What is missed so soon after a loss would count as one.
+    // A packet that is lost so soon after another loss would count with it.
     if (cause === 'lossy') await sleep(ONE_PIECE_OF_NEWS / 2)
     for (const { by, offsetMs } of told.nodes) {
       expect(by).toMatch(/^(itself|transmissions)$/)

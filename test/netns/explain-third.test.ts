@@ -49,7 +49,7 @@ describeNetns('a third node in a split brain', () => {
     return told
   }
 
-  /** Of r3, by its own answer. */
+  /** Returns the events of r3's own answer. */
   async function events(): Promise<readonly EventOf<'twoActives'>[]> {
     const { body } = await ask(third().socket, { path: '/v1/events', within: 10_000 })
     const page = readEventPage(JSON.parse(body))

@@ -1,7 +1,7 @@
 /**
- * What is done to two real daemons, and what `holdfast explain` says of it afterwards: it names the fault (docs/explain.md).
- * One LAN and one pair for all of them, because a story must also begin where its fault does. Told by r2, which sees the
- * accidents of r1 from outside, together with r1's journal.
+ * Faults of two real daemons, and the later output of `holdfast explain`, which names the fault (docs/explain.md).
+ * All tests share one LAN and one pair, because a story must also begin where its fault does. The story comes from
+ * r2, which sees the faults of r1 from outside, together with r1's journal.
  */
 import { execFileSync } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'
@@ -19,8 +19,8 @@ import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
 import { describeNetns } from '../support/require.ts'
 
 /**
- * An Active that is kept from running for three of them takes its addresses off, which busy cores bring about at 100 ms. With
- * real-time priority they do not at 250 ms.
+ * Interval in ms. An Active without CPU for three intervals removes its addresses. Busy cores cause that at 100 ms.
+ * With real-time priority they do not at 250 ms.
  */
 const INTERVAL = 250
 const WITHIN = 20_000
@@ -54,7 +54,7 @@ describeNetns('holdfast explain names the fault', () => {
       within: WITHIN,
     })
 
-  /** Journals are written behind the daemon's work. */
+  /** Waits for the story: journals are written after the daemon's other work. */
   async function story(since: number, wanted: Cause, headline: RegExp): Promise<Story> {
     const directories = [dirname(second.socket), dirname(first.socket)]
     const [own = '', peer = ''] = directories
@@ -93,14 +93,14 @@ describeNetns('holdfast explain names the fault', () => {
     readonly fault: string
     readonly cause: Cause
     readonly headline: RegExp
-    /** What is wrong at this moment, by both journals. */
+    /** Expected present fault, from both journals. */
     readonly now?: RegExp
-    /** In what r1 tells alone, while the fault lasts. */
+    /** Expected text from r1's journal alone, during the fault. */
     readonly alone?: RegExp
-    /** Of what r1 tells; by default the begin of the fault. */
+    /** Begin of r1's story; by default the begin of the fault. */
     readonly since?: string
     readonly inflict: () => Promise<unknown>
-    /** What ends the fault, before the story of both is told. */
+    /** Ends the fault, before the story of both journals is read. */
     readonly later?: () => Promise<unknown>
     readonly undo: () => Promise<unknown>
   }
@@ -224,7 +224,7 @@ describeNetns('holdfast explain names the fault', () => {
         await settlesOn('r1')
       },
     },
-    // Soon before the link is lost, which it must not explain.
+    // Soon before the link is lost, and not its cause.
     {
       fault: 'two that are configured differently',
       cause: 'discarded',
@@ -319,7 +319,7 @@ describeNetns('holdfast explain names the fault', () => {
     return execFileSync(program, argv, { encoding: 'utf8', stdio: 'pipe' })
   }
 
-  /** As an operator on r2 does it. */
+  /** Runs explain on r2 as an operator does. */
   function explained(...words: readonly string[]): Story {
     const story: Story = JSON.parse(command(2, ['vip', '--json', ...words]))
     return story
@@ -373,7 +373,7 @@ describeNetns('holdfast explain names the fault', () => {
       if (row.now !== undefined)
         expect(told.now).toContainEqual(expect.objectContaining({ words: expect.stringMatching(row.now) }))
       await undo()
-      // A Backup that has just become one does not take over at once (fastPreempt).
+      // A Backup that has just entered its state does not take over immediately (fastPreempt).
       await sleep(4 * INTERVAL)
     },
   )

@@ -66,7 +66,8 @@ describeNetns('failover of three routers', () => {
     const { group, lab } = await settled()
     group.daemon(1).killAll()
     await group.answeredBy(2, 'everything on r1 was killed')
-    // Left by the dead daemon, or by somebody with another prefix length: a VIP of the configuration is swept either way.
+    // A leftover of the dead daemon, or an address with another prefix length: a VIP of the configuration is removed
+    // either way.
     ip(lab.router(1), `address replace ${LAB_VIP}/24 dev eth0`)
     expect(lab.holders(LAB_VIP)).toContain('r1')
     await group.start(1, 50)

@@ -1,6 +1,7 @@
 /**
- * Nodes that each run 255 virtual routers on one interface, VRID n with 10.88.0.n, and who holds which address by the
- * account of the kernels. Decides how that is sampled so that no overlap is invented; refuses to know what is allowed.
+ * Nodes that each run 255 virtual routers on one interface, VRID n with 10.88.0.n, and the holders of all addresses
+ * as the kernels report them. Decides the order of the samples, so that no false overlap is seen. Refuses to know
+ * what is allowed.
  */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
@@ -29,14 +30,14 @@ export class FleetNode extends HoldfastProcess {
     super(lab, host, { directory, configuration: { ...minimal(directory), virtualRouters, syncGroups } })
   }
 
-  /** "Active 255", "Backup 254, Initialize 1". */
+  /** Returns a text such as "Active 255" or "Backup 254, Initialize 1". */
   async states(): Promise<string> {
     const counts = new Map<string, number>()
     for (const { state } of (await this.snapshot())?.routers ?? []) counts.set(state, (counts.get(state) ?? 0) + 1)
     return [...counts].map(([state, count]) => `${state} ${count}`).join(', ')
   }
 
-  /** Log records of level warn (40) and above, and lines that are no records; each of the kind once. */
+  /** Log records of level warn (40) and above, and lines that are no records; one of each kind. */
   get complaints(): string[] {
     const bare = this.lastLines().filter((text) => !text.startsWith('{'))
     const records = this.records.filter(({ level }) => level >= 40)
@@ -57,8 +58,8 @@ export type Sight = {
 }
 
 /**
- * Who holds how many, and which are on both. The host that gains is asked first: an address that it has then and that
- * the other one has later was on both in between, because neither goes back.
+ * Returns the number of addresses on each host, and the addresses on both. The gaining host is asked first. An
+ * address that it has then and that the other host has later was on both in between, because neither goes back.
  */
 export async function look(gaining: Host, losing: Host): Promise<Sight> {
   const at = monotonicMs()
@@ -71,7 +72,7 @@ export async function look(gaining: Host, losing: Host): Promise<Sight> {
   }
 }
 
-/** Every 50 ms until all are with the gaining host and none with the other; all that was seen. */
+/** Samples every 50 ms until the gaining host has all addresses and the other none; returns all samples. */
 export async function watchMove(gaining: Host, losing: Host, within: number): Promise<Sight[]> {
   const sights: Sight[] = []
   const since = monotonicMs()

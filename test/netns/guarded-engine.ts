@@ -1,7 +1,7 @@
 /**
- * An engine that does nothing but own addresses under its guardian: arms a will with a word, installs, and says every
- * interval that it has advertised. Uses the ports of linux/ as the daemon does; told what to do line by line on stdin.
- * Refuses to know when it is stopped, and by whom.
+ * An engine that only owns addresses under its guardian: it arms a cleanup plan with a shared word, adds the
+ * addresses, and reports an advertisement at every interval. Uses the ports of linux/ as the daemon does. It receives
+ * its orders line by line on stdin. Refuses to know when and by which process it is stopped.
  */
 import { createInterface } from 'node:readline'
 import type { AddressStep, CleanupPlan } from '../../src/daemon/ports.ts'
@@ -14,7 +14,7 @@ import { address } from '../../src/wire/address.ts'
 import { millis } from '../../src/wire/units.ts'
 
 export type Order = {
-  /** Own these from now on. */
+  /** Own these addresses from now on. */
   readonly take?: {
     readonly index: number
     readonly vips: readonly string[]
@@ -22,14 +22,14 @@ export type Order = {
     readonly lifetime?: number
     readonly grace?: number
   }
-  /** Until the channel takes no more; what comes then waits in the engine. */
+  /** Fill the channel until it takes no more; further messages wait in the engine. */
   readonly fill?: boolean
   readonly stepDown?: boolean
   readonly withdraw?: boolean
   readonly acknowledge?: boolean
   /** A demotion: the deadline comes nearer, and no further advertisement follows. */
   readonly nearer?: number
-  /** So many times, how long one takes. */
+  /** Number of measurements of the duration of one report. */
   readonly cost?: number
 }
 
@@ -45,9 +45,9 @@ let beating: NodeJS.Timeout | undefined
 let steps: readonly AddressStep[] = []
 let current: CleanupPlan | undefined
 let told = false
-/** When it last said that it had advertised. */
+/** Time of its last reported advertisement. */
 let sentAt = 0
-/** The longest that it ever took. */
+/** Longest time between two reports. */
 let gap = 0
 
 function sent(interval: number): void {
@@ -112,7 +112,7 @@ function cost(count: number): void {
   say({ cost: (clock.now() - began) / count })
 }
 
-/** Whoever started it is gone, or it was killed: then the fault is said here. */
+/** Reports a fault and ends the engine: its parent has ended, or its guardian was killed. */
 function end(): never {
   guardian.beat(clock.now())
   process.exit(0)

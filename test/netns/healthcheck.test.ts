@@ -1,7 +1,7 @@
 /**
- * The VIP follows the healthy service: two real daemons, real servers and programs on the first one's node, and the ways
- * in which they fail. One LAN and one pair of daemons for all of it, because what is asked is also that one failure leaves
- * nothing behind for the next. Seen by a client that probes every millisecond; the daemon's account has to agree.
+ * The VIP follows the healthy service: two real daemons, real servers and programs on the first one's node, and their
+ * ways to fail. All tests share one LAN and one pair of daemons, because a failure must leave nothing behind for the
+ * next one. A client that probes every millisecond is the judge; the daemon's status has to agree.
  */
 import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,10 +20,10 @@ const SUPPORT = join(import.meta.dirname, '..', 'support')
 const INTERVAL = 200
 const WITHIN = 8_000
 const POLL = 500
-/** Generous: a server that is slow because the machine is busy has not failed. */
+/** Generous limit in ms: a server that is slow on a busy machine has not failed. */
 const TIMEOUT = 1_500
 
-/** r1 has 150 while all is well, 100 or less when something is not; r2 has 120. */
+/** r1 has 150 while all checks are up, 100 or less if one is down; r2 has 120. */
 const CHECKS = ['web', 'tls', 'name', 'script', 'pattern'] as const
 type Check = (typeof CHECKS)[number]
 
@@ -40,7 +40,7 @@ describeNetns('the VIP follows the healthy service', () => {
   let resolver = ''
   let mark = ''
 
-  /** The service reads it at any moment. */
+  /** Replaces a file: the service may read it at any moment. */
   const write = (name: string, text: string) => {
     writeFileSync(join(folder, `${name}.new`), text)
     renameSync(join(folder, `${name}.new`), join(folder, name))
@@ -62,7 +62,7 @@ describeNetns('the VIP follows the healthy service', () => {
     lab = createLab({ routers: 2 })
     host = lab.router(1)
     folder = lab.directory
-    // What runs as nobody must find its program.
+    // A program that runs as nobody must find its interpreter.
     chmodSync(folder, 0o755)
     ip(host, 'link set lo up')
     resolver = join('/etc/netns', host.namespace)
@@ -84,7 +84,7 @@ describeNetns('the VIP follows the healthy service', () => {
       tls: { http: 'https://localhost:8443/', tls: { caFile: authority.caFile } },
       name: { http: 'http://service.example:8080/' },
       script: { exec: [join(folder, 'check')], user: 'nobody', environment: { HOLDFAST_TEST: folder } },
-      // An operator's pattern that takes for ever on some texts: a bug that hangs the whole thread.
+      // A bad pattern of an operator, which takes for ever on some texts and hangs the whole thread.
       pattern: { http: 'http://127.0.0.1:8080/text', body: { matches: '^(a+)+$' } },
     }
     const settings = { interval: `${POLL}ms`, timeout: `${TIMEOUT}ms`, jitter: '0%' }
@@ -107,7 +107,7 @@ describeNetns('the VIP follows the healthy service', () => {
   const sight = async () => ({
     client: prober.owner,
     router: await first.router(),
-    // Checks, transitions, and what befell the engine.
+    // Checks, transitions, and faults of the engine.
     log: first.records
       .filter(({ msg }) => /^healthcheck|→|guardian|will|worker/.test(msg))
       .map(({ at, msg }) => `${(at - monotonicMs()).toFixed(0)} ms: ${msg}`)
@@ -132,7 +132,7 @@ describeNetns('the VIP follows the healthy service', () => {
   const account = async (check: Check) =>
     (await first.snapshot())?.healthchecks.find(({ name }) => name === check) ?? 'the daemon says nothing of it'
 
-  /** What the log says of this check since then. */
+  /** Returns the log lines of this check since then. */
   const told = (check: Check, since: number, words: RegExp) =>
     eventually(
       `the log to say ${words} of ${check}`,
@@ -142,13 +142,13 @@ describeNetns('the VIP follows the healthy service', () => {
       { within: WITHIN },
     )
 
-  /** Verdicts and priorities; that an engine without time loses its address is not what is asked here. */
+  /** Returns results and priorities. The loss of an address by an engine without CPU is not tested here. */
   const movesSince = (since: number) =>
     first.records
       .filter(({ at, msg }) => at > since && /^healthcheck|effective priority/.test(msg))
       .map(({ msg }) => msg)
 
-  /** Does it, and says how long it took until r2 answered the client. */
+  /** Makes the service fail; returns the time until r2 answered the client. */
   async function loses(what: string, fail: () => void): Promise<{ readonly since: number; readonly took: number }> {
     const since = monotonicMs()
     fail()
@@ -162,7 +162,7 @@ describeNetns('the VIP follows the healthy service', () => {
     const { since } = await loses('a killed server', () => void service.signal('SIGKILL'))
     await told('web', since, /up → down: connection(Refused|Reset)/)
     expect((await second.router()).reason, 'why r2 took over').toMatch(/^(activeDemoted|lowerPriorityActive)$/)
-    // Four checks ask this server.
+    // Four checks use this server.
     await eventually(
       'the sum of all that is down',
       async () => (await first.router()).priority.effective === 1,
@@ -271,5 +271,5 @@ describeNetns('the VIP follows the healthy service', () => {
   })
 })
 
-/** Deaf, and so are its children, one of which has left its session and its parent. */
+/** A program that ignores signals, and so do its children, one of which has left its session and its parent. */
 const STUCK = `trap '' TERM; setsid sh -c 'trap "" TERM; (setsid sleep 611 &); sleep 612' & sleep 613`

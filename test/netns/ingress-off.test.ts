@@ -1,6 +1,6 @@
 /**
- * ingressHa: Disabled over the restarts of agent and engine, with the processes themselves and the kernel's own news: the
- * ingress address is on no node, not even for a moment, until the API says otherwise.
+ * ingressHa: Disabled across restarts of agent and engine, with the real processes and the kernel's own
+ * notifications. The ingress address is on no node, not even for a moment, until the API enables it.
  */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,7 +1,7 @@
 /**
- * `state MASTER` with priority 255 in a keepalived file, run by holdfast and then by keepalived itself beside the same
- * neighbour of keepalived's: what the kernel lists and what the wire says while it starts, stops and is killed. Refuses to
- * know how an owner decides.
+ * `state MASTER` with priority 255 in a keepalived file, run by holdfast and then by keepalived itself, beside the
+ * same keepalived neighbour. Compared are the kernel's addresses and the packets on the wire at start, stop and kill.
+ * Refuses to know how an owner decides.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -91,7 +91,7 @@ describeInterop('priority 255 of a keepalived file', () => {
     await waitFor('the end of the lifetime', host, [own])
     await waitFor('after the kill', other, [lower, vip])
 
-    // As keepalived leaves it when it is killed: the next start takes it for a leftover, installs it, and takes it off.
+    // A killed keepalived leaves this: the next start takes the address for a leftover, adds it, and removes it.
     ip(host, `address add ${vip} dev eth0`)
     const heir = holdfastFrom(lab, plan(host, 255), owner)
     await heir.ready()

@@ -1,7 +1,6 @@
 /**
- * The main job over IPv6: three daemons, one address, link-local sources and ff02::12. What the LAN sees is the judge:
- * a client that probes every millisecond, an observer that asks every 10 ms who has the address, the kernels' own tables
- * and tshark.
+ * The main task over IPv6: three daemons, one address, link-local sources and ff02::12. The judges are a client that
+ * probes every millisecond, an observer that asks for the address every 10 ms, the kernels' own tables, and tshark.
  */
 import { execFileSync } from 'node:child_process'
 import { afterEach, expect, test } from 'vitest'
@@ -17,7 +16,10 @@ import { INTERVAL, Trio, WITHIN } from './trio.ts'
 /** Two routers may answer for a moment while they meet; longer than this is a split brain. */
 const OVERLAP = 500
 const SILENCE = 1_000
-/** An engine that gets no CPU for three intervals rightly says priority 0, which is not what the wire is read for. */
+/**
+ * Options with real-time priority. An engine without CPU for three intervals rightly sends priority 0, which is not
+ * tested here.
+ */
 const IN_TIME = ['--realtime']
 
 let trio: Trio | undefined
@@ -114,7 +116,7 @@ describeNetns('IPv6, three routers', () => {
     const [first = 0, ...others] = announced.map(([at]) => Number(at) * 1_000)
     const offsets = others.map((at) => at - first)
     expect(offsets.length, `announced at ${offsets} ms after the first`).toBe(2)
-    // RFC 4861 §7.2.6: at least a second apart; a busy machine makes them later, never earlier.
+    // RFC 4861 §7.2.6: at least a second apart; on a busy machine they come later, never earlier.
     expect(offsets[0]).toBeGreaterThan(990)
     expect((offsets[1] ?? 0) - (offsets[0] ?? 0)).toBeGreaterThan(900)
     expect(offsets[1], `${offsets} ms after the first`).toBeLessThan(4_000)
@@ -122,7 +124,7 @@ describeNetns('IPv6, three routers', () => {
 
   test('a host without a neighbor entry for the address is answered immediately', async () => {
     const group = await settled()
-    // The observer asks from a socket of its own, so this kernel has no entry.
+    // The observer uses a socket of its own, so this kernel has no entry.
     const stranger = group.lab.host('observer')
     const at = monotonicMs()
     const fresh = new Prober(group.lab, stranger, LAB_VIP6)
@@ -213,7 +215,7 @@ describeNetns('IPv6, three routers', () => {
     const r1 = group.lab.router(1)
     const at = group.lab.setLink(r1, 'down')
     await group.settlesOn(2, 'eth0 of r1 went down')
-    // IPv6 forgets what it had.
+    // IPv6 has lost its addresses.
     group.lab.setLink(r1, 'up')
     // The route back to the client; holdfast needs no more than the link-local address that the kernel makes.
     ip(r1, 'address add fd00:77::11/64 dev eth0 nodad')

@@ -18,7 +18,7 @@ import { describeNetns } from '../support/require.ts'
 const INTERVAL = 1_000
 const WITHIN = 20_000
 const MORE = '10.77.0.101'
-/** What could not be written is not tried again before that. */
+/** ms before a failed write is repeated. */
 const TRY_AGAIN = 10_500
 
 let lab: Lab | undefined
@@ -30,7 +30,7 @@ afterEach(() => {
   lab = undefined
 })
 
-/** One router that is alone, and a small disk of its own for the journal. */
+/** Creates one router without neighbours, and a small disk of its own for the journal. */
 function scene(options: string): { lab: Lab; disk: string; file: string } {
   const built = createLab({ routers: 1 })
   lab = built
@@ -53,7 +53,7 @@ const warnings = (daemon: Holdfast) =>
 const kinds = async (daemon: Holdfast) =>
   (await nodeEvents({ socket: daemon.socket, file: '/nowhere' })).events.map(({ kind }) => kind)
 
-/** Their kinds; throws at the first that is no JSON, where jq would end. */
+/** Returns the kinds of all lines; throws at the first line that is no JSON, where jq would end. */
 const wholeLines = (file: string): readonly unknown[] =>
   readFileSync(file, 'utf8')
     .split('\n')
@@ -106,7 +106,7 @@ describeNetns('a run directory whose disk does not answer', () => {
     lab = built
     const folder = join(built.directory, 'holdfast-r1')
     mkdirSync(folder)
-    // To open a FIFO for writing takes until somebody reads it.
+    // Opening a FIFO for writing takes until a process reads it.
     run(['mkfifo', join(folder, 'addresses.json.new')])
     const plan = { host: built.router(1), priority: 200, intervalMs: INTERVAL, address: LAB_VIP }
     const daemon = new Holdfast(built, plan)
@@ -131,7 +131,7 @@ describeNetns('an event journal on a faulty disk', () => {
     try {
       writeFileSync(filler, Buffer.alloc(1 << 20))
     } catch {
-      // It is full now, which is what is wanted.
+      // The disk is full now, as intended.
     }
     const daemon = await active(found)
     expect(warnings(daemon).map(({ msg }) => msg)).toEqual([expect.stringMatching(/events\.jsonl: .*(ENOSPC|full)/)])
@@ -163,7 +163,7 @@ describeNetns('an event journal on a faulty disk', () => {
     const daemon = await active(found)
     const { bavail, bsize } = statfsSync(found.disk)
     const filler = join(found.disk, 'filler')
-    // What is left is the rest of the page that the journal has begun.
+    // The rest of the page that the journal has begun is left.
     writeFileSync(filler, Buffer.alloc(bavail * bsize))
     const becomes = (failing: boolean) =>
       eventually(
