@@ -16,8 +16,8 @@ import { CheckThread } from '../support/check-thread.ts'
 
 const RESERVE = 20
 /**
- * Runs. The best run shows what the thread can do, and the others that it usually does; another program may use a CPU
- * first.
+ * Milliseconds that all but the best run may take. The best run shows what the thread can do. In the others, another
+ * program may use a CPU first.
  */
 const BESIDE_OTHERS = 5 * RESERVE
 const WITHIN = millis(300)

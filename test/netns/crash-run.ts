@@ -90,7 +90,7 @@ async function runRow(lan: CrashLan, row: Row): Promise<Done> {
     })
   const sight = () => lan.look().map(({ address, owners }) => `${address}: ${owners.at(-1)?.owners.join() || 'nobody'}`)
   try {
-    // A late action is judged only if its node had its CPU time.
+    // Late events need time to happen.
     await sleep(end + REST - monotonicMs())
     await eventually(`${wanted.join()} alone`, atRest, sight, { within: WITHIN, every: 20 })
     if (row.status !== undefined) {

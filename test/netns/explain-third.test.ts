@@ -1,7 +1,7 @@
 /**
- * A split brain that a third node sees: r1 and r2 do not hear each other, r3 hears both. What r3 says of it by its own
- * journal alone: journal, log, metric, status and `holdfast explain`, while it lasts, long after it began, and when it is
- * over. The two routers of a sync group are one story.
+ * A split brain that a third node sees: r1 and r2 do not receive each other, r3 receives both. Tested is r3's report
+ * from its own journal alone: journal, log, metric, status and `holdfast explain`. It is read during the split brain,
+ * long after its begin, and after its end. The two routers of a sync group are one story.
  */
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'

@@ -1,6 +1,6 @@
 /**
- * The daemon's log in a real systemd journal: the shipped unit under a systemd of its own, with systemd-journald. What
- * `journalctl` shows is what counts.
+ * The daemon's log in a real systemd journal: the shipped unit under a systemd of its own, with systemd-journald.
+ * Assertions use the output of `journalctl`.
  */
 import { cpSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -27,7 +27,7 @@ describeNetns('the log in the systemd journal', () => {
   const run = (line: string) => machine().output(...line.split(' '))
   const write = (text: string) =>
     machine().output('sh', '-c', 'mkdir -p /etc/holdfast && printf %s "$1" >"$2"', 'sh', text, FILE)
-  /** The journal takes lines from a pipe of its own; --sync waits until it has them. */
+  /** Returns the lines of the journal. It reads them from a pipe of its own; --sync waits until it has them. */
   const journal = (...options: string[]): string[] => {
     run('journalctl --sync')
     const shown = machine().run(
@@ -151,7 +151,7 @@ healthchecks: [${checks}]`)
     run('/opt/holdfast/bin/holdfast reload')
     await shows(/^\{"level":30,.*"msg":"Reloaded /)
     await holds(true)
-    // The states of the routers, as one record each.
+    // States of the routers, as one record each.
     run('systemctl kill --kill-who=main --signal=SIGUSR1 holdfast')
     const dumped = await shows(/"msg":"api: \w+ since /)
     expect(JSON.parse(dumped)).toMatchObject({ router: 'api', shortened: ['snapshot'] })

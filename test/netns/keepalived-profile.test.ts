@@ -1,7 +1,7 @@
 /**
- * What a keepalived file can say about addresses, announcements and packets, on real kernels: how the addresses are
- * listed and that nothing of them stays, whatever ends the daemon; and the same settings in a LAN of keepalived's and in
- * one of ours, as tshark sees both.
+ * Settings of a keepalived file for addresses, announcements and packets, on real kernels. Tested are the addresses
+ * in the kernel, and that none stays, whatever ends the daemon. The same settings run in a LAN of keepalived and in a
+ * LAN of holdfast, and tshark reads both.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,11 +16,11 @@ import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
 import { describeInterop } from '../support/require.ts'
 
 const VIP = '10.77.0.100'
-/** On another interface. */
+/** An address on another interface. */
 const AWAY = '10.88.0.100'
-/** A second address of the host, to be sent from. */
+/** A second address of the host, as a source. */
 const SOURCE = '10.77.0.31'
-/** Of a network in which the node has no address yet: the VIP becomes the primary one. */
+/** An address of a network in which the node has no address yet: the VIP becomes the primary one. */
 const PRIMARY = '10.99.0.100'
 const SECONDARY = '10.99.0.7'
 const WITHIN = 10_000
@@ -163,7 +163,7 @@ describeInterop('what a keepalived file can say', () => {
     ] as const)
       ip(where, `link set ${link} up`)
     ip(far, 'address add 10.88.0.2/24 dev far')
-    // Somebody had the address before: only an announcement makes the client forget him.
+    // Another host had the address before: only an announcement corrects the client's entry.
     ip(far, `neighbour add ${AWAY} lladdr 02:00:00:00:00:99 dev far nud stale`)
     const on = (device: string) => ip(namespace, `-o -4 address show dev ${device}`)
     const held = () => [on('eth0').includes(` ${VIP}/`), on('eth1').includes(` ${AWAY}/24 `), on('eth0').includes(AWAY)]
@@ -269,10 +269,10 @@ describeInterop('what a keepalived file can say', () => {
 })
 
 const isAdvertisement = ({ vrid }: Frame): boolean => vrid !== ''
-/** In seconds since 1970. */
+/** Time of the first advertisement in seconds since 1970. */
 const firstOf = (frames: readonly Frame[]): number => Number(frames.find(isAdvertisement)?.at ?? 0)
 
-/** Of the time since the first advertisement: how many announcements came at once, and how many 2 s later. */
+/** Returns the number of announcements soon after the first advertisement, and 2 s later. */
 function summaryOf(frames: readonly Frame[]) {
   const advertisement = frames.find(isAdvertisement)
   if (advertisement === undefined) throw new Error('no advertisement was seen')

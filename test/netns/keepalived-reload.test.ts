@@ -1,6 +1,7 @@
 /**
- * A running daemon with a keepalived file, told to reload a file that keepalived 2.2.7 refuses: the configuration in force
- * stays, every place says so, and a client that asks once a millisecond misses nothing. A second node waits for the VIP.
+ * A running daemon with a keepalived file, and a reload of a file that keepalived 2.2.7 refuses. The configuration in
+ * force stays, and every output reports the refusal. A client that asks once a millisecond misses nothing. A second
+ * node waits for the VIP.
  */
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -16,11 +17,11 @@ import { instanceOf } from '../support/keepalived-refusals.ts'
 import { describeNetns } from '../support/require.ts'
 
 const WITHIN = 30_000
-/** A folder /run of its own: a keepalived file cannot name another one. */
+/** Runs with a folder /run of its own: a keepalived file cannot name another one. */
 const OWN_RUN = ['unshare', '--mount', 'sh', '-c', 'mount -t tmpfs none /run && exec "$@"', 'sh']
 
 const good = (priority: number) => instanceOf({ priority: `priority ${priority}` }, 'vip', `${LAB_VIP}/32`)
-/** What stands for the whole table of test/support/keepalived-refusals.ts, and a line that the answer has. */
+/** A selection of the table of test/support/keepalived-refusals.ts, with a line of the expected answer. */
 const REFUSED: readonly (readonly [title: string, text: string, problem: RegExp])[] = [
   [
     'virtual_router_ID',
@@ -114,7 +115,7 @@ describeNetns('a reload of a keepalived file that keepalived refuses', () => {
       const metrics = (await first.body('/metrics')).body
       expect(metrics, shown).toContain('\nholdfast_config_reload_success 0\n')
       expect(metrics, shown).toContain(`\nholdfast_config_reloads_total{result="failed"} ${failed}\n`)
-      // It does what its configuration in force says, so a probe must not restart it.
+      // The daemon follows its configuration in force, so a probe must not restart it.
       expect(await first.body('/readyz'), shown).toMatchObject({ status: 200, body: 'ok\n' })
       expect(network.holders(LAB_VIP), shown).toEqual(['r1'])
     }
@@ -137,7 +138,7 @@ describeNetns('a reload of a keepalived file that keepalived refuses', () => {
       )
       await isKept(title)
     }
-    // By the signal, as a tool of keepalived's does it: with the last of these files.
+    // By the signal, as a keepalived tool does it: with the last of these files.
     const logged = first.process.lines.length
     first.process.signal('SIGHUP')
     await eventually(

@@ -1,7 +1,7 @@
 /**
- * An engine to which its configuration is handed, as an agent does it: nothing, something, the next, garbage, an engine
- * that dies and begins again without the agent, and a configuration with nothing to do. On two nodes, with a client that
- * probes every millisecond.
+ * An engine that receives its configuration as from an agent: none, one, the next, garbage. It dies and restarts
+ * without the agent, and receives a configuration without a router. There are two nodes and a client that probes
+ * every millisecond.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -18,7 +18,7 @@ import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
 import { describeNetns } from '../support/require.ts'
 
 const WITHIN = 15_000
-/** A busy machine must not make an engine late: that is another test's. */
+/** Interval in ms. A busy machine must not make an engine late; another test covers that. */
 const INTERVAL = 1_000
 
 let lab: Lab | undefined
@@ -50,7 +50,7 @@ class Node {
     return this.process
   }
 
-  /** The command with this text at its standard input. */
+  /** Runs the command with this text at its standard input. */
   configure(text: string, ...words: readonly string[]) {
     const command = ['configure', '-', '--socket', this.socket, ...words]
     const { status, stdout, stderr } = spawnSync(HOLDFAST, command, { encoding: 'utf8', input: text, timeout: 30_000 })
@@ -150,7 +150,7 @@ describeNetns('managed', () => {
     expect([same.status, same.stdout]).toEqual([0, expect.stringMatching(/1 router unchanged\n$/)])
     const inForce = (await first.snapshot())?.config.hash
 
-    // Nothing of these is in force, or remembered.
+    // None of these is in force or remembered.
     const wrong = first.configure(next.replace('vrid: 51', 'vrid: 510'))
     expect(wrong).toMatchObject({
       status: 78,
@@ -164,7 +164,7 @@ describeNetns('managed', () => {
       ['too long', `# ${'x'.repeat(600_000)}`, 1],
     ] as const)
       expect(first.configure(garbage).status, `a text that is ${what}`).toBe(status)
-    // One that goes away in the middle, and one that never ends.
+    // A client that closes its connection in the middle of a request, and a request that never ends.
     const head = 'POST /v1/configuration HTTP/1.1\r\nHost: x\r\nContent-Length: 400000\r\n\r\nvirtualRouters: []\n'
     const gone = connect(first.socket, () => gone.write(head, () => gone.destroy()))
     const late = await new Promise<string>((resolve, reject) => {
@@ -192,7 +192,7 @@ describeNetns('managed', () => {
     const { lost, sent } = await prober.stop()
     expect(lost, `probes lost of ${sent} until then`).toBe(0)
 
-    // Nobody hands anything over.
+    // No agent hands a configuration over.
     first.process.killFamily()
     await first.process.exited
     await second.becomes('Active', 'the death of r1')

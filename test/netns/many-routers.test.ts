@@ -11,24 +11,24 @@ import { judgeTime } from '../judge/time.ts'
 import { describeNetns } from '../support/require.ts'
 import { COUNT, FleetNode, look, type Sight, VIPS, watchMove } from './fleet.ts'
 
-/** Active_Down_Interval is 3.6 s; the rest is a busy machine. */
+/** ms: Active_Down_Interval is 3.6 s; the rest is for a busy machine. */
 const WITHIN = 15_000
 const INTERVAL_S = 1
 /**
- * Repeats are paced at 200 a second. Without that, three of each of the 255 are within 500 ms; a timer that is late on a busy
- * machine lets some of them catch up.
+ * Most repeated announcements in a second. The pace is 200 a second. Without a pace, three of each of the 255 come
+ * within 500 ms. On a busy machine a late timer lets some of them come together.
  */
 const REPEATS_PER_S = 300
-/** The first ones go at once. Paced as the repeats they would take 1.3 s. */
+/** Seconds of the first announcements, which have no wait. With the pace of repeats they would take 1.3 s. */
 const SPREAD_S = 1
 /**
- * Of a planned move, for each address: 5 ms after the successor's gratuitous ARP, 20 ms after its advertisement. A sight
- * takes two processes and comes every 60–120 ms, and 255 removals wait for their turn on a busy machine: with a load of 7 on
- * two cores single routers were never seen on both nodes in two sights (4 runs), those of groups for up to 118 ms. Who waits for
- * the end of Leaving, whatever it has heard, takes 2 s.
+ * Overlap of a planned move in ms. For each address it is 5 ms after the successor's gratuitous ARP, 20 ms after its
+ * advertisement. A sample takes two processes and comes every 60–120 ms, and 255 removals wait on a busy machine.
+ * With a load of 7 on two cores, single routers were never on both nodes in two samples (4 runs). Those of groups
+ * were, for up to 118 ms. A router that waits for the end of Leaving in every case takes 2 s.
  */
 const OVERLAP_MS = 1_000
-/** More than the second priority 0 takes, and less than an Advertisement_Interval. */
+/** ms: more than the second priority 0 takes, and less than an Advertisement_Interval. */
 const STOOD_STILL = 150
 
 let lab: Lab | undefined
@@ -50,7 +50,7 @@ const reaches = (node: FleetNode, states: string) =>
     { within: WITHIN, every: 100 },
   )
 
-/** `one` (priority 200) Active for all, `two` (100) Backup for all. */
+/** Resolves when `one` (priority 200) is Active and `two` (100) is Backup for all routers. */
 async function settledPair(grouped = false) {
   const place = newLab()
   const one = new FleetNode(place.lab, place.one, 200, grouped)
@@ -61,10 +61,10 @@ async function settledPair(grouped = false) {
 }
 
 const isAdvertisement = (frame: Frame) => frame.vrid !== '' && frame.priority !== '0'
-/** dumpcap writes seconds. */
+/** Returns the seconds of a frame, as dumpcap writes them. */
 const seconds = (frame: Frame) => Number(frame.at)
 
-/** The largest number of frames in any window of `width` seconds, and when it began. */
+/** Returns the largest number of frames in any window of `width` seconds, and the begin of that window. */
 function densest(frames: readonly Frame[], width: number): { count: number; at: number } {
   const times = frames.map(seconds).sort((a, b) => a - b)
   let best = { count: 0, at: 0 }
@@ -76,7 +76,7 @@ function densest(frames: readonly Frame[], width: number): { count: number; at: 
   return best
 }
 
-/** Gratuitous ARP of one host for the VIPs: the first for each, and the repeats. */
+/** Returns the gratuitous ARP of one host for the VIPs: the first frame for each, and the repeats. */
 function announcements(frames: readonly Frame[], mac: string) {
   const all = frames.filter((frame) => frame.mac === mac && VIPS.includes(frame.arpSender))
   const seen = new Set<string>()
@@ -84,7 +84,7 @@ function announcements(frames: readonly Frame[], mac: string) {
   return { first, repeats: all.filter((frame) => !first.includes(frame)) }
 }
 
-/** Longest time in which an address was on both nodes, to the interval between two sights. */
+/** Returns the longest time in which an address was on both nodes, to the precision of two samples. */
 function longestOverlap(sights: readonly Sight[]): number {
   let longest = 0
   let since = new Map<string, number>()
@@ -136,7 +136,7 @@ describeNetns('255 virtual routers on one interface', () => {
     const { one, two, first, second } = await settledPair()
     second.process.signalChild('SIGSTOP')
     first.process.signal('SIGTERM')
-    // All that is said to it waits: 510 times priority 0, and then silence.
+    // All messages to the stopped Backup wait: 510 times priority 0, and then silence.
     await sleep(STOOD_STILL)
     second.process.signalChild('SIGCONT')
     await reaches(second, `Active ${COUNT}`)
@@ -167,7 +167,7 @@ describeNetns('255 virtual routers on one interface', () => {
     const frames = (await capture.stop()).filter((frame) => frame.source === one.address && isAdvertisement(frame))
     expect(faults(frames).slice(0, 3)).toEqual([])
     const times = VIPS.map((_, i) => frames.filter(({ vrid }) => vrid === String(i + 1)).map(seconds))
-    // Each router has a grid of its own and is late on it now and then: where it was least late is its place.
+    // Each router has its own grid of times and is sometimes late on it: the least late time is its place.
     const places = times.map(([first = 0, ...rest]) => Math.min(first, ...rest.map((time, k) => time - k - 1)) % 1)
     const crowd = places.map((place) => places.filter((other) => other >= place && other < place + 0.01).length)
     expect(Math.max(...crowd), `of ${COUNT} in the densest 10 ms of the interval`).toBeLessThan(0.3 * COUNT)

@@ -15,12 +15,12 @@ import { PRIORITIES, Trio, WITHIN } from './trio.ts'
 /** Two routers may answer for a moment while they meet; longer than this is a split brain. */
 const OVERLAP = 500
 /**
- * The daemon reacts within 100 ms; the rest is the process starts of the test and a busy machine. Who does not listen to the
- * kernel never learns of it, or with the next announcement: 5 s.
+ * ms. The daemon reacts within 100 ms; the rest is for the process starts of the test and a busy machine. A daemon
+ * that ignores the kernel's notifications never reacts, or at its next announcement: 5 s.
  */
 const REACTION = 1_000
 
-/** What a router says that takes over although it hears another one: its socket is in the group. */
+/** Log text of a router that takes over although it receives another one: its socket is in the group. */
 const HEARD = 'vip: Backup → Active: lowerPriorityActive'
 
 let trio: Trio | undefined
@@ -29,7 +29,7 @@ afterEach(() => {
   trio = undefined
 })
 
-/** A new cable where the old one was, with another index at both ends. */
+/** Replaces the cable by a new one, with another index at both ends. */
 function rewire(lab: Lab, host: Host): void {
   ip(lab.bridge, `link add ${host.port} type veth peer name eth0 netns ${host.namespace}`)
   ip(lab.bridge, `link set ${host.port} master br0 up`)
@@ -38,7 +38,7 @@ function rewire(lab: Lab, host: Host): void {
 
 const indexOf = (host: Host, name: string): number => linkOf(host, name).ifindex
 
-/** The interfaces of the host that have the address. */
+/** Returns the interfaces of the host that have the address. */
 function interfacesWith(host: Host, address: string): string[] {
   const has = ({ addr_info = [] }: ShownLink) => addr_info.some(({ local }) => local === address)
   return linksOf(host)
@@ -62,7 +62,7 @@ function faulted(group: Trio, position: number, fault: string): Promise<true> {
   )
 }
 
-/** The moment at which the log says so, at or after `since`. */
+/** Returns the time of the first such log line at or after `since`. */
 async function logged(group: Trio, position: number, message: string, since: number): Promise<number> {
   const found = () => group.daemon(position).records.find(({ msg, at }) => at >= since && msg === message)
   const seen = () => group.daemon(position).records.slice(-5)
@@ -129,7 +129,7 @@ describeNetns('the interface', () => {
     await sleep(300)
     const { transitions } = (await group.daemon(1).router()).counters
     const at = monotonicMs()
-    // In the order of a careful operator: no moment without the address.
+    // The steps of a careful operator: at no moment without the address.
     ip(
       r1,
       'link add br-ex type bridge stp_state 0 forward_delay 0 mcast_snooping 0',
@@ -185,7 +185,7 @@ describeNetns('the interface', () => {
   })
 
   test('gets an MTU below the advertisement: a fault with a name, and back', async () => {
-    // 20 of IP, 8 of VRRP and 4 for each of 201 addresses.
+    // 20 octets of IP, 8 of VRRP and 4 for each of 201 addresses.
     const addresses = [LAB_VIP, ...Array.from({ length: 200 }, (_, i) => `10.77.1.${i + 1}`)]
     const { group, r1 } = await settled(LAB_VIP, { addresses })
     const at = monotonicMs()
@@ -317,7 +317,8 @@ describeNetns('IPv6 is turned off and on again under the interface', () => {
     lab.exec(r1, off)
     await group.answeredBy(2, 'IPv6 was turned off on r1')
     lab.exec(r1, on)
-    // The route back to the client is the node's; holdfast waits for the link-local address that the kernel makes.
+    // The route back to the client belongs to the node; holdfast waits for the link-local address that the kernel
+    // makes.
     route(r1)
     await group.settlesOn(1, 'IPv6 was turned on again on r1')
     await logged(group, 1, HEARD, at)

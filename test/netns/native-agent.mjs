@@ -1,6 +1,6 @@
 /**
- * The addon inside a network namespace. Each scenario is called by name, writes JSON lines to stdout, and takes a line
- * on stdin as "continue". Plain JavaScript: it tests the binary without the TypeScript sources.
+ * Runs the addon inside a network namespace. Each scenario is called by name, writes JSON lines to stdout, and takes
+ * a line on stdin as "continue". Plain JavaScript: it tests the binary without the TypeScript sources.
  */
 import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
@@ -24,7 +24,7 @@ const say = (line) => process.stdout.write(`${JSON.stringify(line)}\n`)
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
 const goOn = () => lines.next()
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
-/** send() returns undefined if all were sent whole. */
+/** Returns the results of send(), which returns undefined if all messages were sent whole. */
 const resultsOf = (socket, messages, to) => [...(socket.send(messages, to) ?? messages.map(({ length }) => length))]
 const code = (number) => (number < 0 ? getSystemErrorName(number) : number)
 
@@ -156,7 +156,7 @@ const scenarios = {
     say({ sent: sent.map((results) => results ?? 'whole') })
   },
 
-  /** Three good messages around one that is too long and one without a route. */
+  /** Sends three valid messages around one that is too long and one without a route. */
   async 'send-some-fail'() {
     const socket = open4()
     const group = sockaddr4(224, 0, 0, 18)
@@ -164,7 +164,7 @@ const scenarios = {
     const messages = [short, new Uint8Array(70_000), short, short, short]
     const to = [group, group, group, sockaddr4(203, 0, 113, 9), group]
     say({ sent: resultsOf(socket, messages, to).map(code) })
-    // These are few enough to need no memory of their own.
+    // These messages are few enough to need no memory of their own.
     say({ sent: resultsOf(socket, messages.slice(0, 2), to.slice(0, 2)).map(code) })
     const many = Array.from({ length: 3000 }, () => short)
     const to3000 = many.map(() => group)

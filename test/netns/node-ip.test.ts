@@ -1,6 +1,6 @@
 /**
- * `holdfast node-ip` on real links, addresses and routes: the cases of upstream's choice, laid down with ip(8) in a network
- * namespace each, and what `set` writes. Left out, with the reason, is what no kernel takes.
+ * `holdfast node-ip` on real links, addresses and routes: the cases of upstream's choice, made by ip(8) in a network
+ * namespace each, and the files of `set`. Cases that no kernel accepts are left out, with the reason.
  */
 
 import { spawnSync } from 'node:child_process'
@@ -25,12 +25,12 @@ type Answer = { readonly status: number | null; readonly stdout: string; readonl
 
 const isIpv6 = (text: string): boolean => text.includes(':')
 
-/** A case that says nothing of the gateway means a default route of each family that the link has. */
+/** Returns the routes of a case. A case without a gateway means a default route of each family that the link has. */
 function routeCommands({ link, dst, proto, priority, gw }: CaseRoute, { addrs }: CaseLink): string[] {
   const command = (v6: boolean, destination: string) =>
     `${v6 ? '-6 ' : ''}route append ${destination} ${gw === null ? '' : `via ${gw}`} dev ${link} proto ${proto === 'ra' ? 'ra' : 'static'} ` +
     `metric ${priority}${gw === null ? '' : ' onlink'}`
-  // What the kernel makes of the addresses itself.
+  // Routes that the kernel itself makes for the addresses.
   if (dst !== null) return proto === 'ra' ? [command(isIpv6(dst), dst)] : []
   const families = gw === null ? [...new Set(addrs.map(({ cidr }) => isIpv6(cidr)))] : [isIpv6(gw)]
   return families.map((v6) => command(v6, 'default'))
@@ -80,7 +80,7 @@ const NO_KERNEL: Readonly<Record<string, string>> = {
   'route-v6-temporary': 'an address ::ffff:… on a link is refused',
   'sel-quirk-mapped-v6': 'an address ::ffff:… on a link is refused',
 }
-/** Not as upstream, on purpose (test/unit/cluster/node-ip-selection.test.ts). */
+/** Intended differences from upstream (test/unit/cluster/node-ip-selection.test.ts). */
 const OURS: Readonly<Record<string, readonly string[]>> = {
   'sel-quirk-opposite-is-vip': ['10.0.0.5', 'fd00::5'],
   'sel-quirk-hint-and-vip': ['192.168.1.2'],
@@ -168,7 +168,7 @@ describeNetns('holdfast node-ip on a real kernel', () => {
       expect(again).toMatchObject({ status: 0 })
       expect(again.stdout).toContain('10.0.0.5 was chosen earlier in this boot')
       expect(read('run/nodeip-configuration/primary-ip')).toBe('10.0.0.5')
-      // Upstream would take this for no address, and choose again.
+      // Upstream would read this as no address, and choose again.
       put('run/nodeip-configuration/primary-ip', '10.0.0.5\n')
       expect(call('set').stdout).toContain('was chosen earlier in this boot')
       put('run/nodeip-configuration/primary-ip', 'nonsense')
@@ -187,7 +187,7 @@ describeNetns('holdfast node-ip on a real kernel', () => {
       expect(lines.slice(-4)).toEqual(['1', '1', '0', '10.0.0.5'])
     })
 
-    /** "set" on this machine itself, with its own /run, /etc/systemd and view of /proc/sys. */
+    /** Runs "set" on this machine itself, with its own /run, /etc/systemd and view of /proc/sys. */
     function setHere(...before: readonly string[]) {
       const primary = '/run/nodeip-configuration/primary-ip'
       const script = [
@@ -266,7 +266,7 @@ describeNetns('holdfast node-ip on a real kernel', () => {
       put('etc/default/nodeip-configuration', 'NODEIP_HINT=eth0\n')
       expect(call('set').stderr).toContain('Cannot use "eth0" of NODEIP_HINT in')
       rmSync(join(root, 'etc/default/nodeip-configuration'))
-      // A file where a folder should be: true for root as well.
+      // A file in the place of a folder: an error for root as well.
       put('etc/systemd', '')
       chmodSync(join(root, 'etc/systemd'), 0o600)
       const failed = call('set')
@@ -277,7 +277,7 @@ describeNetns('holdfast node-ip on a real kernel', () => {
 
     test('an address that another host has is told, not waited for', () => {
       ip(namespace, 'address flush dev eth0')
-      // Longer than anybody waits; the same to a reader as a duplicate that was found.
+      // Longer than any command waits; for a reader it is the same as a found duplicate.
       inside(namespace, ['sh', '-c', 'cd /proc/sys/net/ipv6/conf/eth0 && echo 1 >accept_dad && echo 60 >dad_transmits'])
       ip(namespace, 'address add fd00::7/64 dev eth0')
       const { status, stderr } = call('show', '-6', 'fd00::64')

@@ -19,7 +19,7 @@ const REFUSED = /^holdfast: Cannot run: another daemon already runs in this netw
 describeNetns('two versions of Node on one node', () => {
   let folder = ''
   let lab: Lab
-  /** The Node that the tests run under, and the one that holdfast ships. */
+  /** The Node that runs the tests, and the one that holdfast ships. */
   let nodes: { readonly here: string; readonly shipped: string }
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'hf-node-'))

@@ -1,8 +1,9 @@
 /**
- * Programs that are told of changes of state: real keepalived and holdfast, each on its node, with the same programs and the
- * same events at the same time (docs/notify.md). What they run must be the same, event by event; the order within one is
- * undefined in keepalived. A third node has a program that hangs: it holds nobody up, and nothing of it is left. Then the
- * priority in the notifications while both track one file of weights.
+ * Programs that receive changes of state: real keepalived and holdfast, each on its node, with the same programs and
+ * the same events at the same time (docs/notify.md). Both must run the same programs at each event; the order within
+ * one event is undefined in keepalived. A third node has a program that hangs: it delays no other program, and no
+ * process of it is left. The last test compares the priorities in the notifications while both daemons track one file
+ * of weights.
  */
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,7 +17,7 @@ import { markedProcesses } from '../support/marked-processes.ts'
 import { describeNetns } from '../support/require.ts'
 
 const WITHIN = 10_000
-/** In which a line too many would come. */
+/** ms in which an additional line would arrive. */
 const QUIET = 700
 const INTERVAL = 200
 const MOMENTS = ['active', 'backup', 'fault', 'stop'] as const
@@ -26,7 +27,7 @@ const SUBJECTS = [
   { name: 'lone', vrid: 3, priority: 90 },
 ] as const
 
-/** What both have to run when all routers enter a state. */
+/** Lines that both daemons have to run when all routers enter a state. */
 const linesOf = (moment: (typeof MOMENTS)[number], word: string) =>
   [
     `${moment} of one`,
@@ -37,7 +38,7 @@ const linesOf = (moment: (typeof MOMENTS)[number], word: string) =>
     `GROUP pair ${word} 0`,
   ].sort()
 
-/** keepalived's words for our moments. */
+/** keepalived's options for the states. */
 const OPTION = { active: 'notify_master', backup: 'notify_backup', fault: 'notify_fault', stop: 'notify_stop' } as const
 
 function keepalivedFile(program: string): string {
@@ -101,7 +102,7 @@ describeNetns('notification programs', () => {
   const recorder = (name: string) => script(name, `echo "$*" >> ${lab.directory}/${name}.seen`)
   const told: Record<string, number> = { keepalived: 0, holdfast: 0 }
 
-  /** What each has run since the last time, when both have run as much as they should and no more comes. */
+  /** Returns the new lines of each daemon when both have all expected lines and no more arrive. */
   async function expectBoth(event: string, expected: readonly string[]): Promise<void> {
     const fresh = (name: string) => seenBy(name).slice(told[name])
     const sight = () => ({
@@ -142,7 +143,8 @@ describeNetns('notification programs', () => {
     const notify = { change: [hangs], timeout: '1m' }
     hung = new Holdfast(lab, { ...plan, host: host(3), address: '10.77.0.220' }, { vrid: 220, notify })
 
-    // Both start, and take over when nobody is heard: what comes in between is told as well.
+    // Both start, and take over without an advertisement of another router: the states in between are notified as
+    // well.
     await expectBoth('start and takeover', [...linesOf('backup', 'BACKUP'), ...linesOf('active', 'MASTER')].sort())
     for (const position of [1, 2]) lab.unplug(host(position))
     await expectBoth('their cables are pulled', linesOf('fault', 'FAULT'))
@@ -162,7 +164,7 @@ describeNetns('notification programs', () => {
     await expectBoth('SIGTERM', linesOf('stop', 'STOP'))
   })
 
-  /** Then it is told to end, which takes its time while the others go on. */
+  /** Expects the third daemon to be at work beside its hanging program, then stops it, which takes a while. */
   async function expectHungAtWork(): Promise<void> {
     expect(await hung.state()).toBe('Active')
     expect(lab.holders('10.77.0.220')).toEqual(['r3'])
@@ -218,7 +220,7 @@ describeNetns('a file of weights that keepalived tracks as well', () => {
     new Holdfast(lab, plan, extra, [], { healthchecks: [{ name: 'load', file: load, content: 'weight' }] })
   }
 
-  /** Of both, from the start on; shorter while lines are missing. */
+  /** Lines of both daemons since the start; a shorter list while lines are missing. */
   const seen = () =>
     ['keepalived', 'holdfast'].map((name) =>
       existsSync(at(`${name}.seen`))

@@ -108,7 +108,7 @@ describeNetns('a TCP connection through the VIP', () => {
       JSON.parse(run(['ip', '-n', host.namespace, '-json', 'link', 'show', 'eth0']))[0].address
     const resets = await capture.stop()
     expect(resets.map(({ mac }) => mac)).toContain(macOf(network.router(2)))
-    // Nobody tells r1 that its end is over.
+    // r1 does not learn that the other end has gone.
     expect(established(), 'connections that r1 still has').toBe(1)
   })
 

@@ -1,6 +1,7 @@
 /**
- * Three real engines in three namespaces, an agent's owner duty for each, and the stand-in of the Kubernetes API: the status
- * names who holds the address when its holder is killed, and both when somebody gives it to a second one by hand (O2, O3).
+ * Three real engines in three namespaces, an agent's owner duty for each, and the stand-in of the Kubernetes API.
+ * When the holder is killed, the status names the new holder. When a second node gets the address by hand, it names
+ * both (O2, O3).
  */
 import { afterEach, expect, test } from 'vitest'
 import { CONTROL_PLANE_LABEL } from '../../src/cluster/decisions/engine/upstream-names.ts'
@@ -20,7 +21,7 @@ import { describeNetns } from '../support/require.ts'
 
 const COLLECTION = `${GROUP}/${VERSION}/${PLURAL}`
 const INTERVAL = 100
-/** Order and outcome are asserted; what it took is said. */
+/** Times in ms: order and outcome are asserted; the duration is printed. */
 const WITHIN = { within: 15_000, every: 10 }
 const AROUND: Circumstances = {
   ...{
@@ -90,7 +91,7 @@ describeNetns('who holds the address, in the API, by real engines', () => {
       )
     await owned('r1')
 
-    // The machine's processes die, and so does its agent.
+    // All processes of the machine die, and so does its agent.
     const killedAt = monotonicMs()
     duties[0]?.end()
     daemons[0]?.killAll()
@@ -100,7 +101,7 @@ describeNetns('who holds the address, in the API, by real engines', () => {
     const moved = `API ${LAB_VIP} moved from r1 to r2: r1 fell silent (activeSilent)`
     await eventually('the Event of the failover', () => events().includes(moved), events, WITHIN)
 
-    // By hand on a node whose engine lives it is taken off again: no duplicate.
+    // A living engine removes an address that was added by hand: no duplicate.
     const give = (action: 'add' | 'delete', i: number) =>
       ip(built.router(i), `address ${action} ${LAB_VIP}/32 dev eth0`)
     await eventually(
@@ -113,7 +114,7 @@ describeNetns('who holds the address, in the API, by real engines', () => {
     const alone = () => built.holders(LAB_VIP).join() === 'r2'
     await eventually('r3 to have taken it off again', alone, () => built.holders(LAB_VIP), WITHIN)
 
-    // On the one whose engine is dead nobody does.
+    // On the node with the dead engine it stays.
     const givenAt = monotonicMs()
     give('add', 1)
     const both = () => degraded()?.message === `API ${LAB_VIP} is held by r1 and r2`
@@ -125,7 +126,7 @@ describeNetns('who holds the address, in the API, by real engines', () => {
       console.log(JSON.stringify({ took, found, status: published(), events: events() }, null, 1))
     give('delete', 1)
     await owned('r2')
-    // One entry, whoever has been there.
+    // One entry, whichever nodes have held the address.
     expect(published()?.holders).toHaveLength(1)
   })
 })

@@ -1,7 +1,7 @@
 /**
- * The static pod that runs keepalived today, with holdfast under keepalived's name in it, beside a pod with the real one:
- * the same script around both, the same file, the same questions; then a container in which holdfast is the first
- * process itself. A pod has its own processes and its own /run; only its folder is looked at from outside.
+ * The static pod that runs keepalived today, with holdfast under keepalived's name in it, beside a pod with the real
+ * one. Both have the same script, the same file and the same questions. In the last tests holdfast is the first
+ * process of a container. A pod has its own processes and its own /run; only its folder is read from outside.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -14,12 +14,12 @@ import { familyOf, LoggedProcess } from '../../src/lab/logged-process.ts'
 import { eventually, sleep } from '../../src/lab/wait.ts'
 import { describeNetns } from '../support/require.ts'
 
-/** For the dump: what an address can have besides. */
+/** Optional parts of an address, for the dump. */
 const EXCLUDED = 'virtual_ipaddress_excluded {\n        10.77.9.9/28\n        fd00:77::77\n    }'
 const SUPPORT = join(packageRoot(), 'test', 'support')
 const VIPS = ['10.77.0.100', '10.77.0.101'] as const
 const CONTAINER = ['unshare', '--pid', '--mount', '--fork', '--kill-child', '--mount-proc']
-/** Upper bounds of a machine that has other things to do; a quiet one takes a few seconds in all. */
+/** Upper bounds in ms for a busy machine; a quiet one takes a few seconds in all. */
 const WITHIN = { within: 40_000, every: 100 }
 const PATIENCE = 120_000
 
@@ -67,7 +67,7 @@ ${instance('ostest_API_0', 14, priority, VIPS[0])}
 ${instance('ostest_INGRESS_0', 93, priority, VIPS[1], 'eth0', EXCLUDED)}
 `
 
-/** With elections that cost the test no seconds. */
+/** Returns the file with shorter elections, so that they cost the test no seconds. */
 const quick = (text: string) =>
   text.replaceAll('advert_int 1\n', 'version 3\n    advert_int 0.1\n').replaceAll(/ authentication \{[^}]*\}/g, '')
 
@@ -97,7 +97,7 @@ class Pod {
   readonly host: Host
   readonly process: LoggedProcess
 
-  /** `argv`: what the container runs; the pod's script when it is left out. */
+  /** `argv`: command of the container; by default the pod's script. */
   constructor(home: Lab, host: Host, daemon: string, argv?: readonly string[]) {
     this.host = host
     this.folder = join(home.directory, `pod-${host.name}`)
@@ -144,12 +144,12 @@ class Pod {
     return { status, stdout: stdout.trim() }
   }
 
-  /** Of which the container's oldest process of the name is asked. */
+  /** Returns the dump of the container's oldest process of the name. */
   async dump(): Promise<string> {
     const { status } = this.exec(
       'rm -f "$TMPDIR/keepalived.data"; kill -s USR1 "$(pgrep -o keepalived)" && for i in $(seq 50); do test -s "$TMPDIR/keepalived.data" && exit 0; sleep 0.1; done; exit 1',
     )
-    // keepalived writes into the file that one sees already.
+    // keepalived is still writing into the visible file.
     if (status === 0) await sleep(20)
     return status === 0 ? readFileSync(this.path('tmp/keepalived.data'), 'utf8') : ''
   }
@@ -180,10 +180,10 @@ class Pod {
   }
 }
 
-/** Liveness of a control plane node's pod: a dump within 5 s, but only if there is a configuration. */
+/** Liveness probe of a control plane node's pod: a dump within 5 s, but only if there is a configuration. */
 const LIVENESS = `[ ! -s "$POD/keepalived.conf" ] || { rm -f "$TMPDIR/keepalived.data"; kill -s SIGUSR1 "$(pgrep -o keepalived)" &&
   for i in $(seq 5); do grep -q "VRRP Instance" "$TMPDIR/keepalived.data" && exit 0; sleep 1; done; exit 1; }`
-/** And of the bootstrap node's: no fault. */
+/** Liveness probe of the bootstrap node's pod: no fault. */
 const BOOTSTRAP_LIVENESS = `kill -s SIGUSR1 "$(pgrep -o keepalived)" && ! grep -q "State = FAULT" "$TMPDIR/keepalived.data"`
 
 describeNetns('a static pod', () => {
@@ -207,7 +207,7 @@ describeNetns('a static pod', () => {
       ours.write(file(60))
       theirs.write(file(40))
       await Promise.all([ours.say('reload'), theirs.say('reload')])
-      // A monitor that is in a hurry: the daemon has a name, and no handler yet.
+      // A monitor that is too early: the daemon has a name, and no handler yet.
       await eventually(
         'a process of the name',
         () => ours.exec('pgrep -o keepalived').status === 0,
@@ -221,7 +221,7 @@ describeNetns('a static pod', () => {
         [true, false],
         [true, false],
       ])
-      // The same instances, but for what differs between the two nodes.
+      // The same instances, except for the differences between the two nodes.
       const common = (table: typeof mine) =>
         Object.entries(table).map(([name, { State, Wantstate, Priority, ...rest }]) => {
           const { 'Using src_ip': _source, 'Effective priority': _effective, 'Total priority': _total, ...same } = rest
@@ -242,7 +242,7 @@ describeNetns('a static pod', () => {
         'Effective priority': '60',
       })
 
-      // Found by its name, and the one that is found is the one that takes the signals.
+      // The process that is found by its name is the one that handles the signals.
       expect(ours.exec('test "$(pgrep -o keepalived)" = "$(pidof keepalived)" && cat /run/keepalived.pid').stdout).toBe(
         ours.exec('pgrep -o keepalived').stdout,
       )
@@ -256,7 +256,7 @@ describeNetns('a static pod', () => {
       }
       expect(statistics(ours)).toBe(statistics(theirs))
 
-      // A file that is wrong changes nothing, and one that is right again does.
+      // A wrong file changes nothing, and a following right one does.
       ours.write(`${file(60)}\nvrrp_instance X {`)
       await ours.say('reload')
       await eventually(
@@ -275,7 +275,7 @@ describeNetns('a static pod', () => {
         WITHIN,
       )
 
-      // Far below the 65 s that a pod is given; said twice, as a pod's script and its kubelet may.
+      // Far below the 65 s of a pod. The order comes twice, as from a pod's script and its kubelet.
       const before = performance.now()
       await ours.say('stop', 'stop')
       await eventually(
@@ -306,17 +306,17 @@ describeNetns('a static pod', () => {
       const argv = [
         'sh',
         '-c',
-        // The socket is where a monitor looks for it: /var/run/keepalived/keepalived.sock, a volume of the pod.
+        // A monitor expects the socket at /var/run/keepalived/keepalived.sock, in a volume of the pod.
         `mount -t tmpfs none /run && mkdir /run/keepalived && mount --bind "$POD" /run/keepalived &&
          exec ${link} -nPDl -f "$POD/keepalived.conf"`,
       ]
       const first = new Pod(home, host, link, argv)
-      // No file at all: alive, nothing in the dump, nothing in fault.
+      // Without a file the pod is alive, and the dump has no instance and no fault.
       await first.say('')
       expect(await first.dump()).toContain('------< Global definitions >------')
       expect(first.exec(BOOTSTRAP_LIVENESS).status).toBe(0)
 
-      // An interface that comes later is waited for.
+      // The daemon waits for an interface that comes later.
       first.write(quick(file(60)).replace('interface eth0', 'interface late0'))
       await first.say('reload')
       await first.states('FAULT', 'BACKUP')
@@ -326,7 +326,7 @@ describeNetns('a static pod', () => {
       execFileSync('ip', ['-n', host.namespace, 'addr', 'add', '10.78.0.11/24', 'dev', 'late0'])
       await first.states('MASTER', 'MASTER')
 
-      // Stopped, the process stays: the container must not come back with the addresses.
+      // A stopped process stays: the container must not come back with the addresses.
       await first.say('stop')
       await eventually(
         'no addresses',
@@ -342,7 +342,7 @@ describeNetns('a static pod', () => {
       await again.say('')
       expect([instancesIn(await again.dump()), VIPS.some((vip) => again.holds(vip))]).toEqual([{}, false])
 
-      // A file that has gone is no order to leave.
+      // A deleted file is no order to leave.
       await again.say('reload')
       await again.states('MASTER', 'MASTER')
       expect(existsSync(again.path('stopped'))).toBe(false)

@@ -1,7 +1,7 @@
 /**
- * Bad clients of the port (test/support/http-crowd.mjs) on the node of an Active with 100 ms advertisements: the Backup
- * never has a reason to take over, the client keeps its VIP, the port answers again when they are gone, and what they
- * held is bounded.
+ * Bad clients of the port (test/support/http-crowd.mjs) on the node of an Active with 100 ms advertisements. The
+ * Backup never has a reason to take over, and the client keeps its VIP. The port answers again when the bad clients
+ * are gone, and their memory is bounded.
  */
 import { readdirSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
@@ -28,7 +28,7 @@ describeNetns('bad clients of the port', () => {
   let active: Holdfast
   let backup: Holdfast
 
-  // With real-time priority: what is asked is whether clients stop the engine, not whether the machine has time for it.
+  // With real-time priority: tested is whether clients stop the engine, not whether the machine has CPU time for it.
   beforeAll(async () => {
     lab = createLab({ routers: 2 })
     host = lab.router(1)
@@ -74,7 +74,7 @@ describeNetns('bad clients of the port', () => {
     return { counts, gaps, most }
   }
 
-  /** Timers of the engine since its start: all of them, and those that were more than 5 ms late. */
+  /** Returns the engine's timers since its start: all of them, and those that were more than 5 ms late. */
   function timers(): { readonly all: number; readonly late: number } {
     const body = lab.exec(host, ['curl', '-s', '-m', '5', `http://127.0.0.1:${PORT}/metrics`])
     const within = (le: string) =>
@@ -101,7 +101,7 @@ describeNetns('bad clients of the port', () => {
     if (mode === 'scrape') expect(counts.statuses['200'], 'scrapes').toBeGreaterThan(SECONDS)
     if (mode === 'slow') expect(counts.closed, 'slow ones that were closed').toBeGreaterThanOrEqual(32)
 
-    // Late ones have five seconds.
+    // Late connections have five seconds.
     const answer = await eventually(
       'the port to answer again',
       () => {
@@ -112,7 +112,7 @@ describeNetns('bad clients of the port', () => {
       { within: 10_000, every: 200 },
     )
     const after = timers()
-    // For docs/privileges.md. What may be late is judged by the gaps: a machine may be busy elsewhere.
+    // Figures for docs/privileges.md. The test judges the gaps, because the machine may be busy with other work.
     console.log(`${mode}: ${after.late - before.late} of ${after.all - before.all} timers more than 5 ms late`)
     if (mode === 'connections' || mode === 'slow')
       expect(Number(answer), 'connections that were refused').toBeGreaterThan(100)

@@ -1,7 +1,7 @@
 /**
- * The presets as a node runs them (docs/healthchecks.md, "Presets for OpenShift"): the ports that they ask are real
- * servers, the files of the node's agent are written here, and what comes out is OpenShift's own table of priorities. The
- * daemon sees a /run of its own: the presets' paths are fixed, and this machine's may be in use.
+ * The presets on a node (docs/healthchecks.md, "Presets for OpenShift"). Their ports are real servers, the files of
+ * the node's agent are written here, and the result is OpenShift's own table of priorities. The daemon has a /run of
+ * its own: the presets' paths are fixed, and this machine's may be in use.
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -14,7 +14,7 @@ import { eventually } from '../../src/lab/wait.ts'
 import { type Authority, createAuthority } from '../support/certificates.ts'
 import { describeNetns } from '../support/require.ts'
 
-/** rise 3 and fall 3 at 2 s, and a busy machine. */
+/** ms of rise 3 and fall 3 at 2 s, and of a busy machine. */
 const WITHIN = 20_000
 
 describeNetns('presets for OpenShift, on one node with its services', () => {
@@ -23,7 +23,7 @@ describeNetns('presets for OpenShift, on one node with its services', () => {
   let daemon: Holdfast
   let folder = ''
 
-  /** Where the daemon's /run/… is. */
+  /** Returns this machine's path of a path in the daemon's /run. */
   const inRun = (path: string) => join(folder, path.replace(/^\/(var\/)?run\//, 'run/'))
   const say = (question: string, status: number) => writeFileSync(join(folder, question), `${status}`)
   const agent = (path: string, there: boolean) => (there ? writeFileSync(inRun(path), '') : rmSync(inRun(path)))

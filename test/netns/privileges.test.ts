@@ -1,6 +1,7 @@
 /**
- * Least privilege as the kernel tells it: the daemon with NET_ADMIN and NET_RAW alone, as root and as another user; its
- * worker thread with nothing at all; and who is answered at the control socket (docs/adr/0019).
+ * Least privilege as the kernel reports it: the daemon with NET_ADMIN and NET_RAW alone, as root and as another user,
+ * and its worker thread without any privilege. The last tests connect to the control socket as different users
+ * (docs/adr/0019).
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -24,7 +25,7 @@ const AS_NOBODY = [
 ]
 /** CAP_NET_ADMIN and CAP_NET_RAW. */
 const BOTH = 0x3000n
-/** Not what is tried here: a machine that is late must not be taken for a missing privilege. */
+/** Interval in ms. It is long, so that a late machine is not taken for a missing privilege. */
 const INTERVAL_MS = 1_000
 const SECOND_VIP = '10.77.0.101'
 
@@ -52,7 +53,7 @@ function credentials(folder: string): Credentials {
   }
 }
 
-/** Of the engine: its first thread, and those that cannot get anything any more. */
+/** Returns the engine's first thread, the threads that can get no privilege, and all others. */
 function threads(pid: number): { main: Credentials; bare: Credentials[]; others: Credentials[] } {
   const all = readdirSync(`/proc/${pid}/task`).map((id) => ({
     id: Number(id),
@@ -72,7 +73,7 @@ const engineOf = (daemon: Holdfast): number => daemon.process.children[0] ?? 0
 function start(launcher: readonly string[], uid: number, top = {}) {
   lab = createLab({ routers: 1 })
   const host = lab.router(1)
-  // The lab's folder is root's alone.
+  // Only root can enter the lab's folder.
   chmodSync(lab.directory, 0o755)
   const directory = join(lab.directory, `holdfast-${host.name}`)
   mkdirSync(directory)
@@ -192,7 +193,7 @@ describeNetns('the worker thread of a daemon with every capability', () => {
   })
 })
 
-/** As the daemon's engine has it, all of it: a script asks whether it does. */
+/** Returns the capabilities of this process in hexadecimal digits: a test compares a script's with them. */
 const rightsHere = () => /^CapEff:\s*(\w+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? 'nothing'
 
 const keepalivedFile = (program: string) => `
@@ -269,7 +270,7 @@ describeNetns('the scripts of a keepalived file', () => {
   })
 })
 
-/** Of root, in a folder of root: `open` can be written by everybody, `shut` cannot. */
+/** Files of root, in a folder of root: every user can write `open`, and none but root `shut`. */
 const openFile = (folder: string, name: string, vrid: number, security: boolean) => `
 global_defs {
     script_user root

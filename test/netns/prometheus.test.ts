@@ -1,7 +1,7 @@
 /**
- * A real Prometheus with the shipped rules scrapes three real nodes: through a clean failover, in which no alert may fire, and
- * through a split brain, in which two must. Who had the address is judged by an observer on the LAN, which asks by
- * ARP every 10 ms and knows neither.
+ * A real Prometheus with the shipped rules scrapes three real nodes. In a clean failover no alert may fire, and in a
+ * split brain two must. The judge of the holder is an observer on the LAN, which asks by ARP every 10 ms and knows
+ * neither daemons nor Prometheus.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,23 +15,24 @@ import { ArpObserver } from '../../src/lab/watch/arp-observer.ts'
 import { FASTER, Prometheus } from '../support/prometheus.ts'
 import { describePrometheusLab } from '../support/require.ts'
 
-/** As by default. Real failovers, at five times the pace of scrapes. */
+/** Default interval in ms. Failovers are real, and scrapes five times as fast. */
 const INTERVAL = 1_000
 const PRIORITIES = [200, 150, 100]
 const PORT = 9655
-/** Of a deployment. */
+/** ms between the scrapes of a deployment. */
 const SCRAPE = 15_000 / FASTER
-/** A scrape may answer from what was asked for a moment before, and takes its time; so does the observer's round. */
+/** ms: a scrape may answer from values that are a moment old, and takes its time; so does the observer's round. */
 const SLACK = SCRAPE + 300
 
 /**
- * All processes of the lab: alerts tell, as they should, of a machine that does not give them the processor, and here they are
- * to tell of the LAN.
+ * Runs all processes of the lab with real-time priority. Alerts rightly report a machine without CPU time, and here
+ * they have to report the LAN.
  */
 const IN_TIME = ['chrt', '--rr', '1']
 /**
- * Where even that does not help, these are right. Whether it is so is not theirs to say: the kernel tells how long an engine
- * was ready to run and was not (schedstat), and only where that is as much as the alerts are about they do not count.
+ * Alerts that are right on a machine without CPU time even then. The kernel's schedstat decides, not the alerts: it
+ * has the time in which an engine was ready and did not run. Only if that time explains an alert, the alert does not
+ * count.
  */
 const OF_THE_MACHINE = ['HoldfastTimerLate', 'HoldfastDown', 'HoldfastCleanupPlanExecuted', 'HoldfastNearMiss']
 const STARVED_MS = 400
@@ -44,7 +45,7 @@ describePrometheusLab('a Prometheus that scrapes three nodes', () => {
   let prometheus: Prometheus
   /** Wall clock minus CLOCK_MONOTONIC, in ms. */
   let epoch = 0
-  /** Of the first scrapes, seconds since the epoch. */
+  /** Time of the first scrapes in seconds since the epoch. */
   let begunAt = 0
   const daemons = new Map<Host, Holdfast>()
 
@@ -62,7 +63,7 @@ describePrometheusLab('a Prometheus that scrapes three nodes', () => {
     await daemon.ready()
   }
 
-  /** Of each engine that there was, ms that its main thread has waited for a CPU. */
+  /** ms that the main thread of each engine has waited for a CPU. */
   const waited = new Map<number, number>()
   function lookAtWaits(): void {
     for (const { process } of daemons.values())
@@ -100,7 +101,7 @@ describePrometheusLab('a Prometheus that scrapes three nodes', () => {
       { within, every: 500 },
     )
 
-  /** Everything that fired since then (seconds since the epoch), whenever. */
+  /** Returns every alert that fired since then (seconds since the epoch). */
   const firedSince = (from: number): readonly string[] => {
     const seconds = Math.ceil(Date.now() / 1_000 - from)
     const fired = prometheus
@@ -137,13 +138,13 @@ describePrometheusLab('a Prometheus that scrapes three nodes', () => {
     lookAtWaits()
     daemonOn(1).killEngine()
     await settlesOn(2, 'the engine on r1 was killed')
-    // Long enough for scrapes to see it, and for what they saw to be held against the observer.
+    // Long enough for scrapes to see the move, and for a comparison with the observer.
     await sleep(2 * SLACK + SCRAPE)
-    // As whoever supervises it would.
+    // A restart as by a supervisor.
     await daemonOn(1).exited
     await start(lab.router(1))
     await settlesOn(1, 'r1 was back')
-    // Longer than any `for` but that of redundancy, which is never less than two.
+    // Longer than any `for` except that of redundancy, which is never less than two.
     await sleep(minutes(1) + 3 * SCRAPE)
     expect(firedSince(from), 'alerts that have fired').toEqual([])
 
@@ -163,7 +164,7 @@ describePrometheusLab('a Prometheus that scrapes three nodes', () => {
     const hadIt = seen.filter(({ values }) => values.some(([, value]) => value === 1))
     const [one, two] = lab.routers.map(({ address }) => `${address}:${PORT}`)
     expect(hadIt.map(({ metric }) => metric.instance).sort(), 'who had it, by the samples').toEqual([one, two])
-    // The other way round: whoever answered for two scrapes was seen to have it.
+    // In the other direction: Prometheus saw a holder that answered for two scrapes.
     let compared = 0
     for (const [host, periods] of lab.routers.map((host) => [host, periodsOf(observer, macOf(host))] as const)) {
       for (const [begin, end] of periods) {
@@ -178,7 +179,7 @@ describePrometheusLab('a Prometheus that scrapes three nodes', () => {
       }
     }
     expect(compared, 'periods of an owner that scrapes could see: r1, r2, r1').toBeGreaterThanOrEqual(2)
-    // The counters tell of moves that no scrape has seen. r1 has begun a new life.
+    // The counters show moves that no scrape has seen. r1 has begun a new life.
     const became = (position: number, at?: number) =>
       prometheus.query(
         `sum(holdfast_vrrp_transitions_total{to="Active",instance="${lab.router(position).address}:${PORT}"})`,
@@ -189,7 +190,7 @@ describePrometheusLab('a Prometheus that scrapes three nodes', () => {
 
   test('a split brain fires, on both sides, and no other alert', async () => {
     const from = Date.now() / 1_000
-    // These two do not hear each other's advertisements; everything else passes.
+    // These two do not receive each other's advertisements; all other packets pass.
     for (const position of [1, 2]) {
       const rule = 'table inet split { chain in { type filter hook input priority 0; meta l4proto 112 drop; }; }'
       nft(lab.router(position), rule)
@@ -206,7 +207,7 @@ describePrometheusLab('a Prometheus that scrapes three nodes', () => {
     await settlesOn(1, 'the heal')
     const alone = () => observer.claims.at(-1)?.macs.join() === macOf(lab.router(1))
     await eventually('r1 alone to answer the observer', alone, () => observer.claims.slice(-3), { within: 5_000 })
-    // This one speaks of the last 5 minutes.
+    // This alert covers the last 5 minutes.
     await fires(['HoldfastDuplicateAddress'], 30_000)
     expect(firedSince(from), 'alerts that have fired').toEqual(['HoldfastDuplicateAddress', 'HoldfastTwoHolders'])
   }, 180_000)
@@ -254,7 +255,7 @@ type Dashboard = {
   }
 }
 
-/** Of a LAN on which nobody else does anything, and a Prometheus that has nothing to say. */
+/** Expressions without a value on a LAN without other hosts, or for a Prometheus without complaints. */
 const MAY_BE_EMPTY = [
   'ALERTS',
   'holdfast_healthcheck_up == 0',
@@ -263,7 +264,7 @@ const MAY_BE_EMPTY = [
   'holdfast_vrrp_foreign_changes_total',
 ]
 
-/** '' where it has ended. */
+/** Returns the schedstat of a process; '' after its end. */
 function schedstat(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/schedstat`, 'utf8')
@@ -272,7 +273,7 @@ function schedstat(pid: number): string {
   }
 }
 
-/** How much of that time the observer heard this MAC; ends of what it heard are open. */
+/** Returns whether this MAC answered never, sometimes or always in that time; the ends of observed times are open. */
 function answers({ claims }: ArpObserver, mac: string, from: number, to: number): 'never' | 'always' | 'partly' {
   const spans = claims.map(({ at, macs }, i) => ({ at, until: claims[i + 1]?.at ?? Number.POSITIVE_INFINITY, macs }))
   const inside = spans.filter(({ at, until }) => until > from && at < to).map(({ macs }) => macs.includes(mac))
@@ -280,7 +281,7 @@ function answers({ claims }: ArpObserver, mac: string, from: number, to: number)
   return inside.includes(false) ? 'partly' : 'always'
 }
 
-/** When it answered, whoever else did. */
+/** Returns the periods in which it answered, also together with others. */
 function periodsOf({ claims }: ArpObserver, mac: string): readonly (readonly [number, number])[] {
   const periods: [number, number][] = []
   for (const [i, { at, macs }] of claims.entries()) {

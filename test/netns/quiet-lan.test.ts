@@ -12,9 +12,9 @@ import { KINDS, type Kind, QUIET, type Setup } from '../support/quiet-lan.ts'
 import { describeNetns } from '../support/require.ts'
 import { Turns } from '../support/turns.ts'
 
-/** The kernel's own noise (router solicitations, group reports) is not asked for. */
+/** Capture filter without the kernel's own packets (router solicitations, group reports). */
 const WATCHED = 'proto 112 or ip6 proto 112 or arp or (icmp6 and (ip6[40] = 135 or ip6[40] = 136))'
-/** The announcements of a takeover are over by then (announce.at). */
+/** ms after which the announcements of a takeover are over (announce.at). */
 const ANNOUNCED = 6_000
 const COUNTED = 10_000
 /** An announcement is repeated once a minute (announce.refresh), which may be now; a late timer moves a frame over the edge. */
@@ -32,11 +32,11 @@ const macOf = ({ namespace }: Host): string => {
   return link.address
 }
 
-/** What the frame is; what no kind names is shown as it is. */
+/** Returns the kind of a frame; a frame without a kind is shown as it is. */
 function kindOf(frame: Frame, active: string): Kind | string {
   const { arpOperation, arpSender, arpTarget, mac, naTarget, nsTarget, toMac } = frame
   const unexpected = `${mac} to ${toMac}: ${JSON.stringify(Object.fromEntries(Object.entries(frame).filter(([, v]) => v !== '')))}`
-  // A Backup answers, and says nothing else.
+  // A Backup only answers.
   if (mac !== active) return arpOperation === '2' || naTarget !== '' ? 'answer' : `the Backup, ${unexpected}`
   if (frame.versionAndType !== '') return 'advertisement'
   if (nsTarget === VIPS6[0]) return 'solicitation'

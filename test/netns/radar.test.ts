@@ -17,13 +17,13 @@ import { Turns } from '../support/turns.ts'
 import { INTERVAL, PRIORITIES, Trio } from './trio.ts'
 
 /**
- * Of the one that is alone: an Active that is kept from running for three intervals takes its addresses off and announces
- * them anew (ground rule 3), which two busy cores bring about at 100 ms.
+ * Interval in ms of a lone router. An Active without CPU for three intervals removes its addresses and announces them
+ * again (ground rule 3). Two busy cores cause that at 100 ms.
  */
 const STEADY = 1_000
 /** A second with jitter, the next advertisement, two steps: 2.5 s. The rest is for a machine with two busy cores. */
 const FOUND_WITHIN = 5_000
-/** Four rounds. */
+/** ms of four rounds. */
 const GONE_WITHIN = 8_000
 
 /** Each test waits on a LAN of its own. */
@@ -39,7 +39,7 @@ const change = (action: 'add' | 'delete', host: Host, vip: string) => {
   ip(host, `address ${action} ${vip}/${length} dev eth0${flags}`)
 }
 const duplicatesOf = async (daemon: Holdfast) => (await daemon.router()).duplicates
-/** Why a duplicate may have been forgotten. */
+/** Reasons why a duplicate may have been forgotten. */
 const changesOf = (daemon: Holdfast) => daemon.records.flatMap(({ msg, to }) => (to === undefined ? [] : [msg]))
 const told = (daemon: Holdfast) => daemon.records.filter(({ msg }) => msg.includes('duplicate holder'))
 
@@ -53,7 +53,7 @@ type Scene = {
   readonly observer: ArpObserver
 }
 
-/** One router, Active for so long that its own announcements are over, and a station that speaks no VRRP. */
+/** Creates one router that is Active after the end of its own announcements, and a station without VRRP. */
 async function scene({ onTestFinished }: TestContext, vip: string, extra: Extra = {}): Promise<Scene> {
   const built = createLab({ routers: 1, clients: ['client', 'observer', 'station'], ipv6: vip.includes(':') })
   onTestFinished(() => built.destroy())
@@ -67,7 +67,7 @@ async function scene({ onTestFinished }: TestContext, vip: string, extra: Extra 
   return { lab: built, vip, router, daemon, station, prober, observer }
 }
 
-/** The station gets the address, and the client has asked at the wrong moment. */
+/** Gives the station the address, and makes the client ask at the wrong moment. */
 function intrude({ lab: { client }, vip, station }: Scene): number {
   change('add', station, vip)
   const at = monotonicMs()
@@ -79,7 +79,7 @@ async function found({ daemon, vip, station }: Scene, at: number): Promise<numbe
   const mac = macOf(station)
   const isThere = async () => (await duplicatesOf(daemon)).some((one) => one.address === vip && one.mac === mac)
   await eventually(`r1 to find that ${mac} has ${vip}`, isThere, () => daemon.router(), { within: FOUND_WITHIN })
-  // Its log comes another way than its status.
+  // The log arrives by another way than the status.
   const first = await eventually(
     'it to be in the log',
     () => told(daemon)[0],
@@ -90,7 +90,7 @@ async function found({ daemon, vip, station }: Scene, at: number): Promise<numbe
   return first.at - at
 }
 
-/** Frames of r1 that ask for the address; the source as it stands in them. */
+/** Frames of r1 that ask for the address, with their source. */
 function questionsIn(capture: Capture, mac: string, vip: string): string[] {
   const [filter, field] = vip.includes(':')
     ? [`icmpv6.nd.ns.target_address == ${vip}`, 'ipv6.src']
@@ -104,7 +104,8 @@ function questionsIn(capture: Capture, mac: string, vip: string): string[] {
 describeNetns('a station that was given the address', () => {
   describe.each(FAMILIES)('%s', (_, vip) => {
     turns.test('is found and named, the client is won back, and when it has gone all is well', async (context) => {
-      // Only the radar asks: the question before an advertisement finds VRRP routers on real hardware, on veth everybody.
+      // Only duplicate detection asks here. The question before an advertisement finds VRRP routers on real hardware,
+      // on veth every host.
       const group = await scene(context, vip, { probeRivals: false })
       const { daemon, prober, router } = group
       const capture = await Capture.start(group.lab, 'radar', 'arp or icmp6')
@@ -176,7 +177,7 @@ describeNetns('a station that was given the address', () => {
   })
 })
 
-/** Advertisements are dropped where they arrive; ARP passes. */
+/** Rules that drop received advertisements; ARP passes. */
 const DEAF =
   'table ip cut {\n chain arriving {\n type filter hook prerouting priority -300\n ip protocol 112 drop\n }\n }\n'
 

@@ -1,6 +1,7 @@
 /**
- * Advertisements through the package raw-socket, beside the addon's (linux-sockets.test.ts): the same packets on the
- * wire, and what it cannot know is said as unknown. Each test has a raw-socket end and an addon end.
+ * Advertisements through the package raw-socket, beside the addon's (linux-sockets.test.ts). The packets on the wire
+ * are the same, and facts that it cannot know are reported as unknown. Each test has a raw-socket end and an addon
+ * end.
  */
 import { expect, test } from 'vitest'
 import { ip } from '../../src/lab/ip.ts'
@@ -67,14 +68,14 @@ describeRawSocket('raw-socket beside the addon', () => {
   test.each(['ipv4', 'ipv6'] as const)('%s: a group that only others have joined', async (family) => {
     const { left, right } = ends
     const receiver = await open(left, family, LEFT[family])
-    // Somebody else on this node has joined: IP_MULTICAST_ALL would deliver it to every socket.
+    // Another process of this node has joined: IP_MULTICAST_ALL would deliver the packet to every socket.
     const joined = await open(left, family, LEFT[family], GROUP[family])
     const sender = await open(right, family, RIGHT[family])
     const targets = [GROUP[family], LEFT[family]]
     const datagrams = targets.map((destination) => ({ destination, bytes: advertisement(RIGHT[family], destination) }))
     await right.call('send', sender, datagrams)
     expect((await received(left, joined, 2)).kept.length).toBe(2)
-    // IPv6 raw sockets hear it all the same; then it must not pass for a packet to this host.
+    // IPv6 raw sockets receive it anyway; then it must not count as a packet to this host.
     const heard = family === 'ipv4' ? [LEFT.ipv4] : targets
     expect((await received(left, receiver)).kept.map(({ destination }) => destination)).toEqual(heard)
     for (const socket of [receiver, joined]) await left.call('closeAdvert', socket)
@@ -97,7 +98,7 @@ describeRawSocket('raw-socket beside the addon', () => {
     expect(ip(here, 'maddr show dev eth0')).toContain(group)
     await right.call('send', theirs, datagrams)
     expect(await heard(2), 'afterwards').toEqual(targets)
-    // No checksum tells whom it was for: the group is the likely one from now on.
+    // No checksum shows the destination: from now on the group is the likely one.
     await right.call('send', theirs, [{ destination: group, bytes: '31330100' }])
     expect(await heard(1), 'a broken one').toEqual([group])
 

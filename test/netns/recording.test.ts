@@ -20,7 +20,9 @@ const INTERVAL = 1_000
 const WITHIN = 20_000
 const KEEP = process.env.HOLDFAST_KEEP_RECORDINGS
 
-/** Without moments, which each journal has to the microsecond, and what a check's target has said, which a recording has not. */
+/**
+ * Removes times, which each journal has to the microsecond, and answers of checked services, which a recording lacks.
+ */
 const withoutDetail = (words: string) => words.replace(/, (\w+) \([^)]*\);/, ', $1;')
 const toldIn = ({ incidents }: Story) =>
   incidents.map(({ again, cause, headline, routers, steps }) => ({
@@ -64,7 +66,7 @@ describeNetns('three that record', () => {
       sight,
       { within: WITHIN, every: 50 },
     )
-  /** A Backup that has just become one does not take over at once. */
+  /** Waits for three intervals: a new Backup does not take over immediately. */
   const pause = () => sleep(3 * INTERVAL)
 
   async function toAndFro(away: () => unknown, back: () => unknown): Promise<void> {
@@ -99,7 +101,7 @@ describeNetns('three that record', () => {
       () => lab.unplug(lab.router(1)),
       () => lab.plug(lab.router(1)),
     )
-    // Both are Active until they hear each other again.
+    // Both are Active until they receive each other again.
     lab.cut(lab.router(1))
     await eventually('r2 to be Active as well', async () => (await nodes[1]?.state()) === 'Active', sight, {
       within: WITHIN,
@@ -204,7 +206,7 @@ describeNetns('a recording on a faulty disk', () => {
       expect.stringMatching(/ended: .*ENOSPC.*the daemon continues$/),
     ])
     await daemon.becomes('Active', WITHIN)
-    // As much as was written is a recording.
+    // The part that was written is a valid recording.
     const { report } = await readRecording(join(disk, 'recording.jsonl'))
     expect(report).toMatchObject({ matches: true, end: null })
     daemon.terminate()

@@ -1,7 +1,7 @@
 /**
- * Reload as an operator does it, on three nodes: whatever changes around a router that means the same, the client that
- * probes it every millisecond, the kernel's own news and the LAN's packets must not tell. And yield and stop, which use
- * the same door.
+ * Reload as an operator does it, on three nodes. Changes around an unchanged router must not be visible. The judges
+ * are a client that probes it every millisecond, the kernel's own notifications, and the LAN's packets. The commands
+ * yield and stop use the same socket.
  */
 import { execFile, execFileSync } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -22,11 +22,15 @@ const INTERVAL = 1_000
 const PRIORITIES = [200, 150, 100] as const
 const WITHIN = 10_000
 /**
- * A timer that a reload starts anew moves an advertisement to anywhere in its interval, and one that is missing makes a gap of
- * two; twelve reloads do not all end near a beat. A machine that others keep busy is late by less.
+ * Shortest and longest gap in ms. A timer that a reload restarts moves an advertisement within its interval, and a
+ * missing advertisement makes a gap of two intervals. Twelve reloads do not all end near an advertisement. A busy
+ * machine is late by less.
  */
 const GAPS = { shortest: 0.5 * INTERVAL, longest: 1.5 * INTERVAL }
-/** Probes, one a millisecond: without a hand-over r2 waits for its Skew_Time (414 ms) or its Active_Down_Interval (3.4 s). */
+/**
+ * Lost probes, one a millisecond. Without a hand-over r2 waits for its Skew_Time (414 ms) or its Active_Down_Interval
+ * (3.4 s).
+ */
 const HANDED_OVER = 200
 const SECOND_VIP = '10.77.0.101'
 const VIP6 = 'fd00:77::110'
@@ -35,7 +39,7 @@ const SECOND_VIP6 = 'fd00:77::111'
 type Keys = Readonly<Record<string, unknown>>
 type Ran = { readonly status: number | undefined; readonly stdout: string; readonly stderr: string }
 
-/** The router that never changes. */
+/** Keys of the router that never changes. */
 const steady = (priority: number): Keys => ({
   name: 'vip',
   vrid: 51,
@@ -46,7 +50,7 @@ const steady = (priority: number): Keys => ({
   transport: 'multicast',
   announce: { refresh: false },
 })
-/** Its twin in the other family. */
+/** Keys of the same router in the other family. */
 const steady6 = (priority: number): Keys => ({ ...steady(priority), name: 'vip6', vrid: 71, addresses: [VIP6] })
 const other = (name: string, vrid: number, priority: number, extra: Keys = {}): Keys => ({
   name,
@@ -85,7 +89,7 @@ class Node {
     writeFileSync(this.file, JSON.stringify(config, null, 2))
   }
 
-  /** The status is `undefined` when the command was ended by a signal. */
+  /** Runs a command. Its status is `undefined` if a signal ended it. */
   command(...words: readonly string[]): Promise<Ran> {
     const argv = [...words, '--socket', this.daemon.socket]
     return new Promise((resolve) => {
@@ -96,7 +100,7 @@ class Node {
     })
   }
 
-  /** Writes, reloads, and returns what the command said. */
+  /** Writes the file, reloads it, and returns the command's output. */
   async reload(routers: readonly Keys[], keys: Keys = {}): Promise<string> {
     this.write(routers, keys)
     const { status, stdout, stderr } = await this.command('reload')
@@ -123,7 +127,7 @@ class Node {
     )
   }
 
-  /** Inodes of the engine's raw sockets, by the kernel's account. */
+  /** Inodes of the engine's raw sockets, as the kernel reports them. */
   rawSockets(): string[] {
     const engine = familyOf(this.daemon.process.pid).at(-1) ?? 0
     const rows = ['raw', 'raw6'].flatMap((name) =>
@@ -146,7 +150,7 @@ async function settled({ onTestFinished }: TestContext, nodes = 3): Promise<{ la
   return { lab: network, nodes: all, first }
 }
 
-/** Of `ip monitor address`; all else is the guardian, which renews what is there. */
+/** Reports whether a line of `ip monitor address` is a removal; all other lines are renewals by the guardian. */
 const isRemoval = (text: string): boolean => text.startsWith('Deleted')
 
 describeNetns('reload', () => {
@@ -208,7 +212,7 @@ describeNetns('reload', () => {
       expect(first.rawSockets(), `raw sockets after round ${i + 1}`).toEqual(sockets)
       await sleep(1_200)
     }
-    // Those that left have left.
+    // The removed routers have left.
     await sleep(1_000)
     const { lost, sent } = await prober.stop()
     const after = [await first.router('vip'), await first.router('vip6')]
@@ -308,7 +312,7 @@ describeNetns('reload', () => {
       expect(metrics()).toContain('holdfast_config_reload_success 0')
       expect(metrics()).toContain('holdfast_config_reloads_total{result="failed"} 2')
 
-      // No file at all, and one that says so only on this node.
+      // A missing file, and a file that says so only on this node.
       rmSync(first.file)
       expect(await first.command('reload')).toMatchObject({
         status: 78,
@@ -368,7 +372,7 @@ describeNetns('reload', () => {
         expect(await node.reload([unicast(node, '10.77.0.50'), beside])).toMatch(/^c: added\n.*1 router unchanged$/m)
       }
       await first.becomes('c', 'Active', 'its arrival')
-      // Only who has joined the group hears who is Active.
+      // Only a router that has joined the group receives the advertisements of the Active.
       await eventually(
         'r2 to follow r1 in "c"',
         async () => (await second.router('c'))?.holder.address === first.host.address,
@@ -378,7 +382,7 @@ describeNetns('reload', () => {
       await sleep(2 * INTERVAL)
       expect((await second.router('c'))?.state).toBe('Backup')
       expect(nodes.map((node) => node.rawSockets())).toEqual(sockets)
-      // The TTL alone, as the LAN sees it.
+      // Only the TTL changes, as the LAN sees it.
       const capture = await Capture.start(network, 'ttl', 'ip proto 112', first.host)
       const near = unicast(first, '10.77.0.50')
       const before = (await first.snapshot()).config.reloads.ok
@@ -496,7 +500,7 @@ describeNetns('reload', () => {
     expect(network.holders(LAB_VIP)).toEqual(['r2'])
     expect((await first.command('stop')).status, 'nobody is there').toBe(69)
 
-    // Alone there is nobody to yield to.
+    // A lone router has no successor to yield to.
     await second.becomes('vip', 'Active', 'the end of r1')
     const alone = await second.command('yield', 'vip')
     expect([alone.status, alone.stderr]).toEqual([1, 'holdfast: No other node took over: vip is Active again\n'])

@@ -1,7 +1,8 @@
 /**
- * A node that is relocated under a running daemon (`interface: { holding: FILE }`): its NIC becomes a port of a bridge, its
- * address goes there or another subnet comes, the NIC changes its name, a second address is pinned beside the first.
- * Judged from outside: by a client that asks the VIP, by what is on the wire, and by the kernel's own tables.
+ * A node that is relocated under a running daemon (`interface: { holding: FILE }`). Its NIC becomes a port of a
+ * bridge, and its address moves there or another subnet comes. The NIC changes its name, or a second address is
+ * pinned beside the first. The judges are outside: a client that asks for the VIP, the packets on the wire, and the
+ * kernel's own tables.
  */
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,16 +17,19 @@ import { addressesOf, batch, MAKE_BRIDGE, UPROOT } from '../support/moved-host.t
 import { describeNetns } from '../support/require.ts'
 import { Turns } from '../support/turns.ts'
 
-/** From the last command to the first answer. */
+/** ms from the last command to the first answer. */
 const REEVALUATED = 2_000
-/** The same with a look at the file (0.5 s) and an election among nobody (1 s at this interval): at load 20 it took 2.2 s. */
+/**
+ * The same in ms, with a look at the file (0.5 s) and an election without a neighbour (1 s at this interval): at load
+ * 20 it took 2.2 s.
+ */
 const ELECTED = 4_000
 const INTERVAL = 300
-/** Process starts on a machine that others keep busy. */
+/** ms for process starts on a busy machine. */
 const STARTED = 30_000
 const WITHIN = 15_000
 const SELF = '10.77.0.11/24'
-/** As configure-ovs had it at install, on br-ex for good (reference R1). */
+/** Address of configure-ovs at the installation, which stays on br-ex. */
 const PINNED = '10.77.0.250/24'
 const ELSEWHERE = '10.88.0.11/24'
 const VIP_ELSEWHERE = '10.88.0.100'
@@ -56,7 +60,7 @@ class RelocatedNode {
     this.daemon = new Holdfast(lab, plan, { interface: { holding: this.#file }, ...extra })
   }
 
-  /** As `holdfast node-ip set` writes it: another file in its place. */
+  /** Writes the address as `holdfast node-ip set` does: another file takes the place of the old one. */
   say(address: string): void {
     writeFileSync(`${this.#file}.new`, `${address.replace(/\/.*/, '')}\n`)
     renameSync(`${this.#file}.new`, this.#file)
@@ -72,7 +76,10 @@ class RelocatedNode {
       .join()
   }
 
-  /** A client that asks from now on is answered by this node, which has the address there alone. Returns after how long. */
+  /**
+   * Waits until this node answers new requests of the client and alone has the address there. Returns the ms that it
+   * took.
+   */
   async answers(vip: string, on: string, occasion: string, since = monotonicMs()): Promise<number> {
     const prober = new Prober(this.lab, this.lab.client, vip)
     try {
@@ -89,7 +96,7 @@ class RelocatedNode {
   }
 }
 
-/** Its guardian steps in for an engine that gets no time: that is the machine's doing, and no election. */
+/** Returns the elections. A guardian that acts for an engine without CPU is no election. */
 const elections = ({ counters }: RouterSnapshot) =>
   counters.transitions.filter(({ from, to }) => from !== 'Returning' && to !== 'Returning')
 
@@ -167,7 +174,7 @@ describeNetns('a single node', () => {
         `address add ${ELSEWHERE} dev br-ex`,
         'route add default via 10.88.0.1',
       ])
-      // Its own address is nowhere; the pinned one is not taken for it.
+      // Its own address is missing; the pinned one does not take its place.
       await eventually(
         'no VIP anywhere',
         () => node.where(LAB_VIP) === '' && node.where(VIP_ELSEWHERE) === '',

@@ -17,13 +17,15 @@ import { describeNetns } from '../support/require.ts'
 import { Trio, WITHIN } from './trio.ts'
 
 /**
- * Of a handover on a machine that others keep busy; docs/performance.md, Budgets has 50 ms, which is for the bench. Without its net an owner
- * stays: until its lifetime is over, about 1 s and more beside the successor, or for good.
+ * Longest overlap of a handover in ms, on a busy machine; docs/performance.md, Budgets has 50 ms for the benchmark.
+ * Without its net an owner stays until its lifetime is over, about 1 s and more beside the successor, or for ever.
  */
 const OVERLAP = 500
-/** Of a client whose node is well, or leaves in order: a removal by the lifetime costs it more. */
+/**
+ * Longest silence in ms for a client whose node is healthy, or leaves in order: a removal by the lifetime costs more.
+ */
 const SILENCE = 1_000
-/** Of a router at 100 ms adverts. */
+/** Lifetime in ms for a router at 100 ms advertisements. */
 const LIFETIME = 2_000
 /**
  * Delay of the kernel's timer for expired addresses. One timer serves all addresses, and does not run twice within a second. In
@@ -63,7 +65,7 @@ describeNetns('the safety nets of a VIP', () => {
       `frozen: two answered for ${overlap.toFixed(0)} ms, nobody for ${group.observer.silence(frozen, thawed).toFixed(0)} ms`,
     )
     expect(overlap, 'ms in which two answered while it was frozen').toBeLessThanOrEqual(OVERLAP)
-    // It has the higher priority: a Backup first, and Active when Active_Down_Interval is over.
+    // The router has the higher priority: it is first a Backup, and Active when Active_Down_Interval is over.
     await group.settlesOn(1, 'r1 was resumed')
     await sleep(1_000)
     const after = group.observer.overlap(thawed, monotonicMs())
@@ -76,8 +78,9 @@ describeNetns('the safety nets of a VIP', () => {
       ['Returning', 'willExecuted'],
       ['Backup', 'activeHeard'],
     ])
-    // At 0, 20, 100 and 500 ms, and at once, after 50 and 200 ms over the last word of r2: one takeover. The others are
-    // r2's of 5 s after its own, and where it reads late that r1 is back, over the answers of its kernel: 4 were seen.
+    // At 0, 20, 100 and 500 ms, and immediately, after 50 and 200 ms against the last packet of r2: one takeover. The
+    // others are r2's, 5 s after its own takeover. If it reads late that r1 is back, it also announces against the
+    // answers of r1's kernel: 4 were seen.
     const announced = group.observer.announcements.filter(({ at }) => at >= thawed && at < thawed + 1_400)
     const own = announced.filter(({ mac }) => mac === announced.at(-1)?.mac)
     expect(own.length, `gratuitous ARP after it was resumed: ${JSON.stringify(announced)}`).toBeLessThanOrEqual(7)
@@ -124,7 +127,7 @@ describeNetns('the safety nets of a VIP', () => {
     expect(lab.holders(LAB_VIP)).toEqual(['r2'])
     expect(group.overlapSince(at), 'ms in which two answered').toBeLessThanOrEqual(OVERLAP)
     expect(group.prober.longestGap(at, at + WITHIN), 'ms without an answer').toBeLessThan(SILENCE)
-    // What the engine said last may still be in its pipe.
+    // The engine's last output may still be in its pipe.
     const word = () => said(r1, 'Guardian died; shutting down')
     await eventually(
       'the engine to have said why',
@@ -156,7 +159,7 @@ describeNetns('the safety nets of a VIP', () => {
     const { group, r1 } = await settled()
     const engine = engineOf(r1)
     const [, guardian = ''] = /^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${engine}/status`, 'utf8')) ?? []
-    // As while another process holds the kernel's lock for network settings; each node of the machine would notice that.
+    // As if another process held the kernel's lock for network settings; that would delay every node of the machine.
     const delay = ['-e', 'trace=sendmsg', '-e', 'inject=sendmsg:delay_enter=1600ms:when=2']
     const tracer = spawn('strace', ['-qq', '-o', '/dev/null', '-p', guardian, ...delay], { stdio: 'ignore' })
     const at = monotonicMs()
@@ -216,7 +219,7 @@ describeNetns('the safety nets of a VIP', () => {
     expect(news.length, 'confirmations in 8 s').toBeGreaterThan(8)
     expect(news.filter(({ text }) => /^Deleted|tentative/.test(text))).toEqual([])
     expect(group.prober.longestGap(from, monotonicMs()), 'ms without an answer').toBeLessThan(SILENCE)
-    // At 5 s after the takeover of IPv4 there is one more.
+    // 5 s after the takeover of IPv4 there is one more announcement.
     expect(group.observer.announcements.length - announced, 'announcements').toBeLessThanOrEqual(1)
     expect((await r1.router()).counters).toMatchObject({ foreignChanges: {}, cleanupPlansExecuted: 0 })
     monitor.killFamily()

@@ -23,7 +23,7 @@ afterEach(() => {
 })
 
 const REFRESH = 1_000
-/** Between two announcements over a rival that answers (docs/adr/0007). */
+/** ms between two announcements against a competing Active that answers (docs/adr/0007). */
 const WON_BACK = 1_000
 
 async function lay(...options: Parameters<typeof Siege.laid>): Promise<Siege> {
@@ -31,7 +31,7 @@ async function lay(...options: Parameters<typeof Siege.laid>): Promise<Siege> {
   return siege
 }
 
-/** To r1 alone, so that nobody else is misled: what is left is what it does to the election. */
+/** Builds replies to r1 alone, so that no other host is misled: what is left is the effect on the election. */
 function repliesToR1(at: Siege, froms: readonly string[] = [FORGED_MAC]): readonly Uint8Array[] {
   const host = at.lab.router(1)
   const to = { mac: macOf(host), address: host.address }
@@ -94,9 +94,9 @@ describeNetns('an attacker that claims the address', () => {
     const { at, ms } = await here.attacker.send(repliesToR1(here, invented), 20_000, 10_000)
     await sleep(INTERVAL)
     const after = await here.accounts()
-    // Those that did not fit into the queue of the packet socket are lost without a count.
+    // Frames that did not fit into the queue of the packet socket are lost without a count.
     expect(after.r1.since(before.r1, 'competing_answers_total'), 'answers that r1 heard').toBeGreaterThan(1_000)
-    // First: another state lifts the limits of the log, and a node that was starved has another one.
+    // This check comes first: another state lifts the limits of the log, and a node without CPU has another state.
     expect(after.transitions(), 'transitions').toEqual(before.transitions())
     expect(after.r1.lines - before.r1.lines, 'log lines of r1').toBeLessThan(300)
     const announced = after.r1.since(before.r1, 'announcements_sent_total')
@@ -105,7 +105,7 @@ describeNetns('an attacker that claims the address', () => {
     expect(here.client(at), 'what the client saw').toEqual(UNTOUCHED)
   })
 
-  // Either makes the one that leaves believe that its successor is there; the Backup waits for its Skew_Time first.
+  // Either makes the leaving router act as if its successor were there; the Backup first waits for its Skew_Time.
   test.each([
     ['S-15 by ARP', repliesToR1],
     ['S-16 by an advertisement of priority 1', () => [advertisementFrame({ source: STRANGER, priority: 1 })]],

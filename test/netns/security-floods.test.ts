@@ -1,6 +1,6 @@
 /**
- * The rows of docs/security.md in which an attacker sends as fast as its machine can: alone, because both CPUs are full
- * then. All other attacks on a multicast group are security.test.ts.
+ * The rows of docs/security.md in which an attacker sends as fast as its machine can. They run alone, because both
+ * CPUs are busy then. All other attacks on a multicast group are in security.test.ts.
  */
 import { expect, test } from 'vitest'
 import { sleep } from '../../src/lab/wait.ts'
@@ -10,7 +10,7 @@ import { describeNetns } from '../support/require.ts'
 import { residentKilobytes } from './resident-memory.ts'
 import { downMs, INVENTED, Siege } from './siege.ts'
 
-/** As many as the machine lets the attacker send of 100 000 a second, for so long. */
+/** ms of a flood of up to 100 000 packets a second, as many as the machine can send. */
 const FLOOD_MS = 2_000
 
 describeNetns('as many forged packets as the machine can send', () => {
@@ -38,7 +38,7 @@ describeNetns('as many forged packets as the machine can send', () => {
       return onslaught
     }
     try {
-      // What a first burst allocates for good is no leak.
+      // The lasting allocations of a first burst are no leak.
       await flood()
       const before = await siege.accounts()
       const memory = residentKilobytes(siege.daemon(1))

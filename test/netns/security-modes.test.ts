@@ -29,14 +29,16 @@ const R2 = '10.77.0.12'
 const LOST = { from: 'Active', to: 'Backup', reason: 'higherPriorityHeard' }
 const PASSWORD = 'h0ldf4st'
 
-/** One copy for each router, as a unicast peer would send it. */
+/** Returns one copy for each router, as a unicast peer would send it. */
 function toEach(here: Siege, forgery: Forgery): readonly Uint8Array[] {
   return here.lab.routers.map((host) =>
     advertisementFrame({ ...forgery, destination: host.address, destinationMac: macOf(host) }),
   )
 }
 
-/** The attack does nothing but being counted under that reason, by r1 and r2; each of them hears that share of it. */
+/**
+ * Asserts that the attack is only counted under that reason, by r1 and r2. Each of them receives that share of it.
+ */
 async function countsForNothing(here: Siege, frames: readonly Uint8Array[], reason: string, share = 1): Promise<void> {
   const before = await here.accounts()
   const { at, sent } = await here.attacker.send(frames, 20 * frames.length, 20 * frames.length)
@@ -50,7 +52,7 @@ async function countsForNothing(here: Siege, frames: readonly Uint8Array[], reas
   expect(here.client(at), 'what the client saw').toEqual(UNTOUCHED)
 }
 
-/** r1 loses to it for as long as it is sent; returns the accounts of before and after. */
+/** Asserts that r1 loses to it while it is sent; returns the metrics of before and after. */
 async function takesTheAddress(here: Siege, attacker: Attacker, frames: readonly Uint8Array[], intervalMs = INTERVAL) {
   const before = await here.accounts()
   const attack = attacker.keepSending(frames, (1_000 * frames.length) / intervalMs)
@@ -88,7 +90,7 @@ describeNetns('an attacker on the segment of a unicast group', () => {
     if (toR1 === undefined) throw new Error('Cannot forge a packet for r1')
     const before = await here.accounts()
     const attack = here.attacker.keepSending([toR1], 1_000 / INTERVAL)
-    // r2 hears nothing of it and takes over as soon as r1 is silent: it is r1 that is pushed aside.
+    // r2 receives nothing of it and takes over as soon as r1 is silent: only r1 loses.
     await here.becomes(1, 'Backup')
     await here.becomes(2, 'Active')
     await here.prober.answeredBy('r2', 5_000)
@@ -129,7 +131,8 @@ describeNetns('an attacker on the segment of a unicast group', () => {
     const attack = attacker.keepSending([misled], 200)
     const both = () => lab.holders(here.address).join() === 'r1,r2'
     await eventually('both to have the address', both, () => here.sight(), { within: 5_000 })
-    // Whatever r1 says to r2 goes to the attacker; what r2 says still arrives, and so does its answer to the roll call.
+    // All packets of r1 to r2 go to the attacker. Packets of r2 still arrive, and so does its answer to the peer
+    // check.
     const alone = () => lab.holders(here.address).join() === 'r1'
     await eventually('the truth to come through', alone, () => here.sight(), { within: 3_000 })
     await eventually('the lie to win once more', both, () => here.sight(), { within: 3_000 })
@@ -139,7 +142,7 @@ describeNetns('an attacker on the segment of a unicast group', () => {
     expect(during.r1.since(before.r1, 'advertisements_refused_total', refused), 'r2, as r1 heard it').toBeGreaterThan(0)
     expect(during.r1.since(before.r1, 'competing_answers_total'), 'r2, as r1 asked').toBeGreaterThan(0)
     await attack.stop()
-    // Until the kernel of r1 finds out, or r2 is announced; an operator would remove the entry.
+    // Until the kernel of r1 notices, or r2 announces itself; an operator would remove the entry.
     ip(r1, 'neigh flush dev eth0')
     await here.calm('a misled Active')
   })
@@ -162,7 +165,7 @@ describeNetns('an attacker on the segment of a unicast group', () => {
   })
 })
 
-/** A network behind a gateway of the segment, and somebody in it with a raw socket. */
+/** Adds a network behind a gateway of the segment, and a host in it with a raw socket. */
 async function outsider(here: Siege): Promise<{ attacker: Attacker; gatewayMac: string }> {
   const [gateway, outside] = [here.lab.host('gateway'), here.lab.host('outside')]
   ip(gateway, `link add out0 type veth peer name in0 netns ${outside.namespace}`)
@@ -180,7 +183,7 @@ async function outsider(here: Siege): Promise<{ attacker: Attacker; gatewayMac: 
   return { attacker, gatewayMac: macOf(gateway, 'out0') }
 }
 
-/** Reverse path filtering of the gateway (BCP 38). */
+/** Sets reverse path filtering of the gateway (BCP 38). */
 function checkSources(here: Siege, on: boolean): void {
   const set = (key: string, value: number) => `echo ${value} >/proc/sys/net/ipv4/conf/${key}`
   const lines = [

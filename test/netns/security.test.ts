@@ -67,7 +67,7 @@ describeNetns('an attacker on the segment of a multicast group', () => {
     const after = await siege.accounts()
     const announced = after.r1.since(before.r1, 'announcements_sent_total')
     expect(announced, 'announcements').toBeGreaterThan(0)
-    // The packets wait in a queue a while; a first repeat may come before the next batch; two repeats end it.
+    // The packets wait in a queue for a while; a first repeat may come before the next batch; two repeats end it.
     expect(announced, `announcements in ${ms} ms`).toBeLessThan(2 * (3 + (ms + 5 * INTERVAL) / 50) + 2)
     expect(after.transitions(), 'transitions').toEqual(before.transitions())
     expect(siege.client(at), 'what the client saw').toEqual(UNTOUCHED)
@@ -75,9 +75,9 @@ describeNetns('an attacker on the segment of a multicast group', () => {
 
   test('S-03 priority 0 in the name of the Active: the Backup is Active beside it for an exchange of packets', async () => {
     const before = await siege.accounts()
-    // 77 ms and 100 ms: every phase between the forged packet and the next true one comes by.
+    // 77 ms and 100 ms: every phase between the forged packet and the next true one occurs.
     const { at } = await siege.attacker.send([forged(0, { source: R1 })], 26, 13)
-    // What the last one has begun is over then.
+    // The effect of the last one is over by then.
     await sleep(downMs(2) + MARGIN)
     await siege.calm('priority 0 in the name of r1')
     const after = await siege.accounts()
@@ -146,7 +146,7 @@ describeNetns('an attacker on the segment of a multicast group', () => {
     await sleep(INTERVAL)
     const after = await siege.accounts()
     const answers = after.r1.since(before.r1, 'advertisements_sent_total')
-    // 16 in 100 ms, the one that is late, and those that were due anyway.
+    // 16 in 100 ms, a late one, and the regular ones.
     expect(answers, `advertisements in ${ms} ms`).toBeLessThan((2 + (ms + 2 * INTERVAL) / INTERVAL) * (16 + 16))
     for (const name of ['r1', 'r2'] as const) {
       const lower = after[name].since(before[name], 'advertisements_refused_total', { reason: 'lower-priority' })
@@ -162,7 +162,8 @@ describeNetns('an attacker on the segment of a multicast group', () => {
 
   test('S-09 priority 255 that announces 40.95 s: two packets keep the whole group away for two minutes', async () => {
     const before = await siege.accounts()
-    // One would do for r1; but its last advertisement, when it has lost, tells the others the true interval again.
+    // One packet is enough for r1; but its last advertisement, when it has lost, gives the others the true interval
+    // again.
     const { at } = await siege.attacker.send([forged(255, { intervalMs: 40_950 })], 4, 10)
     await siege.becomes(1, 'Backup')
     await sleep(downMs(2) + MARGIN)
@@ -175,7 +176,7 @@ describeNetns('an attacker on the segment of a multicast group', () => {
       expect(after[name].metric('mismatched_routers', { reason: 'interval-mismatch' }), `strangers of ${name}`).toBe(1)
     }
     expect(siege.lab.holders(siege.address), 'who has the address').toEqual([])
-    // The way out without a restart is the attacker's own: an advertisement with the true interval.
+    // The remedy without a restart is the attacker's own method: an advertisement with the true interval.
     const cured = await siege.attacker.send([forged(255)])
     await siege.calm('an interval of 40.95 s')
     expect(siege.client(at).longestGap, 'ms without an answer').toBeGreaterThan(downMs(2))
@@ -185,9 +186,10 @@ describeNetns('an attacker on the segment of a multicast group', () => {
 
   test('S-10 an interval of 10 ms makes the Backup take over beside a living Active, which advertises immediately', async () => {
     const before = await siege.accounts()
-    // Every second one comes too soon for another answer; less than half the spacing after one, it gets none of its own.
+    // Every second packet comes too soon for another answer. A packet less than half the spacing after one gets no
+    // answer of its own.
     const { at } = await siege.attacker.send([forged(150, { intervalMs: 10 })], 50, 25)
-    // What the last one has begun is over then.
+    // The effect of the last one is over by then.
     await sleep(downMs(2) + MARGIN)
     await siege.calm('an interval of 10 ms')
     const after = await siege.accounts()
@@ -214,7 +216,7 @@ describeNetns('an attacker on the segment of a multicast group', () => {
     siege.lab.heal(siege.lab.router(1))
     await siege.calm('the heal')
     const after = await siege.accounts()
-    // They are what r1 would have said: nothing tells them apart.
+    // They equal r1's own advertisements: nothing distinguishes them.
     expect(after.r2.since(before.r2, 'advertisements_discarded_total'), 'discarded by r2').toBe(0)
   })
 

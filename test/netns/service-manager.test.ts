@@ -10,7 +10,7 @@ import { describeNetns } from '../support/require.ts'
 import { ServiceManager } from '../support/service-manager.ts'
 
 const WATCHDOG_MS = 1_000
-/** The guardian beats every 250 ms; the word goes with the first beat behind its time. */
+/** ms: the guardian beats every 250 ms, and the message leaves with the first beat after its time. */
 const LOOKS_MS = 350
 
 describeNetns('a service manager', () => {
@@ -68,7 +68,7 @@ describeNetns('a service manager', () => {
     expect(heard() - first, `words in ${monotonicMs() - from} ms`).toBeGreaterThanOrEqual(due)
 
     daemon.freeze()
-    // What it had shown of itself before counts once more.
+    // A sign of life from before the freeze may cause one more message.
     await sleep(WATCHDOG_MS)
     const frozen = heard()
     await sleep(2 * WATCHDOG_MS)

@@ -1,8 +1,8 @@
 /**
- * Three equal nodes ask one backend on another host, each at its own phase, and lose it at the same moment
- * (docs/healthchecks.md, "All nodes lose the same backend"): nobody takes an address from anybody, neither when it dies
- * nor when it is back. Two addresses, so that one accident is seen with events and by polls alone. Judged by who answers
- * for the addresses; the property is test/property/shared-backend.test.ts.
+ * Three equal nodes check one backend on another host, each at its own phase, and lose it at the same moment
+ * (docs/healthchecks.md, "All nodes lose the same backend"). No node takes an address from another, neither at the
+ * death of the backend nor at its return. Two addresses show one outage both with events and by polls alone.
+ * Assertions use the nodes that answer for the addresses. The property is test/property/shared-backend.test.ts.
  */
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
@@ -16,7 +16,7 @@ import { describeNetns } from '../support/require.ts'
 
 const WITHIN = 15_000
 const POLLED_VIP = '10.77.0.101'
-/** Of one Active_Down_Interval and a poll: whoever would have moved has. */
+/** ms of one Active_Down_Interval and a poll: by then any move has happened. */
 const WATCHED = 5_000
 
 let lab: Lab | undefined
@@ -68,7 +68,7 @@ describeNetns('a backend that all equal nodes ask', () => {
         { within: WITHIN, every: 50 },
       )
     await allHave(90, 'while all is well')
-    // A Backup that has just come does not hurry, whatever it believes.
+    // A new Backup does not take over early, whatever the result of its checks.
     await sleep(WATCHED)
 
     const diedAt = monotonicMs()

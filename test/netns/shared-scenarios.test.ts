@@ -1,7 +1,7 @@
 /**
- * The scenarios of the virtual LAN once more, with the real daemon in real namespaces: what the simulation promises
- * must hold where packets and time are the kernel's, for both families and both ways to the kernel. Decides the interval
- * and nothing else.
+ * The scenarios of the virtual LAN with the real daemon in real namespaces. The results of the simulation must hold
+ * where packets and time are the kernel's, for both families and both ways to the kernel. Decides the interval and
+ * nothing else.
  */
 import { test } from 'vitest'
 import { SHARED_SCENARIOS } from '../scenario/shared-scenarios.ts'

@@ -18,16 +18,19 @@ import type { MetricName } from '../../src/metrics/names.ts'
 import { Attacker } from '../support/attacker.ts'
 
 export const INTERVAL = 100
-/** Who sends in his own name, and who only can be invented. */
+/** Address of an attacker that sends in its own name, and of an invented host. */
 export const STRANGER = '10.77.0.66'
 export const INVENTED: readonly string[] = Array.from({ length: 500 }, (_, i) => `10.77.${1 + (i >> 8)}.${i & 255}`)
-/** Of r1, r2, …; who is first is Active when nobody interferes. */
+/** Priorities of r1, r2, …; without an attack the first one is Active. */
 export const PRIORITIES = [200, 100] as const
 const WITHIN = 10_000
-/** What a deadline is given on a machine that others use as well. */
+/** ms that a deadline may be late on a machine with other work. */
 export const MARGIN = 300
 
-/** An attack that gets hold of the address leaves the client for a Skew_Time at least (61 ms); kernels are late by less. */
+/**
+ * Lost probes of an attack without effect. An attack that gets the address leaves the client for a Skew_Time at least
+ * (61 ms); kernels are late by less.
+ */
 const UNNOTICED = 50
 /** Expected record of the client for an attack without effect. */
 export const UNTOUCHED = {
@@ -38,7 +41,7 @@ export const UNTOUCHED = {
 export type SiegeOptions = {
   readonly address?: string
   readonly priorities?: readonly number[]
-  /** Besides the routers', client's and observer's. */
+  /** Hosts besides the routers, client and observer. */
   readonly hosts?: readonly string[]
   /** Every router has the others as its peers. */
   readonly unicast?: boolean
@@ -98,7 +101,7 @@ export class Siege {
         ...plan,
       },
       extra,
-      // The attack is tried, not whether a busy machine has time for the daemon beside its other work.
+      // Real-time priority: the attack is tested, not the CPU time that a busy machine has for the daemon.
       ['--realtime'],
     )
     this.daemons[position - 1] = daemon
@@ -149,14 +152,16 @@ export class Siege {
     return eventually(`r${position} to be ${state}`, is, () => this.sight(), { within })
   }
 
-  /** Since `at`: who answered the client, in the order of the changes, and the longest it was not answered. */
+  /**
+   * Returns the routers that answered the client since `at`, in the order of the changes, and the longest silence.
+   */
   client(at: number) {
     const before = this.prober.owners.filter((change) => change.at < at).at(-1)?.name
     const later = this.prober.owners.filter((change) => change.at >= at).map(({ name }) => name)
     return { answeredBy: [...new Set([before, ...later])], longestGap: this.prober.longestGap(at, monotonicMs()) }
   }
 
-  /** When the client was answered again that was not; the prober tells of a gap when it has ended. */
+  /** Returns when the client had an answer again; the prober reports a gap when it has ended. */
   async answeredAgain(since: number): Promise<number> {
     const ended = () => this.prober.gaps.find(({ to }) => to >= since)?.to
     return eventually('the client to be answered again', ended, () => this.prober.gaps, { within: WITHIN })
@@ -181,14 +186,14 @@ export class Siege {
     const argv = ['dumpcap', '-q', '-P', '-i', 'eth0', '-f', `ip proto 112 and ${filter}`, '-w', path]
     const dumpcap = new LoggedProcess(this.lab, this.attacker.host, argv)
     await dumpcap.line(/^File: /, 30_000)
-    // The kernel hands frames over in blocks, 250 ms late at most.
+    // The kernel delivers frames in blocks, 250 ms late at most.
     await sleep(ms + 400)
     dumpcap.signal('SIGINT')
     await dumpcap.exited
     return framesOf(readFileSync(path))
   }
 
-  /** Messages since an account, of one router. */
+  /** Returns the messages of one router since an account. */
   told(position: number, since: Account): readonly string[] {
     return this.daemon(position)
       .records.slice(since.lines)
@@ -196,7 +201,9 @@ export class Siege {
   }
 }
 
-/** A pcap file: 24 octets, then 16 before each frame, of which the third four say how long it is. */
+/**
+ * Returns the frames of a pcap file: 24 octets, then 16 before each frame, of which the third four are its length.
+ */
 function framesOf(file: Buffer): readonly Uint8Array[] {
   const frames: Uint8Array[] = []
   for (let at = 24; at + 16 <= file.length; ) {
@@ -208,7 +215,7 @@ function framesOf(file: Buffer): readonly Uint8Array[] {
 }
 
 type SuffixOf<Name> = Name extends `holdfast_vrrp_${infer Suffix}` ? Suffix : never
-/** A former name is not among them: samplesOf() does not give it. */
+/** A current metric; samplesOf() does not return former names. */
 type VrrpMetric = SuffixOf<MetricName>
 
 export type Accounts = { readonly r1: Account; readonly r2: Account; readonly transitions: () => unknown }
@@ -232,7 +239,7 @@ export class Account {
     return this.router.counters.transitions
   }
 
-  /** By how much a metric has grown since another account. */
+  /** Returns the growth of a metric since another account. */
   since(before: Account, name: VrrpMetric, labels: Readonly<Record<string, string>> = {}): number {
     return this.metric(name, labels) - before.metric(name, labels)
   }

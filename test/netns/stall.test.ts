@@ -1,7 +1,7 @@
 /**
- * Ground rule 2 on a real kernel: a Backup at 10 ms advertisements whose loop is blocked for 200 ms, six times longer
- * than its Active_Down_Interval, finds its timer expired and the advertisements that forbid it in the socket. The same
- * stalls with the drain switched off show that the test can fail.
+ * Ground rule 2 on a real kernel. The loop of a Backup at 10 ms advertisements is blocked for 200 ms, six times
+ * longer than its Active_Down_Interval. It then finds its timer expired, and advertisements in the socket that forbid
+ * a takeover. The same stalls without the drain show that the test can fail.
  */
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -18,7 +18,7 @@ import { Turns } from '../support/turns.ts'
 const STALLS = 10
 const STALL_MS = 200
 const INTERVAL_MS = 10
-/** Stalls of ten that have to say something; the number is not lowered for a machine that was late. */
+/** Stalls of ten that must be usable; a late machine does not lower the number. */
 const JUDGED = 8
 
 type Stall = {
@@ -33,7 +33,7 @@ type Stall = {
 describeNetns('a stalled Backup', () => {
   const turns = new Turns(3)
 
-  /** Each on a LAN of its own, so that a false takeover misleads no other Backup. */
+  /** Stalls a Backup on a LAN of its own, so that a false takeover misleads no other Backup. */
   async function stallBackup(
     { onTestFinished }: TestContext,
     mode: 'drain' | 'no-drain',
@@ -57,7 +57,7 @@ describeNetns('a stalled Backup', () => {
       .map((line): Stall => JSON.parse(line))
   }
 
-  /** The machine may be slower than the protocol: an Active that was silent for as long as that is rightly replaced. */
+  /** Reports whether the machine was too slow: an Active that was silent for that long is rightly replaced. */
   const activeWasLate = (stall: Stall) => stall.longestGapMs >= activeDownIntervalMs(100, INTERVAL_MS)
 
   async function neverTakesOver(context: TestContext, io: 'addon' | 'raw-socket'): Promise<void> {

@@ -1,7 +1,7 @@
 /**
- * Symptoms as somebody on call meets them, each made on a LAN of its own with real daemons: what docs/troubleshooting.md
- * and docs/operations.md tell to ask is asked there. Decides how a symptom comes about and how it ends; refuses to know what
- * the pages say.
+ * Symptoms as an operator on call meets them, each made on a LAN of its own with real daemons. The commands of
+ * docs/troubleshooting.md and docs/operations.md are run there. Decides how a symptom begins and ends. Refuses to
+ * know the content of the pages.
  */
 import { execFile } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'
@@ -13,16 +13,16 @@ import { createLab, HOLDFAST, type Host, LAB_VIP, type Lab } from '../../src/lab
 import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { eventually } from '../../src/lab/wait.ts'
 
-/** Long enough that busy cores do not make an Active late. */
+/** Interval in ms, long enough that busy cores do not make an Active late. */
 const INTERVAL = 500
 const [FILE, SOCKET, JOURNAL] = [
   '/etc/holdfast/holdfast.yaml',
   '/run/holdfast/holdfast.sock',
   '/run/holdfast/events.jsonl',
 ] as const
-/** As where the daemon runs under systemd. */
+/** Settings of a daemon under systemd. */
 const JOURNALD = { log: { format: 'journald' } }
-/** Process starts on a machine that others keep busy. */
+/** ms for process starts on a busy machine. */
 const WITHIN = 30_000
 const [R1, R2, R3] = ['10.77.0.11', '10.77.0.12', '10.77.0.13']
 
@@ -50,7 +50,7 @@ export class Stage {
     return daemon
   }
 
-  /** r1 is Active, r2 its Backup. */
+  /** Starts r1 as Active and r2 as its Backup. */
   async pair(first: Settings = {}, second: Settings = {}): Promise<readonly [Holdfast, Holdfast]> {
     const daemons = [this.start(1, 200, first), this.start(2, 100, second)] as const
     await Promise.all(daemons.map((daemon) => daemon.ready(WITHIN)))
@@ -58,7 +58,7 @@ export class Stage {
     return daemons
   }
 
-  /** Where a daemon of this router would read it. */
+  /** Returns the path of a file that a daemon of this router would read. */
   file(position: number): string {
     return join(this.lab.directory, `r${position}.yaml`)
   }
@@ -84,7 +84,7 @@ export class Stage {
     this.lab.exec(this.lab.host(name), ['nft', rules])
   }
 
-  /** As somebody types it there: what it prints, whatever its exit status. */
+  /** Runs a command as an operator types it; returns its output, whatever its exit status. */
   ask(name: string, command: string): Promise<string> {
     const host = this.lab.host(name)
     const here = this.#placesOf(host)
@@ -98,11 +98,11 @@ export class Stage {
     )
   }
 
-  /** Namespaces share the files of one machine: the paths of a node, and where they are in the lab. */
+  /** Returns the paths of a node with their places in the lab: namespaces share the files of one machine. */
   #placesOf(host: Host): Readonly<Record<string, string>> {
     const daemon = this.#daemons.get(host)
     const directory = join(this.lab.directory, `holdfast-${host.name}`)
-    // As the systemd journal takes it: what is in front is the priority (test/netns/journald.test.ts has a real one).
+    // As the systemd journal reads it: the prefix is the priority (test/netns/journald.test.ts has a real journal).
     const records = (daemon?.lines ?? []).map(({ text }) => /^<([0-7])>(.*)$/.exec(text) ?? [text, '6', text])
     const shown = (least: number) => {
       const file = join(this.lab.directory, `${host.name}-${least}.log`)
@@ -120,7 +120,7 @@ export class Stage {
   }
 }
 
-/** What is the default on a node is not in the lab. */
+/** Replaces a node's default paths, which the lab lacks. */
 const worded = (command: string): string =>
   command
     .replace(/^holdfast (status|yield|reload|stop)\b/, `$& -s ${SOCKET}`)
@@ -128,7 +128,7 @@ const worded = (command: string): string =>
 
 export type Symptom = {
   readonly make: (stage: Stage) => Promise<unknown>
-  /** What the page says to do. Absent: there is nothing to wait for. */
+  /** Action that the page recommends. Absent if there is nothing to wait for. */
   readonly end?: (stage: Stage) => Promise<unknown>
 }
 
@@ -147,7 +147,7 @@ const service = (stage: Stage, track: Extra, check: Extra = {}): Settings => {
 }
 const fails = (stage: Stage) => rmSync(join(stage.lab.directory, 'service'))
 const works = async (stage: Stage) => writeFileSync(join(stage.lab.directory, 'service'), '')
-/** Both for themselves. */
+/** Starts two routers that are both Active, because neither receives the other. */
 const apart = async (stage: Stage, first: Settings, second: Settings) => {
   stage.start(1, 200, first)
   stage.start(2, 100, second)
@@ -239,7 +239,7 @@ export const SYMPTOMS: Readonly<Record<string, Symptom>> = {
   },
   flaps: {
     make: async (stage) => {
-      // The other node tells its part over the port.
+      // The other node reports its part over the port.
       await stage.pair(service(stage, { weight: -150 }), { top: { api: { listen: `${R2}:9655`, public: true } } })
       for (let turn = 0; turn < 2; turn++) {
         fails(stage)
@@ -298,7 +298,7 @@ export const SYMPTOMS: Readonly<Record<string, Symptom>> = {
             try {
               stage.ip('r1', `address delete ${LAB_VIP}/32 dev eth0`)
             } catch {
-              // Taken off by its owner between the two calls.
+              // Its owner removed it between the two calls.
             }
           }
           return (await first.router()).restorationsPaused !== null

@@ -13,23 +13,23 @@ import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
 
 export const INTERVAL = 100
 export const PRIORITIES = [200, 150, 100] as const
-/** Generous: order and outcome are asserted, speed is measured by the benchmark. */
+/** Generous limit in ms: order and outcome are asserted, the benchmark measures speed. */
 export const WITHIN = 5_000
-/** What a deadline is given on top: rounding to centiseconds, and a machine with two cores. */
+/** Additional ms of a deadline: rounding to centiseconds, and a machine with two cores. */
 export const MARGIN = 100
 
 export const downMs = (priority: number) => activeDownIntervalMs(priority, INTERVAL)
 
 export class Trio {
   readonly lab: Lab
-  /** The virtual address; its family is that of everything else. */
+  /** Virtual address; its family is that of all other addresses. */
   readonly address: string
   readonly prober: Prober
   readonly observer: ArpObserver
   readonly #daemons = new Map<Host, Holdfast>()
   readonly #options: readonly string[]
 
-  /** `options` go to every `holdfast run`. */
+  /** `options` are options of every `holdfast run`. */
   constructor(address = LAB_VIP, options: readonly string[] = []) {
     this.address = address
     this.#options = options
@@ -39,7 +39,7 @@ export class Trio {
     this.observer = new ArpObserver(this.lab, this.lab.host('observer'), address)
   }
 
-  /** All three, with r1 Active. */
+  /** Starts all three; resolves when r1 is Active. */
   static async settled(address = LAB_VIP, extra: Extra = {}): Promise<Trio> {
     const trio = new Trio(address)
     try {
@@ -58,7 +58,7 @@ export class Trio {
     return daemon
   }
 
-  /** Returns when it answers, whatever its state. */
+  /** Starts a daemon; returns when it answers, in any state. */
   async launch(position: number, priority: number, extra: Extra = {}): Promise<Holdfast> {
     const host = this.lab.router(position)
     const plan = { host, priority, intervalMs: INTERVAL, address: this.address }
@@ -68,7 +68,7 @@ export class Trio {
       `holdfast on ${host.name} to answer`,
       async () => (await daemon.snapshot()) !== undefined || daemon.process.exit !== undefined,
       () => daemon.lines.slice(-5),
-      // A process start on a machine that others keep busy.
+      // A process start on a busy machine.
       { within: 3 * WITHIN, every: 20 },
     )
     return daemon
@@ -89,7 +89,7 @@ export class Trio {
     }
   }
 
-  /** The client is answered by this router, which says Active. Who else has the address is another question. */
+  /** Waits until this router answers the client and reports Active. Other routers may have the address as well. */
   answeredBy(position: number, occasion: string): Promise<true> {
     const { name } = this.lab.router(position)
     const settled = async () => this.prober.owner === name && (await this.daemon(position).state()) === 'Active'
@@ -98,7 +98,7 @@ export class Trio {
     })
   }
 
-  /** In addition no other kernel has the address. */
+  /** Waits in addition until no other kernel has the address. */
   async settlesOn(position: number, occasion: string): Promise<void> {
     await this.answeredBy(position, occasion)
     const { name } = this.lab.router(position)
@@ -130,7 +130,7 @@ export class Trio {
     await new Promise((resolve) => setTimeout(resolve, longest + MARGIN))
   }
 
-  /** Two Active_Down_Intervals of the last in line: long enough for both sides of a cut to be sure. */
+  /** Two Active_Down_Intervals of the last in line: by then both sides of a cut are Active. */
   get splitMs(): number {
     return 2 * downMs(PRIORITIES[2])
   }

@@ -1,6 +1,6 @@
 /**
- * What docs/troubleshooting.md and docs/operations.md say that a command answers, asked of real daemons that have the
- * symptom; and that the answer goes when the symptom does.
+ * Answers of commands in docs/troubleshooting.md and docs/operations.md, from real daemons with the symptom. The
+ * answer goes when the symptom ends.
  */
 import { expect, test } from 'vitest'
 import { eventually } from '../../src/lab/wait.ts'

@@ -1,7 +1,7 @@
 /**
- * Two namespaces on one wire with an agent in each, and what either backend of the socket port has to do there: its own
- * source, a link that goes down and comes back, a packet filter that refuses, a missing capability. Refuses to know what
- * only one of the backends can (linux-sockets.test.ts, raw-socket.test.ts).
+ * Two namespaces on one wire with an agent in each, and the contract of both backends of the socket port: the own
+ * source, a link that goes down and comes back, a packet filter that refuses, a missing capability. Refuses to know
+ * the abilities of only one backend (linux-sockets.test.ts, raw-socket.test.ts).
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { cable, makeNamespace, removeAll } from '../../src/lab/cable.ts'
@@ -12,13 +12,15 @@ import { Agent, type AgentPacket, until } from './linux-fixture.ts'
 export const GROUP: Record<Family, Address> = { ipv4: address('224.0.0.18'), ipv6: address('ff02::12') }
 export const LEFT: Record<Family, Address> = { ipv4: address('198.51.100.1'), ipv6: address('fe80::1') }
 export const RIGHT: Record<Family, Address> = { ipv4: address('198.51.100.2'), ipv6: address('fe80::2') }
-/** As cable() makes it, on both sides. */
+/** Interface as cable() makes it, on both sides. */
 export const ETH = { interfaceIndex: 7, interfaceName: 'eth0' }
 const BYTES = '31330102030405060708090a'
 
 export type Ends = { here: string; there: string; left: Agent; right: Agent }
 
-/** Filled before the first test; `wrap` starts the left one's agent. To be called inside a describe. */
+/**
+ * Returns the ends, which are filled before the first test; `wrap` starts the left agent. Called inside a describe.
+ */
 export function twoEnds(wrap: readonly string[] = []): Ends {
   const ends = { here: '', there: '' }
   const agents: { left?: Agent; right?: Agent } = {}
@@ -65,7 +67,9 @@ export async function received(agent: Agent, socket: number, count = 1) {
   return { kept, now }
 }
 
-/** `sends` is the system call that a failed sending names; the right end is always the addon's. */
+/**
+ * Declares the tests. `sends` is the system call that a failed sending names; the right end is always the addon's.
+ */
 export function socketContract(ends: Ends, { wrap, sends }: { wrap: readonly string[]; sends: string }): void {
   const datagram = { destination: GROUP.ipv4, bytes: BYTES }
 
@@ -101,7 +105,7 @@ export function socketContract(ends: Ends, { wrap, sends }: { wrap: readonly str
       ([again]) => again?.ok === true,
     )
     await received(right, theirs)
-    // The other way round: the membership of the one that was down is there again.
+    // The other direction: the membership of the end that was down is there again.
     await right.call('send', theirs, [datagram])
     await received(left, ours)
     await left.call('closeAdvert', ours)

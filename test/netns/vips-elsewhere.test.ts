@@ -1,6 +1,6 @@
 /**
- * A platform whose load balancers have the addresses, by agent and engine themselves: the VIPs are released, also after a
- * restart without the API, and the status says Disabled when no node has them.
+ * A platform whose load balancers have the addresses, with real agent and engine. The VIPs are released, also after a
+ * restart without the API. The status reports Disabled when no node has them.
  */
 import { rmSync } from 'node:fs'
 import { afterEach, expect, test } from 'vitest'
