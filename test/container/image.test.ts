@@ -166,7 +166,7 @@ describeContainer('the image', () => {
       ['both', capabilities(), 'Cannot run without CAP_NET_ADMIN and CAP_NET_RAW: '],
     ] as const
     test.each(users.flatMap(([who, user]) => missing.map(([what, ...rest]) => [who, what, user, ...rest] as const)))(
-      '%s without %s is told by name',
+      '%s without %s gets an error that names it',
       async (_, __, user, options, words) => {
         const container = start([...user, ...options])
         expect(await container.exitStatus()).toBe(ENDED)

@@ -162,7 +162,7 @@ const settled = (node: PodNode, container: string) =>
 
 /**
  * Returns the node that has the address alone for a while. An advertisement decides between equal nodes that take
- * over together, and the first one to answer may be the one that loses.
+ * over together, and the first one to answer may lose.
  */
 async function keeper(home: Lab, vip: string, client: Watch, but?: string): Promise<string> {
   let [name, since] = ['', 0]

@@ -41,7 +41,7 @@ test.each(named(SETTINGS))(
 )
 
 test.each(named(SETTINGS.filter(({ boots }) => !boots)))(
-  '%s: nothing is wrong after any one fault, however long it goes on, and in whatever order it is told',
+  '%s: nothing is wrong after any one fault, however long it goes on, and in any order of deliveries',
   (_, setting) => {
     const limits = { depth: 200, faults: 1, states: 100_000 }
     const { counterexample, exhausted, longest, states } = explore(setting, limits)

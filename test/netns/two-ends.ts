@@ -1,7 +1,7 @@
 /**
- * Two namespaces on one wire with an agent in each, and the contract of both backends of the socket port: the own
- * source, a link that goes down and comes back, a packet filter that refuses, a missing capability. Refuses to know
- * the abilities of only one backend (linux-sockets.test.ts, raw-socket.test.ts).
+ * Two namespaces on one wire with an agent in each, and the contract of both backends of the socket port. It has the
+ * own source, a link that goes down and comes back, a packet filter that refuses, and a missing capability. Refuses to
+ * know the abilities of only one backend (linux-sockets.test.ts, raw-socket.test.ts).
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { cable, makeNamespace, removeAll } from '../../src/lab/cable.ts'

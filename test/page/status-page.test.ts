@@ -218,7 +218,7 @@ describePage('status page', () => {
     await page.locator('input[data-window="auto"]').check({ force: true })
   })
 
-  test('a check that fails takes its weight, and the page follows the address', async () => {
+  test('a failed check removes its weight from the priority, and the page follows the address', async () => {
     cluster.failService(1)
     await cluster.activeOn(2, 'the API of node1 had failed')
     await says(page, /^node2 holds .* because/)
@@ -252,7 +252,7 @@ describePage('status page', () => {
     await says(page, /^node1 holds/)
   }, 120_000)
 
-  test('an engine that is killed: one page says who took over, the other that it has lost its node', async () => {
+  test('after the death of an engine one page names the new holder, and the other reports the loss of its node', async () => {
     const lost = await browser.open(cluster.url(1), { viewport: PHONE, colorScheme: 'light' }, /net::ERR_/)
     await says(lost, /^node1 holds/)
     cluster.node(1).killEngine()

@@ -53,7 +53,7 @@ test('a prefix contains the same addresses as in another library', () => {
   )
 })
 
-test('order is that of the octets', () => {
+test('addresses have the order of their octets', () => {
   fc.assert(
     fc.property(octets(16), octets(16), (a, b) => {
       const expected = Buffer.compare(Buffer.from(a), Buffer.from(b))

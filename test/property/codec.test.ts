@@ -58,7 +58,7 @@ describe('VRRP codec', () => {
     )
   })
 
-  test('two forms verify exactly where both encodings are the same octets (VR-CK-07)', () => {
+  test('both checksum forms verify exactly if both encodings have the same octets (VR-CK-07)', () => {
     fc.assert(
       fc.property(
         advertisements('ipv4', fc.constant(3)),

@@ -271,7 +271,7 @@ describe('announcements against competing Actives', () => {
   const heard = fc.record({ gap, source: fc.constantFrom(...SOURCES.slice(1)), asked: fc.boolean() })
   const sample = fc.record({ told: parameters, start: gap, packets: fc.array(heard, { minLength: 1, maxLength: 150 }) })
 
-  test('are the last word after every packet, and at most 4 batches in 100 ms', () => {
+  test('the Active announces last after every packet, in at most 4 batches in 100 ms', () => {
     fc.assert(
       fc.property(sample, ({ told, start, packets }) => {
         // Lower than any Active: every received advertisement is a competing Active's.

@@ -230,7 +230,7 @@ describe('conversion', () => {
     'master-multicast',
     'master-openstack-dualstack',
     'worker',
-  ])('of the sample %s', (title) => {
+  ])('conversion of the sample %s gives the same configuration', (title) => {
     roundTrip(sample(title))
   })
 })

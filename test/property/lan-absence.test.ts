@@ -85,7 +85,7 @@ describe.each(INTERVALS)('advertisements every %i cs', (centis) => {
   test.each([
     ['one router', undefined],
     ['a sync group', GROUP],
-  ])('a lone node gets its addresses back at once (%s)', (_word, members) => {
+  ])('a lone node gets its addresses back immediately (%s)', (_word, members) => {
     const lan = settled(centis, members === undefined ? alone : { ...alone, members })
     told(lan, () => {
       lan.freeze('a', away)

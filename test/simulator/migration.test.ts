@@ -61,7 +61,7 @@ describe('from multicast to unicast', () => {
     { name: 'a broken NTP: the owner 2.5 s ahead', skews: three(2500, 0, 0) },
     { name: 'a broken NTP: the owner 3 s behind', skews: three(-3000, 0, 0) },
     { name: 'a broken NTP: one Backup 3 s ahead', skews: three(0, 3000, 0) },
-  ])('$name: nobody notices', ({ skews }) => {
+  ])('$name: no client notices the change', ({ skews }) => {
     for (const seed of [1, 2, 3]) {
       const { story, ...measured } = changed(skews, 'multicast', seed)
       expect(measured, `ms, seed ${seed}:\n${story}`).toEqual({ two: 0, none: 0 })
@@ -87,7 +87,7 @@ test.each(
     [0, 0, -900],
     [450, 900, -900, 0, -450],
   ].map((skews) => [skews]),
-)('and back, clocks %j ms ahead: nobody notices', (skews) => {
+)('back to multicast, clocks %j ms ahead: no client notices the change', (skews) => {
   const { story, ...measured } = changed(skews, 'unicast')
   expect(measured, story).toEqual({ two: 0, none: 0 })
 })

@@ -156,8 +156,8 @@ export class PodNode {
         ...container,
         volumeMounts: container.volumeMounts?.map((mount) => ({ ...mount, name: nameOf(mount.name) })),
       }))
-    // As with kubelet, an init container runs at each start of the pod. podman 4.3 otherwise removes an init
-    // container that has ended, and fails if it removes it too early.
+    // An init container runs at each start of the pod, as with kubelet. podman 4.3 otherwise removes an ended init
+    // container, and fails if it does that too early.
     const annotations = { ...pod.metadata?.annotations, 'io.podman.annotations.init.container.type': 'always' }
     this.#manifest = join(this.#folder, 'pod.yaml')
     mkdirSync(this.#folder, { recursive: true })

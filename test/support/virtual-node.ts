@@ -325,7 +325,7 @@ export class VirtualNode {
   }
 
   /**
-   * Sets the deadline: 3 intervals after the last advertisement, 1.5 after one that lets a Backup act after Skew_Time
+   * Sets the deadline: 3 intervals after the last advertisement, 1.5 after an advertisement that lets a Backup act after Skew_Time
    * (docs/architecture.md).
    */
   #promise({ name, parameters }: VirtualMember, priority: number): void {
