@@ -1,7 +1,7 @@
 /**
- * The script vectors of statemachine-ext.json, as far as health decides them: the times at which a router is in
- * FAULT, and its priority after its weights. statemachine-ext.test.ts plays the whole timelines, with advertisements.
- * The terms are keepalived's.
+ * The script vectors of statemachine-ext.json, as far as health decides them. Compared are the times at which a
+ * router is in FAULT, and its priority after its weights. statemachine-ext.test.ts plays the whole timelines, with
+ * advertisements. The terms are keepalived's.
  */
 import { describe, expect, test } from 'vitest'
 import { effectivePriority } from '../../src/config/weights.ts'

@@ -85,8 +85,8 @@ const EQUAL = { priorities: [100, 100, 100], lowered: [50, 50, 50] } as const
 /** An owner's priority does not move. */
 const OWNER = { priorities: [255, 150, 100], lowered: [255, 90, 80] } as const
 /**
- * The best node's successor advertises less often than the last node's Active_Down_Interval at first allows. The last
- * node has to learn the longer interval (RFC 9568 §6.4.2).
+ * The best node's successor advertises at an interval longer than the last node's Active_Down_Interval. The last node
+ * has to learn that interval (RFC 9568 §6.4.2).
  */
 const UNLIKE = { intervals: [500, 2_000, 500] } as const
 

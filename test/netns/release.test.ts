@@ -1,6 +1,6 @@
 /**
- * The files of `make release`, used as a user does: the npm package without scripts and compiler, the tarball without
- * Node, and the service under a real systemd from installation to purge.
+ * The files of `make release`, used as a user does. The npm package runs without scripts and compiler, and the tarball
+ * without Node. The service runs under a real systemd from installation to purge.
  */
 import { spawnSync } from 'node:child_process'
 import {

@@ -1,5 +1,5 @@
 /**
- * For any sequence of results and silences, the health state equals a model without a state machine: the model stores
+ * For any sequence of results and silences, the health state equals a model without a state machine. The model stores
  * the whole history as a text and reads its end each time.
  */
 import fc from 'fast-check'
