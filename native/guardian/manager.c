@@ -16,7 +16,7 @@
 #include "log.h"
 
 static struct {
-  int fd; /* -1 = there is none */
+  int fd; /* socket to the service manager; -1: no service manager asked for notifications */
   struct sockaddr_un to;
   socklen_t size;
   bool ready; /* READY=1 has been sent */

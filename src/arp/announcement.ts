@@ -17,8 +17,8 @@ export const ONE_ROUND: readonly Millis[] = [millis(0)]
 export const REFRESH_EVERY: Millis = millis(60_000)
 
 /**
- * Returns the default offsets (docs/architecture.md, Protocol decisions). A refresh has no offsets, because it has a
- * period.
+ * Returns the default times of the ARP or NA announcements, in milliseconds after their reason (docs/architecture.md,
+ * Protocol decisions). A refresh has none, because it repeats with a period.
  */
 export function announcementOffsets(reason: AnnouncementReason, family: Family): readonly Millis[] {
   if (reason === 'refresh') return []

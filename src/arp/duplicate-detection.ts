@@ -94,9 +94,11 @@ export type Detection = {
   readonly addresses: readonly Address[]
   /** Time at which the router became Active. */
   readonly since: Millis
-  /** Time at which the next round is due, or at which the present round was due. */
+  /** Time at which the next round of questions is due, or at which the present round was due. */
   readonly roundAt: Millis
-  /** Time until which the next round may wait for another wake-up. */
+  /**
+   * Latest time of the next round of questions. Until then the round may wait for a wake-up that another timer causes.
+   */
   readonly roundBy: Millis
   /** Number of addresses that the present round has asked for; 0 if there is no round. */
   readonly asked: number

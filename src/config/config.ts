@@ -70,7 +70,7 @@ export const virtualRouterSchema = section(
       })
       .transform((value): InterfaceKey => value)
       .describe(
-        'Name of the interface; auto: the interface in the network of the first address that is not link-local; ' +
+        'Name of the interface; auto: the interface whose network contains the first VIP that is not link-local; ' +
           '{ holding }: the interface that has a certain address of this node',
       ),
     addresses: list(virtualAddress(), 'a list of addresses')

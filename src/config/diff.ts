@@ -23,8 +23,9 @@ export type ConfigDiff = {
    */
   readonly recreated: readonly string[]
   /**
-   * Routers with other settings: parameters, announcements, lifetime, notify programs or trackers. Trackers of its sync
-   * group count, and in IPv4 also a change between multicast and unicast.
+   * Routers whose settings differ between the old and the new configuration: parameters, announcements, address
+   * lifetime, notify programs or trackers. Trackers of a router's sync group count as its own. In IPv4 a change between
+   * multicast and unicast counts too.
    */
   readonly changed: readonly string[]
   readonly unchanged: readonly string[]

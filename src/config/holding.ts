@@ -32,19 +32,22 @@ export const addressFilesIn = ({ virtualRouters }: Pick<Config, 'virtualRouters'
 /** Result of `interface: { holding: … }`. */
 export type Held = {
   readonly file: string | undefined
-  /** Address in use. `undefined` while the file has given no usable address. */
+  /**
+   * Address of this node that chooses the interface. `undefined` until the address file has contained a usable address;
+   * a later error in the file does not change it.
+   */
   readonly address: Address | undefined
   /** Names of all interfaces with the address, the chosen one first. */
   readonly on: readonly string[]
-  /** Reason why the result differs from the configuration. `undefined` if it does not. */
+  /** Reason why the interface or the address is not the one that the configuration asks for. `undefined` if it is. */
   readonly problem: string | undefined
 }
 
 export type Choice = { readonly chosen: OwnInterface | undefined; readonly held: Held }
 
 /**
- * Chooses the interface for a router. The address in use stays as long as an interface has it. So a file that is
- * missing, unreadable or ahead of the interface does not remove a VIP.
+ * Chooses the interface for a router. The address that chose the interface before stays as long as an interface has it.
+ * So no VIP is removed while the address file is missing or unreadable, or names an address that no interface has yet.
  */
 export function chooseHolder(
   router: VirtualRouter,
@@ -99,7 +102,7 @@ export function chooseHolder(
 
 const named = (interfaces: readonly OwnInterface[]): readonly string[] => interfaces.map(({ name }) => name)
 
-/** Returns the address of the file. An address of the wrong family is a problem. */
+/** Returns the address in the address file. An address of another family than the VIPs of the router is a problem. */
 function readingFor(router: VirtualRouter, reading: NamedAddress['reading'] | undefined): NamedAddress['reading'] {
   if (reading === undefined) return { problem: 'it has not been read yet' }
   if ('problem' in reading) return reading

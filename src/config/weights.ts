@@ -30,7 +30,8 @@ const FAULT_OF_FILE = -254
  */
 export function effectivePriority(base: number, contributions: readonly Contribution[]): EffectivePriority {
   const owner = base === 255
-  // A file may also be a fault with another weight than 0. Weights of an address owner are ignored (VR-TRK-08).
+  // With weight 0 each failed tracker is a fault. With another weight only a track file can be one (-254 or less). An
+  // address owner ignores trackers with a weight other than 0 (VR-TRK-08).
   const fault = contributions.some((each) => (!owner || each.weight === 0) && contributionOf(each) === 'fault')
   if (owner) return { priority: 255, sum: 255, fault }
   const sum = contributions

@@ -122,7 +122,7 @@ function virtualFinding(lan: LanState, router: PlannedRouter, address: Address):
     }
   }
   if (heard === undefined && !listenedLongEnough(lan, router)) {
-    const found = `${who} answers for ${address}; no advertisement of it was heard, but less than 3 intervals were measured`
+    const found = `${who} answers for ${address}, and no router advertised ${address}; that proves nothing yet, because the measurement lasted less than 3 advertisement intervals`
     return { check, level: 'note', about, found, advice: 'Measure for longer (--duration)' }
   }
   if (one.kind === 'stranger') {

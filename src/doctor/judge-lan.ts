@@ -155,7 +155,7 @@ function arp({ interface: about, settings }: LanState, routers: readonly Planned
       check,
       level: 'ok',
       about,
-      found: `arp_ignore ${arpIgnore}, arp_filter ${arpFilter}: the kernel answers for virtual addresses`,
+      found: `arp_ignore ${arpIgnore}, arp_filter ${arpFilter}: with these values the kernel answers ARP requests for virtual addresses, as it must`,
     },
   ]
 }

@@ -64,7 +64,7 @@ function filterFindings(
   if (looped === false && dropped.length === 0 && refused === undefined) {
     const found =
       'a VRRP packet that this node sent to itself did not arrive: a packet filter of this node drops such packets ' +
-      '(or requires TTL 255, which this packet did not have)'
+      '(or accepts only VRRP packets with TTL 255, which this packet did not have)'
     findings.push({ check, level: 'warning', about, found, advice: `${ALLOW} in the input rules` })
   }
   if (findings.length > 0) return findings

@@ -84,7 +84,8 @@ export const PREVENTION: Readonly<Record<Cause, string | undefined>> = {
     'fix the service; failover worked as configured. A check is down after `fall` failures; a greater `fall` ignores short failures.',
   checkPassed: 'use `preempt: false`, `preemptDelay` or a smaller weight, if the VIP should stay where it was.',
   interfaceTracked: 'keep the tracked interface up, or give it a smaller weight.',
-  reloaded: 'run `holdfast check` before a reload: it shows each resulting priority.',
+  reloaded:
+    'run `holdfast check` before a reload: it shows the priority that each virtual router gets from the changed configuration.',
   preempted: 'use `preempt: false` or `preemptDelay`, if the VIP should stay where it was.',
   fault: 'remove the fault; the router takes no part until then.',
   guardianLost:

@@ -9,9 +9,15 @@ import { Monitor } from './monitor.ts'
 import { monotonicNow } from './probe.ts'
 import type { ProbePorts } from './probe-of.ts'
 
-/** Milliseconds between regular reports. The longest silence of a running thread is a quarter more. */
+/**
+ * Milliseconds between regular reports of the check worker to the engine. The longest silence of a running worker is a
+ * quarter more.
+ */
 export const BEAT = 3_000
-/** Number of regular reports while a result is valid. A result with a short validity must be reported more often. */
+/**
+ * Number of regular reports from the check worker to the engine within the validity of a result. So a result with a
+ * short validity is reported more often.
+ */
 const BEATS_WHILE_IT_STANDS = 3
 const LATEST = 1.25
 /** Share of the interval after which a run triggers the regular report. That saves a wake-up shortly afterwards. */

@@ -45,9 +45,9 @@ export function resumeHealth(verdict: 'up' | 'down', since: Millis, rule: Health
 }
 
 /**
- * Returns the health after one result. If the current result is in `doubted`, the first contradicting result replaces
- * it, regardless of `rise` and `fall`. A Backup repeats checks this way before it takes over (docs/architecture.md,
- * Protocol decisions).
+ * Returns the health after one run of the check. If the result in force is in `doubted`, one run with the opposite
+ * result replaces it, regardless of `rise` and `fall`. So a Backup can repeat its checks once before it takes over
+ * (docs/architecture.md, Protocol decisions).
  */
 export function stepHealth(
   health: Health,
@@ -72,18 +72,21 @@ export function stepHealth(
   return changed(health, flips ? decided(says, 0, rule, now, now) : decided(standing, against, rule, since, now))
 }
 
-/** Returns the health after too long a time without a usable result. */
+/** Returns the health at `now`: unknown if the check has had no usable result for too long. */
 export function expireHealth(health: Health, rule: HealthRule, now: Millis): HealthStep {
   if (health.verdict === 'unknown' || now < health.staleAt) return [health, undefined]
   return becomeUnknown(health, rule, now)
 }
 
-/** Returns when expireHealth changes something. `undefined`: never. */
+/** Returns the time at which expireHealth makes the health unknown. `undefined`: never. */
 export function healthDeadline(health: Health): Millis | undefined {
   return health.verdict === 'unknown' ? undefined : health.staleAt
 }
 
-/** Returns whether a result contradicts the current one and more are needed. Then the next run comes soon. */
+/**
+ * Returns whether the last runs contradict the result in force, but are too few to replace it. Then the next run of the
+ * check comes soon.
+ */
 export function isChanging(health: Health): boolean {
   return (health.verdict === 'up' || health.verdict === 'down') && health.against > 0
 }

@@ -7,7 +7,10 @@ import { type Millis, millis, plus } from '../wire/units.ts'
 import type { Cadence } from './check.ts'
 
 export type Schedule = {
-  /** Current slot on the grid, without random delay: a late timer does not move later slots. */
+  /**
+   * Planned time of the current run, without random delay. The later planned times count from this one, so a late timer
+   * does not move them.
+   */
   readonly slot: Millis
   /** Time of the next run. Not used during a run. */
   readonly dueAt: Millis

@@ -16,7 +16,7 @@ export type Pause = {
  * of a liveness probe.
  */
 export const ENGINE_PAUSE: Pause = { atLeast: 50, atMost: 500 }
-/** Pause for texts that are made from an answer. */
+/** Pause between queries for a text (page, metrics) that is made from an answer of the engine. */
 export const TEXT_PAUSE: Pause = { atLeast: 0, atMost: 2_000 }
 
 const SHARE = 9
@@ -32,7 +32,7 @@ export function sharedAnswer<T>(ask: () => Promise<T>, pause: Pause): () => Prom
   }
 }
 
-/** The same for queries that differ: each gets its own answer, in turn. */
+/** Returns `ask` with the same pause, for queries that differ: each query gets its own answer, one after the other. */
 export function takingTurns<Q, T>(ask: (question: Q) => Promise<T>, pause: Pause): (question: Q) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve()
   const next = paced(ask, pause)
@@ -43,7 +43,10 @@ export function takingTurns<Q, T>(ask: (question: Q) => Promise<T>, pause: Pause
   }
 }
 
-/** Adds the pause. The caller ensures that only one query runs at a time. */
+/**
+ * Returns `ask` with a pause before each query, counted from the last answer. The caller ensures that only one query
+ * runs at a time.
+ */
 function paced<Q extends readonly unknown[], T>(ask: (...question: Q) => Promise<T>, { atLeast, atMost }: Pause) {
   let notBefore = 0
   return async (...question: Q): Promise<T> => {

@@ -1,6 +1,7 @@
 /**
- * Leftovers of labs on a machine: network namespaces and folders, all named PREFIX PID x…. Removes those whose process
- * is dead, and everything of a process that ends in the middle of its work.
+ * Leftovers of labs on a machine: network namespaces and folders. The name of each is a prefix, the process number of
+ * the lab that created it, and a letter x with more text. Removes the leftovers of dead processes. When this process
+ * ends in the middle of its work, its own namespaces and folders are removed too.
  */
 
 import { readdirSync, readFileSync, readlinkSync, rmSync, statSync } from 'node:fs'

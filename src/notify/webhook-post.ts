@@ -41,7 +41,12 @@ export function posting(userAgent: string): Post {
       return await post(url, addresses, { spec, delivery, attempt, cutoff, userAgent })
     } catch (error) {
       const detail = messageOf(error)
-      return { kind: 'failed', detail: cutoff.aborted ? `no answer within ${spec.timeout} ms (${detail})` : detail }
+      return {
+        kind: 'failed',
+        detail: cutoff.aborted
+          ? `the receiver of the webhook did not answer within ${spec.timeout} ms (${detail})`
+          : detail,
+      }
     } finally {
       clearTimeout(timer)
     }

@@ -86,7 +86,7 @@ export class Tape {
     if (this.#isOn) this.#write(this.#depth === 0 ? { turn: ++this.#turns, ...line } : line)
   }
 
-  /** Records the answer to a question of the engine. */
+  /** Records the answer that a port of the engine (kernel, clock, files) gave to a call of the engine. */
   answer(line: NewInput): void {
     if (this.#inside) this.input(line)
   }

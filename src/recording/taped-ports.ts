@@ -23,7 +23,10 @@ import type { Tape } from './tape.ts'
 import { TapedGuardian } from './taped-guardian.ts'
 import { tapedSockets } from './taped-sockets.ts'
 
-/** Wraps the ports. `ports.recorder` is the tape's own. */
+/**
+ * Wraps the ports of the daemon (kernel, clock, files, sockets) so that `tape` records every input and output.
+ * `ports.recorder` must be the recorder that the same tape made.
+ */
 export function tapedPorts(tape: Tape, ports: DaemonPorts): DaemonPorts {
   const { addressFiles, checks, network, notify, onBeat, onGuardianLost, sockets, guardian } = ports
   const { addressMemory = NO_MEMORY, random = Math.random, schedule = onTheEventLoop } = ports

@@ -114,7 +114,8 @@ export class ConfigurationAccount {
     if (handed === undefined) this.#reloads.failed++
     const whose = handed === undefined ? '' : `${whoHandsOver(handed)}: `
     this.#last = { at: new Date().toISOString(), ok: false, reason: `${whose}${reason}`, problems: reported }
-    const what = handed === undefined ? `reload ${file}` : `take the configuration of ${whoHandsOver(handed)}`
+    const what =
+      handed === undefined ? `reload ${file}` : `apply the configuration that ${whoHandsOver(handed)} handed over`
     recorder.log('error', `Cannot ${what}: ${reason}; the configuration in force is kept`, { file, fault })
     const handOver = handed && handOverFields({ ...handed, again: false })
     recorder.chronicle.record({ kind: 'reloaded', ok: false, reason: `${fault}: ${reason}`, ...handOver })

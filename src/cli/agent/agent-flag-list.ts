@@ -44,7 +44,7 @@ export const AGENT_FLAGS: readonly AgentFlag[] = [
   {
     long: 'state-dir',
     value: 'wanted',
-    says: 'folder that stores the peers (default: /var/lib/holdfast/agent; with CFG: holdfast-agent beside it)',
+    says: 'folder in which the agent stores the peers (default: /var/lib/holdfast/agent; with the argument CFG: the folder holdfast-agent beside CFG)',
   },
   { long: 'stable-for', value: 'wanted', says: 'time that a change must last before it is handed over (default: 5s)' },
   { long: 'listen', value: 'wanted', says: 'ADDRESS:PORT for /metrics and /healthz of the agent (default: none)' },

@@ -19,7 +19,11 @@ export const registerNodeIp: Register = (program, end) => {
       .argument('[values...]', 'VIPs, or a hint: an unused address in the network to choose')
       .option('-r, --retry-on-failure', 'wait until the node has an address')
       .option('-6, --prefer-ipv6', 'prefer IPv6 if the node has both families')
-      .option('-n, --network-type <name>', 'network type; its internal addresses are ignored', 'OVNKubernetes')
+      .option(
+        '-n, --network-type <name>',
+        'network type of the cluster; addresses that this network uses internally are never chosen',
+        'OVNKubernetes',
+      )
       .option('-l, --user-managed-lb', 'the VIPs are on a load balancer outside of these nodes')
       .option('-p, --platform <name>', 'platform, as in the Infrastructure resource', '')
       .option(

@@ -10,7 +10,10 @@ export const registerSimulate: Register = (program, end) => {
     .argument('<scenario>', 'YAML: nodes with their configurations, and faults with their times')
     .option('--log', 'also print what each node does and logs')
     .addOption(
-      new Option('--expect', 'for CI: also exit 1 if a failed check would not move its address').conflicts('weights'),
+      new Option(
+        '--expect',
+        'for CI: also exit 1 if the failure of a health check would not move the VIP to another node',
+      ).conflicts('weights'),
     )
     .option('--no-weights', 'do not try whether each health check moves its addresses')
     .option('--json', 'print JSON')

@@ -1,7 +1,7 @@
 /**
- * Builds the sentence for each VIP, as the status page shows it: the holder, since when and why, and the next in line.
- * Other nodes are asked over `api.peers`. Decided here: the warning in capitals before a sentence. The sentence itself
- * comes from http/page/ (docs/adr/0041).
+ * Prints the sentence of the status page for each VIP: the holder, since when and why, and the next in line. The code
+ * of the page (http/page/, docs/adr/0041) makes the sentence. This file asks the other nodes, which `api.peers` lists.
+ * This file decides the warning in capitals before a sentence.
  */
 
 import type { Snapshot } from '../../daemon/telemetry/snapshot.ts'

@@ -103,8 +103,8 @@ function holderText({ holder, mismatchedRouters }: RouterSnapshot): string {
   if (self) return `this node (${address}, priority ${priority})`
   if (address === null)
     return mismatchedRouters.some(({ listenedTo }) => !listenedTo)
-      ? 'unknown: only mismatched routers have been heard'
-      : 'unknown: no router has been heard'
+      ? 'unknown: only advertisements with other settings than here have been received'
+      : 'unknown: no advertisement of this virtual router has been received'
   return `${address}, priority ${priority}, heard ${heardMsAgo} ms ago`
 }
 

@@ -22,7 +22,10 @@ export type AgentPlan = {
   readonly cluster: Omit<Cluster, 'role'> & { readonly role: Role | undefined }
   /** Intent before the first answer of the API. */
   readonly intent: Intent
-  /** Mode if the engine has no configuration. */
+  /**
+   * Transport of the VRRP packets (unicast or multicast) with which the agent starts if the engine has no
+   * configuration.
+   */
   readonly mode: Mode
   readonly remembered: readonly PeerNode[] | undefined
   /** Milliseconds for which peers must stay the same before they are handed over. */

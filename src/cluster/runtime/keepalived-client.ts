@@ -46,7 +46,7 @@ export function openKeepalivedClient(options: KeepalivedClientOptions): Keepaliv
       return
     }
     if (wait === pause)
-      tell(`Cannot send "${order}" to ${socket}: ${problem}; it is sent again until keepalived receives it`)
+      tell(`Cannot send "${order}" to ${socket}: ${problem}; the agent repeats it until keepalived receives it`)
     timer = setTimeout(() => void attempt(order, mine, Math.min(2 * wait, LONGEST * pause)), wait)
   }
 

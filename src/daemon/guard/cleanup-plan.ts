@@ -27,7 +27,10 @@ export type Claimant = {
   /** True if the router has addresses in the kernel. */
   readonly holds: boolean
   readonly held: readonly Address[]
-  /** True if peers may still count on this router, so that its end has to be advertised. */
+  /**
+   * True if the router must advertise priority 0 when it ends, because peers may still follow it as the Active. False:
+   * peers do not wait for this router.
+   */
   readonly needsRelease: boolean
 }
 

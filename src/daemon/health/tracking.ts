@@ -24,7 +24,7 @@ export type Part = {
   readonly adds: number
 }
 
-/** Trackers that a reload removed, while the new ones have no result. */
+/** Trackers that a reload removed. They count until the trackers of the new configuration have results. */
 export type Replaced = {
   /** Contributions at the time of the reload. */
   readonly parts: readonly Part[]
@@ -41,9 +41,9 @@ export type Tracking = {
   readonly sum: number
   readonly parts: readonly Part[]
   readonly faults: readonly TrackedFault[]
-  /** Checks whose next result could lower the priority. */
+  /** Health checks that raise the priority now, so that a change of their result would lower it. */
   readonly lifting: Lifting
-  /** Priority if all of those had changed. */
+  /** Priority of the router if the results of all checks in `lifting` changed. */
   readonly assured: number
 }
 

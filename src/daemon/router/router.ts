@@ -156,8 +156,8 @@ export class Router {
   }
 
   /**
-   * True if peers may still count on this router, so that its end has to be advertised. Peers do not count on a router
-   * that has lost.
+   * True if the router must advertise priority 0 when it ends, because peers may still follow it as the Active. Peers
+   * do not follow a router that has become Backup.
    */
   get needsRelease(): boolean {
     return this.holds && this.#state.name !== 'Backup'

@@ -8,7 +8,10 @@ import type { WantedRun } from './program-set.ts'
 const KINDS = ['ready', 'exited', 'killed', 'notStarted', 'toldToEnd', 'refused'] as const
 
 export type LauncherAnswer = {
-  /** `exited`, `killed` and `notStarted` end a run, of which no process is left. `lost`: the launcher has ended. */
+  /**
+   * `exited`, `killed`, `notStarted`: the run of the program has ended, and none of its processes is left. `lost`: the
+   * launcher itself has ended, so no further answer comes.
+   */
   readonly kind: (typeof KINDS)[number] | 'lost'
   /** Exit status, signal number, or errno. */
   readonly value: number
@@ -28,7 +31,7 @@ export class LauncherChannel {
   readonly #stream: Duplex
   #bytes = Buffer.alloc(0)
   #open = true
-  /** Current listener. Never called during an order. */
+  /** Receives each answer of the launcher. Never called while a method of this class sends an order to the launcher. */
   onAnswer: (answer: LauncherAnswer) => void = () => {}
 
   constructor(stream: Duplex) {

@@ -1,7 +1,8 @@
 /**
- * Yield: an operator moves the addresses to another router although nothing is wrong. The router releases them as a
- * Shutdown does (665), but becomes Backup, with the priority that the caller has lowered. If leaving.ts is on, it
- * handles the event instead. This file does not know the duration. On in every profile.
+ * Yield: an operator moves the VIPs to another router although nothing is wrong. The router sends priority 0 and
+ * removes its VIPs, as after a Shutdown event (RFC 9568 §6.4.3, step 665). But it becomes Backup, with the priority
+ * that the caller has lowered. If the extension in leaving.ts is on, leaving.ts handles the event. This file does not
+ * know for how long the priority stays low. The extension is on in every profile.
  */
 import type { Effect } from '../effect.ts'
 import { isOwner } from '../parameters.ts'

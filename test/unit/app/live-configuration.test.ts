@@ -240,7 +240,7 @@ test('handed over: read in its turn, applied, then kept; status, log and journal
   })
   expect(said('info')).toEqual(['Configured by agent (revision 7): 1 unchanged'])
   expect(said('error')[0]).toBe(
-    'Cannot take the configuration of an unnamed client: 2 problems; the configuration in force is kept',
+    'Cannot apply the configuration that an unnamed client handed over: 2 problems; the configuration in force is kept',
   )
   expect(events()).toMatchObject([{ kind: 'reloaded', ok: false, reason: 'invalid: 2 problems' }])
 })

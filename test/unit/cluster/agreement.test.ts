@@ -304,7 +304,9 @@ describe('bad input', () => {
   test('with too few control plane nodes, the last configuration stays, and one warning is logged', () => {
     const agent = bad(cp(0))
     expect(agent.handed).toHaveLength(1)
-    expect(agent.told).toEqual(['1 of at least 2 control plane nodes have a known address (topology HighlyAvailable)'])
+    expect(agent.told).toEqual([
+      'known addresses of control plane nodes: 1; unicast needs at least 2 (control plane topology HighlyAvailable)',
+    ])
   })
 
   test('nodes without a usable address keep the last one', () => {

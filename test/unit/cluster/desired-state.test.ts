@@ -124,7 +124,9 @@ describe('the guard for control plane nodes (M7)', () => {
   test('one control plane node is too few, and two are enough', () => {
     const { desired, notes } = decide([...ONE, ['w-0', ['192.168.111.23'], WORKER]])
     expect(desired).toBeUndefined()
-    expect(notes).toEqual(['1 of at least 2 control plane nodes have a known address (topology HighlyAvailable)'])
+    expect(notes).toEqual([
+      'known addresses of control plane nodes: 1; unicast needs at least 2 (control plane topology HighlyAvailable)',
+    ])
     expect(decide([...ONE, ['cp-1', []]]).desired, 'one without an address does not count').toBeUndefined()
     expect(decide([...ONE, ['cp-1', ['192.168.111.9']]]).lists.ostest_API_0).toEqual(['192.168.111.9'])
   })

@@ -190,13 +190,13 @@ describe('bad input: a problem with its place, and nothing is read', () => {
       'a sequence without end',
       '~SEQ(A,1,0,5) b',
       {},
-      '1:1: Cannot repeat the line: expected a step that leads from 1 to 5',
+      '1:1: Cannot expand ~SEQ: expected a step that leads from 1 to 5',
     ],
     [
       'a sequence too long',
       '~SEQ(A,1,100000) b',
       {},
-      '1:1: Cannot repeat the line: 100000 repetitions are too many, the limit is 65536',
+      '1:1: Cannot expand ~SEQ: the line would be repeated 100000 times, the limit is 65536',
     ],
   ])('%s', (_, text, others, expected) => {
     const full = expected.startsWith('CUT') ? expected.slice(3) : `${FILE}:${expected}`
@@ -227,7 +227,7 @@ describe('bad input: a problem with its place, and nothing is read', () => {
 test('a line that begins with ~ is repeated only with SEQ or LST, and needs its arguments then', () => {
   expect(tree('~word x\n')).toEqual(['~word x'])
   expect(problemsOf('~SEQ x\n')).toEqual([
-    expect.stringContaining('Cannot repeat the line: expected ~SEQ(NAME, start, step, end)'),
+    expect.stringContaining('Cannot expand ~SEQ: expected ~SEQ(NAME, start, step, end)'),
   ])
 })
 

@@ -46,7 +46,9 @@ test('a version 2 Active is named by a version 3 router while Backup, and at its
     hear(world, { version: 2 })
   }
   expect([world.router().state, world.router().holder.address]).toEqual(['Backup', null])
-  expect(status(world)).toContain('\n  holder: unknown: only mismatched routers have been heard\n')
+  expect(status(world)).toContain(
+    '\n  holder: unknown: only advertisements with other settings than here have been received\n',
+  )
   world.advance(DOWN - 3_000 + 1)
   expect(world.router().state, 'its packets moved no timer').toBe('Active')
   expect(world.router().mismatchedRouters).toEqual([
@@ -67,7 +69,9 @@ test('without mismatched routers there is no such line, and the takeover is not 
   world.advance(2 * DOWN)
   expect(world.router().state).toBe('Active')
   expect(status(world)).not.toContain('MISMATCHED ROUTER')
-  expect(status(new FakeWorld().start())).toContain('holder: unknown: no router has been heard')
+  expect(status(new FakeWorld().start())).toContain(
+    'holder: unknown: no advertisement of this virtual router has been received',
+  )
   expect(warnings(world)).toEqual([])
 })
 

@@ -140,7 +140,7 @@ function tooFew({ cluster: { role, topology, pairs }, peers, mode }: Known): str
     family,
   ).length
   if (count >= FEWEST || (count === 1 && isTwoNode(topology))) return undefined
-  return `${count} of at least ${FEWEST} control plane nodes have a known address (topology ${topology})`
+  return `known addresses of control plane nodes: ${count}; unicast needs at least ${FEWEST} (control plane topology ${topology})`
 }
 
 const isTwoNode = (topology: Topology): boolean => topology === 'DualReplica' || topology === 'HighlyAvailableArbiter'

@@ -49,7 +49,10 @@ export type InstanceGroup = { readonly name: string; readonly members: readonly 
 export type Desired = {
   readonly clusterName: string
   readonly role: Role
-  /** API before ingress, then by index. Empty: this node takes part in no election. */
+  /**
+   * Virtual routers of this node: those of the API VIPs, then those of the ingress VIPs, each in the order of the VIP
+   * list. Empty: this node holds no VIP at any time.
+   */
   readonly instances: readonly Instance[]
   readonly groups: readonly InstanceGroup[]
 }

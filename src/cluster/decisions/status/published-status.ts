@@ -30,7 +30,10 @@ export type Holder = {
   readonly alsoAnswering: readonly string[]
 }
 
-/** Fields that one node's agent applies. A field that it leaves out is removed if it was its own. */
+/**
+ * Status fields of the Kubernetes object that the agent of one node sets by server-side apply. If an agent leaves out a
+ * field that it set before, the API server removes the field.
+ */
 export type Claims = {
   readonly apiServerInternalIpOwner?: string
   readonly ingressIpOwner?: string

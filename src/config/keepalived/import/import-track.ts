@@ -83,11 +83,11 @@ function weightIn(line: Line, most: number, otherwise: Weight, section: Section)
   const [name, keyword, amount, direction] = line.words
   if (keyword === undefined) return otherwise
   const expected = `weight and an integer from -${most} to ${most}`
-  const warn = (result: string) =>
+  const warn = (consequence: string) =>
     section.report.warn(
       keyword.at,
       `Cannot use "${[keyword, amount].flatMap((word) => word?.text ?? []).join(' ')}" of "${name?.text ?? ''}": ` +
-        `expected ${expected}; ${result}, as in keepalived`,
+        `expected ${expected}; ${consequence}, as in keepalived`,
     )
   if (keyword.text !== 'weight' || amount === undefined) {
     warn('the item is not tracked')

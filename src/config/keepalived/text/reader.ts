@@ -125,7 +125,10 @@ class Reader {
     const inner = found === undefined ? '' : this.#plain(line, found.inner)
     const result = kind === 'SEQ' ? sequenceRounds(inner, hexadecimal === 'x') : listRounds(inner)
     if (found === undefined || 'refused' in result) {
-      this.#refuse(line, `Cannot repeat the line: ${'refused' in result ? result.refused : 'expected brackets'}`)
+      this.#refuse(
+        line,
+        `Cannot expand ~${kind}: ${'refused' in result ? result.refused : `expected "(" after ~${kind}, and its ")" in the same line`}`,
+      )
       return true
     }
     for (const round of result.rounds) {

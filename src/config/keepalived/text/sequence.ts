@@ -23,7 +23,7 @@ export function sequenceRounds(inner: string, hexadecimal: boolean): Rounds {
     return { refused: `expected a step that leads from ${start} to ${end}` }
   if (hexadecimal && (start < 0 || end < 0)) return { refused: 'hexadecimal numbers cannot be negative' }
   const count = Math.floor((end - start) / step) + 1
-  if (count > MOST_ROUNDS) return { refused: `${count} repetitions are too many, the limit is ${MOST_ROUNDS}` }
+  if (count > MOST_ROUNDS) return { refused: `the line would be repeated ${count} times, the limit is ${MOST_ROUNDS}` }
   const rounds = Array.from({ length: count }, (_, index) => {
     const value = start + index * step
     return new Map([[name, value.toString(hexadecimal ? 16 : 10)]])
@@ -48,7 +48,7 @@ export function listRounds(inner: string): Rounds {
     return { refused: LIST_EXPECTED }
   if (values.some((value) => value.length !== names.length)) return { refused: LIST_EXPECTED }
   if (values.length > MOST_ROUNDS)
-    return { refused: `${values.length} repetitions are too many, the limit is ${MOST_ROUNDS}` }
+    return { refused: `the line would be repeated ${values.length} times, the limit is ${MOST_ROUNDS}` }
   return { rounds: values.map((value) => new Map(names.map((name, index) => [name, value[index] ?? '']))) }
 }
 
