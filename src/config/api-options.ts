@@ -12,7 +12,7 @@ export type ApiOptions = {
   readonly metricsCompat?: string | undefined
 }
 
-/** Keys of `api` that replace those of the file, or their defaults. */
+/** Keys of `api` that the command line sets. They replace the keys of the configuration file, or the defaults. */
 export type ApiOverride = Partial<Pick<Config['api'], 'listen' | 'public' | 'metricsCompat'>>
 
 const FLAG: Readonly<Record<string, string>> = {

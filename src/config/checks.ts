@@ -29,7 +29,8 @@ export function checksOf({ healthchecks }: { readonly healthchecks: readonly Che
   let waiting = healthchecks.filter(({ kind }) => kind === 'combination')
   for (;;) {
     const ready = waiting.filter((check) => check.kind === 'combination' && check.members.every((m) => placed.has(m)))
-    // The rest are circles and unknown members; healthcheck-problem.ts has reported them.
+    // The remaining combinations contain themselves or unknown members; healthcheck-problem.ts has reported these
+    // mistakes.
     if (ready.length === 0) return sorted
     for (const check of ready) placed.add(nameOf(check))
     sorted.push(...ready)

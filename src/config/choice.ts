@@ -26,8 +26,8 @@ export const usesMulticast = (router: VirtualRouter): boolean => unicastOf(route
 const telling = ({ addresses }: VirtualRouter) => addresses.find(({ address }) => !isLinkLocal(address))
 
 /**
- * Returns the interface of a router that is named or `auto`, or `undefined` if there is none; then the reason has been
- * reported.
+ * Returns the interface of a router whose key `interface` is a name or `auto`. `undefined`: no interface fits, and the
+ * reason has been reported.
  */
 export function chooseInterface(
   router: VirtualRouter,
@@ -85,8 +85,8 @@ function meant(wanted: string, interfaces: readonly OwnInterface[]): string {
 }
 
 /**
- * Returns the source address, or `undefined` if there is none yet; then the reason has been reported. `held` is the
- * address by which the interface was found.
+ * Returns the source address of a router's packets. `undefined`: the interface has no suitable address yet, and the
+ * reason has been reported. `held` is the address by which the interface was found.
  */
 export function chooseSource(
   router: VirtualRouter,
@@ -109,7 +109,7 @@ export function chooseSource(
   const suitable = chosen.own.filter(isSuitable)
   const [ready] = suitable.filter(({ tentative }) => tentative !== true).sort(byNearness(router))
   if (ready !== undefined) return ready.address
-  // The file lists this address as a VIP, which is an error of its own.
+  // The configuration lists this own address as a VIP, and own-address.ts has reported that error.
   if (suitable.length === 0 && chosen.listedOwn.some(isSuitable)) return undefined
   const kind = scope === 'link-local' ? 'link-local' : familyName(familyOfAll(router.addresses))
   const reason = suitable.length > 0 ? `its ${kind} address is still tentative` : `it has no ${kind} address of its own`
@@ -118,8 +118,8 @@ export function chooseSource(
 }
 
 /**
- * Returns the source that the file names, or the address by which the interface was found. IPv6 multicast needs a
- * link-local one.
+ * Returns the source address that the configuration names, or the address by which the interface was found. IPv6
+ * multicast needs a link-local source address.
  */
 function wantedSource(router: VirtualRouter, held: Address | undefined): Address | 'auto' {
   const written = sourceOf(router)
@@ -140,8 +140,8 @@ function sourceScope(router: VirtualRouter): Scope | undefined {
 }
 
 /**
- * Sorts addresses in the network of the VIP before others, and deprecated addresses last. Equal ones keep the order of
- * the kernel.
+ * Sorts addresses in the network of the VIP before others, and deprecated addresses last. Equally good addresses keep
+ * the order of the kernel.
  */
 function byNearness(router: VirtualRouter): (a: PresentAddress, b: PresentAddress) => number {
   const vip = telling(router) ?? router.addresses[0]

@@ -36,7 +36,7 @@ const SECOND = 1000
 const HOUR = 3_600_000
 const NOTIFY_EXPECTED = 'a mapping with webhook'
 const INTERVAL_RANGE = '10ms to 40.95s (version 2: 1s to 255s)'
-/** Largest number of nodes. The status page asks each of them every few seconds while it is open. */
+/** Largest number of entries in `peers` of the status page. An open page asks each of these nodes every few seconds. */
 const MOST_PEERS = 16
 export const DEFAULT_RUN_DIRECTORY = '/run/holdfast'
 const KIB = 1024
@@ -175,7 +175,9 @@ export const syncGroupSchema = section(
   'a mapping with name and members',
 )
 
-/** Keys of `api`. They are a schema of their own, because options of the command line replace some of them. */
+/**
+ * Schema of the section `api`. It is exported, because options of the command line replace some keys of this section.
+ */
 export const apiSchema = section(
   {
     socket: absolutePath()

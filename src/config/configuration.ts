@@ -39,7 +39,7 @@ export type ParsedConfig =
       /** Result for each keyword; only for a keepalived file. */
       readonly imported?: Imported
     }
-  /** At least one error. The warnings are in this list as well, in reading order. */
+  /** Problems of a refused configuration, in reading order: at least one error, and also the warnings. */
   | { readonly problems: readonly Problem[] }
 
 /** Checks a document and returns the configuration, or its problems. */
@@ -47,8 +47,8 @@ export function configFrom({ value, locate, problems: syntax, wellFormed }: Read
   if (!wellFormed) return { problems: syntax }
 
   const parsed = configSchema.safeParse(value)
-  // If the schema refuses the file, the well-formed entries are still checked, so that all mistakes are reported in one
-  // run.
+  // If the schema refuses the configuration, the cross checks still read its well-formed entries. So one run reports
+  // all mistakes.
   const sections = parsed.success
     ? {
         routers: placed('virtualRouters', parsed.data.virtualRouters),
@@ -66,8 +66,8 @@ export function configFrom({ value, locate, problems: syntax, wellFormed }: Read
   const checks: CheckSections = {
     checks: sections.checks.map(({ entry, path }) => ({ check: entry, path })),
     tracking: [...sections.routers, ...sections.groups].map(({ entry, path }) => ({ ...entry, path })),
-    // A file that was read completely has its presets expanded. In any other file, the names of all presets count as
-    // known.
+    // In a configuration that was read completely, the presets are expanded. In any other, the names of all presets
+    // count as known.
     names: new Set([
       ...(parsed.success ? parsed.data.healthchecks : PRESETS.flatMap(checksOfPreset)).map(nameOf),
       ...namesOf(entriesOf(value, 'healthchecks')),

@@ -35,7 +35,7 @@ export type ConfigDiff = {
    * Names of health checks that were added, removed or changed. The routers themselves are unchanged (docs/adr/0024).
    */
   readonly checksChanged: readonly string[]
-  /** Paths such as `api.listen` whose new value is used after the next start only. */
+  /** Paths of changed keys, such as `api.listen`, whose new value the daemon uses only after its next start. */
   readonly restartOnly: readonly string[]
   /** Keys that differ, as text for people. */
   readonly values: readonly ValueChange[]
@@ -67,8 +67,8 @@ export function diffConfig(old: Config, next: Config): ConfigDiff {
 type Fingerprint = { readonly kind: string; readonly rest: string }
 
 /**
- * Returns two texts for each router: its identity and its settings. Routers are resolved on a node without interfaces,
- * so only the file counts, with all defaults filled in.
+ * Returns two texts for each router: its identity and its settings. Routers are resolved on a node without interfaces.
+ * So only the configuration counts, with all defaults filled in.
  */
 function fingerprints(config: Config): ReadonlyMap<string, Fingerprint> {
   const resolved = new Map(resolveRouters(config, { interfaces: [] }).routers.map((router) => [router.name, router]))
@@ -83,7 +83,8 @@ function fingerprints(config: Config): ReadonlyMap<string, Fingerprint> {
 
 function kindOf(router: VirtualRouter, { parameters }: ResolvedRouter): string {
   const { vrid, version, family, transport, priority } = parameters
-  // Another source address needs another socket, and changes every tie-break.
+  // The source address belongs to the identity: a changed source address needs another socket, and changes the election
+  // between equal priorities.
   const source = sourceOf(router)
   return JSON.stringify([
     router.interface,

@@ -4,9 +4,9 @@
  */
 import type { Address } from '../wire/address.ts'
 
-/** Contents of an address file, and the address in use because of it. */
+/** Contents of an address file, and the address that the daemon uses because of the file. */
 export type NamedAddress = {
   readonly reading: { readonly address: Address } | { readonly problem: string }
-  /** Last address of the file that an interface of this node had. */
+  /** Last address in the address file that an interface of this node had. The daemon uses this address. */
   readonly inForce?: Address | undefined
 }

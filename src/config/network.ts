@@ -48,8 +48,7 @@ export function hostPart(octets: Uint8Array, prefixLength: number): 'zeros' | 'o
 }
 
 /**
- * Returns the family of a router, which is that of its first address. Addresses of another family are a problem
- * (contradiction.ts).
+ * Returns the family of a router: the family of its first VIP. VIPs of another family are a problem (contradiction.ts).
  */
 export function familyOfAll(addresses: readonly { readonly address: Address }[]): Family {
   const [first] = addresses

@@ -12,7 +12,9 @@ export type NodeAddress = {
   readonly prefixLength: number
   /** IPv6: duplicate address detection is not finished, so the kernel does not send from this address yet. */
   readonly tentative?: boolean | undefined
-  /** IPv6: preferred lifetime 0, as every VIP has it. `undefined` if not known. */
+  /**
+   * Whether the preferred lifetime of an IPv6 address is 0, as for every VIP. `undefined` if the lifetime is not known.
+   */
   readonly deprecated?: boolean | undefined
 }
 export type NodeInterface = {
@@ -20,8 +22,8 @@ export type NodeInterface = {
   /** MTU in octets; `undefined` if not known. */
   readonly mtu?: number | undefined
   /**
-   * Kind of port, such as a port of a bridge, on which the interface receives no packets of its own; `undefined` if it
-   * is none.
+   * Kind of port that the interface is, such as a port of a bridge. A port receives no packets of its own. `undefined`
+   * if the interface is no port.
    */
   readonly portOf?: string | undefined
   readonly addresses: readonly NodeAddress[]
@@ -33,8 +35,8 @@ export type NodeView = {
 }
 
 /**
- * An address of the node with its octets. They are computed once, because `auto` compares every address of the node
- * with every VIP.
+ * An address of the node with its octets. The octets are computed once, because `interface: auto` compares every
+ * address of the node with every VIP.
  */
 export type PresentAddress = NodeAddress & { readonly octets: Uint8Array }
 
@@ -50,15 +52,16 @@ export type OwnInterface = {
    */
   readonly own: readonly PresentAddress[]
   /**
-   * The node's own addresses that the configuration lists by mistake: VIPs in a form that it does not install. Each is
-   * an error if `own` is empty (own-address.ts), so such a configuration is never in force.
+   * The node's own addresses that the configuration lists by mistake: VIPs that are on the interface with another
+   * prefix length than the configuration would install. Each is an error if `own` is empty (own-address.ts), so a
+   * configuration with this mistake is never in force.
    */
   readonly listedOwn: readonly PresentAddress[]
 }
 
 /**
- * The node's addresses of one family. They are computed once for all routers, because the daemon needs them at every
- * change of the node.
+ * The node's addresses of one family. The addresses are sorted once for all routers, because the daemon needs them at
+ * every change of the node.
  */
 export type OwnView = {
   readonly interfaces: readonly OwnInterface[]
@@ -109,8 +112,8 @@ function isListedOwn(
 }
 
 /**
- * Returns the prefix length that tells the network of a VIP; `undefined` if it has none or that of a single host. Then
- * the prefix lengths of the node decide.
+ * Returns the prefix length that tells the network of a VIP; `undefined` if the VIP has no prefix length or that of a
+ * single host. Then the prefix lengths of the node's own addresses decide.
  */
 export function networkPrefix({ address, prefixLength }: NetworkAddress): number | undefined {
   return prefixLength === hostPrefixLength(familyOf(address)) ? undefined : prefixLength

@@ -9,12 +9,12 @@ export type Severity = 'error' | 'warning'
 /** Steps from the root of the configuration to one value. A number is an index in a list. */
 export type Path = readonly (string | number)[]
 
-/** Line and column, from 1 as in editors; 0 if there is no text. */
+/** Line and column in the configuration, from 1 as in editors; 0 if the problem belongs to no line. */
 export type Position = { readonly file?: string; readonly line: number; readonly column: number }
 
 /**
  * Returns the position of a path, or of the nearest part of it that exists. `key` asks for the position of the key,
- * `value` for that of its value.
+ * `value` for the position of the key's value.
  */
 export type Locate = (path: Path, at?: 'key' | 'value') => Position
 

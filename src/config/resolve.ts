@@ -29,11 +29,11 @@ import { type AddressForm, addressForms, ownAddressesOf } from './schema/virtual
 
 export type ResolvedRouter = {
   readonly name: string
-  /** Name of its sync group. */
+  /** Name of the router's sync group; `undefined` if the router is in no group. */
   readonly group: string | undefined
   /** `undefined` if `auto` found no interface or several, or if no interface has the address of `holding`. */
   readonly interfaceName: string | undefined
-  /** Result of `interface: { holding: … }`; `undefined` if the file does not use it. */
+  /** Address and interface that `interface: { holding: … }` found; `undefined` if the router does not use `holding`. */
   readonly held: Held | undefined
   readonly source: Address | undefined
   /**
@@ -43,16 +43,19 @@ export type ResolvedRouter = {
   readonly fault: 'interfaceMissing' | 'sourceAddressMissing' | 'vridTaken' | undefined
   /** Text of the key `fault`, which keeps the router out of the election. */
   readonly configuredFault: string | undefined
-  /** How each of `parameters.addresses` is installed, in the order of the file. */
+  /** How each of `parameters.addresses` is installed (interface, prefix length), in the order of the configuration. */
   readonly forms: readonly AddressForm[]
   /** Parameters of the state machine. `priority` is the base priority, without the weights of trackers (weights.ts). */
   readonly parameters: Parameters
   readonly announce: AnnounceSchedule
-  /** Schedule for excluded addresses of the other family. */
+  /** Announcement schedule for excluded addresses of the other family than the router's. */
   readonly announceOther: AnnounceSchedule
   readonly onDuplicate: OnDuplicate
   readonly duplicateAllowed: readonly Mac[]
-  /** Whether the kernel removes the addresses if the guardian does not renew them. */
+  /**
+   * `auto`: VIPs have a lifetime, so the kernel removes VIPs that the guardian does not renew. `off`: VIPs stay until a
+   * process removes them.
+   */
   readonly lifetime: 'auto' | 'off'
   /** Trackers of the router and of its group. Weights of a single member are left out (VR-SG-04). */
   readonly track: readonly Track[]
@@ -64,9 +67,9 @@ export type Resolution = {
   readonly routers: readonly ResolvedRouter[]
   readonly problems: readonly Problem[]
   /**
-   * Configuration to put in force. An address owner (255) that would install the node's own addresses has
-   * `ownAddresses: node` in it. This is decided once, when the file is read: later, an address that the daemon
-   * installed could look like the node's own.
+   * Configuration to put in force. An address owner (255) whose VIPs are the node's own addresses has `ownAddresses:
+   * node` there. This is decided once, when the configuration is read: later, a VIP that the daemon installed could
+   * look like the node's own address.
    */
   readonly config: Config
 }
@@ -111,8 +114,8 @@ export function resolveRouters(config: Config, node: NodeView, locate: Locate = 
       taken.set(key, router.name)
       return resolved
     }
-    // The cross checks have reported repeated VRIDs on interfaces that the file names. Only routers without an
-    // interface name come here.
+    // The cross checks have reported repeated VRIDs on interfaces that the configuration names. So only repeated VRIDs
+    // of routers without an interface name are reported here.
     report(
       'error',
       ['vrid'],

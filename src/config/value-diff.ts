@@ -12,7 +12,7 @@ export type ValueChange = {
   readonly section: 'virtualRouters' | 'syncGroups' | 'healthchecks' | null
   /** Name of the router, group or check; `null` for a key of the configuration itself. */
   readonly name: string | null
-  /** Path of the key in its section, such as `announce.refresh`. */
+  /** Path of the changed key in its section, such as `announce.refresh`. */
   readonly key: string
   /** Old and new value. Both are `null` if they may be secrets. */
   readonly from: string | null
@@ -107,11 +107,11 @@ function written(check: Check): Entry & Keys {
   return { ...common, ...rest, process }
 }
 
-/** Returns `priority 150 → 110`, or only the key if its values may be secrets. */
+/** Returns the text of a changed value, such as `priority 150 → 110`; only the key if the values may be secrets. */
 export const changeText = ({ from, key, to }: ValueChange): string =>
   from === null ? `${key} changed` : `${key} ${from} → ${to}`
 
-/** Returns the changes of a router, group or check in brackets; an empty text if there are none. */
+/** Returns the changes of a router, group or check in brackets; an empty text if nothing changed. */
 export function changesText(values: readonly ValueChange[], section: ValueChange['section'], name: string): string {
   const own = values.filter((value) => value.section === section && value.name === name)
   return own.length === 0 ? '' : ` (${own.map(changeText).join(', ')})`
@@ -132,5 +132,5 @@ export const ownTexts = (values: readonly ValueChange[], except: readonly string
     .filter(({ section, key }) => section === null && !except.some((path) => isUnder(key, path)))
     .map((value) => changeText(value))
 
-/** Returns whether a key is `path`, or inside it. */
+/** Returns whether a key is `path`, or a key inside `path`. */
 export const isUnder = (key: string, path: string): boolean => key === path || key.startsWith(`${path}.`)

@@ -5,7 +5,7 @@
  * know what a tracker checks, nor when.
  */
 
-/** One tracker with its current result. */
+/** One tracker with the current result of its check, interface or file. */
 export type Contribution = {
   readonly weight: number
   readonly reverse?: boolean | undefined
@@ -14,13 +14,19 @@ export type Contribution = {
 export type EffectivePriority = {
   /** Priority in the advertisement: 1 to 254, or 255 for an address owner. */
   readonly priority: number
-  /** Sum before it is limited to 1 to 254. With it, a contribution can be subtracted exactly. */
+  /**
+   * Base priority plus all contributions, before the limit of 1 to 254. From this sum a contribution can be subtracted
+   * exactly.
+   */
   readonly sum: number
-  /** Whether a tracker puts the router in fault: then it cannot take part in the election. */
+  /** Whether a tracker puts the router in fault. A router in fault takes no part in the election. */
   readonly fault: boolean
 }
 
-/** Largest contribution of a file, and the contribution from which it is a fault (VR-TRK-09). */
+/**
+ * Largest contribution of a track file, and the contribution at or below which a track file puts the router in fault
+ * (VR-TRK-09).
+ */
 const MOST_OF_FILE = 253
 const FAULT_OF_FILE = -254
 
@@ -40,7 +46,7 @@ export function effectivePriority(base: number, contributions: readonly Contribu
   return { priority: Math.min(254, Math.max(1, sum)), sum, fault }
 }
 
-/** Returns what one tracker adds to the priority now, or that it is a fault. */
+/** Returns what one tracker adds to the priority now, or `fault` if the tracker puts the router in fault. */
 export function contributionOf(contribution: Contribution): number | 'fault' {
   const { weight, reverse = false } = contribution
   const sign = reverse ? -1 : 1

@@ -100,8 +100,8 @@ function addressAdvice(router: VirtualRouter, { note }: Sink): void {
 }
 
 /**
- * Warns about the first address that is installed with the prefix length of a network. Linux makes it secondary to the
- * node's own address in that network.
+ * Warns about the first VIP that is installed with the prefix length of a network. Linux makes such a VIP secondary to
+ * the node's own address in that network.
  */
 function networkAdvice({ router, path }: Placed, locate: Locate): Remark[] {
   if (ownAddressesOf(router) === 'node' || !installsAsWritten(router)) return []
@@ -175,7 +175,7 @@ function staggerAdvice(placed: Placed, locate: Locate): Remark[] {
     ]
   const interval = router.advertisementInterval
   const step = staggerStep(centis(interval / 10), peers.length)
-  // The Active that fell silent is one of the peers; it does not count.
+  // After the Active fell silent, one peer less competes. So that peer is not counted.
   const rank = known.length > 0 ? known.filter((peer) => peer.priority === router.priority).length : peers.length - 1
   const closer = Math.ceil((rank * step * 256) / interval)
   const lower = known.map(({ priority = 0 }) => router.priority - priority).filter((less) => less > 0)

@@ -16,7 +16,9 @@ import { allAddresses, heldAddresses } from '../schema/virtual-address.ts'
 /** A router and its path in the configuration. */
 export type Placed = { readonly router: VirtualRouter; readonly path: Path }
 
-/** Returns the peers of a router and the path of their list. Unicast and multicast have different keys for it. */
+/**
+ * Returns the peers of a router and the path of the peer list. Unicast and multicast have different keys for the list.
+ */
 export function peerList({ router, path }: Placed): {
   readonly peers: readonly ConfiguredPeer[] | undefined
   readonly path: Path

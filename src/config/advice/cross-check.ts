@@ -13,7 +13,10 @@ import { trackedName, trackerKey, trackerKind } from '../schema/track.ts'
 import { allAddresses } from '../schema/virtual-address.ts'
 import { contradictions, type Placed, peerList } from './contradiction.ts'
 
-/** A value that may occur once, and the message if it occurs again. `line` is the line of the first one. */
+/**
+ * A value that may occur once in a configuration, and the message for a second occurrence. `line` is the line of the
+ * first occurrence.
+ */
 export type UniqueValue = { readonly key: string; readonly path: Path; readonly message: (line: number) => string }
 
 /** Returns the problems of values that several routers share, and the contradictions within each router. */

@@ -105,7 +105,7 @@ function nameValue({ check, path }: PlacedCheck): UniqueValue {
   return { key: nameOf(check), path: [...path, 'name'], message }
 }
 
-/** Returns whether `from` is `to`, or a combination that contains it. */
+/** Returns whether the check `from` is the check `to`, or a combination that contains `to`. */
 function leadsTo(from: string, to: string, byName: ReadonlyMap<string, Check>, seen = new Set<string>()): boolean {
   if (from === to) return true
   const check = byName.get(from)

@@ -29,7 +29,7 @@ export function checkOwnAddresses(
     const { address } = entry
     const here = forms[index]?.interfaceName ?? chosen?.name
     for (const { on, present } of views[familyOf(address)].places.get(address) ?? []) {
-      // A link-local address on another interface is another address, although its text is the same.
+      // A link-local address counts for one interface only: the same text on another interface is another address.
       if (isLinkLocal(address) && on.name !== here) continue
       if (on.name !== here && OTHERS_INSTALL.has(on.name)) {
         report(
@@ -87,9 +87,9 @@ function ownerHasAll(
 }
 
 /**
- * Returns where an address came from. A host address beside an own address is left over from an earlier run. A host
- * address alone is the node's own, such as one from DHCPv6. Link-local addresses do not count here, because every
- * interface has one. A VIP has preferred lifetime 0.
+ * Returns where an address came from. A host address (/32, /128) beside an own address is left over from an earlier
+ * run. A host address alone is the node's own, such as an address from DHCPv6. Link-local addresses do not count here,
+ * because every interface has one. A VIP has preferred lifetime 0.
  */
 function originOf(
   present: PresentAddress,
@@ -108,12 +108,12 @@ function originOf(
     listedOwn.length > 0
   )
     return 'leftover'
-  // The address is as this configuration installs it, and the interface has another address: the node does not need
-  // this one.
+  // This configuration would install the address with the same prefix length, and the interface has another address. So
+  // the node does not need this address, and another daemon has installed it.
   if (present.prefixLength === installed && company.length > 0) return 'another daemon'
   const octets = addressBytes(present.address)
-  // An address in the form of a VIP may belong to a router that was removed from the file. It does not tell the network
-  // of the node.
+  // An address in the form of a VIP may belong to a router that was removed from the configuration. So the address does
+  // not tell the network of the node.
   const further = company.some(
     (other) =>
       (other.prefixLength !== hostPrefix || present.deprecated === true) &&

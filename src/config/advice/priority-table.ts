@@ -12,7 +12,7 @@ import { type Contribution, effectivePriority } from '../weights.ts'
 export const MOST_INDEPENDENT = 8
 
 export type PriorityRow = {
-  /** Result of each tracker, in the order of `columns`. */
+  /** Whether each tracker is up in this row, in the order of `columns`. */
   readonly up: readonly boolean[]
   readonly priority: number
   readonly fault: boolean
@@ -26,7 +26,10 @@ export type PriorityTable = {
   readonly rows: readonly PriorityRow[]
   /** Number of different probes and interfaces behind the columns. */
   readonly independent: number
-  /** Whether the table has every combination. If not, its rows are: all up, each probe down alone, and all down. */
+  /**
+   * Whether the table has every combination of results. If not, the rows are: all probes up, each probe down alone, and
+   * all probes down.
+   */
   readonly complete: boolean
   /**
    * Checks of files that contain a number. The table assumes 0 for each; the number times `weight` comes on top. With
@@ -64,7 +67,10 @@ export function priorityTable(base: number, track: readonly Track[], checks: rea
   }
 }
 
-/** Returns the key of an interface. An interface and a check may have the same name. */
+/**
+ * Returns the key of an interface in the table. The key differs from that of a check, because an interface and a check
+ * may have the same name.
+ */
 const linkKey = (name: string): string => `interface ${name}`
 
 /** Returns whether the check reads a number from a file, which its weight multiplies. */
@@ -75,7 +81,9 @@ function leavesOf(tracker: Track, byName: ReadonlyMap<string, Check>): readonly 
   return isInterface(tracker) ? [linkKey(tracker.interface)] : probesBehind(tracker.healthcheck, byName)
 }
 
-/** Returns the names of the probes in a check: its own, or those of all members of a combination. */
+/**
+ * Returns the names of the probes behind a check: the check's own name, or the names of all probes in a combination.
+ */
 export function probesBehind(name: string, byName: ReadonlyMap<string, Check>): readonly string[] {
   const check = byName.get(name)
   if (check?.kind !== 'combination') return check === undefined ? [] : [name]

@@ -11,7 +11,7 @@ import { type Check, nameOf } from '../checks.ts'
 import type { Track } from '../schema/track.ts'
 import { probesBehind } from './priority-table.ts'
 
-/** One part of the time, in milliseconds. */
+/** One part of the time until the addresses move, in milliseconds. */
 export type Part = { readonly ms: number; readonly what: string }
 export type SlowestPath = {
   readonly check: CheckSpec
@@ -47,8 +47,8 @@ export function slowestPath(
 }
 
 /**
- * Returns the longest time until a check is down. The service fails just after a poll, and each later run ends with its
- * timeout.
+ * Returns the parts of the longest time from the failure of a service until its check is down. In this case the service
+ * fails just after a run of the check, and each later run ends with the timeout.
  */
 function detectionOf({ cadence, timeout, rule, probe }: CheckSpec): readonly Part[] {
   const { interval, fastInterval, jitter } = cadence

@@ -37,7 +37,7 @@ export type TrackAdvice = {
 const SLOW = 1000
 const MOST_TOLD = 3
 
-/** Returns the priority table of each router, with warnings and notes about its weights. */
+/** Returns the priority table of each router, with warnings and notes about the weights of the router's trackers. */
 export function trackAdvice(config: Config, locate: Locate, node: NodeView = { interfaces: [] }): TrackAdvice {
   const checks = checksOf(config)
   const { routers } = resolveRouters(config, node)
@@ -64,7 +64,7 @@ function peerPriorities(router: ResolvedRouter, all: readonly ResolvedRouter[]):
   return lists.find((list) => list.length > 0) ?? []
 }
 
-/** Returns the path of the trackers: at the router, or at its group. */
+/** Returns the path of a router's trackers in the configuration: at the router, or at its sync group. */
 function placeOf({ virtualRouters, syncGroups }: Config, index: number): Path {
   const router = virtualRouters[index]
   const group = syncGroups.findIndex(({ members, track }) => track.length > 0 && members.includes(router?.name ?? ''))
@@ -79,7 +79,7 @@ type Tracking = {
   readonly router: ResolvedRouter
   /** Base priorities of the peers. */
   readonly known: readonly number[]
-  /** Whether the node is known. Then its own entry is not among the peers. */
+  /** Whether the configuration was resolved on a known node. Then the peers do not contain the node itself. */
   readonly isHere: boolean
   readonly checks: readonly Check[]
   readonly path: Path
@@ -102,7 +102,8 @@ function reportOf({ router, known, isHere, checks, path, locate }: Tracking): Re
         'whatever its priority. Use weight 0 to release the addresses when a check fails.',
     )
   for (const message of small) warn(message)
-  // The file may have the same peer list on every node. Then a peer with our priority is this node itself.
+  // The configuration may have the same peer list on every node. Then a peer with the priority of this router is this
+  // node itself.
   const own = isHere || small.length > 0 || !parameters.preempt ? -1 : known.indexOf(parameters.priority)
   const others = own < 0 ? [] : known.toSpliced(own, 1)
   const unless = others.length === 0 || weighing.length === 0 ? [] : tooSmall(router, others, table, best)
@@ -142,8 +143,8 @@ function signOf(probe: ProbeSpec): string {
 const timeShown = (ms: number): string => formatDuration(ms < 1000 ? Math.round(ms) : Math.round(ms / 10) * 10)
 
 /**
- * Returns a warning for each result that leaves this router above every peer although its service is down. Without peer
- * priorities, all nodes count as equal.
+ * Returns a warning for each row of the priority table in which this router stays above every peer although its service
+ * is down. Without peer priorities, all nodes count as equal.
  */
 function tooSmall(router: ResolvedRouter, known: readonly number[], table: PriorityTable, best: number): string[] {
   const { track, parameters } = router

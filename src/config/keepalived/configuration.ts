@@ -49,7 +49,8 @@ export function readKeepalived(
 }
 
 /**
- * Puts each instance with an error in FAULT, with its interface and addresses. An error that remains refuses the file.
+ * Replaces each instance that has an error by one in FAULT with the same interface and addresses. If an error remains,
+ * the whole file is refused.
  */
 function withoutBadRouters(found: ImportedDocument): ImportedDocument & { readonly parsed: ParsedConfig } {
   let { document, handlings, notes, warnings } = found
@@ -85,7 +86,7 @@ function withoutBadRouters(found: ImportedDocument): ImportedDocument & { readon
   }
 }
 
-/** Removes each warning of the first round that is an error now. */
+/** Removes each warning of the first check that the second check reports as an error. */
 function withoutRepeats(problems: readonly Problem[]): readonly Problem[] {
   const errors = new Set(problems.filter(isError).map(({ file, line, message }) => `${file}:${line}:${message}`))
   return problems.filter(
@@ -93,7 +94,7 @@ function withoutRepeats(problems: readonly Problem[]): readonly Problem[] {
   )
 }
 
-/** Returns the first error of each virtual router with errors, by its index. */
+/** Returns the first error of each virtual router that has errors, by the index of the router. */
 function wrongRouters(problems: readonly Problem[]): ReadonlyMap<number, Problem> {
   const wrong = new Map<number, Problem>()
   for (const problem of problems.filter(isError)) {

@@ -38,7 +38,10 @@ function handlingLine({ keyword, at, message }: Handling): string {
 
 const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1)
 
-/** Returns a text on one line. A comment ends with its line, whatever a name contains. */
+/**
+ * Returns a text without line breaks, for a comment in the converted file. So a name with a line break cannot end the
+ * comment.
+ */
 const oneLine = (text: string) => text.replace(/[\p{Cc}\u2028\u2029]/gu, ' ')
 
 const record = (value: unknown): Record<string, unknown> =>

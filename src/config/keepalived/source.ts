@@ -21,9 +21,12 @@ export type KeepalivedSource = (pattern: string, directory: string) => Inclusion
 export type Surroundings = {
   /** Text that `@name` lines are compared with: option -i, or the host name up to its first dot. */
   readonly configId: string
-  /** User of scripts if the file names none. `undefined`: the user of the daemon. */
+  /** User of scripts if the keepalived file names no user. `undefined`: the user of the daemon. */
   readonly scriptUser: string | undefined
-  /** Returns the path of a program without a slash, found as a shell does; `undefined` if there is none. */
+  /**
+   * Returns the path of a program whose name has no slash, by searching PATH as a shell does; `undefined` if no folder
+   * has the program.
+   */
   readonly programPath: (name: string) => string | undefined
   /** Returns a random number from 0 up to, but not including, 1; used for ${_RANDOM}. */
   readonly random: () => number

@@ -8,18 +8,18 @@ export type Scalar = string | number | boolean
 export type Fields = { readonly [key: string]: Written | undefined }
 export type Written = {
   readonly at: Position
-  /** Position of its key; absent if the value has no key. */
+  /** Position of the key that has this value; absent if the value has no key. */
   readonly key?: Position
   readonly value: Scalar | readonly Written[] | Fields
 }
 
-/** A value with its position; `undefined` if the file does not set it. */
+/** A value with its position in the keepalived file; `undefined` if the file does not set the value. */
 export type Found<T> = { readonly value: T; readonly at: Written['at'] } | undefined
 
 export const written = (value: Written['value'], at: Position, key?: Position): Written =>
   key === undefined ? { at, value } : { at, key, value }
 
-/** Returns a mapping. Its keys are written in the order of `fields`. */
+/** Returns a YAML mapping with the keys in the order of `fields`. */
 export const mapping = (fields: Fields, at: Position): Written => written(fields, at)
 
 const isList = (value: Written['value']): value is readonly Written[] => Array.isArray(value)
@@ -58,7 +58,7 @@ export const fieldsOf = ({ value }: Written): Fields => (isList(value) || typeof
 export const itemsOf = (entry: Written | undefined): readonly Written[] =>
   entry !== undefined && isList(entry.value) ? entry.value : []
 
-/** Returns the router with the key `fault`, which keeps it out of the election. */
+/** Returns the router with the key `fault`, which keeps the router out of the election. */
 export function inFault(router: Written, reason: string): Written {
   const fault = reason.replace(/\p{Cc}/gu, ' ').slice(0, 1000)
   return mapping({ ...fieldsOf(router), fault: written(fault, router.at) }, router.at)

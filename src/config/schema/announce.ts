@@ -89,8 +89,8 @@ const HOLDFAST_REFRESH = millis(60_000)
 /** keepalived's garp_master_repeat and garp_master_delay; it uses the same values for IPv6 (VR-GARP-07). */
 const KEEPALIVED = { copies: 5, delay: 5000 }
 /**
- * Further announcements with profile `keepalived`, in milliseconds after a competing Active was heard. keepalived has
- * none of them. They are needed because the competing Active announces the addresses as well.
+ * Further announcements with profile `keepalived`, in milliseconds after a competing Active was heard. keepalived
+ * itself makes no further announcements. holdfast needs them, because the competing Active announces the same VIPs.
  */
 const COMPETING_AGAIN: Readonly<Record<Family, readonly number[]>> = { ipv4: [50, 200], ipv6: [1000, 2000] }
 

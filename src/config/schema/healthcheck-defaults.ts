@@ -11,8 +11,8 @@ const INTERVAL = millis(1000)
 const FAST_INTERVAL = millis(20)
 const JITTER = 0.1
 /**
- * Shortest default of `unknownAfter`, in milliseconds. The last result stays valid while a thread that hangs is
- * detected and started again.
+ * Shortest default of `unknownAfter`, in milliseconds. So the last result of a check stays valid while a check worker
+ * that hangs is detected and started again.
  */
 const LEAST_UNKNOWN_AFTER = 8000
 
@@ -31,8 +31,8 @@ export function timesOf(keys: Pick<HealthcheckKeys, 'interval' | 'fastInterval' 
 }
 
 /**
- * Returns the check of an entry. `undefined` if the entry has no kind; the schema has refused it, and any entry of
- * several kinds.
+ * Returns the check of an entry. `undefined` if the entry has no kind of check; the schema has refused that entry, and
+ * any entry with several kinds.
  */
 export function checkFrom(keys: HealthcheckKeys): Check | undefined {
   const { name, all, any } = keys

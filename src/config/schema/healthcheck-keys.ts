@@ -30,7 +30,7 @@ const target = () =>
     const [, six, name, digits] = /^(?:\[([^\]\s]*)\]|([^\s:[\]/@]{1,253})):(\d{1,5})$/.exec(text) ?? []
     const host = six ?? name ?? ''
     const port = Number(digits)
-    // A zone belongs to this node; it is not part of the address.
+    // The zone of an IPv6 address (such as %eth0) is left out: it names an interface of this node.
     const literal = six === undefined ? /^[\d.]+$/.test(host) : true
     if (port < 1 || port > 65535 || host === '' || (literal && parseAddress(host.replace(/%.*$/, '')) === undefined))
       return { refused: TCP_EXPECTED }
@@ -148,7 +148,7 @@ const httpKeys = () => ({
   unixSocket: absolutePath().optional().describe('http: unix socket to connect to instead of the host of the URL'),
 })
 
-/** Returns the keys of the other probes. */
+/** Returns the keys of the probes other than HTTP, and of combinations. */
 const otherKeys = () => ({
   send: someText().optional().describe('tcp: text that is sent after connecting'),
   expect: answer().optional().describe('tcp: text or pattern that the answer must contain'),

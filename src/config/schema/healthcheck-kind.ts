@@ -70,7 +70,7 @@ function timeProblems(keys: HealthcheckKeys): KindProblem[] {
   const problems: KindProblem[] = []
   if (fastInterval > interval)
     problems.push({ path: ['fastInterval'], message: `at most the interval (${formatDuration(interval)})` })
-  // With less, a working check would be unknown before its next result.
+  // With a shorter `unknownAfter`, a working check would be unknown before its next result.
   if (unknownAfter < interval + timeout)
     problems.push({
       path: ['unknownAfter'],

@@ -6,8 +6,8 @@ import { healthcheckKeys } from './healthcheck-keys.ts'
 import { kindProblems } from './healthcheck-kind.ts'
 
 /**
- * The schema is created at its first use. Creating it takes as long as creating all other schemas together, which would
- * delay a start.
+ * The schema of health checks is created at its first use. Creating it takes as long as all other schemas together,
+ * which would delay the start of the daemon.
  */
 export const healthcheckSchema = z.lazy(() =>
   healthcheckKeys().transform((entry, context): Check => {

@@ -92,7 +92,7 @@ export const knobShape = {
 type Written = z.output<z.ZodObject<typeof knobShape>>
 type Transported = { readonly transport: TransportKeys }
 
-/** Returns the options of a router: those of the file, otherwise those of the profile. */
+/** Returns the protocol options of a router: each from the configuration, otherwise from the router's profile. */
 export function routerKnobs(
   router: Written & Transported & { readonly profile: ProfileName; readonly version: 2 | 3 },
 ): Knobs {

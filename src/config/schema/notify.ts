@@ -9,9 +9,9 @@ import { argv, capabilities, unsafe, user } from './program.ts'
 const NOTIFY_EXPECTED = 'a mapping with at least one of active, backup, fault, stop and change'
 
 /**
- * Default time limit of a program. keepalived has no limit. In holdfast, the next program of the same router waits for
- * this one. A request to the API of a cloud, with one retry, ends within this time. A program that hangs delays the
- * next one by no more.
+ * Default time limit of a program. keepalived has no limit. In holdfast, a notify program of a router waits for the
+ * router's program before it. A request to the API of a cloud, with one retry, ends within this time. A program that
+ * hangs delays the next program by no more.
  */
 const TIMEOUT = '30s'
 

@@ -53,7 +53,10 @@ export const trackedName = (tracker: Track): string => (isInterface(tracker) ? t
 
 export const trackerKind = (tracker: Track) => (isInterface(tracker) ? 'interface' : 'healthcheck')
 
-/** Returns a key for the tracker. An interface and a check may have the same name. */
+/**
+ * Returns a key that is unique among trackers. The key contains the kind, because an interface and a check may have the
+ * same name.
+ */
 export const trackerKey = (tracker: Track): string => `${trackerKind(tracker)} ${trackedName(tracker)}`
 
 export const interfacesIn = (track: readonly Track[]): readonly TrackedInterface[] => track.filter(isInterface)

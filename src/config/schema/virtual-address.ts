@@ -13,7 +13,7 @@ import { interfaceName, type NetworkAddress, networkAddress, pattern, section } 
 
 export type VirtualAddress = NetworkAddress & {
   readonly label?: string | undefined
-  /** Interface on which the address is installed, if it is not the router's. */
+  /** Interface on which the address is installed, if that is not the router's interface. */
   readonly interface?: string | undefined
 }
 
@@ -52,7 +52,7 @@ export const virtualAddress = () =>
 export type AddressForm = {
   readonly address: Address
   readonly prefixLength: number
-  /** Interface of the address; absent if it is the router's. */
+  /** Interface on which the address is installed; absent if that is the router's interface. */
   readonly interfaceName?: string | undefined
   readonly label?: string | undefined
 }
@@ -79,7 +79,7 @@ export const allAddresses = ({ addresses, excludedAddresses }: Keys): readonly P
 export const heldAddresses = (router: Keys): readonly Address[] =>
   allAddresses(router).map(({ entry }) => entry.address)
 
-/** Returns whether addresses get the prefix length of the file. */
+/** Returns whether VIPs are installed with the prefix length of the configuration (otherwise /32 or /128). */
 export const installsAsWritten = ({ addressPrefix, profile }: PrefixKeys): boolean =>
   (addressPrefix ?? (profile === 'keepalived' ? 'written' : 'host')) === 'written'
 

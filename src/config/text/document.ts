@@ -17,7 +17,7 @@ export type ReadDocument = {
   readonly wellFormed: boolean
 }
 
-/** Reads a YAML text. `file` is its name in the problems. */
+/** Reads a YAML text. `file` is the file name that its problems show. */
 export function readDocument(text: string, file?: string): ReadDocument {
   const lines = linesOf(text)
   const position = (offset: number): Position => {
@@ -34,7 +34,7 @@ export function readDocument(text: string, file?: string): ReadDocument {
       logLevel: 'error',
       // Repeated keys are reported below, with both positions.
       uniqueKeys: false,
-      // Tags such as !!binary make values that no schema expects.
+      // YAML tags such as !!binary are not resolved, because they make values that no schema expects.
       resolveKnownTags: false,
     })
     const locate: Locate = (path, at = 'value') => position(offsetOf(document, path, at))
@@ -55,14 +55,17 @@ export function readDocument(text: string, file?: string): ReadDocument {
   }
 }
 
-/** Returns the first problem of each line, because the others follow from it. */
+/** Returns the first problem of each line, because the other problems of a line are consequences of the first. */
 function oneALine(problems: readonly Problem[]): Problem[] {
   const lines = new Map<number, Problem>()
   for (const problem of problems) if (!lines.has(problem.line)) lines.set(problem.line, problem)
   return [...lines.values()]
 }
 
-/** Returns the line numbers of a text. The parser counts lines as well, but not those that it skips after an error. */
+/**
+ * Returns the line numbers of a text. The line counter of the YAML parser is not used, because it does not count lines
+ * that the parser skips after an error.
+ */
 function linesOf(text: string): LineCounter {
   const lines = new LineCounter()
   lines.addNewLine(0)

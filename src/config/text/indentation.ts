@@ -4,7 +4,7 @@
  * functions are called only for a text that is not YAML.
  */
 
-/** A mistake in a text; `offset` is its index in the text. */
+/** A mistake in a YAML text. `offset` is the index of the mistake in the text. */
 export type Culprit = { readonly offset: number; readonly message: string }
 
 const NO_BREAK_SPACE = '\u00a0'
@@ -14,8 +14,8 @@ export const NO_BREAK_SPACE_FOUND = 'this line contains a no-break space (U+00A0
 export const holdsNoBreakSpace = (key: string): boolean => key.includes(NO_BREAK_SPACE)
 
 /**
- * Returns the first mistake, or `undefined` if none is found. `isKnown` tells whether a word is a key of the
- * configuration, which a message may quote.
+ * Returns the first mistake of indentation in a YAML text; `undefined` if no mistake is found. `isKnown` tells whether
+ * a word is a key of the configuration, which a message may quote.
  */
 export function culpritIn(text: string, isKnown: (word: string) => boolean): Culprit | undefined {
   return noBreakSpaceIn(text) ?? wrongIndentIn(text, isKnown)
@@ -31,7 +31,10 @@ function noBreakSpaceIn(text: string): Culprit | undefined {
   return undefined
 }
 
-/** A level of keys or of list entries. `opens`: its last line has no value, so a deeper level may follow. */
+/**
+ * An indentation level of keys or of list entries. `opens`: the last line of the level has no value, so a deeper level
+ * may follow.
+ */
 type Level = { readonly indent: number; readonly isList: boolean; opens: boolean }
 
 /** Checks block style only. A text with block scalars, or with brackets over several lines, is left to the parser. */

@@ -81,8 +81,8 @@ function issueProblems(issue: z.core.$ZodIssue, base: Path, document: Document):
 }
 
 /**
- * Keys whose values may contain a secret. A message must not quote them, wherever they stand (VR-V2-06). Requests of a
- * check and URLs may contain passwords.
+ * Keys whose values may contain a secret. A message must not quote the values of these keys, wherever the keys stand
+ * (VR-V2-06). Requests of a check and URLs may contain passwords.
  */
 const SECRETS: Path = ['authentication', 'headers', 'environment', 'send', 'http', 'tcp', 'exec', 'notify']
 /** Returns whether the value at a path may be a secret. */
@@ -122,8 +122,8 @@ const place = (path: Path): string => (path.length === 0 ? 'the configuration' :
 type Schema = z.core.JSONSchema._JSONSchema | z.core.JSONSchema._JSONSchema[] | undefined
 
 /**
- * The JSON Schema, created once. Creating it takes a millisecond, and a file in a wrong format has a thousand unknown
- * keys.
+ * The JSON Schema of the configuration, created once. Creating the schema takes a millisecond, and a file in a wrong
+ * format can have a thousand unknown keys.
  */
 let schemaOfAll: Schema
 

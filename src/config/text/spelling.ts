@@ -3,7 +3,10 @@
  * This file does not know what the words are for.
  */
 
-/** Returns the nearest candidate with at most one mistake in three letters; `undefined` if none is near. */
+/**
+ * Returns the candidate with the fewest spelling mistakes, at most one in three letters; `undefined` if every candidate
+ * has more.
+ */
 export function nearestWord(word: string, candidates: readonly string[]): string | undefined {
   if (word.length > 64) return undefined
   const limit = Math.max(1, Math.floor(word.length / 3))

@@ -2,7 +2,7 @@
 import { configFrom, type ParsedConfig } from '../configuration.ts'
 import { readDocument } from './document.ts'
 
-/** Reads a YAML text. `file` is its name in the problems. */
+/** Reads a YAML text as a configuration. `file` is the file name that its problems show. */
 export function parseConfig(text: string, file?: string): ParsedConfig {
   return configFrom(readDocument(text, file))
 }

@@ -11,7 +11,7 @@ import type { Refusal } from './import-refusal.ts'
 
 export type ImportedAddress = {
   readonly line: Line
-  /** Address with its prefix length, as the file has it. */
+  /** Address and prefix length, as the keepalived file has them. */
   readonly address: Word
   readonly family: Family
   readonly device: Word | undefined
@@ -23,7 +23,7 @@ export type ImportedAddress = {
   readonly refused: string | undefined
 }
 
-/** Options with a value after them; all others stand alone. */
+/** Options of an address that are followed by a value; all other options stand alone. */
 const WITH_VALUE: readonly string[] = [
   'dev',
   'label',

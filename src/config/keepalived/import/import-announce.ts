@@ -12,7 +12,10 @@ const MOST_COPIES = 100
 const LONGEST_DELAY = 3600
 const DEFAULT = { copies: 5, delay: 5000 }
 
-/** Returns the key `announce` of an instance, or `undefined` if the file has no keyword for it. */
+/**
+ * Returns the key `announce` of an instance, or `undefined` if the instance and the globals have no keyword about
+ * announcements.
+ */
 export function announceOf(section: Section, globals: Globals, device: Written['value']): Written | undefined {
   const all = globals.section
   const least = all.flag('vrrp_min_garp')

@@ -20,11 +20,11 @@ export type Tracked = {
   readonly line: Line
   readonly weight: Weight
   /**
-   * Keys of the check without its name. `undefined` if keepalived would run without the check; then a warning has been
-   * given.
+   * Keys of the check in holdfast's configuration, without `name`. `undefined` if keepalived would run without the
+   * check; then a warning has been given.
    */
   readonly fields: Fields | undefined
-  /** Reason for which each instance that tracks the check is refused; `undefined` if there is none. */
+  /** Reason why each instance that tracks the check is refused; `undefined` if the check refuses no instance. */
   readonly refused: string | undefined
 }
 
@@ -67,15 +67,18 @@ export function scriptOf(
   }
 }
 
-/** Returns the user of a line. The group after it is not used: a program has the groups of its user. */
+/**
+ * Returns the user that a line with a program names. The group after the user is not used: a program has the groups of
+ * its user.
+ */
 export function userOf(line: Line | undefined): Written | undefined {
   const word = line?.words[1]
   return word === undefined ? undefined : written(word.text, word.at)
 }
 
 /**
- * Returns whether a program keeps the daemon's capabilities. keepalived's programs have its own rights, unless it
- * changes to another user; then the kernel removes them.
+ * Returns whether a program keeps the daemon's capabilities. A program of keepalived has the rights of keepalived,
+ * unless keepalived runs the program as another user; then the kernel removes the rights.
  */
 export function capabilitiesOf(user: Written | undefined, line: Line): Written | undefined {
   return isRoot(user) ? written('keep', line.at) : undefined

@@ -15,7 +15,7 @@ import { type Checks, tracksOf } from './import-track.ts'
 
 export type Group = {
   readonly entry: Written | undefined
-  /** Reason why every member stays in fault; `undefined` if there is none. */
+  /** Reason why every member of the sync group stays in fault; `undefined` if the group was accepted. */
   readonly refusal: string | undefined
   readonly members: readonly Instance[]
 }

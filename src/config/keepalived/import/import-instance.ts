@@ -24,9 +24,9 @@ export type Instance = {
   readonly name: string
   /** The virtual router; `undefined` if required keywords are missing. */
   readonly router: Written | undefined
-  /** Reason why it stays in fault; `undefined` if there is none. */
+  /** Reason why the instance stays in fault; `undefined` if the instance was accepted. */
   readonly refusal: string | undefined
-  /** Whether a tracker of its own has a weight. */
+  /** Whether the instance itself, and not only its sync group, has a tracker with a weight. */
   readonly weighted: boolean
 }
 
@@ -96,7 +96,10 @@ function initialState(section: Section): { readonly startAs: Written | undefined
   return { startAs: state && startsActive ? written('active', state.at) : undefined, startsActive }
 }
 
-/** Returns the first reason for a refusal, with its position. The import report gets all of them. */
+/**
+ * Returns the first reason for a refusal, with its position; `undefined` without a refusal. All reasons go into the
+ * import report.
+ */
 function refuse(refusals: readonly Refusal[], report: ImportReport): string | undefined {
   for (const { line, message } of refusals) report.refuse(line, message)
   const [first] = refusals
@@ -201,7 +204,8 @@ function knobsOf(section: Section, globals: Globals, family: Family, line: Line)
     assertOnLower: flagWritten(quiet, (value) => !value),
     lastAdvertisement: flagWritten(last, (value) => value),
     checksum: sum && written('message-only', sum.at),
-    // These values are the defaults of the profile. Writing them avoids advice that a keepalived file cannot follow.
+    // These keys have the default values of profile `keepalived`. They are written, because advice about a missing key
+    // cannot be followed in a keepalived file.
     ttlCheck: unicast && written(false, unicast.at),
     firstAddressLinkLocal: family === 'ipv6' ? written(false, line.at) : undefined,
     stagger: unicast === undefined ? written(false, line.at) : undefined,

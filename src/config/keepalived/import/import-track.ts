@@ -27,8 +27,8 @@ const KINDS: readonly (readonly [string, Tracked['kind']])[] = [
 ]
 
 /**
- * Returns the trackers of a block. `isOwner`: priority 255. With it, keepalived treats weight 1 of a file as 0, even if
- * 1 is the file's default weight.
+ * Returns the trackers of a block. `isOwner`: the instance has priority 255. Then keepalived treats weight 1 of a track
+ * file as 0, even if 1 is the default weight of the track file.
  */
 export function tracksOf(section: Section, checks: Checks, isOwner = false): Tracks {
   const entries: Written[] = []

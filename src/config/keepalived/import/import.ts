@@ -84,7 +84,7 @@ export function importDocument(lines: readonly Line[], file: string, surrounding
   return { document, handlings: report.handlings, notes: report.notes, warnings: [...report.notes, ...report.warnings] }
 }
 
-/** Returns the instances by their names in the file. */
+/** Returns the imported instances by their names in the keepalived file. */
 function instancesIn(
   section: Section,
   report: ImportReport,

@@ -5,22 +5,22 @@
 import type { Position } from '../../problem.ts'
 
 export type HandlingKind =
-  /** It is in the configuration. */
+  /** holdfast's configuration has a key for the keyword. */
   | 'carried'
-  /** Packets, election and addresses are the same without it. */
+  /** Packets, election and addresses are the same without the keyword. */
   | 'noEffect'
   /** keepalived would do something that holdfast does not; a warning says what. */
   | 'notSupported'
   /** Packets or the election would differ, so the instance stays in fault. */
   | 'refused'
-  /** It is no keyword of keepalived. */
+  /** The word is no keyword of keepalived. */
   | 'unknown'
 
 export type Handling = {
   readonly kind: HandlingKind
   /**
-   * Name such as `vrrp_instance.priority`. For an unknown keyword, only the name of its block, because the word may be
-   * part of a password.
+   * Name such as `vrrp_instance.priority`. For an unknown word, only the name of the block around it, because the word
+   * may be part of a password.
    */
   readonly keyword: string
   readonly at: Position

@@ -17,7 +17,10 @@ export type Keyword = {
   readonly block: Block
   readonly name: string
   readonly handling: KeywordHandling
-  /** If carried over: the key that it becomes. Otherwise the reason why it has no effect, or what is missing. */
+  /**
+   * For a keyword that is carried over: the key that replaces the keyword. Otherwise the reason why the keyword has no
+   * effect, or what holdfast lacks.
+   */
   readonly says: string
 }
 

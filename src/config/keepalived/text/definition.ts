@@ -23,7 +23,7 @@ export function predefined({ configId, random }: Surroundings): Definitions {
     ['_PWD', { kind: 'computed', compute: directoryOf }],
     ['_INSTANCE', text(configId)],
     ['_RANDOM', { kind: 'computed', compute: (_, bounds) => between(bounds, random()) }],
-    // Written in the file, these two characters would start a comment.
+    // In a keepalived file, the characters # and ! themselves would start a comment.
     ['_HASH', text('#')],
     ['_BANG', text('!')],
   ])
@@ -45,7 +45,7 @@ export type Replaced = {
   readonly line: Passage
   /** Further lines of a definition that has several. */
   readonly rest: readonly Passage[]
-  /** Name whose replacement does not end or makes the line too long; `undefined` if there is none. */
+  /** Name whose replacement does not end or makes the line too long; `undefined` if every name was replaced. */
   readonly endless: string | undefined
 }
 
@@ -76,7 +76,7 @@ export function replaceNames(written: Passage, definitions: Definitions): Replac
       from = start + 1
       continue
     }
-    // The value is read again from its start, because it may contain names.
+    // The inserted value is read again from its start, because a value may contain names.
     from = start
     if (definition.kind === 'lines') {
       const [first, ...others] = definition.lines
@@ -89,7 +89,7 @@ export function replaceNames(written: Passage, definitions: Definitions): Replac
     }
     count++
     if (count > MOST_REPLACEMENTS || line.text.length > LONGEST_LINE) return { line, rest, endless: name }
-    // A sequence is expanded before the names after it are replaced.
+    // A sequence (`~SEQ`, `~LST`) is expanded before the names after it in the same line are replaced.
     if (/^[ \t]*~/.test(line.text)) return { line, rest, endless: undefined }
   }
 }

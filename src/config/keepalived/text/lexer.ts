@@ -134,7 +134,7 @@ function unescaped(text: string, start: number): { readonly text: string; readon
   const [octal] = /^[0-7]{1,3}/.exec(rest) ?? []
   const [, hex] = /^x([0-9a-fA-F]+)/.exec(rest) ?? []
   const [, control] = /^c([\s\S])/.exec(rest) ?? []
-  // The result is one octet: only the lowest eight bits count, as in C.
+  // Returns the character of an escape such as \x41. Only the lowest eight bits of the number count, as in C.
   const octet = (value: number) => String.fromCharCode(value & 0xff)
   if (hex !== undefined) return { text: octet(Number.parseInt(hex.slice(-2), 16)), end: start + 1 + hex.length }
   if (control !== undefined) return { text: octet(control.charCodeAt(0) & 0x1f), end: start + 2 }

@@ -8,7 +8,9 @@ export type Passage = {
   readonly text: string
   readonly file: string
   readonly line: number
-  /** Column of each character, from 1; or the column of the first one, if the others follow it. */
+  /**
+   * Column of each character, from 1. One number: the column of the first character, and the others follow directly.
+   */
   readonly columns: number | readonly number[]
 }
 
@@ -33,7 +35,10 @@ export function slice(passage: Passage, start: number, end = passage.text.length
   }
 }
 
-/** Replaces the characters from `start` to `end` by `text`, which gets the position of the first of them. */
+/**
+ * Replaces the characters from `start` to `end` by `text`. The whole of `text` gets the position of the first replaced
+ * character.
+ */
 export function splice(passage: Passage, start: number, end: number, text: string): Passage {
   const columns = columnsOf(passage)
   const column = columns[start] ?? columns.at(-1) ?? 1

@@ -16,7 +16,10 @@ export type ReadFiles = {
   readonly files: readonly string[]
 }
 
-/** End of a warning. keepalived logs it as well, and keepalived -t accepts the file. */
+/**
+ * End of the warning about an include that matches no file. keepalived logs this case as well, and keepalived -t
+ * accepts the file.
+ */
 export const MATCHES_NOTHING = 'matches no file: nothing is included'
 
 const MOST_LINES = 100_000
@@ -109,7 +112,10 @@ class Reader {
     return undefined
   }
 
-  /** Evaluates a condition: `@main ...` holds if the configuration id is main, `@^main ...` if it is another one. */
+  /**
+   * Evaluates a condition: `@main ...` holds if the configuration id is main, `@^main ...` if the configuration id is
+   * another name.
+   */
   #condition(line: Passage): { readonly holds: boolean; readonly line: Passage } {
     const found = /^@(\^?)(\S*)([ \t]*)/.exec(line.text)
     if (found === null) return { holds: true, line }

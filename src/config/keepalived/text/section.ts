@@ -54,7 +54,7 @@ export class ImportReport {
     return this.#remarks
   }
 
-  /** One warning for each line that is not carried over. */
+  /** Warnings: one for each line of the keepalived file that has no counterpart in holdfast's configuration. */
   get warnings(): readonly Problem[] {
     return this.handlings.flatMap(({ kind, keyword, at, message }): Problem[] => {
       const begin = WARNING_TEXT[kind]
@@ -137,7 +137,7 @@ export class Section {
     return undefined
   }
 
-  /** Returns the lines of a block such as track_script. Several blocks count as one. */
+  /** Returns the lines inside all blocks with this name, such as track_script. Several blocks count as one. */
   entries(name: string): readonly Line[] {
     return this.all(name).flatMap((line) => {
       if (line.block === undefined) this.ignore(line, 'a block { }')
@@ -146,8 +146,8 @@ export class Section {
   }
 
   /**
-   * Reports a line with a value that keepalived does not accept. `instead` is the value in force; without it, the line
-   * is ignored.
+   * Reports a line with a value that keepalived does not accept. `instead` is the value that keepalived uses; without
+   * `instead`, the line is ignored.
    */
   ignore(line: Line, expected: string, word?: Word, instead?: number): void {
     const name = line.words[0]?.text ?? ''
@@ -159,8 +159,8 @@ export class Section {
   }
 
   /**
-   * Returns the value in force. After a line with an error, it is that of an earlier line, or the one that keepalived
-   * uses instead.
+   * Returns the value in force. After a line with an error, the value in force is that of an earlier line, or the value
+   * that keepalived uses instead.
    */
   #number(name: string, { least, most, form, what, text, outside }: Expected): Value {
     let found: Value
@@ -203,7 +203,7 @@ export const leadingNumber = (text: string): number => Number(/^[-+]?\d{1,9}/.ex
 
 export const isWholeNumber = (text: string): boolean => /^[-+]?\d{1,9}$/.test(text)
 
-/** Uses the same value after each error. */
+/** Returns a rule by which each error in a number gives the value `value`. */
 export const always = (value: number): AfterError => ({ text: value, outside: () => value })
 
 /**
