@@ -57,7 +57,10 @@ export class Admission {
     onAdmitted()
   }
 
-  /** Releases removed routers that no longer answer for any address, and starts routers that waited for them. */
+  /**
+   * Releases routers that a reload removed and that no longer answer for any address. Starts the routers that waited
+   * for these addresses.
+   */
   releaseDeparted(now: Millis): void {
     const { notices, placement, registry, runner } = this.#context
     const departed = registry.takeDeparted()

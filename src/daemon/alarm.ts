@@ -7,11 +7,11 @@ import { type Millis, millis } from '../wire/units.ts'
 import type { Clock, MakeWakeUp, WakeUp } from './ports.ts'
 
 /**
- * Longest wait in milliseconds. setTimeout has a limit of 31 bits, and a machine that was suspended should look at its
- * clock.
+ * Longest time of one timer in milliseconds. setTimeout has a limit of 31 bits, and after a suspension the engine
+ * should soon read the clock.
  */
 const LONGEST_WAIT = 60_000
-/** Milliseconds until the listener is called again, if its deadline is still in the past. */
+/** Milliseconds until `onDue` is called again, if the deadline is in the past after the call. */
 const LEAST_WAIT = 1
 
 /** Starts a timer: setTimeout, or a virtual one in tests. Returns the function that cancels it. */
@@ -61,7 +61,7 @@ export class Alarm {
     this.#wakeUp = makeWakeUp(() => this.#tick())
   }
 
-  /** Replaces the deadline; `undefined` means that there is none. */
+  /** Replaces the deadline; `undefined`: the alarm has no deadline. */
   set(at: Millis | undefined): void {
     if (at === this.#at && this.#isSet) return
     this.#at = at

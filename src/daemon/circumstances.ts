@@ -22,7 +22,7 @@ export type Circumstances = {
 export type Place = {
   readonly link: Link | undefined
   readonly source: Address | undefined
-  /** True if another router of this node runs there with the same VRID. */
+  /** True if another router of this node runs with the same VRID on the same interface. */
   readonly taken: boolean
 }
 
@@ -51,7 +51,8 @@ export function circumstancesOf(
     { fault: 'sourceAddressMissing', present: link !== undefined && source === undefined, canSend: false },
     { fault: 'vridTaken', present: taken, canSend: false },
     { fault: 'configured', present: configuredFault !== undefined, canSend: true },
-    // The kernel sends the packet in fragments. A peer that reassembles them receives the priority 0.
+    // A message larger than the MTU puts the router in fault, but its priority 0 still goes out: the kernel sends that
+    // packet in fragments.
     { fault: 'messageTooLarge', present: link !== undefined && isTooLarge(parameters, link), canSend: true },
   ] as const
   // As in keepalived, a router that cannot install all of its addresses installs none.

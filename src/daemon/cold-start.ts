@@ -19,7 +19,7 @@ export class ColdStart {
   /** Configured preemptDelay of each delayed router, by name. */
   readonly #held = new Map<string, Millis>()
 
-  /** Delays the preemption of a router. Call it before the router starts. */
+  /** Delays the preemption of a router. The caller must do this before the router starts. */
   hold(router: Router): void {
     const { advertisementInterval, preemptDelay } = router.parameters
     if (advertisementInterval >= LONG || preemptDelay >= LONGEST_HOLD) return

@@ -83,9 +83,9 @@ export class Daemon {
   }
 
   /**
-   * Returns the routers as they were resolved while the configuration was checked. Resolves them again if the sweep has
-   * removed an address, because it may have been chosen as a source. Also if an address file is used, because its
-   * content may have changed.
+   * Returns the routers as they were resolved while the configuration was checked. Resolves the routers again if the
+   * sweep has removed an address, because that address may have been chosen as a source. Also if an address file is
+   * used, because the content of the file may have changed.
    */
   #firstResolution(hasSwept: boolean): readonly ResolvedRouter[] {
     const { files, resolution } = this.#engine
@@ -119,7 +119,7 @@ export class Daemon {
     return Promise.all([notified, checksStopped]).then(() => undefined)
   }
 
-  /** Closes everything that keeps the process alive. Call it after stop(). */
+  /** Closes sockets and timers, which keep the process alive. The caller must call stop() before. */
   close(): void {
     const { guardianWatch, segments, turns } = this.#engine
     turns.stop()
@@ -130,9 +130,9 @@ export class Daemon {
   }
 
   /**
-   * Stops the daemon after the loss of the guardian. No process renews the addresses, or removes them if this engine
-   * dies. Another node must take over before a VIP outlives its holder. Addresses that the kernel removes in the
-   * meantime are not installed again.
+   * Stops the daemon after the loss of the guardian. Without the guardian, no process renews the VIPs, or removes them
+   * if this engine dies. Another node must take over before a VIP outlives its holder. Addresses that the kernel
+   * removes in the meantime are not installed again.
    */
   #leaveWithoutGuardian(silence: number | undefined): void {
     const { recorder } = this.#ports
@@ -161,7 +161,7 @@ export class Daemon {
   /**
    * Hands the addresses of a router, or of a sync group, to another node. A router in a group takes its whole group
    * along. For `forMillis` the effective priority is 1; 0 ends an earlier yield. Without a successor the router becomes
-   * Active again. Returns a problem if it cannot yield, otherwise `undefined`.
+   * Active again. Returns a problem if the router cannot yield, otherwise `undefined`.
    */
   yield(name: string, forMillis: number): Problem | undefined {
     const refuse = (why: string) => problemAt(nowhere, [], 'error', why)

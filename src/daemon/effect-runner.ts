@@ -8,18 +8,18 @@
 import type { Millis } from '../wire/units.ts'
 import type { AddressOutcome, AddressStep, Datagram, SendOutcome } from './ports.ts'
 
-/** Sends datagrams, in one batch for each sender and round. */
+/** Sends datagrams, in one batch for each sender and each round of the runner. */
 export type Sender = { send(datagrams: readonly Datagram[]): readonly SendOutcome[] }
 
 /** Sends questions whose outcome is not needed. */
 export type Asker = { ask(questions: readonly Uint8Array[]): void }
 
-/** Adds and removes addresses, in one batch for each round. */
+/** Adds and removes addresses, in one batch for each round of the runner. */
 export type Writer = { apply(steps: readonly AddressStep[]): readonly AddressOutcome[] }
 
 type Part<I, O> = {
   readonly items: readonly I[]
-  /** Receives one outcome for each item, in order. */
+  /** Receives one outcome for each datagram or address step, in the order of the items. */
   readonly done: (outcomes: readonly O[], now: Millis) => void
 }
 type SendAct = { readonly kind: 'send'; readonly sender: Sender } & Part<Datagram, SendOutcome>
@@ -30,14 +30,14 @@ type ApplyAct = { readonly kind: 'apply' } & Part<AddressStep, AddressOutcome>
 export type Act = SendAct | ApplyAct | AskAct
 
 /**
- * Returns the work of an order; `undefined` if the call has done it. Called in its round, because its meaning depends
- * on the kernel's state by then.
+ * An order of a router: a function that returns datagrams or address steps; `undefined` if the call has done all the
+ * work. It is called only in its round, because the work depends on the kernel's state at that time.
  */
 export type Order = (now: Millis) => Act | undefined
 
 export class EffectRunner {
   readonly #writer: Writer
-  /** Orders of each owner, in the order of their first ones. */
+  /** Waiting orders of each owner (router). Owners are sorted by the time of their first order. */
   readonly #orders = new Map<object, Order[]>()
   readonly #afterwards = new Set<() => void>()
   readonly #tellings: (() => void)[] = []
@@ -53,7 +53,7 @@ export class EffectRunner {
     return this.#orders.size === 0 && this.#afterwards.size === 0
   }
 
-  /** Adds orders after the earlier ones of the same owner. */
+  /** Adds orders of an owner. They run after the owner's earlier orders. */
   add(owner: object, orders: readonly Order[]): void {
     if (orders.length === 0) return
     const before = this.#orders.get(owner)
@@ -71,7 +71,7 @@ export class EffectRunner {
     this.#tellings.push(tell)
   }
 
-  /** Runs the calls of tellLater(). Call it after the announcements of the turn. */
+  /** Runs the calls of tellLater(). The caller must first send the announcements of the turn. */
   tell(): void {
     for (const tell of this.#tellings.splice(0)) tell()
   }
@@ -84,7 +84,10 @@ export class EffectRunner {
     this.#afterSending.add(settle)
   }
 
-  /** Runs until no order is left, because outcomes may add new ones. A call from within returns immediately. */
+  /**
+   * Runs rounds until no order is left, because outcomes may add new orders. A call from within a round returns
+   * immediately.
+   */
   run(now: Millis): void {
     if (this.#running) return
     this.#running = true
@@ -100,7 +103,7 @@ export class EffectRunner {
   #round(now: Millis): void {
     const acts = this.#nextActs(now)
     const [only] = acts
-    // Usual round: the Active of one router sends.
+    // In most rounds only one router, an Active, sends.
     if (only === undefined || acts.length === 1) {
       if (only?.kind === 'send') only.done(only.items.length === 0 ? [] : only.sender.send(only.items), now)
       else if (only?.kind === 'ask' && only.items.length > 0) only.asker.ask(only.items)
@@ -136,7 +139,7 @@ export class EffectRunner {
     this.#afterSending.clear()
   }
 
-  /** Runs the next order of every owner. Returns the work that they leave to this round. */
+  /** Runs the next order of every owner. Returns the datagrams and address steps of these orders. */
   #nextActs(now: Millis): readonly Act[] {
     const acts: Act[] = []
     for (const [owner, orders] of this.#orders) {
@@ -150,7 +153,7 @@ export class EffectRunner {
 
 const itemsOf = <I, O>(parts: readonly Part<I, O>[]): readonly I[] => parts.flatMap(({ items }) => items)
 
-/** Gives each part the outcomes of its own items. */
+/** Gives each order the outcomes of its own datagrams or address steps. */
 function share<I, O>(parts: readonly Part<I, O>[], outcomes: readonly O[], now: Millis): void {
   let from = 0
   for (const { items, done } of parts) {

@@ -50,18 +50,19 @@ export type DaemonPorts = {
   readonly sockets: SocketPort
   readonly guardian: GuardianPort
   readonly recorder: Recorder
-  /** Health checks; without it no check has a result. */
+  /** Health checks. Without this port, no check has a result. */
   readonly checks?: CheckPort
-  /** Notifications; without it no program is notified. */
+  /** Notifications. Without this port, no program is notified. */
   readonly notify?: NotifyPort
-  /** Address files; without it no file names an address. */
+  /** Address files. Without this port, no file names an address. */
   readonly addressFiles?: AddressFilePort
   /** Returns the origin of the configuration and the results of its reloads, for the status only. */
   readonly configuration?: () => ConfigSnapshot
   /** Returns facts about the machine and the process, for the status only. */
   readonly surroundings?: () => SurroundingsSnapshot
   /**
-   * Called when the guardian has died or hangs. This daemon then stops, and its parent process should see a failure.
+   * Called when the guardian has died or hangs. This daemon then stops, and should end with a failure as its exit
+   * status.
    */
   readonly onGuardianLost?: () => void
   /** Called with each beat to the guardian, at least every 1.5 s; never without a guardian. */
@@ -70,7 +71,7 @@ export type DaemonPorts = {
   readonly schedule?: Schedule
   /** Returns a number from 0 to 1; Math.random by default. */
   readonly random?: () => number
-  /** Addresses that this node remembers between two runs; none by default. */
+  /** Memory of installed addresses between two runs of the daemon. By default, no address is remembered. */
   readonly addressMemory?: AddressMemory
   /** True if the process is new and calls warm() when it has loaded its code. */
   readonly cold?: boolean
@@ -95,8 +96,8 @@ export type EngineOwner = {
   readonly config: Config
   readonly isStopping: boolean
   /**
-   * Called when the guardian is lost. `silence` is the time without a sign of life in milliseconds; `undefined` if it
-   * died.
+   * Called when the guardian is lost. `silence` is the time in milliseconds without a sign of life of the guardian;
+   * `undefined` if the guardian died.
    */
   onGuardianLost(silence: number | undefined): void
   /** Called when every router is in Initialize. */

@@ -15,12 +15,12 @@ export type CheckOrder =
   | {
       readonly kind: 'setChecks'
       readonly checks: readonly CheckSpec[]
-      /** Last results that the engine has. A restarted thread continues from them. */
+      /** Last result of each check that the engine has. A restarted check worker continues from these results. */
       readonly formerly: readonly Formerly[]
     }
   /**
    * Repeats each of these checks before a takeover by fastPreempt (docs/architecture.md, Protocol decisions). A result
-   * that contradicts the last one counts immediately.
+   * that contradicts the check's last result counts immediately.
    */
   | { readonly kind: 'askOnceMore'; readonly id: number; readonly asked: Asked; readonly within: Millis }
   | { readonly kind: 'stopChecks' }
@@ -29,6 +29,6 @@ export type CheckNews =
   | { readonly kind: 'healthChanged'; readonly report: CheckReport }
   /** All reports, sent regularly (check-service.ts) for status and metrics, and as a sign that the thread is alive. */
   | { readonly kind: 'checkBeat'; readonly reports: readonly CheckReport[] }
-  /** Reports of the repeated checks. Checks without a result in time are missing. */
+  /** Reports of the repeated checks. A check that had no result in time is missing. */
   | { readonly kind: 'askedOnceMore'; readonly id: number; readonly reports: readonly CheckReport[] }
   | { readonly kind: 'checksStopped' }

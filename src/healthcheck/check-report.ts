@@ -10,9 +10,9 @@ export type CheckReport = {
   readonly check: string
   readonly verdict: Verdict
   readonly standing: Standing
-  /** Time since which the result holds, by CLOCK_MONOTONIC, as every thread of the process reads it. */
+  /** Time since which the check has its result, by CLOCK_MONOTONIC, which is the same in every thread. */
   readonly since: Millis
-  /** The last run. `undefined` before the first one. */
+  /** The last run of the check; `undefined` before its first run. */
   readonly last:
     | {
         readonly at: Millis
@@ -33,5 +33,5 @@ export type CheckReport = {
   readonly skipped: number
 }
 
-/** Last result of a check that starts again, in another thread or after a reload. */
+/** Last result of a check that starts again, in a new worker or after a reload. */
 export type Former = Pick<CheckReport, 'since' | 'weight'> & { readonly verdict: 'up' | 'down' }

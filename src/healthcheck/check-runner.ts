@@ -25,11 +25,15 @@ import { beginRun, endRun, isDue, promptRun, type Schedule, startSchedule } from
 export type RunnerOptions = {
   readonly former: Former | undefined
   /**
-   * Whether the last result is that of another target. It then counts until the first own result, which decides alone.
+   * Whether the last result came from another target (a reload changed the target). That result counts until the first
+   * run for the new target, which decides alone.
    */
   readonly formerTarget?: boolean
   readonly onChange: (report: CheckReport) => void
-  /** Called when a run has ended completely. `latency` is the time until its result. */
+  /**
+   * Called when a run has ended completely. `latency` is the time in milliseconds from the start of the run to its
+   * result.
+   */
   readonly onRun?: ((latency: Millis) => void) | undefined
   /** Returns a random number from 0 to 1. */
   readonly random: () => number
@@ -57,7 +61,7 @@ export class CheckRunner {
   #stopped = false
   /** Requests that the next run answers. */
   readonly #asking = new Set<Question>()
-  /** Whether the current result comes from another target. */
+  /** Whether the current result comes from another target than the check has now. */
   #inherited: boolean
 
   constructor(spec: CheckSpec, probe: Probe, options: RunnerOptions) {
@@ -112,7 +116,7 @@ export class CheckRunner {
     return this.#asking.size
   }
 
-  /** Stops the check. Resolves when no socket, watch or process of it is left. */
+  /** Stops the check. Resolves when no socket, watch or process of the check is left. */
   async stop(): Promise<void> {
     this.#stopped = true
     clearTimeout(this.#timer)
@@ -178,11 +182,11 @@ export class CheckRunner {
     if (outcome !== 'unknown') this.#inherited = false
     const weighsElse = outcome === 'ok' && value !== this.#weight
     if (weighsElse) this.#weight = value
-    // The first result of this thread is always reported, even if it confirms the last one. Until then the engine only
-    // has the repeated old result.
+    // The first result of this worker is always reported, even if it confirms the last result. Until then the engine
+    // only has the old result, which this worker repeats.
     this.#settle(health, weighsElse || this.#runs === 1)
     this.#source?.afterRun(result)
-    // The run may continue, such as a program that does not end, although the time for its result is over.
+    // After its timeout a run has a result, but may still continue, such as a program that does not end.
     this.#arm(now)
   }
 

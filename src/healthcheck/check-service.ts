@@ -31,7 +31,7 @@ export class CheckService {
   #toldAt: Millis | undefined
   #latest: NodeJS.Timeout | undefined
 
-  /** `onRun` is called for every run with the time until its result. */
+  /** `onRun` is called after every run with the time in milliseconds from the start of the run to its result. */
   constructor(
     tell: (news: CheckNews) => void,
     ports: ProbePorts,
@@ -53,7 +53,8 @@ export class CheckService {
         clearTimeout(this.#latest)
         this.#latest = setTimeout(() => this.tellAll(), this.#every * LATEST).unref()
         const ended = this.#monitor.configure(order.checks, former)
-        // The `initial` result counts before the first run has a result.
+        // The engine gets a report of each check at once, because the `initial` result counts before the first run has
+        // a result.
         this.tellAll()
         return ended
       }

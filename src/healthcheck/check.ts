@@ -23,18 +23,23 @@ export type HealthRule = {
   readonly rise: number
   /** Number of failures in a row after which a check that is up counts as down. */
   readonly fall: number
-  /** First state of a check. `firstResult`: the first result decides alone, regardless of rise and fall (VR-TRK-05). */
+  /**
+   * State of a check at its start. `firstResult`: the first run decides alone, regardless of rise and fall (VR-TRK-05).
+   */
   readonly initial: 'firstResult' | 'up' | 'down'
-  /** How a check without a result counts: as before, or as failed. */
+  /** How a check counts whose last result is too old: as before (`hold`), or as failed (`fail`). */
   readonly onUnknown: 'hold' | 'fail'
-  /** Time for which the last result is valid. Without a new result the check is then unknown. */
+  /** Time for which a result is valid. If no new result comes in this time, the check becomes unknown. */
   readonly unknownAfter: Millis
 }
 
 /** First and last status, both included: [200, 399]. */
 export type StatusRange = readonly [number, number]
 
-/** Condition for an answer: it contains a text, or matches a regular expression (ECMAScript, flags `su`). */
+/**
+ * Condition for the answer of a server: the answer contains a text, or matches a regular expression (ECMAScript, flags
+ * `su`).
+ */
 export type Expectation =
   | { readonly kind: 'contains'; readonly text: string }
   | { readonly kind: 'matches'; readonly pattern: string }
@@ -84,11 +89,14 @@ export type ExecSpec = {
   readonly environment: Readonly<Record<string, string>>
   /** Name in /etc/passwd or a number. `undefined`: the daemon's user. */
   readonly user: string | undefined
-  /** `keep`: the program has the daemon's capabilities, if the user is the daemon's own or root. `undefined`: none. */
+  /**
+   * `keep`: the program has the daemon's capabilities, if its user is the daemon's own or root. `undefined`: the
+   * program has no capabilities.
+   */
   readonly capabilities?: 'keep' | undefined
   /**
-   * Handling of a program that other users can change. `skip`: it is not run, and the check has no result. `run`: it is
-   * run. `undefined`: the check fails.
+   * Handling of a program that other users can change. `skip`: the program is not run, and the check has no result.
+   * `run`: the program is run. `undefined`: the check fails.
    */
   readonly unsafe?: 'skip' | 'run' | undefined
 }
@@ -96,7 +104,10 @@ export type ExecSpec = {
 export type FileSpec = {
   readonly kind: 'file'
   readonly path: string
-  /** `present`: the file exists. `weight`: the file contains an integer, which is reported (VR-TRK-09). */
+  /**
+   * What a file check asks. `present`: the file exists. `weight`: the file contains an integer, which is reported
+   * (VR-TRK-09).
+   */
   readonly content: 'present' | 'weight'
 }
 

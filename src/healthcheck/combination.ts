@@ -8,8 +8,8 @@ import type { Standing, Verdict } from './health.ts'
 export type Known = { readonly verdict: Verdict; readonly standing: Standing }
 
 /**
- * Combines the results. One check that is down decides `all`, one that is up decides `any`. Otherwise the result says
- * why nothing is decided.
+ * Combines the results of several checks. One check that is down decides `all`, one check that is up decides `any`.
+ * Otherwise the combined result says why it is not decided.
  */
 export function combined(mode: 'all' | 'any', members: readonly Known[]): Known {
   const decisive = mode === 'all' ? 'down' : 'up'

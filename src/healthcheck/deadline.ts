@@ -21,7 +21,7 @@ export function startDeadline(timeout: Millis, onPassed: () => void): () => void
     timer = setTimeout(() => {
       const late = monotonicNow() - dueAt
       if (mayExtend && late > SLEPT) arm(Math.min(late, timeout), false)
-      // Sockets are read first: in the event loop timers come before them.
+      // Waiting sockets are read before the deadline counts: in the event loop, timers run before sockets.
       else setImmediate(() => over || onPassed())
     }, after)
   }

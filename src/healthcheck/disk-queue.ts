@@ -11,8 +11,8 @@ import type { Cutoff } from './cutoff.ts'
 /** Milliseconds in which a working disk usually answers. */
 const SLOW = 50
 /**
- * Number of slow requests besides the current one. The engine reads files only at its start, and leaves the other
- * threads to the checks.
+ * Number of slow disk requests that may run besides the current request. The engine reads files only at its start, and
+ * leaves the other threads of libuv to the checks.
  */
 const MOST_SLOW = isMainThread ? 0 : 2
 
@@ -20,7 +20,7 @@ export type MountOf = (path: string) => string
 
 type Question = { readonly path: string; readonly begin: () => Promise<unknown> }
 
-/** Error of a request whose time was over before its turn came. */
+/** Error of a disk request whose time was over before the request was sent to the disk. */
 export class NotAsked extends Error {
   constructor(path: string) {
     super(`${path} was not looked at: a file system does not answer`)
@@ -44,7 +44,8 @@ export class DiskQueue {
   }
 
   /**
-   * Sends a request in its turn. Settles as the request does. Rejects with NotAsked if it is cut off before its turn.
+   * Sends a disk request when the requests before it have ended. Settles as the request does. Rejects with NotAsked if
+   * `cutoff` ends the wait before.
    */
   ask<T>(path: string, question: () => Promise<T>, cutoff?: Cutoff): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -109,7 +110,10 @@ export class DiskQueue {
 /** The queue of all checks of a thread. */
 export const disks = new DiskQueue()
 
-/** Returns the mount point of a path by its text. Links are not followed, because that would read the disk. */
+/**
+ * Returns a function that finds the mount point of a path by the text of the path. Links are not followed, because that
+ * would read the disk.
+ */
 function mountPoints(): MountOf {
   const points = mountPointsOf(readFileSync('/proc/self/mountinfo', 'utf8'))
   return (path) => points.find((point) => point === '/' || path === point || path.startsWith(`${point}/`)) ?? '/'

@@ -55,7 +55,7 @@ export function codeOf(error: unknown): string {
 
 export function asFailedProbe(error: unknown): FailedProbe {
   if (error instanceof FailedProbe) return error
-  // Each address failed for its own reason. The error of the last attempt counts.
+  // The host has several addresses, and the connection to each failed. The error of the last attempt counts.
   if (error instanceof AggregateError && error.errors.length > 0) return asFailedProbe(error.errors.at(-1))
   const code = codeOf(error)
   if (CERTIFICATE.test(code)) return new FailedProbe('certificateRefused', `Certificate refused: ${messageOf(error)}`)

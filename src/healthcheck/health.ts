@@ -9,16 +9,16 @@ import type { HealthRule } from './check.ts'
 /** Result of one run. `unknown`: the probe could not run, which shows nothing about the target. */
 export type Outcome = 'ok' | 'fail' | 'unknown'
 export type Verdict = 'undecided' | 'up' | 'down' | 'unknown'
-/** Result that a check counts as. `nothing`: it adds no weight and causes no fault. */
+/** How a check counts for its routers. `nothing`: the check adds no weight and causes no fault. */
 export type Standing = 'up' | 'down' | 'nothing'
 
 export type Health =
-  /** No result has arrived yet. */
+  /** The check has had no result yet. At `staleAt` it becomes unknown. */
   | { readonly verdict: 'undecided'; readonly since: Millis; readonly staleAt: Millis }
   | {
       readonly verdict: 'up' | 'down'
       readonly since: Millis
-      /** Number of results in a row that contradict the current result. */
+      /** Number of runs in a row whose result contradicts the result in force. */
       readonly against: number
       readonly staleAt: Millis
     }
@@ -39,7 +39,7 @@ export function startHealth(rule: HealthRule, now: Millis): Health {
     : decided(rule.initial, 0, rule, now, now)
 }
 
-/** Returns the health of a check that starts again with a known result. */
+/** Returns the health of a check that starts again (new worker, reload) with its last result. */
 export function resumeHealth(verdict: 'up' | 'down', since: Millis, rule: HealthRule, now: Millis): Health {
   return decided(verdict, 0, rule, since, now)
 }
@@ -57,13 +57,15 @@ export function stepHealth(
   doubted: readonly Standing[] = [],
 ): HealthStep {
   if (outcome === 'unknown') {
-    // No result can be kept for a while yet, and a router that waits for the first result must not wait forever.
+    // A run without a usable result changes nothing while an earlier result is valid. But a router that waits for the
+    // first result must not wait forever.
     return health.verdict === 'undecided' ? becomeUnknown(health, rule, now) : [health, undefined]
   }
   const says = outcome === 'ok' ? 'up' : 'down'
   const standing = standingOf(health)
   if (standing === 'nothing') return changed(health, decided(says, 0, rule, now, now))
-  // Results arrive again after a silence. They count from the result that the check counted as in between.
+  // The check has usable results again after it was unknown. `rise` and `fall` count from the state that the check
+  // counted as in between.
   const since = health.verdict === standing ? health.since : now
   const before = health.verdict === 'up' || health.verdict === 'down' ? health.against : 0
   const against = says === standing ? 0 : before + 1

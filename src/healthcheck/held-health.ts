@@ -10,7 +10,7 @@ import type { Standing, Verdict } from './health.ts'
 
 export type HeldHealth = {
   readonly report: CheckReport | undefined
-  /** Time of the last report about this check, or of its set-up. */
+  /** Time of the last report about this check; before the first report, the time at which the check was set up. */
   readonly heardAt: Millis
 }
 
@@ -19,9 +19,9 @@ export function startHeld(now: Millis): HeldHealth {
 }
 
 /**
- * Records a report. A restarted thread that has no result yet neither clears the last result nor extends its validity.
- * Otherwise threads that die one after the other would keep it valid forever. The first own result of the thread
- * counts.
+ * Records a report. A restarted worker that has no result yet neither clears the last result nor extends its validity.
+ * Otherwise workers that die one after the other would keep an old result valid forever. The first result of the new
+ * worker counts.
  */
 export function hearReport(held: HeldHealth, report: CheckReport, now: Millis): HeldHealth {
   const saysNothing = report.verdict === 'undecided' || report.runs === 0
@@ -30,8 +30,8 @@ export function hearReport(held: HeldHealth, report: CheckReport, now: Millis): 
 }
 
 /**
- * Returns the result and how it counts now. It is as reported, until no report has arrived for longer than a result is
- * valid.
+ * Returns the result of a check and how the check counts now. The reported result counts, until no report has arrived
+ * for longer than a result is valid.
  */
 export function heldAt(held: HeldHealth, rule: HealthRule, now: Millis): { verdict: Verdict; standing: Standing } {
   const { report } = held

@@ -12,9 +12,9 @@ import { CheckRunner } from './check-runner.ts'
 import { type ProbePorts, probeOf } from './probe-of.ts'
 
 export type MonitorListener = {
-  /** Called when a result, the way it counts, or a weight changes. */
+  /** Called when the result of a check, the way in which the check counts, or the number in its file changes. */
   readonly healthChanged: (report: CheckReport) => void
-  /** Called when a run has ended, with the time until its result. */
+  /** Called when a run of a check has ended. `latency` is the time in milliseconds from its start to its result. */
   readonly ran?: (check: string, latency: Millis) => void
 }
 
@@ -31,8 +31,8 @@ export class Monitor {
   }
 
   /**
-   * Replaces the list of checks. `formerly` has results from before this thread started: rise and fall continue from
-   * them, so a restart alone changes nothing. Resolves when nothing of removed checks is left.
+   * Replaces the list of checks. `formerly` has results from before this worker started: rise and fall continue from
+   * these results, so a restart alone changes nothing. Resolves when no socket or process of a removed check is left.
    */
   async configure(checks: readonly CheckSpec[], formerly: ReadonlyMap<string, Former> = new Map()): Promise<void> {
     const wanted = new Map(checks.map((check) => [check.name, check]))
@@ -56,8 +56,9 @@ export class Monitor {
   }
 
   /**
-   * Repeats these checks; a result that contradicts the last one counts immediately (docs/architecture.md, Protocol
-   * decisions, fastPreempt). Unknown names are skipped. Checks without a result in time are missing in the answer.
+   * Runs these checks once more; a result that contradicts the check's last result counts immediately
+   * (docs/architecture.md, Protocol decisions, fastPreempt). Unknown names are skipped. Checks without a result in time
+   * are missing in the answer.
    */
   askOnceMore({ up, down }: Asked, within: Millis): Promise<CheckReport[]> {
     const doubts = [
@@ -93,7 +94,7 @@ export class Monitor {
     await this.configure([])
   }
 
-  /** `formerTarget`: the former result comes from another target. */
+  /** `formerTarget`: the former result comes from another target, because a reload changed the target of the check. */
   #start(check: CheckSpec, former: Former | undefined, formerTarget = false): void {
     const { healthChanged: onChange, ran } = this.#listener
     const onRun = (latency: Millis) => ran?.(check.name, latency)

@@ -33,7 +33,7 @@ export function probeOf(spec: ProbeSpec, { launch, openStream, watchEnd }: Probe
         return processProbe(spec, watchEnd)
     }
   } catch (error) {
-    // The configuration checks URLs and patterns, and reports them with their position.
+    // A URL or pattern can hardly be invalid here: the configuration has refused invalid ones, with their position.
     return impossibleProbe('notPossible', messageOf(error))
   }
 }

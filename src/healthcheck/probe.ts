@@ -10,14 +10,20 @@ import type { ProbeResult, Reason } from './probe-result.ts'
 
 export type ProbeRun = {
   readonly result: Promise<ProbeResult>
-  /** Resolves when no socket or process of the run is left. Not before the result. */
+  /** Resolves when no socket or process of the run is left, and never before the result of the run. */
   readonly ended: Promise<void>
-  /** Ends the run immediately, because its result is no longer needed. Aborting leaves time to end. */
+  /**
+   * Ends the run immediately, because its result is no longer needed. (Aborting the signal of `start` gives the run
+   * time to end.)
+   */
   readonly abandon?: () => void
 }
 
 export type EventSource = {
-  /** Called after every run. Starts watching if there is something to watch. Cheap if it already watches. */
+  /**
+   * Called after every run of the check. Starts watching (a file, a process, a connection) if that is possible now.
+   * Costs little if the source already watches.
+   */
   afterRun(result: ProbeResult): void
   /** Stops watching. */
   close(): void
@@ -26,11 +32,11 @@ export type EventSource = {
 }
 
 export type Probe = {
-  /** Starts a run. Aborting the signal ends it as failed by timeout. */
+  /** Starts a run of the check. Aborting the signal ends the run as failed by timeout. */
   readonly start: (signal: Cutoff) => ProbeRun
-  /** Makes the event source. An event requests a run; it is no result itself. */
+  /** Makes the event source of the check. An event requests a run, and is not itself a result. */
   readonly events: ((onEvent: () => void) => EventSource) | undefined
-  /** Prepares the first run, outside of its deadline. Settles soon, also on failure. */
+  /** Prepares the first run before its timeout begins. Settles soon, also after a failure. */
   readonly prepare?: () => Promise<void>
   /** Releases shared resources when the last run has ended. */
   readonly close?: () => void
@@ -50,7 +56,7 @@ export function monotonicNow(): Millis {
   return millis(seconds * 1000 + nanos / 1e6)
 }
 
-/** Returns a run that ends with its result. */
+/** Returns a run that leaves nothing behind, so that it has ended when its result is known. */
 export function asRun(result: Promise<ProbeResult>): ProbeRun {
   return { result, ended: result.then(() => undefined) }
 }

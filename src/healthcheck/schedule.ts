@@ -17,7 +17,10 @@ export type Schedule = {
   readonly running: boolean
   /** Time of the last run that an event triggered. */
   readonly promptedAt: Millis | undefined
-  /** Whether an event came during a run. The result of that run may be older than the event. */
+  /**
+   * Whether an event came during a run of the check. The result of that run may be older than the event, so one more
+   * run follows.
+   */
   readonly again: boolean
   /** Number of further runs at fastInterval after an event, whatever the first one finds. */
   readonly looks: number
@@ -26,12 +29,15 @@ export type Schedule = {
 }
 
 /**
- * Number of runs after an event. A dying process ends its connections one after the other, and the kernel may still
- * accept connections on its socket. An early run would therefore find the service up.
+ * Number of runs of a check after an event. A dying process ends its connections one after the other, and the kernel
+ * may still accept connections on its socket. An early run would therefore find the service up.
  */
 const LOOKS = 3
 
-/** Returns the first schedule. The first run is due immediately, because a router may wait for it (VR-TRK-05). */
+/**
+ * Returns the schedule at the start of a check. The first run is due immediately, because a router may wait for its
+ * result (VR-TRK-05).
+ */
 export function startSchedule(now: Millis): Schedule {
   return { slot: now, dueAt: now, running: false, promptedAt: undefined, again: false, looks: 0, skipped: 0 }
 }
@@ -44,7 +50,9 @@ export function beginRun(schedule: Schedule): Schedule {
   return { ...schedule, running: true }
 }
 
-/** Returns the schedule after a run. `changing`: the result needs further equal results before it counts. */
+/**
+ * Returns the schedule after a run of the check. `changing`: the result needs further equal results before it counts.
+ */
 export function endRun(
   schedule: Schedule,
   { interval, fastInterval, jitter }: Cadence,
@@ -56,7 +64,7 @@ export function endRun(
   // The pending request is served. An endless source of events must not make runs due forever.
   if (schedule.again) return promptRun({ ...ended, dueAt: millis(Number.POSITIVE_INFINITY) }, fastInterval, now)
   const period = changing || ended.looks > 0 ? fastInterval : interval
-  // The next slot in the future. Earlier slots were skipped.
+  // The next planned time in the future. Planned times in the past are skipped.
   const steps = Math.max(1, Math.floor((now - schedule.slot) / period) + 1)
   const slot = plus(schedule.slot, steps * period)
   return { ...ended, slot, dueAt: plus(slot, jitter * period * random), skipped: schedule.skipped + steps - 1 }

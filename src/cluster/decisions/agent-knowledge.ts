@@ -95,7 +95,7 @@ function ofEngine(state: AgentState, event: EngineEvent): Partial<Heard> {
       const orders = isNews
         ? [warn('the engine refused the configuration; the last one stays in force', { problems })]
         : []
-      // A change of mode that was refused has not happened.
+      // If the engine refused a change between unicast and multicast, the earlier mode stays.
       const mode = modeOf(awaited) === state.mode ? ((accepted && modeOf(accepted)) ?? engine.mode) : state.mode
       return { state: { ...state, engine: { ...engine, awaited: undefined }, mode }, orders }
     }

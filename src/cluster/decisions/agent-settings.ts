@@ -7,9 +7,12 @@ import type { Service } from './engine/vrid.ts'
 
 /** Receiver of the configuration. */
 export type HandOver =
-  /** holdfast's own engine, over its control socket. */
+  /** Hand configurations to holdfast's own engine, over the engine's control socket. */
   | { readonly to: 'engine'; readonly socket: string }
-  /** keepalived, as its monitor does it: a file, and a message on keepalived's socket. */
+  /**
+   * Hand configurations to keepalived as its monitor does: write keepalived.conf, then send a line to keepalived's
+   * socket.
+   */
   | { readonly to: 'keepalived'; readonly file: string; readonly socket: string }
 
 export type PrintForm = 'yaml' | 'keepalived' | 'both'
@@ -18,7 +21,7 @@ export type AgentSettings = {
   /** `undefined`: the token of the pod. */
   readonly kubeconfig: string | undefined
   readonly handOver: HandOver
-  /** Path of the cluster's template of keepalived.conf; `undefined` if there is none. */
+  /** Path of the cluster's template of keepalived.conf; `undefined` if the command line names no template. */
   readonly template: string | undefined
   /** VIPs in the order of the command line. vip-pairs.ts makes pairs of them. */
   readonly vips: Readonly<Record<Service, readonly string[]>>
@@ -26,7 +29,9 @@ export type AgentSettings = {
   readonly lbPort: number
   /** Time between two readings of this machine, in milliseconds. */
   readonly checkInterval: number
-  /** Time in milliseconds for which a change must stay the same before it is handed over. */
+  /**
+   * Time in milliseconds for which a changed configuration must stay the same before the agent hands it to the engine.
+   */
   readonly stableFor: number
   readonly clusterConfig: string | undefined
   /** Name that replaces the one of cluster-config or kubeconfig. */
@@ -38,7 +43,7 @@ export type AgentSettings = {
   readonly unicast: boolean
   readonly bootstrap: boolean
   readonly podNamespace: string | undefined
-  /** Name of this node, or the file that contains it. If both are undefined, the host name is used. */
+  /** Name of this node, or the file that contains the name. If both are undefined, the host name is used. */
   readonly nodeName: string | undefined
   readonly hostnameFile: string | undefined
   readonly stateDirectory: string

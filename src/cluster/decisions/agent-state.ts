@@ -13,8 +13,8 @@ import type { PeerNode } from './engine/peers.ts'
 export type Now = { readonly monotonic: number; readonly wall: number }
 
 /**
- * The services for which the cluster wants holdfast to hold an address. `unknown`: the API has not answered about it
- * yet, so ingress stays as the engine has it.
+ * The services for which the cluster wants holdfast to hold an address. `unknown`: the API has not answered about
+ * ingress yet, so the engine keeps the ingress routers that it has.
  */
 export type Intent = { readonly api: boolean; readonly ingress: boolean | 'unknown' }
 
@@ -25,7 +25,7 @@ export type AgentEvent =
   | { readonly kind: 'nodeGone'; readonly node: unknown }
   /** The list failed, or a watch ended and could not be resumed. */
   | { readonly kind: 'listFailed'; readonly reason: string }
-  /** A watch was resumed where it had ended, so the nodes are known again. */
+  /** The watch of the nodes was resumed where it had ended, so the nodes are known again. */
   | { readonly kind: 'watchResumed' }
   | { readonly kind: 'machineChanged'; readonly machine: Machine }
   /** Interfaces, routes or files of this machine could not be read. */
@@ -33,7 +33,10 @@ export type AgentEvent =
   | { readonly kind: 'intentChanged'; readonly intent: Intent }
   /** Mode that the cluster wants; `undefined` for no wish. */
   | { readonly kind: 'modeWanted'; readonly mode: Mode | undefined }
-  /** `configured`: the engine has virtual routers; `mode`: their mode; `ingress`: one of them belongs to ingress. */
+  /**
+   * `configured`: the engine has virtual routers. `mode`: unicast or multicast. `ingress`: at least one of the virtual
+   * routers belongs to ingress.
+   */
   | {
       readonly kind: 'engineConnected'
       readonly configured: boolean
@@ -42,12 +45,15 @@ export type AgentEvent =
     }
   | { readonly kind: 'engineLost'; readonly reason: string }
   | { readonly kind: 'engineAccepted' }
-  /** `failed`: the engine could not finish reading the configuration, so it may accept it later. */
+  /** `failed`: the engine could not finish reading the configuration, so it may accept the same configuration later. */
   | { readonly kind: 'engineRefused'; readonly problems: readonly string[]; readonly failed?: boolean }
   | { readonly kind: 'tick' }
 
 export type AgentOrder =
-  /** The answer is `engineAccepted`, `engineRefused` or `engineLost`; no second order is given before it. */
+  /**
+   * Hand this configuration to the engine. The answer is the event `engineAccepted`, `engineRefused` or `engineLost`;
+   * no second configuration is handed over before the answer.
+   */
   | { readonly kind: 'handOver'; readonly desired: Desired }
   | { readonly kind: 'persist'; readonly peers: readonly PeerNode[] }
   | {
@@ -62,13 +68,18 @@ export type Start = {
   readonly intent: Intent
   /** Mode for an engine that has no configuration yet. */
   readonly mode: Mode
-  /** Peers of an earlier run; `undefined` if none were stored. */
+  /** Peers that an earlier run of the agent stored; `undefined` if that run stored no peers. */
   readonly remembered: readonly PeerNode[] | undefined
-  /** Time in milliseconds for which a change must stay the same before it is handed over. */
+  /**
+   * Time in milliseconds for which a changed configuration must stay the same before the agent hands it to the engine.
+   */
   readonly stableFor?: number
 }
 
-/** The last refusal: time of the next attempt by the monotonic clock, and the delay before it in milliseconds. */
+/**
+ * The last configuration that the engine refused: time of the next attempt by the monotonic clock, and the delay before
+ * that attempt in milliseconds.
+ */
 export type Refused = { readonly at: number; readonly wait: number; readonly problems: string }
 
 export type AgentState = {

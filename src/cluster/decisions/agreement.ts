@@ -69,7 +69,7 @@ export function stepAgent(before: AgentState, event: AgentEvent, now: Now): Step
   }
 }
 
-/** Returns the mode: the one in force stays (M8). */
+/** Returns unicast or multicast: the mode that the engine has, which stays (M8), otherwise the default mode. */
 const modeOf = ({ mode, defaultMode }: AgentState): Mode => mode ?? defaultMode
 
 /**
@@ -83,7 +83,9 @@ function decide(state: AgentState, mode: Mode): Decision | undefined {
   return desiredState({ cluster, machine, peers, intent: { ...intent, ingress }, mode, earlier: engine.accepted })
 }
 
-/** Logs once that ingress waits: an engine without ingress gets none before the API has answered. */
+/**
+ * Logs once that ingress waits: an engine without ingress routers gets no ingress routers before the API has answered.
+ */
 function waiting(before: AgentState, state: AgentState): AgentOrder[] {
   const waits = ({ engine, intent }: AgentState) => engine.connected && !engine.ingress && intent.ingress === 'unknown'
   return waits(state) && !waits(before) ? [tell('info', INGRESS_WAITS, {})] : []

@@ -21,7 +21,10 @@ export type BootstrapOrder = 'stop' | 'reload'
 const LONGEST_WAIT = 30 * 60_000
 const WAITING_LOOK = 3_000
 const LOOK = 1_000
-/** Delay after an order, in milliseconds, so that a stop and a start do not follow each other directly. */
+/**
+ * Shortest time in milliseconds between two orders to the engine, so that a stop and a start do not follow each other
+ * directly.
+ */
 const PAUSE = 5_000
 const BEARABLE = 4
 
@@ -35,8 +38,8 @@ export const startBootstrapGuard = (now: number, isStopped = false): BootstrapGu
 })
 
 /**
- * Returns the state after a check, and the order for the engine. An answer of Ironic alone changes nothing. `stop` is
- * repeated at each check, in case another program has restarted the engine.
+ * Returns the state after a check of the bootstrap node, and the order for the engine. An answer of Ironic alone
+ * changes nothing. `stop` is repeated at each check, in case another program has restarted the engine.
  */
 export function looked(
   guard: BootstrapGuard,

@@ -20,15 +20,15 @@ const InstallConfig = z.object({
 type InstallConfig = z.infer<typeof InstallConfig>
 
 export type ClusterNameSources = {
-  /** Text of cluster-config.yaml, which a bootstrap node has; `undefined` if there is none. */
+  /** Text of cluster-config.yaml, which only a bootstrap node has; `undefined` on other nodes. */
   readonly clusterConfig: string | undefined
   /** Value of `clusters[].cluster.server` in the kubeconfig. */
   readonly server: string | undefined
 }
 
 /**
- * Returns the name, or a text with the reason why there is none. If a cluster-config is given, only that one counts:
- * with another source, the node could join another group.
+ * Returns the name of the cluster, or the reason why the name is unknown. If a cluster-config is given, only that file
+ * counts: with another source, the node could join another VRRP group.
  */
 export function clusterNameIn({ clusterConfig, server }: ClusterNameSources): ClusterName | string {
   if (clusterConfig !== undefined) {
@@ -43,7 +43,10 @@ export function clusterNameIn({ clusterConfig, server }: ClusterNameSources): Cl
   return nameInServer(server)
 }
 
-/** Returns the first platform of the install-config in the cluster-config; `undefined` if it has none. */
+/**
+ * Returns the first platform of the install-config in the cluster-config; `undefined` if the install-config names no
+ * platform.
+ */
 export function installedPlatform(clusterConfig: string): { platform: string | undefined } | { problem: string } {
   const installed = installConfigIn(clusterConfig)
   if (typeof installed === 'string') return { problem: installed }

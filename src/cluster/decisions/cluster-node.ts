@@ -15,6 +15,6 @@ export type ClusterNode = {
   readonly labels: Readonly<Record<string, string>>
   readonly annotations: Readonly<Record<string, string>>
   readonly addresses: readonly NodeAddress[]
-  /** Empty if the node does not report it. */
+  /** Version of the node's kubelet; empty if the node does not report the version. */
   readonly kubeletVersion: string
 }

@@ -6,15 +6,15 @@
 import type { Desired } from './engine/desired.ts'
 
 export type Debounce = {
-  /** Configuration handed over last; `undefined` if there is none. */
+  /** Configuration that the engine received last; `undefined` before the first. */
   readonly inForce: Desired | undefined
   readonly candidate: Candidate | undefined
 }
 type Candidate = {
   readonly desired: Desired
-  /** Milliseconds for which it had stayed the same before `since`. */
+  /** Milliseconds for which the candidate had stayed the same before `since`. */
   readonly held: number
-  /** Time since which it stays the same; `undefined` while lookups fail. */
+  /** Time since which the candidate stays the same; `undefined` while lookups fail. */
   readonly since: number | undefined
 }
 
@@ -49,8 +49,8 @@ export function lookupFailed(state: Debounce, now: number): Debounce {
 }
 
 /**
- * Returns the time at which the candidate has stayed the same for `stable` milliseconds; `undefined` if there is none
- * or its time has stopped.
+ * Returns the time at which the candidate has stayed the same for `stable` milliseconds; `undefined` without a
+ * candidate, or while lookups fail.
  */
 export function dueAt({ candidate }: Debounce, stable: number): number | undefined {
   return candidate?.since === undefined ? undefined : candidate.since + Math.max(0, stable - candidate.held)

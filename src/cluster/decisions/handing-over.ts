@@ -11,18 +11,21 @@ import { addressesOf, byText, groupOf } from './engine/peers.ts'
 import { hasAddress } from './node-ip/selection.ts'
 
 /**
- * Time in milliseconds before an urgent change. An address that moved on this machine does not move back, so the VIP
- * follows. A new peer hears no advertisements until it is listed, and would become a second holder after an
- * Active_Down_Interval.
+ * Time in milliseconds before the engine gets an urgent change. An address that moved on this machine does not move
+ * back, so the VIP must follow. A new peer receives no advertisements until it is listed, and would become a second
+ * holder after an Active_Down_Interval.
  */
 export const STABLE_URGENT = 500
 /**
- * Time in milliseconds before this node leaves an election because the others cannot reach it: it has another address,
- * or left the cluster. It must leave before it hears nothing for an Active_Down_Interval (3.7 s). The others stop
- * sending to it after 5 s.
+ * Time in milliseconds before this node leaves an election because the other nodes cannot reach it: the node has
+ * another address, or left the cluster. The node must leave before it has received nothing for an Active_Down_Interval
+ * (3.7 s). The other nodes stop sending to this node after 5 s.
  */
 export const STABLE_UNREACHED = 2_000
-/** Delay in milliseconds before a refused configuration is tried again: an address that it needs may exist by then. */
+/**
+ * Delay in milliseconds before a refused configuration is handed over again: an address that the configuration needs
+ * may exist by then.
+ */
 const AGAIN = 60_000
 /** Delay in milliseconds after the engine could not check a configuration, because its worker got no CPU time. */
 const FAILED_AGAIN = 2_000
@@ -41,7 +44,7 @@ export function handedOver(state: AgentState, event: AgentEvent, now: Now): Step
   // If only the new peers are handed over, the whole configuration still waits.
   const next = due === undefined ? debounce : { ...applied(desired), candidate: restAfter(debounce, desired) }
   return {
-    // A new configuration starts its own series of attempts.
+    // A new configuration gets its own attempts: the delay after an earlier refusal does not count.
     state: {
       ...state,
       debounce: next,
@@ -53,7 +56,10 @@ export function handedOver(state: AgentState, event: AgentEvent, now: Now): Step
   }
 }
 
-/** Returns the last refusal after an event, with the time of the next attempt; `undefined` if there is none. */
+/**
+ * Returns the last refusal of a configuration by the engine after an event, with the time of the next attempt;
+ * `undefined` if the engine has not refused the last configuration.
+ */
 export function refusedAfter({ engine, refused }: AgentState, event: AgentEvent, now: Now): Refused | undefined {
   if (engine.awaited === undefined) return refused
   if (event.kind === 'engineAccepted') return undefined
@@ -70,7 +76,9 @@ export const againAt = ({ refused, debounce }: AgentState): number | undefined =
 const restAfter = ({ candidate }: Debounce, told: Desired): Debounce['candidate'] =>
   candidate === undefined || isSame(candidate.desired, told) ? undefined : candidate
 
-/** Returns the time at which the waiting configuration is due; `undefined` if there is none. */
+/**
+ * Returns the time at which the waiting configuration is handed to the engine; `undefined` if no configuration waits.
+ */
 export const handOverAt = (state: AgentState, now: Now): number | undefined => waitingFor(state, now)?.at
 
 /**
@@ -91,13 +99,13 @@ function waitingFor(state: AgentState, now: Now): { readonly at: number; readonl
   return at === undefined ? undefined : { at, desired }
 }
 
-/** Returns the configuration in force with the new peers; `undefined` if there are none. */
+/** Returns the configuration in force with the new peers added; `undefined` if no peer is new. */
 function grownBy(inForce: Desired | undefined, wanted: Desired): Desired | undefined {
   if (inForce === undefined) return undefined
   const instances = inForce.instances.map((one) => {
     const after = wanted.instances.find(({ name }) => name === one.name)
     if (after === undefined || typeof one.peers === 'string' || typeof after.peers === 'string') return one
-    // The new list may contain this node's new address; a node is never its own peer.
+    // The new list of peers may contain this node's new address; a node is never its own peer.
     const peers = [...new Set([...one.peers, ...after.peers])].filter((each) => each !== one.source).toSorted(byText)
     return { ...one, peers, ...(peers.length === 0 ? {} : { placeholder: undefined }) }
   })
@@ -105,7 +113,7 @@ function grownBy(inForce: Desired | undefined, wanted: Desired): Desired | undef
   return isSame(grown, inForce) ? undefined : grown
 }
 
-/** Returns the milliseconds for which the configuration must stay the same. */
+/** Returns the milliseconds for which the wanted configuration must stay the same before it is handed over. */
 function patience(state: AgentState): number {
   const { engine, stableFor, debounce } = state
   const { inForce, candidate } = debounce

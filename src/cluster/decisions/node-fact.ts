@@ -8,14 +8,14 @@
 export type Reading = boolean | undefined
 export type NodeFact = {
   readonly present: boolean
-  /** Time since which the fact is unknown, in milliseconds; `undefined` if the last reading gave a result. */
+  /** Time in milliseconds since which the fact is unknown; `undefined` if the last reading of the node succeeded. */
   readonly unknownSince: number | undefined
 }
 
 /** Milliseconds for which the last known state counts. */
 export const VOUCHED_FOR = 60_000
 
-/** Returns the fact before the first reading. `present`: whether the file of an earlier run exists. */
+/** Returns the fact before the first reading of the node. `present`: whether the file of an earlier run exists. */
 export const unreadFact = (present: boolean, now: number): NodeFact => ({ present, unknownSince: now })
 
 /** Returns the fact after a reading. */

@@ -8,7 +8,7 @@ import type { ClusterNode, NodeAddress } from './cluster-node.ts'
 export type Malformed = {
   /** Name of the node, or `?` if the name is invalid. */
   readonly node: string
-  /** Path such as `status.addresses[1].address`. */
+  /** Path of the invalid field in the Node object, such as `status.addresses[1].address`. */
   readonly field: string
   /** The value as JSON, shortened. */
   readonly found: string

@@ -28,7 +28,7 @@ export type AgentPlan = {
    */
   readonly mode: Mode
   readonly remembered: readonly PeerNode[] | undefined
-  /** Milliseconds for which peers must stay the same before they are handed over. */
+  /** Milliseconds for which a changed list of peers must stay the same before the agent hands it to the engine. */
   readonly stableFor: number
   /** Milliseconds between two readings of the machine. */
   readonly lookEvery: number
@@ -37,7 +37,7 @@ export type AgentPlan = {
 export type Level = 'debug' | 'info' | 'warn' | 'error'
 export type AgentPorts = {
   readonly engine: EngineClient
-  /** Returns the machine, or a text with the reason why it cannot be read. */
+  /** Returns the interfaces and addresses of this machine, or the reason why they cannot be read. */
   readonly machine: () => Machine | string
   readonly wantedMode: () => { readonly mode: Mode | undefined; readonly problem: string | undefined }
   /** Stores the peers. Throws the error of the file system. */
@@ -59,7 +59,7 @@ export class Agent {
   #state: AgentState | undefined
   #role: Role | undefined
   #intent: Intent
-  /** Last event of each kind, for a core that starts with them. */
+  /** Last event of each kind. When the role is known, agreement.ts starts with these events. */
   readonly #heard = new Map<AgentEvent['kind'], AgentEvent>()
   readonly #nodes = new Map<string, unknown>()
   #lastMachine = ''

@@ -15,7 +15,7 @@ import type { Wishes } from './status/wishes.ts'
 
 export type BootstrapPorts = {
   readonly wishes: Pick<Wishes, 'stoppedIs'>
-  /** Sends an order to keepalived; `undefined` if the engine is holdfast's. */
+  /** Sends an order to keepalived; `undefined` if the engine is holdfast itself. */
   readonly say: ((word: BootstrapOrder) => void) | undefined
   readonly log: AgentPorts['log']
   /** URL of this node's own API server. */
@@ -55,7 +55,8 @@ export async function watchBootstrap(
     if (next.order !== undefined) {
       const isStopped = next.order === 'stop'
       log('info', `bootstrap node: ${next.order} the engine`, { apiReady, ironicAnswers })
-      // With this order of steps, an agent that is killed in between starts as stopped, and checks again.
+      // The file is written before the engine is stopped. So an agent that is killed in between starts as stopped, and
+      // checks again.
       if (isStopped) remember(true)
       if (say === undefined) wishes.stoppedIs(isStopped)
       else say(next.order)

@@ -8,9 +8,9 @@ import type { Mode } from '../decisions/engine/desired-state.ts'
 export type EngineStatus = {
   /** Whether the engine has virtual routers. */
   readonly configured: boolean
-  /** Mode of the virtual routers; `undefined` if there are none. */
+  /** Whether the virtual routers use unicast or multicast; `undefined` if the engine has no virtual router. */
   readonly mode: Mode | undefined
-  /** Whether one of them belongs to ingress; absent if not known. */
+  /** Whether a virtual router of the engine belongs to ingress; absent if not known. */
   readonly ingress?: boolean
 }
 
@@ -20,7 +20,7 @@ export type HandedOver =
   | { readonly accepted: false; readonly problems: readonly string[]; readonly failed?: boolean }
 
 export type EngineClient = {
-  /** Connects to the engine. Rejects with Error if there is none. */
+  /** Reads the status of the engine. Rejects with Error if no engine answers. */
   look(): Promise<EngineStatus>
   /** Hands a configuration over. Rejects with Error if there is no engine any more. */
   handOver(desired: Desired): Promise<HandedOver>

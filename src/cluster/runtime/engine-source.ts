@@ -8,7 +8,10 @@ const WITHIN = 2_000
 const AGAIN = 1_000
 const LONGEST = 8 << 20
 
-/** Returns the JSON of a path. Rejects with Error if there is none. */
+/**
+ * Returns the JSON that the engine's control socket gives for a path. Rejects with Error if no engine answers with
+ * JSON.
+ */
 export function askEngine(socketPath: string, path: string): Promise<unknown> {
   return new Promise((resolve, reject) => {
     const asked = request({ socketPath, path, agent: false }, (response) => {

@@ -26,7 +26,7 @@ export function putFact(file: string, present: boolean): void {
   else if (!existsSync(file)) replaceFile(file, '')
 }
 
-/** Replaces a file and keeps its mode. Throws the error of the file system; the old file stays then. */
+/** Replaces a file and keeps its permissions. Throws the error of the file system; then the old file stays. */
 export function replaceFile(file: string, text: string): void {
   mkdirSync(dirname(file), { recursive: true })
   const mode = existsSync(file) ? statSync(file).mode & 0o7777 : NEW_MODE
@@ -40,7 +40,7 @@ export function replaceFile(file: string, text: string): void {
     } finally {
       closeSync(descriptor)
     }
-    // The mode does not depend on the umask.
+    // chmod sets the permissions, because the umask of this process could reduce those of the new file.
     chmodSync(fresh, mode)
     renameSync(fresh, file)
   } catch (error) {

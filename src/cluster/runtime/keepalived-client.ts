@@ -35,7 +35,7 @@ export function openKeepalivedClient(options: KeepalivedClientOptions): Keepaliv
   const { file, socket, tell, pause = FIRST_PAUSE } = options
   let { isStopped = false } = options
   let timer: NodeJS.Timeout | undefined
-  /** Number of the current order. The result of an earlier order is ignored. */
+  /** Number of the current order to keepalived. If a later order exists, the outcome of an attempt is ignored. */
   let turn = 0
 
   async function attempt(order: Order, mine: number, wait: number): Promise<void> {
@@ -59,7 +59,7 @@ export function openKeepalivedClient(options: KeepalivedClientOptions): Keepaliv
   return {
     handOver(text) {
       replaceFile(file, text)
-      // keepalived would start again. The next `reload` makes it read the file.
+      // `reload` would start a stopped keepalived. The next `reload` after the stop makes keepalived read the new file.
       if (!isStopped) send('reload')
     },
     send,
@@ -70,7 +70,7 @@ export function openKeepalivedClient(options: KeepalivedClientOptions): Keepaliv
   }
 }
 
-/** Sends a line. Returns the reason if it was not received. */
+/** Sends a line to keepalived's socket. Returns the reason if keepalived did not receive the line. */
 function write(path: string, line: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     const connection = createConnection(path)
@@ -81,7 +81,8 @@ function write(path: string, line: string): Promise<string | undefined> {
     connection.setTimeout(TIMEOUT, () => fail(`it was not received within ${TIMEOUT} ms`))
     connection.on('error', (error) => fail(error.message))
     connection.on('connect', () => connection.end(line))
-    // The receiver may not answer, and may not close before it has executed the order.
+    // The receiver may send no answer, and may close the connection only after it has executed the order. So the
+    // written line counts as received.
     connection.on('finish', () => {
       resolve(undefined)
       connection.setTimeout(0)

@@ -12,8 +12,8 @@ import type { NodeView } from '../decisions/node-ip/selection.ts'
 export const REMOTE_WORKER = '/run/nodeip-configuration/remote-worker'
 
 /**
- * Returns the reason in the file; `undefined` without the file. Throws if the file cannot be read: then nothing may
- * start.
+ * Returns the reason in the file that marks a remote worker; `undefined` without the file. Throws if the file cannot be
+ * read: then the agent must not start.
  */
 export function remoteWorker(root = '/'): string | undefined {
   try {

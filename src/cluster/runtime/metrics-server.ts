@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { Account } from './account.ts'
 
-/** Returns the server, or an Error if it cannot listen. */
+/** Returns the HTTP server of the agent's metrics, or an Error if the address is not available. */
 export async function serveMetrics(
   { host, port }: { readonly host: string; readonly port: number },
   account: Account,

@@ -12,7 +12,9 @@ import { replaceFile } from './fact-file.ts'
 export const PEERS_FILE = 'peers.json'
 const VERSION = 1
 
-/** Returns the stored peers; `undefined` if there are none, or a text if the file is invalid. */
+/**
+ * Returns the peers that an earlier run stored; `undefined` without a file, or an error text if the file is invalid.
+ */
 export function rememberedPeers(directory: string): readonly PeerNode[] | string | undefined {
   const file = join(directory, PEERS_FILE)
   try {

@@ -10,8 +10,8 @@ export type ProgramResult = { readonly stdout: string } | { readonly failed: str
 const MOST_OCTETS = 16 * 1024 * 1024
 
 /**
- * Returns how a program of the node is called. In the monitor's container, the node's files are at /host, and the
- * kernel is the same.
+ * Returns the command that runs a program of the node. In the monitor's container the node's files are at /host, so the
+ * program runs in a chroot there.
  */
 export const nodeProgram = (name: string): readonly string[] =>
   ['bin', 'sbin'].some((folder) => existsSync(`/host/usr/${folder}/${name}`)) ? ['chroot', '/host', name] : [name]

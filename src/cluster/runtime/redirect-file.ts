@@ -54,6 +54,9 @@ export function openRedirectFile({
   }
 }
 
-/** Returns whether the table does not exist, which is a result. Any other failure is none. */
+/**
+ * Returns whether nft failed because the table does not exist. After any other failure it is unknown whether the rules
+ * exist.
+ */
 const isAbsent = (said: ProgramResult): boolean =>
   'failed' in said && /No such file or directory\s+list table/.test(said.stderr)

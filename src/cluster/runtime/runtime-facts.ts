@@ -38,7 +38,7 @@ export const QUESTIONS = {
   },
 } as const satisfies Readonly<Record<string, Question>>
 
-/** Asks regularly until it is closed. */
+/** Asks CRI-O regularly and writes the files for the presets, until `close` is called. */
 export function watchRuntime(options: RuntimeOptions): { close(): void } {
   const {
     crictl = nodeProgram('crictl'),

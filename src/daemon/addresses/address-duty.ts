@@ -32,7 +32,7 @@ export type AddressHolder = Place & {
   }
   setFault(fault: Fault, present: boolean, canSend: boolean, now: Millis): void
   readonly takeover: { installed(): void }
-  /** Announces an address again, because it was installed again. */
+  /** Announces a VIP again, because the router installed it again after another program had removed it. */
   announceAgain(now: Millis): void
 }
 
@@ -45,7 +45,9 @@ export class AddressDuty {
   readonly #keeper: AddressKeeper
   #faultClearAt: Millis | undefined
   #backoff = BACKOFF_FIRST
-  /** Place where addresses were last removed; `undefined` if none were. */
+  /**
+   * Interface and source on which the router last removed its addresses; `undefined` if the router has removed none.
+   */
   #removedFrom: Place | undefined
 
   constructor(router: AddressHolder, keeper: AddressKeeper) {
@@ -54,15 +56,15 @@ export class AddressDuty {
   }
 
   /**
-   * Time of the next work; `undefined` if there is none. Every turn reads it for every router, so it allocates no
-   * memory.
+   * Time at which the router's addresses next need work; `undefined` if no work is planned. Every turn reads this for
+   * every router, so it allocates no memory.
    */
   get nextAt(): Millis | undefined {
     const { afterthoughtAt, restorationsPaused, repairAt } = this.#keeper
     return sooner(sooner(repairAt, afterthoughtAt), sooner(this.#faultClearAt, restorationsPaused?.until))
   }
 
-  /** Returns the repair that is due in this turn; `undefined` if none is. */
+  /** Returns the installation of missing addresses that is due in this turn; `undefined` if no address is missing. */
   takeRepair(now: Millis): (() => Act | undefined) | undefined {
     if (this.#keeper.takeAfterthought(now) && !this.#router.holds) return () => this.#removeAgain()
     if (!this.#keeper.takeRepair(now)) return undefined
@@ -114,7 +116,8 @@ export class AddressDuty {
     const outcome = this.#keeper.restore(target, router.state.name, now)
     if (router.group.noticeExecution(now)) return
     if (router.state.name !== 'Active') return
-    // Ground rule 6: a router that advertises has its addresses. If it cannot keep them, another node may.
+    // Ground rule 6: a router that advertises has its addresses. If this router cannot keep its addresses, it goes into
+    // fault, and another node takes over.
     if (outcome === 'paused') router.setFault('restorationsPaused', true, true, now)
     else if (outcome === 'restored') router.announceAgain(now)
   }
@@ -198,7 +201,7 @@ export class AddressDuty {
     }
   }
 
-  /** Removes addresses once more, because a renewal under way may have brought them back. */
+  /** Removes the router's addresses once more, because the guardian may have renewed them during the first removal. */
   #removeAgain(): Act | undefined {
     const place = this.#router.io === undefined ? this.#removedFrom : this.#router
     const target = place === undefined ? undefined : this.#target(place)
@@ -208,7 +211,7 @@ export class AddressDuty {
   }
 
   #finishRemoval(now: Millis): void {
-    // A router without an interface removes them where they were last removed, because they may still be there.
+    // A router without an interface removes its addresses where it last removed them, because they may still be there.
     const target = this.#target() ?? this.#target(this.#removedFrom)
     if (target === undefined) return
     if (this.#keeper.finishRemoval(target, now)) this.#router.group.cleanup.settleLater()

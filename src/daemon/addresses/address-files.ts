@@ -34,7 +34,10 @@ export class AddressFiles {
     this.#named = new Map(entries)
   }
 
-  /** Notes the content of a file. Returns false if it is unchanged, or the file is no longer followed. */
+  /**
+   * Notes the content of an address file. Returns false if the content is unchanged, or no router uses the file any
+   * longer.
+   */
   take(file: string, reading: NamedAddress['reading']): boolean {
     const before = this.#named.get(file)
     if (before === undefined || isSame(before.reading, reading)) return false
@@ -51,7 +54,10 @@ export class AddressFiles {
     return true
   }
 
-  /** Puts the named address in force if an interface has it, in place of the former one. */
+  /**
+   * For each address file: if an interface has the address in the file, this address replaces the former address in
+   * force.
+   */
   settle(isHere: (address: Address) => boolean): void {
     for (const [file, named] of this.#named) {
       const { inForce, reading } = named

@@ -25,9 +25,9 @@ export type AddressTarget = {
   readonly io: AddressIo
   /** All addresses that the router adds and removes. */
   readonly managed: readonly Address[]
-  /** Those of `managed` that should be installed now. */
+  /** Addresses of `managed` that should be installed now. */
   readonly wanted: readonly WantedAddress[]
-  /** Returns the place of an address; `undefined` if its interface does not exist. */
+  /** Returns interface and prefix length for an address; `undefined` if the interface does not exist. */
   readonly placeOf: (address: Address) => WantedAddress | undefined
   /** Seconds after which the kernel removes an added address, unless the guardian renews it; `undefined` = never. */
   readonly lifetime: number | undefined
@@ -41,8 +41,8 @@ export type AddressTarget = {
 const REPAIR_AFTER = 10
 const REPAIR_AGAIN = 1_000
 /**
- * Milliseconds after which removed addresses are removed once more. A guardian that was delayed in a renewal has
- * noticed its withdrawal by then, and has undone its work.
+ * Milliseconds after which removed addresses are removed once more. A guardian that was delayed in a renewal has by
+ * then noticed that its plan was withdrawn, and has removed what it renewed.
  */
 const AFTERTHOUGHT = 50
 /** Milliseconds in which a reappearing address does not count as a change by another program. */
@@ -69,7 +69,7 @@ export class AddressKeeper {
     return this.#repairAt
   }
 
-  /** Time at which removed addresses are removed once more; `undefined` if there is none. */
+  /** Time at which removed addresses are removed once more; `undefined` if no second removal is planned. */
   get afterthoughtAt(): Millis | undefined {
     return this.#afterthoughtAt
   }
@@ -87,13 +87,14 @@ export class AddressKeeper {
     return true
   }
 
-  /** True if an address could not be removed. The guardian then keeps the cleanup plan until it is gone. */
+  /** True if an address could not be removed. The guardian then keeps the cleanup plan until the address is gone. */
   get stuck(): boolean {
     return this.#stuck
   }
 
   /**
-   * Pause of installations, because another program removes addresses again and again; `undefined` if there is none.
+   * Pause in which the daemon does not install addresses again, because another program removes them again and again;
+   * `undefined` outside of a pause.
    */
   get restorationsPaused(): Pause | undefined {
     return this.#limit.pause
@@ -150,7 +151,7 @@ export class AddressKeeper {
 
   /**
    * Removes the remaining addresses, because two hosts that answer are worse than any number of attempts (ground rule
-   * 4). Returns true if none is left.
+   * 4). Returns true if no address is left.
    */
   finishRemoval(target: AddressTarget, now: Millis): boolean {
     if (!this.#reach(target)) {
@@ -178,7 +179,7 @@ export class AddressKeeper {
     return steps.some((step) => step.action === 'add' && !failed.includes(step)) ? 'restored' : 'unchanged'
   }
 
-  /** Reports the change. Netlink does not tell which program made it. */
+  /** Logs that another program changed an address. Netlink does not tell which program. */
   #tell(
     io: AddressIo,
     { action, address, interfaceIndex, prefixLength }: AddressStep,

@@ -11,7 +11,7 @@ import type { WantedAddress } from '../ports.ts'
 /** Interface of the router, and a way to find others. */
 export type Base = {
   readonly interfaceIndex: number
-  /** Returns the index of an interface; `undefined` if there is none of that name. */
+  /** Returns the kernel's index of an interface; `undefined` if no interface has that name. */
   indexOf(interfaceName: string): number | undefined
 }
 
@@ -26,7 +26,7 @@ export class AddressPlaces {
     for (const [address, form] of formsBy(forms)) this.#forms.set(address, form)
   }
 
-  /** Returns the place of an address; `undefined` if its interface does not exist. */
+  /** Returns interface and prefix length for an address; `undefined` if the interface does not exist. */
   at(address: Address, base: Base): WantedAddress | undefined {
     const form = this.#forms.get(address)
     if (form === undefined) return undefined
@@ -36,7 +36,7 @@ export class AddressPlaces {
     return { interfaceIndex, address, prefixLength, ...defined({ label }) }
   }
 
-  /** Returns the places of those addresses that have one. */
+  /** Returns interface and prefix length for each address whose interface exists. */
   all(addresses: readonly Address[], base: Base): readonly WantedAddress[] {
     return addresses.flatMap((address) => this.at(address, base) ?? [])
   }

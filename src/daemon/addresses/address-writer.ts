@@ -19,7 +19,7 @@ export class AddressWriter {
     this.#ownChanges = ownChanges
   }
 
-  /** Returns one outcome for each step, in order. */
+  /** Adds and removes addresses in the kernel. Returns one outcome for each step, in the order of the steps. */
   apply(steps: readonly AddressStep[]): readonly AddressOutcome[] {
     if (steps.length === 0) return []
     const outcomes = this.#network.apply(steps, (index) => this.#view.link(index)?.name)
@@ -31,7 +31,7 @@ export class AddressWriter {
     if (!outcome.ok) return
     const { action, interfaceIndex, address, prefixLength } = outcome.step
     if (outcome.changed) this.#ownChanges.expect(outcome.step)
-    // The address was there already. The kernel's report of it, with flags, is more exact.
+    // The address was in the kernel already, and the view has the kernel's own report of this address, with its flags.
     else if (action === 'add' && this.#view.has(outcome.step)) return
     // Updates the view for readers within this turn, until the notification arrives.
     const kind = action === 'add' ? 'addressAdded' : 'addressRemoved'

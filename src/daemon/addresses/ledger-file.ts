@@ -86,7 +86,8 @@ export class LedgerFile implements AddressMemory {
       await rename(fresh, this.#path)
       return undefined
     } catch (error) {
-      // An incomplete list on a full disk is useless. A failure to remove it is ignored.
+      // The disk may be full, and an incomplete list is useless. If this file cannot be removed, the failure is
+      // ignored.
       await rm(fresh, { force: true }).catch(() => {})
       return error
     }
@@ -98,8 +99,8 @@ export class LedgerFile implements AddressMemory {
 }
 
 /**
- * Reads the list of an earlier run. Any program with write access may have changed it, so entries that do not parse are
- * left out.
+ * Reads the list of addresses that an earlier run installed. Any program with write access may have changed the file,
+ * so entries that do not parse are left out.
  */
 export function readLedger(directory: string): { entries: LedgerEntry[]; problem: string | undefined } {
   let text: string

@@ -47,7 +47,7 @@ export class AddressLedger {
     )
   }
 
-  /** Adds entries. Call it before the addresses can be installed. */
+  /** Adds entries to the ledger. The caller must do this before the addresses can be installed. */
   add(entries: readonly LedgerEntry[]): void {
     const before = this.#entries.size
     for (const entry of entries) {
@@ -57,8 +57,8 @@ export class AddressLedger {
   }
 
   /**
-   * Removes the entries for which `stays` returns false. Call it after their addresses were removed from the kernel,
-   * because no later run removes an address that is not in the ledger.
+   * Removes the entries for which `stays` returns false. The caller must first remove the addresses of these entries
+   * from the kernel, because no later run removes an address that is not in the ledger.
    */
   retain(stays: (entry: LedgerEntry) => boolean): void {
     const before = this.#entries.size

@@ -19,7 +19,7 @@ const AGAIN_AFTER = 1_000
 export type LeftoversContext = {
   readonly recorder: Recorder
   readonly view: Pick<NetworkView, 'where'>
-  /** Routers, because a router that answers for an address removes it itself. */
+  /** Routers of the daemon. A router that answers for an address removes that address itself. */
   readonly registry: Pick<Registry, 'answersFor'>
   readonly writer: Writer
 }
@@ -49,7 +49,10 @@ export class Leftovers {
     this.#nextAt = plus(now, FIRST_AFTER)
   }
 
-  /** Tries again if it is time. Returns true when the last address is gone. */
+  /**
+   * Tries again to remove leftover addresses, if the time of the next attempt has come. Returns true when the last of
+   * them is gone.
+   */
   runDue(now: Millis): boolean {
     return this.#nextAt !== undefined && now >= this.#nextAt && this.#run(now)
   }

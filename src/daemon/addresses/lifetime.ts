@@ -9,8 +9,8 @@ import type { WantedAddress } from '../ports.ts'
 export type LifetimeOption = 'auto' | 'off'
 
 /**
- * Shortest lifetime in seconds. The kernel counts whole seconds, and a third of it must be enough for a busy node to
- * renew the address.
+ * Shortest lifetime of a VIP in seconds. The kernel counts whole seconds, and a third of the lifetime must be enough
+ * for a busy node to renew the VIP.
  */
 const SHORTEST = 2
 

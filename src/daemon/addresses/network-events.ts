@@ -49,7 +49,10 @@ export class NetworkEvents {
     return view.knows(event.present) || ownChanges.isOutdated(event.kind, event.present)
   }
 
-  /** Handles an event. Returns false if it cannot have changed a deadline or the work of a router. */
+  /**
+   * Handles a notification of the kernel. Returns false if the notification cannot have changed a deadline or the work
+   * of a router.
+   */
   take(event: NetworkEvent, now: Millis): boolean {
     switch (event.kind) {
       case 'resync':
@@ -84,7 +87,8 @@ export class NetworkEvents {
   #takeAddress(event: Extract<NetworkEvent, { kind: 'addressAdded' | 'addressRemoved' }>, now: Millis): boolean {
     const { network, ownChanges, placement, registry, view } = this.#context
     const { address, interfaceIndex } = event.present
-    // This applies to echoes, too. The order of notifications is the kernel's, and the last one is right.
+    // The view adopts every notification, also that of a change by this daemon: notifications come in the kernel's
+    // order, and the last one is right.
     view.apply(event)
     if (ownChanges.isEcho(event.kind, event.present)) {
       // An announcement may have waited for this report, which the kernel sends a moment before the route exists.

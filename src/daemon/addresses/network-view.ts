@@ -139,7 +139,8 @@ export class NetworkView {
 }
 
 /**
- * Tells whether two links are the same for the daemon. The kernel also reports changes of statistics and neighbours.
+ * Tells whether two states of an interface are the same for the daemon. The kernel also reports changes (of statistics,
+ * of neighbours) that the daemon ignores.
  */
 export const isSameLink = (a: Link | undefined, b: Link | undefined): boolean =>
   a?.name === b?.name &&

@@ -14,7 +14,10 @@ const keyOf = ({ interfaceIndex, address, prefixLength }: Place) => `${interface
 export class OwnChanges {
   readonly #expected = new Map<string, Notification[]>()
 
-  /** Notes that a step of ours has changed the kernel, so that its notification is expected. */
+  /**
+   * Notes that a step of this daemon has changed an address in the kernel, so that the kernel's notification is
+   * expected.
+   */
   expect(step: AddressStep): void {
     const key = keyOf(step)
     const kind = step.action === 'add' ? 'addressAdded' : 'addressRemoved'
@@ -41,8 +44,8 @@ export class OwnChanges {
 
   /**
    * Returns the expected notifications. The kernel reports an added IPv6 address from a work queue. If the address is
-   * removed before that runs, the addition is never reported. If we waited for it for ever, a later foreign change
-   * would count as ours.
+   * removed before that queue runs, the addition is never reported. If the daemon waited for that report for ever, a
+   * later change by another program would count as its own.
    */
   #expectedOf(key: string, kind: Notification, { address }: PresentAddress): readonly Notification[] {
     const expected = this.#expected.get(key) ?? []

@@ -33,9 +33,9 @@ function unique<T extends WantedAddress>(list: readonly T[]): readonly T[] {
 
 /**
  * Tells whether a managed address may be removed. A link-local address belongs to its interface, like the fe80::1 of a
- * bridge. On an interface other than the router's it is ours only in the form in which we install it (/128,
- * deprecated). `interfaceIndex` is that of the router; `undefined` if it has no interface. `name` is the interface that
- * has the address.
+ * bridge. On another interface than the router's, a link-local address is a VIP only in the form in which the daemon
+ * installs VIPs (/128, deprecated). `interfaceIndex` is the interface of the router; `undefined` if the router has no
+ * interface. `name` is the interface that has the address.
  */
 export function isOurs(present: PresentAddress, interfaceIndex: number | undefined, name: string | undefined): boolean {
   if (present.interfaceIndex === interfaceIndex) return true
@@ -45,8 +45,9 @@ export function isOurs(present: PresentAddress, interfaceIndex: number | undefin
 }
 
 /**
- * Returns the steps, removals first. An IPv6 address cannot be added while it is there with another prefix, and a VIP
- * on two interfaces answers on both. Then come the additions in the wanted order. Returns no steps if all is right.
+ * Returns the steps that lead from the present to the wanted addresses, removals first. An IPv6 address cannot be added
+ * while the interface has it with another prefix length, and a VIP on two interfaces answers on both. Then come the
+ * additions in the wanted order. Returns no steps if all addresses are right.
  */
 export function reconcile({ wanted, managed, present }: Reconciliation): readonly AddressStep[] {
   const target = new Set(wanted.map(keyOf))

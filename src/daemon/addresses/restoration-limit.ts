@@ -22,12 +22,15 @@ export class RestorationLimit {
   #disturbedUntil: Millis | undefined
   #pause: Pause | undefined
 
-  /** Present pause; `undefined` if there is none. */
+  /** Pause in which no address is installed again; `undefined` outside of a pause. */
   get pause(): Pause | undefined {
     return this.#pause
   }
 
-  /** Tells whether the address may be installed again now, and counts it. Otherwise a pause begins or continues. */
+  /**
+   * Tells whether a removed address may be installed again now, and counts this installation. If not, a pause begins or
+   * continues.
+   */
   allow(address: Address, now: Millis): boolean {
     if (this.#pause !== undefined) return false
     if (this.#disturbedUntil !== undefined && now - this.#disturbedUntil >= WINDOW) this.#next = PAUSE_FIRST

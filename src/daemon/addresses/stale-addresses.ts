@@ -40,7 +40,10 @@ export class StaleAddresses {
     return this.#remove(config, entries, virtualAddresses(config), 'an earlier run left it')
   }
 
-  /** Removes VIPs that a reload has added and that are installed already. No router of ours has installed them. */
+  /**
+   * Removes VIPs that a reload has added and that the kernel has already. No router of this daemon has installed these
+   * VIPs.
+   */
   sweepNew(before: Config, config: Config): void {
     const known = virtualAddresses(before)
     const held = this.#context.registry.heldByDeparting()

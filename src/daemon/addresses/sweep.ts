@@ -58,7 +58,7 @@ export const isAsInstalled = (view: NetworkView, present: PresentAddress, entry:
 
 const nameOf = (view: NetworkView, { interfaceIndex }: PresentAddress) => view.link(interfaceIndex)?.name
 
-/** Tells whether the node keeps an address of its own on the interface without this one. */
+/** Tells whether the interface keeps an own address of the node when this address is removed. */
 const hasCompany = ({ view, ledger, vips }: Sweep, { address, interfaceIndex }: PresentAddress): boolean =>
   view
     .on(interfaceIndex, familyOf(address))

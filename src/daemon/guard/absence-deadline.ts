@@ -20,11 +20,11 @@ const SHORTEST = 50
  */
 const LAST_PATIENCE = 70
 /**
- * Milliseconds after an election was lost, if the interval is long enough. When 255 routers lose in one turn, it takes
- * 100 ms and more.
+ * Time in milliseconds that a router has for removing its addresses after it lost an election, if its interval is long
+ * enough. When 255 routers lose in one turn, the removal takes 100 ms and more.
  */
 const LONGEST_LAST_PATIENCE = 250
-/** A router in Leaving reports itself alive after this part of its deadline (1/3). */
+/** A router in Leaving reports itself alive after a third of its deadline. */
 const SHARE = 3
 
 /** Errors for a destination that no host answers for, so that no peer there can count on this router. */
@@ -45,12 +45,15 @@ export class AbsenceDeadline {
   #priority: number | undefined
   #aliveAt: Millis | undefined
 
-  /** Time from which the router counts as absent; `undefined` while it has no address. */
+  /** Time from which the router counts as absent; `undefined` while the router has no address. */
   get absentAt(): Millis | undefined {
     return this.#absentAt
   }
 
-  /** Time of the last advertisement, or at which the router got its addresses; `undefined` while it has none. */
+  /**
+   * Time of the router's last advertisement, or at which the router got its addresses; `undefined` while the router has
+   * no address.
+   */
   get advertisedAt(): Millis | undefined {
     return this.#advertisedAt
   }

@@ -21,7 +21,7 @@ export type AbsenceContext = {
 
 export class AbsenceWatch {
   readonly #context: AbsenceContext
-  /** Time of the next alarm. If the engine was late, it has passed. */
+  /** Time of the next alarm of the engine. If the engine is late, this time has passed. */
   alarmAt: Millis | undefined
   /** Number of executions that were noticed so far. */
   #executions = 0
@@ -32,7 +32,10 @@ export class AbsenceWatch {
     this.#asleep = context.clock.asleep()
   }
 
-  /** True if the machine was suspended and no turn has noticed it. With a long interval the next alarm is far away. */
+  /**
+   * True if the machine was suspended and no turn has noticed that. With a long advertisement interval the next alarm
+   * is far away.
+   */
   get sleptUnnoticed(): boolean {
     const { clock } = this.#context
     clock.now()
@@ -41,8 +44,8 @@ export class AbsenceWatch {
 
   /**
    * Posts an absence to the groups before any waiting packet or notification is read. Otherwise an Active would install
-   * the addresses again that the guardian has removed. Returns true if a group may have changed, so that this turn must
-   * run its effects.
+   * addresses again that the guardian has removed. Returns true if the state of a group may have changed, so that this
+   * turn must run the effects.
    */
   notice(now: Millis): boolean {
     const { clock, groups, guardian } = this.#context

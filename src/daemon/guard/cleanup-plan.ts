@@ -19,7 +19,7 @@ export type Claimant = {
   readonly name: string
   readonly parameters: Parameters
   readonly spec: { readonly lifetime: LifetimeOption }
-  /** Interface on which the router runs; `undefined` if there is none. */
+  /** Interface on which the router runs; `undefined` if the router has no interface. */
   readonly io: AddressIo | undefined
   readonly places: AddressPlaces
   readonly keeper: AddressKeeper
@@ -42,7 +42,9 @@ export type PlanPart = {
   readonly grace: Millis
 }
 
-/** Returns the part of a router; `undefined` if a crash would leave nothing of it behind. */
+/**
+ * Returns the part of a router in the cleanup plan; `undefined` if a crash would leave no address of the router behind.
+ */
 export function planPartOf(router: Claimant): PlanPart | undefined {
   const { holds, io, keeper, parameters, needsRelease } = router
   if (io === undefined || !(holds || keeper.stuck)) return undefined
@@ -59,8 +61,8 @@ export function planPartOf(router: Claimant): PlanPart | undefined {
 }
 
 /**
- * Returns the addresses to renew. An address without a configured lifetime is renewed only if it has one in the kernel,
- * from another program or the last configuration.
+ * Returns the addresses to renew. An address without a configured lifetime is renewed only if the kernel has a lifetime
+ * for it, from another program or the last configuration.
  */
 function renewalsOf({ held, io, parameters, spec }: Claimant, own: readonly WantedAddress[]): readonly Renewal[] {
   const lifetime = lifetimeOf(spec.lifetime, parameters)

@@ -31,7 +31,7 @@ export class Cleanup {
   #planned = ''
   /** True if the guardian would execute the plan. */
   #armed = false
-  /** Deadline that the guardian has; `undefined` if it has none. */
+  /** Deadline that the guardian watches for this group; `undefined` if the guardian watches none. */
   #absentAt: Millis | undefined
   /** True if the members know of an execution that the guardian has not finished. */
   #unacknowledged = false
@@ -67,7 +67,8 @@ export class Cleanup {
    */
   mayBegin(): boolean {
     const { guardian } = this.#context
-    // Addresses of the node appear with their link, only once. The guardian removes none of them.
+    // The VIPs of these address owners are the node's own addresses. The guardian removes no such address, so the group
+    // needs no plan.
     if (this.#members.every(({ parameters }) => ownsAddresses(parameters))) return true
     if (guardian.state(this.unit) !== 'executed') return true
     return guardian.acknowledge(this.unit)
@@ -80,7 +81,7 @@ export class Cleanup {
     return true
   }
 
-  /** Marks the plan as executed, so that it has no further effect. */
+  /** Marks the cleanup plan as executed, so that the plan has no further effect. */
   expire(): void {
     this.#armed = false
   }
@@ -97,7 +98,7 @@ export class Cleanup {
     this.#absentAt = this.#armed ? absentAt : undefined
   }
 
-  /** Arms again once in this turn, after all its effects. */
+  /** Gives the guardian the new plan once, at the end of this turn, after all effects of the turn. */
   armLater(): void {
     this.#context.runner.afterwards(this.#armAgain)
   }
@@ -127,7 +128,8 @@ export class Cleanup {
   follow({ absence, parameters }: Claimant, before: State, { effects, state }: GroupStep, now: Millis): void {
     const interval = parameters.advertisementInterval
     if (effects.some(({ kind }) => kind === 'removeAddresses')) this.#removes = true
-    // This also applies after Leaving. From now on only its advertisements show that the router is there.
+    // A router that becomes Active, also after Leaving, starts its deadline. From now on only its advertisements show
+    // that the router is alive.
     if (state.name === 'Active' && before.name !== 'Active') absence.begin(interval, now)
     if (state.name === 'Leaving' && before.name === 'Active') {
       absence.leave(interval, now)
@@ -150,9 +152,9 @@ export class Cleanup {
   }
 
   /**
-   * Ends the plan after its members moved to other groups. The guardian gets an empty plan first. If it is renewing
-   * while the plan is withdrawn, it would remove addresses that belong to the new groups. Returns false if the guardian
-   * has executed the plan in the meantime.
+   * Ends the plan after its members moved to other groups. The guardian gets an empty plan first. Otherwise a guardian
+   * that renews while the plan is withdrawn would remove addresses that belong to the new groups. Returns false if the
+   * guardian has executed the plan in the meantime.
    */
   handOver(): boolean {
     const { guarded, unit } = this
@@ -222,7 +224,7 @@ export class Cleanup {
     this.withdraw()
   }
 
-  /** Returns the names of the members that have addresses, or could not remove them. */
+  /** Returns the names of the members that have addresses, or could not remove their addresses. */
   #claimants(): string {
     return this.#members
       .filter((member) => member.holds || member.keeper.stuck)

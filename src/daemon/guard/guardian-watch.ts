@@ -19,7 +19,10 @@ const BEAT = 250
 const LONGEST = 1_500
 /** Milliseconds between two looks if the engine is not woken by the death of the guardian or a suspension. */
 const LONGEST_UNHEARD = 250
-/** Share of this time after which a turn that runs anyway also looks, so that the engine is not woken for it. */
+/**
+ * Share of this time after which a turn that runs for another reason also looks for the guardian. So the engine is not
+ * woken for the look alone.
+ */
 const SHARE = 0.4
 /** Milliseconds. A look that is later shows that this process did not run itself. */
 const LATE = 250
@@ -43,8 +46,8 @@ export type GuardianWatchContext = {
   /** Returns the shortest lifetime of all addresses in seconds; `undefined` if no address has one. */
   readonly shortestLifetime: () => number | undefined
   /**
-   * Called once, when the guardian is lost. `silence` is the time without a sign of life in milliseconds; `undefined`
-   * if it died.
+   * Called once, when the guardian is lost. `silence` is the time in milliseconds without a sign of life of the
+   * guardian; `undefined` if the guardian died.
    */
   readonly onLost: (silence: number | undefined) => void
 }
@@ -56,7 +59,10 @@ export class GuardianWatch {
   #lookedAt = 0
   /** Time for which the next look was planned. */
   #dueAt = 0
-  /** Time of the last sign of life of the guardian, or at which none could arrive because this process slept. */
+  /**
+   * Time of the guardian's last sign of life, or of the last moment at which no sign of life could arrive because this
+   * process slept.
+   */
   #heardAt = 0
   /** True if the last look found no sign of life. The guardian then has the time of one more beat. */
   #isDoubted = false
@@ -66,7 +72,9 @@ export class GuardianWatch {
     this.#context = context
   }
 
-  /** Starts the looks. An engine without a guardian, or without shared memory, runs without them. */
+  /**
+   * Starts the regular looks for the guardian. An engine without a guardian, or without shared memory, does not look.
+   */
   start(): void {
     const { clock, guardian } = this.#context
     if (!guardian.guarded) return
@@ -90,8 +98,8 @@ export class GuardianWatch {
   }
 
   /**
-   * Handles a call of the guardian port: the guardian has died, or sent a beat. A guardian under doubt gets its time
-   * again.
+   * Handles a call of the guardian port: the guardian has died, or sent a beat. If the guardian was in doubt, its time
+   * begins again.
    */
   #called(): void {
     if (this.#cancel === undefined) return

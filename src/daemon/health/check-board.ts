@@ -11,14 +11,14 @@ import { combined, type Known } from '../../healthcheck/combination.ts'
 import { doubtAt, type HeldHealth, hearReport, heldAt, startHeld } from '../../healthcheck/held-health.ts'
 import { type Millis, plus } from '../../wire/units.ts'
 
-/** Result of a check. `weight` is the content of a file of weights, for such a check only. */
+/** Result of a check. `weight` is the number in the file, for a file check with weights only. */
 export type CheckState = Known & { readonly weight: number | undefined; readonly since: Millis }
 
 export type CheckChange = {
   readonly name: string
   readonly from: CheckState
   readonly to: CheckState
-  /** Last report of a probe; `undefined` if there was none. */
+  /** Last report of the check worker about this probe; `undefined` before the first report. */
   readonly report: CheckReport | undefined
 }
 
@@ -30,7 +30,7 @@ const LATE = 100
 
 export class CheckBoard {
   readonly #probes = new Map<string, Probe>()
-  /** Combinations, each after its members. */
+  /** Combinations of checks, each after its members. */
   #combinations = new Map<string, Combination>()
   #doubtAt: Millis | undefined
   #readUntil: Millis | undefined
@@ -73,7 +73,7 @@ export class CheckBoard {
     return this.#withCombinations(changes, now)
   }
 
-  /** Time of the next doubt(); `undefined` if there is none. */
+  /** Time of the next call of doubt(); `undefined` if no result can become too old. */
   get doubtAt(): Millis | undefined {
     return this.#readUntil ?? this.#doubtAt
   }
@@ -93,7 +93,7 @@ export class CheckBoard {
     return this.#withCombinations(changes, now)
   }
 
-  /** Returns the state of a check; `undefined` if there is no such check. */
+  /** Returns the state of a check; `undefined` if no check has this name. */
   of(name: string): CheckState | undefined {
     return (this.#probes.get(name) ?? this.#combinations.get(name))?.state
   }
@@ -142,7 +142,7 @@ export class CheckBoard {
     return [...this.#probes.values()].map(({ spec }) => spec)
   }
 
-  /** Returns the results with which a new thread continues, so that its start changes nothing. */
+  /** Returns the results with which a new check worker continues, so that the start of the worker changes nothing. */
   formerly(): readonly Formerly[] {
     return [...this.#probes].flatMap(([check, { state }]): Formerly[] => {
       const { since, standing, weight } = state
@@ -178,7 +178,7 @@ export class CheckBoard {
   }
 }
 
-/** Returns everything of a check but its name. */
+/** Returns all settings of a check except its name, as text for a comparison. */
 const asked = (spec: CheckSpec): string => JSON.stringify({ ...spec, name: undefined })
 
 const UNDECIDED = (now: Millis): CheckState => ({

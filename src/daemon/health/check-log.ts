@@ -11,7 +11,10 @@ import type { Recorder } from '../telemetry/recorder.ts'
 import { RATES, TokenBucket } from '../telemetry/token-bucket.ts'
 import type { CheckChange } from './check-board.ts'
 
-/** Effect of a check on a router that tracks it: a change of its priority, or a fault if it has no weight. */
+/**
+ * Effect of a check on a router that tracks the check: a change of the router's priority, or a fault if the tracker has
+ * no weight.
+ */
 export type CheckEffect =
   | { readonly router: string; readonly adds: number }
   | { readonly router: string; readonly fault: boolean }
@@ -104,7 +107,7 @@ function resultText({ report, to }: CheckChange, from: Verdict, now: Millis): st
   const detail = last === undefined || last.ok ? '' : last.detail
   if (from === 'undecided')
     return `first result: ${to.verdict}${last === undefined ? '' : ` (${[last.reason, ...(detail === '' ? [] : [detail])].join(': ')})`}`
-  // The suppressed changes have led back to the logged result.
+  // Log lines were suppressed, and the check is back at the result of the last line.
   const path = from === to.verdict ? `${to.verdict} again` : `${from} → ${to.verdict}`
   return `${path}${last === undefined ? '' : `: ${last.reason}${detail === '' ? '' : ` (${detail})`}`}`
 }

@@ -38,7 +38,10 @@ export class CheckQuestions {
     checks?.askOnceMore(id, probes, answerWithin(within))
   }
 
-  /** Handles an answer: the probes that ran once more in time. Returns `undefined` if no router waits for it. */
+  /**
+   * Handles the answer of the check worker: the names of the probes that ran once more in time. Returns `undefined` if
+   * no router waits for this answer.
+   */
   answer(id: number, answered: ReadonlySet<string>): Answer | undefined {
     const question = this.#open.get(id)
     if (question === undefined) return undefined
@@ -50,7 +53,10 @@ export class CheckQuestions {
     return { router, assured: this.#trackers.assured(basePriority, track, silent) }
   }
 
-  /** Forgets all questions, because no answer will arrive. The routers notice it by their deadlines. */
+  /**
+   * Forgets all requests to run checks once more, because no answer will arrive. The waiting routers continue at their
+   * deadlines.
+   */
   forget(): void {
     this.#open.clear()
   }

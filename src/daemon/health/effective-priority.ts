@@ -10,8 +10,8 @@ import { type Replaced, type Tracking, untracked } from './tracking.ts'
 export const YIELDING = 1
 
 /**
- * Effective priority. `assured` is the priority without checks whose next result could lower it; `undefined` if it is
- * the same.
+ * Effective priority of a router. `assured` is the priority if all checks that raise it changed their result;
+ * `undefined` if it is the same.
  */
 export type InForce = { readonly priority: number; readonly assured: number | undefined }
 
@@ -29,12 +29,15 @@ export class EffectivePriority {
     return this.#yieldingUntil
   }
 
-  /** Last result of base priority and trackers. */
+  /** Priority and faults that follow from base priority and trackers, as computed last. */
   get tracking(): Tracking {
     return this.#tracking
   }
 
-  /** Trackers that a reload removed, while the new ones have no result; `undefined` if there are none. */
+  /**
+   * Trackers that a reload removed and that count until the new trackers have results; `undefined` if no removed
+   * tracker counts.
+   */
   get replaced(): Replaced | undefined {
     return this.#replaced
   }

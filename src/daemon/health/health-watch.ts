@@ -24,7 +24,7 @@ import type { Trackers } from './trackers.ts'
 const LONGEST_STOP = 1_000
 
 export type HealthWatchContext = {
-  /** Port of the checks; `undefined` = no check ever has a result. */
+  /** Port of the health checks; `undefined`: no check ever has a result. */
   readonly checks: CheckPort | undefined
   readonly board: CheckBoard
   readonly trackers: Trackers
@@ -46,21 +46,21 @@ export class HealthWatch {
     this.#questions = new CheckQuestions(context.trackers)
   }
 
-  /** Sets the checks of the configuration. Call it before the first router reads its trackers. */
+  /** Sets the checks of the configuration. The caller must do this before the first router reads its trackers. */
   setChecks(config: Config, now: Millis): void {
     const checks = checksOf(config)
     this.#context.board.set(checks, now)
     this.#log.keep(new Set(checks.map(nameOf)))
   }
 
-  /** Starts the checks. Call it after the routers have started, because their first advertisements come first. */
+  /** Starts the checks. The caller must first start the routers, because their first advertisements come first. */
   start(): void {
     const { checks } = this.#context
     checks?.onNews((news) => this.#take(news))
     this.#set()
   }
 
-  /** Restarts the checks that a reload changed. Call it after setChecks(). */
+  /** Restarts the checks that a reload changed. The caller must call setChecks() before. */
   reload(changed: readonly string[]): void {
     if (changed.length > 0) this.#set()
   }
@@ -86,7 +86,7 @@ export class HealthWatch {
     })
   }
 
-  /** Time at which a result ends because no report arrived; `undefined` if there is none. */
+  /** Time at which the result of a check ends because no report arrived; `undefined` if no result can end. */
   get nextAt(): Millis | undefined {
     return this.#stopped ? undefined : this.#context.board.doubtAt
   }
@@ -129,7 +129,7 @@ export class HealthWatch {
 
   #follow(changes: readonly CheckChange[], now: Millis): void {
     if (changes.length === 0) return
-    // The line of the check comes before those of its effects.
+    // The log line of the check comes before the log lines of its effects on routers.
     this.#log.tell(changes, now)
     const names = new Set(changes.map(({ name }) => name))
     const { registry, trackers } = this.#context
@@ -137,7 +137,9 @@ export class HealthWatch {
     followTrackers(tracking, trackers, now)
   }
 
-  /** Returns the effects of a check by its present state. The routers may receive them a moment later. */
+  /**
+   * Returns the effects that a check has in its present state. The routers may receive these effects a moment later.
+   */
   #effectsOf(check: string): readonly CheckEffect[] {
     const { registry, trackers } = this.#context
     return [...registry.routers.values()].flatMap((router): CheckEffect[] => {

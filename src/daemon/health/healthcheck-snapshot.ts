@@ -19,7 +19,7 @@ export type HealthcheckSnapshot = {
   readonly verdict: Verdict
   /** Result that counts. An unknown check may still count as before. */
   readonly standing: Standing
-  /** Time since which the result holds. */
+  /** Time since which the check has its result (ISO 8601). */
   readonly since: string
   /** Last run; `null` if no run has ended, or for a combination. */
   readonly last: {
@@ -27,31 +27,31 @@ export type HealthcheckSnapshot = {
     readonly ok: boolean
     readonly reason: Reason
     /**
-     * Text for people. It may contain output of a target or a program, so it is never shown to readers without
-     * authorization.
+     * Text for people about the last run. The text may contain output of a server or a program, so readers without
+     * authorization never see it.
      */
     readonly detail?: string
     readonly latencyMs: number
   } | null
   /** Content of a file of weights; `null` for other checks. */
   readonly weight: number | null
-  /** True if events report a change; otherwise only polls notice it. */
+  /** True if events of the kernel report a change of the target; false if only the regular runs notice a change. */
   readonly watched: boolean
   readonly runs: number
   readonly skipped: number
   readonly results: Readonly<Partial<Record<Reason, number>>>
-  /** Milliseconds since the last report of the thread; `null` if there was none. */
+  /** Milliseconds since the last report of the check worker; `null` before the first report. */
   readonly heardMsAgo: number | null
-  /** Combinations of which it is a member. */
+  /** Names of the combinations of which the check is a member. */
   readonly partOf: readonly string[]
-  /** Routers that track it, and its present effect on each. */
+  /** Routers that track the check, and the present effect of the check on each. */
   readonly routers: readonly {
     readonly router: string
     /** Present contribution to the priority. */
     readonly adds: number
     /** True if the check has no weight: the router is in fault while the check is down. */
     readonly required: boolean
-    /** Fault that it causes; `null` if none. */
+    /** Fault that the check causes in this router; `null` if the check causes no fault. */
     readonly fault: string | null
   }[]
 }
@@ -77,7 +77,10 @@ export class WallClock {
   }
 }
 
-/** Milliseconds. A larger difference means that the clock was set; NTP normally changes less during a result. */
+/**
+ * Milliseconds by which the two clocks may drift apart. A larger difference means that the wall clock was set; NTP
+ * normally changes less.
+ */
 const CLOCK_SET = 1_000
 
 export function healthcheckSnapshots(

@@ -10,7 +10,7 @@ import type { CheckState } from './check-board.ts'
 
 export type TrackedStates = {
   readonly isUp: (interfaceName: string) => boolean
-  /** Returns the state of a check; `undefined` if there is no such check. */
+  /** Returns the state of a check; `undefined` if no check has this name. */
   readonly check: (name: string) => CheckState | undefined
 }
 
@@ -28,7 +28,10 @@ export type Part = {
 export type Replaced = {
   /** Contributions at the time of the reload. */
   readonly parts: readonly Part[]
-  /** New health checks without a result. None of them counts before all of them have one. */
+  /**
+   * Health checks of the new trackers that have no result yet. No new tracker counts before each of these checks has a
+   * result.
+   */
   readonly by: readonly string[]
 }
 
@@ -57,10 +60,10 @@ export const untracked = (priority: number): Tracking => ({
 })
 
 /**
- * Computes priority and faults. `starts` is true for a router in Initialize. It waits there for the first result of a
- * check without weight (VR-TRK-05). A running router that gets such a check by a reload continues until there is a
- * result. `replaced` has the former contributions, which a running router uses until then. Otherwise its priority could
- * fall for a moment and move the addresses.
+ * Computes priority and faults. `starts` is true for a router in Initialize. The router waits there for the first
+ * result of a check without weight (VR-TRK-05). A running router that gets a check without weight by a reload continues
+ * until the check has a result. `replaced` has the contributions of removed trackers, which a running router uses until
+ * the new trackers have results. Otherwise its priority could fall for a moment, and the VIPs would move.
  */
 export function trackingOf(
   base: number,

@@ -36,7 +36,7 @@ export class Advertiser {
     })
   }
 
-  /** Returns one datagram for each destination. An Active sends the same ones repeatedly, so they are stored. */
+  /** Returns one datagram for each destination. An Active sends the same datagrams repeatedly, so they are stored. */
   datagrams(parameters: Parameters, priority: number): readonly Datagram[] {
     if (this.#encoded?.parameters !== parameters || this.#encoded.priority !== priority) {
       this.#encoded = { parameters, priority, datagrams: advertisementDatagrams(parameters, priority) }

@@ -11,7 +11,7 @@ import type { Address } from '../../wire/address.ts'
 import { centisToMillis, type Millis, millis } from '../../wire/units.ts'
 
 const MOST_ROUTERS = 8
-/** One empty list for all, because each advertisement asks and must not allocate memory. */
+/** Empty result that all calls share, because beside() runs for each advertisement and must not allocate memory. */
 const NONE: readonly OtherActive[] = []
 
 /** An entry is changed in place, because an advertisement must not allocate memory. */
@@ -41,8 +41,8 @@ export class AdvertisingRouters {
   }
 
   /**
-   * Returns the routers that are Active beside this node, or beside the one that it follows. `activeSince` is the time
-   * since which this router is Active, if it is.
+   * Returns the routers that are Active at the same time as this router, or at the same time as the Active that this
+   * router follows. `activeSince` is the time since which this router is Active.
    */
   beside(state: State, parameters: Parameters, activeSince: Millis, now: Millis): readonly OtherActive[] {
     const isFresh = ({ heardAt }: Advertising) => now - heardAt <= patience(parameters)

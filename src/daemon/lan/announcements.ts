@@ -10,7 +10,9 @@ import type { HostedRouter } from '../router/router-io.ts'
 import type { Announcer } from './announcer.ts'
 import type { SecondaryInterfaces } from './secondary-interfaces.ts'
 
-/** Name under which the node's own address is announced. It is empty, so that no router can have it. */
+/**
+ * Name under which the node's own address is announced. The name is empty, because no router can have an empty name.
+ */
 const SOURCE = ''
 
 type Home = { readonly family: Family; readonly source: Address }
@@ -31,7 +33,7 @@ export class Announcements {
     this.#announce(router, router.parameters.addresses, reason, now)
   }
 
-  /** Announces these addresses of the router, because another host has them as well. */
+  /** Announces these VIPs of the router, because another host has the same addresses. */
   announceOver(router: HostedRouter, addresses: readonly Address[], now: Millis): void {
     this.#announce(router, addresses, 'duplicate', now)
   }
@@ -54,8 +56,8 @@ export class Announcements {
   }
 
   /**
-   * Announces the node's own address, for hosts that could not ask for it. Once a turn, however many routers request
-   * it.
+   * Announces the node's own address to hosts that could not ask for it while the node was away. Once a turn, even if
+   * several routers request it.
    */
   announceSource(now: Millis): void {
     const { family, source } = this.#home
@@ -94,8 +96,8 @@ export class Announcements {
 }
 
 /**
- * Returns the milliseconds between two frames of one interface, which are those of the slowest router; `undefined` if
- * none sets it.
+ * Returns the milliseconds between two announcement frames of one interface: the longest spacing that a router there
+ * configures; `undefined` if no router configures a spacing.
  */
 export function spacingOf(routers: Iterable<HostedRouter>, family: Family): number | undefined {
   const wanted = [...routers].flatMap(({ spec }) => spec.announce.spacing?.[family] ?? [])

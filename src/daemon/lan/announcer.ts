@@ -61,8 +61,8 @@ export class Announcer {
   /** Callbacks by name of the router. */
   readonly #onFirst = new Map<string, (address: Address) => void>()
   /**
-   * Last result of nextAt() while no plan changes. Every turn asks, and the next frame of a plan is often a minute
-   * away.
+   * Last value of nextAt(), valid while no announcement plan changes. Every turn asks for it, and the next frame of a
+   * plan is often a minute away.
    */
   #known: { readonly nextAt: Millis | undefined } | undefined
   #pacer: Pacer = IDLE_PACER
@@ -90,8 +90,8 @@ export class Announcer {
   }
 
   /**
-   * Plans announcements that are due now. run() sends them at the end of the turn, because all advertisements come
-   * first.
+   * Plans announcements that are due now. run() sends the frames at the end of the turn, because all advertisements
+   * come first.
    */
   announce(announced: Announced, reason: Reason, now: Millis): void {
     const { name, family, addresses, onFirst, onRival, refreshCopies: everyCopies } = announced
@@ -142,7 +142,8 @@ export class Announcer {
         const plan = plans[reason]
         if (plan === undefined) continue
         const planned = nextAnnouncementAt(plan)
-        // Only the nearest plan needs the check of the kernel, because the check can only delay it.
+        // Only for the plan with the nearest time the kernel is asked whether the address is ready, because the answer
+        // can only delay a plan.
         if (planned === undefined || (nearest !== undefined && planned >= nearest)) continue
         const dueAt = this.#dueAt(plan)
         isCertain &&= dueAt === planned

@@ -11,12 +11,12 @@ import type { Millis } from '../../wire/units.ts'
 import type { Failure, FrameSocket, Hears, Link, SocketPort } from '../ports.ts'
 import type { Recorder } from '../telemetry/recorder.ts'
 
-/** Milliseconds after a question. A later answer belongs to another question. */
+/** Milliseconds after an ARP or NDP question in which an answer belongs to the question. */
 export const ANSWERED_WITHIN = 50
 
 /**
- * Frame of another host for one of our addresses. `isAnswer` is true if it answers a question of ours, false if it was
- * sent to all hosts.
+ * ARP or NDP frame in which another host claims an address of this node. `isAnswer` is true if the frame answers a
+ * question of this node, false if the frame was sent to all hosts.
  */
 export type HeardAnnouncement = Announcement & { readonly isAnswer: boolean }
 
@@ -25,7 +25,8 @@ export type ArpListenerContext = {
   readonly recorder: Recorder
   readonly onFailure: (failure: Failure) => void
   /**
-   * Tells whether it is a MAC of this node. Two interfaces in one LAN answer for each other's addresses (arp_ignore 0).
+   * Tells whether an interface of this node has the MAC. Two interfaces in one LAN answer for each other's addresses
+   * (arp_ignore 0).
    */
   readonly isOurs: (mac: Mac) => boolean
   readonly onAnnouncement: (announcement: HeardAnnouncement, heardAt: Millis) => void
@@ -46,7 +47,7 @@ export class ArpListener {
   }
 
   /**
-   * Sets which frames to receive. Idempotent. If the socket cannot be opened, the failure is logged, and only
+   * Sets which frames the socket receives. Idempotent. If the socket cannot be opened, the failure is logged, and only
    * advertisements decide. An open socket stays open, because closing it takes too long for a router that has become
    * Active or is Leaving.
    */

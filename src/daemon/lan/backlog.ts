@@ -7,7 +7,7 @@ import type { DrainResult } from '../ports.ts'
 
 /**
  * Number of packets of up to 1 500 octets that fit into the receive buffer of 4 MiB, which the kernel doubles. If fewer
- * were read since the queue was empty, it was never full.
+ * packets were read since the queue was empty, the queue was never full.
  */
 const FITS = 2_048
 
@@ -22,7 +22,7 @@ export class Backlog {
     this.#sinceEmpty += packets
     this.#unread = !empty
     // The kernel reports a drop only with a packet that is queued after it. So a queue that may have been full hides
-    // its last drops. Only a packet from a queue that was empty before shows that there are none.
+    // its last drops. Only a packet from a queue that was empty before shows that no drop is hidden.
     if (lost > 0 || this.#sinceEmpty >= FITS) this.#dropped = true
     else if (this.#wasEmpty && empty && packets > 0) this.#dropped = false
     if (empty) this.#sinceEmpty = 0

@@ -35,7 +35,7 @@ export function isConnectedToItself(socket: Socket): boolean {
 export async function openConnection(endpoint: Endpoint, cutoff: Cutoff): Promise<Socket> {
   const { tls } = endpoint
   const target = await targetOf(endpoint, cutoff)
-  // TLS opens its own socket: wrapping another socket costs more.
+  // With TLS, the TLS client opens the TCP socket itself: wrapping an open socket costs more CPU time.
   const socket = tls === undefined ? connectTcp(target) : await tls.connect(target)
   return opened(socket, endpoint, cutoff)
 }

@@ -78,7 +78,10 @@ class Talk {
   readonly #question: Question
   readonly #answer: HttpAnswer
   readonly #settle: (outcome: Answer | Error) => void
-  /** Returns the step before waiting for an answer, `undefined` after it. */
+  /**
+   * Returns the step that the exchange does before it waits for an answer (such as connecting); `undefined` while it
+   * waits.
+   */
   doing: () => string | undefined = () => undefined
 
   constructor(question: Question, settle: (outcome: Answer | Error) => void) {

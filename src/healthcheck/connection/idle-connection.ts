@@ -9,13 +9,18 @@ import { type Millis, plus } from '../../wire/units.ts'
 import { type EventSource, monotonicNow } from '../probe.ts'
 import type { ProbeResult } from '../probe-result.ts'
 
-/** Milliseconds. A server that closes the connection sooner does not accept it, or limits idle connections. */
+/**
+ * Milliseconds that an idle connection must live. A server that closes the connection sooner does not accept it, or
+ * limits idle connections.
+ */
 const SHORT_LIFE = 5_000
 const FIRST_PAUSE = 1_000
 const LONGEST_PAUSE = 60_000
 /** Milliseconds after which the connection is renewed, so that it belongs to the process that answers now. */
 const RENEW_AFTER = 10_000
-/** Milliseconds without a connection after it may have blocked a server; four times as long each time. */
+/**
+ * Milliseconds without an idle connection after the connection may have blocked a server; four times as long each time.
+ */
 const FIRST_SUSPICION = 60_000
 const LONGEST_SUSPICION = 3_600_000
 const OPEN_TIMEOUT = 5_000
@@ -49,7 +54,8 @@ export class IdleConnection implements EventSource {
   afterRun({ outcome, reason }: ProbeResult): void {
     const now = monotonicNow()
     if (outcome !== 'ok') {
-      // This connection may block a server that serves one connection at a time. The next run without it shows that.
+      // The idle connection may block a server that serves one connection at a time. The next run, without an idle
+      // connection, shows that.
       if (reason === 'timeout' && this.armed) {
         this.#suspected = true
         this.#let(this.#socket)
@@ -69,7 +75,7 @@ export class IdleConnection implements EventSource {
     this.#open(opening.signal)
       .then(
         (socket) => (this.#opening === opening ? this.#keep(socket) : socket.destroy()),
-        // The next run reports the problem.
+        // The failure to connect is not reported here: the next run of the check reports the problem.
         () => this.#opening === opening && this.#pauseFor(monotonicNow()),
       )
       .finally(() => {

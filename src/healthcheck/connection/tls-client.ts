@@ -47,12 +47,12 @@ export class TlsClient {
     const generation = this.#generation
     const { serverName } = this.#spec
     const secure = connect({
-      // Name to verify if there is none in `target`; an address there takes its place.
+      // Name of the server. If `target` has a `host` (an address), that address replaces this name.
       host: serverName ?? this.#host,
       ...target,
       secureContext: this.#context,
       ...defined({ session: this.#session }),
-      // An address is no name for SNI (RFC 6066 §3). The certificate is still compared with it.
+      // An IP address must not be sent as SNI (RFC 6066 §3). The certificate is still compared with the address.
       servername: serverName ?? (isIP(this.#host) === 0 ? this.#host : ''),
       rejectUnauthorized: this.#spec.verify,
       ALPNProtocols: ['http/1.1'],
@@ -77,7 +77,7 @@ export class TlsClient {
     this.#generation++
     this.#session = undefined
     this.#endsAt = undefined
-    // The file of authorities may have changed.
+    // The file with the certificate authorities may have changed, so the next connection reads it again.
     if (this.#spec.caFile !== undefined) this.#context = undefined
   }
 
@@ -90,7 +90,7 @@ export class TlsClient {
     } catch (error) {
       throw new FailedProbe('unreadable', `Cannot read the authorities in ${caFile}: ${codeOf(error)}`)
     }
-    // Node accepts such a file silently, and then trusts no certificate.
+    // Node accepts a file without certificates silently, and then trusts no certificate. So this file is refused.
     if (!ca.includes('-----BEGIN ')) throw new FailedProbe('unreadable', `${caFile} contains no certificate`)
     return { ca }
   }

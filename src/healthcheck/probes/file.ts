@@ -28,7 +28,10 @@ const SETTLED_AFTER = 100
 
 type Found = Pick<ProbeResult, 'outcome' | 'reason' | 'detail'> & {
   readonly value?: number
-  /** The file has changed a moment ago and has no line end, so its writer may not have finished. */
+  /**
+   * True if the file has changed a moment ago and its text has no line end. Then the program that writes the file may
+   * not have finished.
+   */
   readonly isFresh?: boolean
 }
 
@@ -81,7 +84,7 @@ const unsettled = (path: string): ProbeResult => ({
   latency: millis(0),
 })
 
-/** Resolves after this number of milliseconds, or when the result is no longer needed. */
+/** Resolves after `forMs` milliseconds, or when `signal` says that the result of the run is no longer needed. */
 function pause(forMs: number, signal: Cutoff): Promise<void> {
   return new Promise((resolve) => {
     const over = () => {
@@ -121,7 +124,7 @@ async function weightIn(path: string): Promise<Found> {
   const text = written.text.trim()
   if (text === '')
     return { outcome: 'ok', reason: 'ok', detail: `${path} is empty, which counts as 0`, value: 0, isFresh }
-  // The content is not part of the result, because every client of the status may read it.
+  // The text of the file is not quoted in the result, because every client of the status may read the result.
   if (!/^[+-]?\d{1,9}$/.test(text)) {
     return { outcome: 'unknown', reason: 'notANumber', detail: `${path} contains no integer`, isFresh }
   }
@@ -141,7 +144,7 @@ async function firstOf(path: string): Promise<{ readonly text: string; readonly 
   }
 }
 
-/** Watches the folder, not the file: a watch on the file would stay with an inode that is renamed away. */
+/** Watches the folder of the file, not the file: after a rename, a watch on the file would stay with the old inode. */
 class FolderWatch implements EventSource {
   readonly #folder: string
   readonly #names: ReadonlySet<string>
@@ -176,7 +179,7 @@ class FolderWatch implements EventSource {
         this.#end()
         this.#identity = identity
         this.#watch()
-        // Another run sees changes between the last run and the watch.
+        // The file may have changed between the last run and the start of the watch. So one more run is requested.
         if (this.#watcher !== undefined) this.#onEvent()
       })
       // Without the folder there is nothing to watch. Regular runs continue.
@@ -196,7 +199,8 @@ class FolderWatch implements EventSource {
       const watcher = watch(this.#folder, { persistent: false }, (_kind, name) => {
         if (name === null || this.#names.has(name)) this.#onEvent()
       })
-      // No inotify watch is left, or the folder is gone. Regular runs continue.
+      // The kernel has no inotify watch left, or the folder is gone. The regular runs of the check continue without
+      // events.
       watcher.on('error', () => this.#end())
       this.#watcher = watcher
     } catch {

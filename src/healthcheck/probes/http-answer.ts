@@ -67,7 +67,7 @@ export class HttpAnswer {
     return this.#more()
   }
 
-  /** Ends the answer with the stream. Returns false if it is incomplete. */
+  /** Handles the end of the stream. Returns false if the answer is incomplete at that point. */
   end(): boolean {
     if (this.#part === 'untilTheEnd') this.#part = 'done'
     return this.complete
@@ -99,7 +99,7 @@ export class HttpAnswer {
       else if (key === 'location') location ??= value
     }
     if (status === 101) return 'it switched protocols'
-    // Another head follows (RFC 9110 §15.2).
+    // A status below 200 is an interim answer; the head of the final answer follows (RFC 9110 §15.2).
     if (status < 200) return undefined
     this.#status = status
     this.#location = location

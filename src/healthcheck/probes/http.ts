@@ -130,7 +130,7 @@ const formatRanges = (ranges: HttpSpec['status']): string =>
 function endpointOf(url: URL, spec: HttpSpec, isHome: boolean, resolve: Resolve | undefined): Endpoint {
   const secure = url.protocol === 'https:'
   const host = new HostName(url.hostname, resolve)
-  // The server name of the configuration belongs to the host of its URL only.
+  // The configured TLS server name belongs to the host of the configured URL, not to the target of a redirect.
   const tls = isHome ? spec.tls : { ...spec.tls, serverName: undefined }
   return {
     place:

@@ -16,7 +16,7 @@ import type { ProbeResult } from '../probe-result.ts'
 const WATCH_EVERY = 50
 /** Limit of watched processes: each takes a descriptor. */
 const MOST_WATCHED = 64
-/** Length of the kernel's name: TASK_COMM_LEN without its NUL. */
+/** Number of octets of a process name in the kernel: TASK_COMM_LEN without the final NUL. */
 const NAME_LENGTH = 15
 /** Inode of the first PID namespace of every kernel. */
 const HOST_NAMESPACE = 'pid:[4026531836]'
@@ -62,8 +62,8 @@ export function parseStat(text: string): { name: string; state: string; startedA
 const isDead = (state: string): boolean => ['Z', 'X', 'x'].includes(state)
 
 /**
- * Returns whether the process still runs under its name: a child has its parent's name until it becomes another
- * program.
+ * Returns whether the process still runs under the same name: after fork a child has the name of its parent, until exec
+ * gives it another name.
  */
 function isAlive({ pid, name, startedAt }: Seen): boolean {
   try {

@@ -45,7 +45,7 @@ export function tcpProbe(spec: TcpSpec, resolve?: Resolve): Probe {
   }
 }
 
-/** Milliseconds for sending the data before the connection is closed, if the other side accepts it at all. */
+/** Longest time in milliseconds for sending the data before the check closes the connection. */
 const FLUSH_TIME = 100
 
 function close(socket: Socket): Promise<void> {

@@ -76,7 +76,7 @@ export class LaunchedPrograms {
     return this.#set.programs[index]?.argv[0] ?? `program ${index}`
   }
 
-  /** Runs a program. Resolves when no process of it is left. */
+  /** Runs a program. Resolves when no process of the program is left. */
   async #run(wanted: WantedRun, signal: Cutoff, say: Say): Promise<void> {
     const program = this.#path(wanted)
     const late = () => say('fail', 'timeout', `${program} was not started in time`)
@@ -88,7 +88,8 @@ export class LaunchedPrograms {
     if (signal.aborted) return late()
     const unsafe = await disks.ask(program, () => unsafeBecause(program, user?.uid), signal)
     if (unsafe?.reason === 'notRunnable') return say('fail', unsafe.reason, unsafe.detail)
-    // The program was safe when the configuration was read. keepalived checks only at that time, and would run it.
+    // The program was safe when the configuration was read, and other users can change it now. keepalived checks only
+    // at the earlier time, and would run the program.
     if (unsafe !== undefined && this.#set.unsafe !== 'run')
       return say(this.#set.unsafe === 'skip' ? 'unknown' : 'fail', unsafe.reason, unsafe.detail)
     signal.removeEventListener('abort', late)
@@ -99,7 +100,10 @@ export class LaunchedPrograms {
     judge(program, await this.#ending(channel, wanted, signal, say), say)
   }
 
-  /** Returns the channel of the launcher, or of a new one if it has ended. At the deadline it stops waiting. */
+  /**
+   * Returns the channel of the launcher. If the launcher has ended, starts a new launcher. Stops waiting at the
+   * deadline of `signal`.
+   */
   async #open(signal: Cutoff): Promise<LauncherChannel | Refusal> {
     if (this.#channel?.open === true) return this.#channel
     this.#opening ??= this.#openNew().finally(() => {
@@ -162,7 +166,10 @@ export class LaunchedPrograms {
   }
 }
 
-/** Reports the result of an ended run. After the deadline the result is already reported. */
+/**
+ * Reports the result of a program that has ended. If the program ended after its deadline, the result (a timeout) is
+ * already reported.
+ */
 function judge(program: string, { kind, value, exceeded, output }: LauncherAnswer, say: Say): void {
   if (kind === 'lost') say('unknown', 'notPossible', `Cannot run ${program}: its launcher ended`)
   else if (kind === 'notStarted') {
@@ -177,7 +184,7 @@ function judge(program: string, { kind, value, exceeded, output }: LauncherAnswe
 
 const said = (output: string): string => (output.trim() === '' ? '' : `: ${output.trim()}`)
 
-/** Returns the name of an errno, such as EACCES for 13. */
+/** Returns the name of an errno number, such as EACCES for 13. */
 function nameOf(errno: number): string {
   try {
     return getSystemErrorName(-errno)

@@ -13,7 +13,7 @@ export type LauncherAnswer = {
    * launcher itself has ended, so no further answer comes.
    */
   readonly kind: (typeof KINDS)[number] | 'lost'
-  /** Exit status, signal number, or errno. */
+  /** Exit status for `exited`, signal number for `killed`, otherwise errno. */
   readonly value: number
   /** Whether the program wrote more than the launcher reads. */
   readonly exceeded: boolean
@@ -55,7 +55,10 @@ export class LauncherChannel {
     this.#stream.write(Uint8Array.of(...header, RUN + index))
   }
 
-  /** Sends SIGTERM to the program and its group. The answer has the output so far. */
+  /**
+   * Makes the launcher send SIGTERM to the program and its process group. The launcher's answer has the output of the
+   * program so far.
+   */
   terminate(): void {
     this.#stream.write('t')
   }

@@ -14,8 +14,8 @@ export type ProgramSet = {
   /** Name in /etc/passwd or a number. `undefined`: the daemon's user. */
   readonly user: string | undefined
   /**
-   * `keep`: the programs have the daemon's capabilities, if the user is the daemon's own or root (docs/adr/0026).
-   * `undefined`: none.
+   * `keep`: the programs have the daemon's capabilities, if their user is the daemon's own or root (docs/adr/0026).
+   * `undefined`: the programs have no capabilities.
    */
   readonly capabilities?: 'keep' | undefined
   /**
@@ -24,13 +24,16 @@ export type ProgramSet = {
    */
   readonly unsafe?: 'skip' | 'run' | undefined
   /**
-   * Whether processes that a program leaves behind live on when it ends by itself. If the program is killed, they are
-   * killed, too.
+   * Whether child processes live on after the program has ended by itself. If the program is killed, its child
+   * processes are killed, too.
    */
   readonly spare: boolean
 }
 
-/** Position of the program in the set, and its number. */
+/**
+ * A wanted run: position of the program in the set, and the number that the program gets as an argument; `undefined`:
+ * no number.
+ */
 export type WantedRun = { readonly index: number; readonly number: number | undefined }
 
 export const programSetOf = ({ argv, capabilities, environment, unsafe, user }: ExecSpec): ProgramSet => ({

@@ -24,7 +24,8 @@ const STICKY = 0o1000
 const MOST_LINKS = 40
 
 /**
- * Returns why the program is unsafe, `undefined` if it may be run. `runsAs` is the user of the check, who may own it.
+ * Returns why the program is unsafe, `undefined` if it may be run. `runsAs` is the user of the check, who may own the
+ * program.
  */
 export async function unsafeBecause(program: string, runsAs?: number): Promise<Unsafe | undefined> {
   if (!isAbsolute(program))
@@ -36,7 +37,7 @@ export async function unsafeBecause(program: string, runsAs?: number): Promise<U
   const trusted = new Set([0, process.geteuid?.() ?? 0, ...(runsAs === undefined ? [] : [runsAs])])
   try {
     const way = await walk(program)
-    // The file is checked before the folders above it.
+    // The program file is checked before the folders above it.
     for (const { path, stats } of way.reverse()) {
       const why = changeable(path, stats, trusted)
       if (why !== undefined) return { reason: 'scriptUnsafe', detail: `Refused to run ${program}: ${why}`, why }
@@ -50,7 +51,8 @@ export async function unsafeBecause(program: string, runsAs?: number): Promise<U
 type Step = { readonly path: string; readonly stats: Stats }
 
 /**
- * Returns everything that the kernel reads on the path, from / to the file. Rejects with the kernel's error, or ELOOP.
+ * Returns all folders, links and the file that the kernel reads on the path of the program, from / on. Rejects with the
+ * kernel's error, or ELOOP.
  */
 async function walk(program: string): Promise<Step[]> {
   const way: Step[] = [{ path: '/', stats: await lstat('/') }]
@@ -81,8 +83,9 @@ async function walk(program: string): Promise<Step[]> {
 }
 
 /**
- * Returns how another user can change it, `undefined` if no one can. Group permissions count even for the group root,
- * because an ACL shows the rights of its users there. A link has no permissions; its folder decides.
+ * Returns how another user can change a file, folder or link; `undefined` if no other user can. Group permissions count
+ * even for the group root, because an ACL shows the rights of its users there. A link has no permissions of its own;
+ * those of its folder decide.
  */
 function changeable(path: string, stats: Stats, trusted: ReadonlySet<number>): string | undefined {
   const { mode, uid, gid } = stats

@@ -8,14 +8,17 @@ export type User = { readonly uid: number; readonly gid: number }
 
 const DATABASE = '/etc/passwd'
 
-/** Returns the user. A number needs no entry; without an entry its group has the same number. */
+/**
+ * Returns the user with this name or number. A number needs no entry in the database; without an entry, the group has
+ * the same number as the user.
+ */
 export async function userNamed(name: string, database = DATABASE): Promise<User | 'missing'> {
   const number = /^\d+$/.test(name) ? Number(name) : undefined
   let text = ''
   try {
     text = await readFile(database, 'utf8')
   } catch {
-    // An image without the file has numbers only.
+    // A container image may lack the user database. Then only numbers are accepted.
   }
   for (const line of text.split('\n')) {
     const [entry, , uid, gid] = line.split(':')

@@ -34,7 +34,7 @@ export type Cluster = {
   readonly grouped: boolean
 }
 
-/** This machine now. */
+/** Interfaces and addresses of this machine at present. */
 export type Machine = {
   readonly node: NodeView
   readonly files: AddressFiles
@@ -49,7 +49,10 @@ export type Known = {
   /** Services for which holdfast holds an address. */
   readonly intent: Readonly<Record<Service, boolean>>
   readonly mode: Mode
-  /** Last configuration. It has the interface of a pair that has none on the machine at the moment. */
+  /**
+   * Last configuration of the engine. While no interface of the machine fits a pair of VIPs, the interface from this
+   * configuration is used.
+   */
   readonly earlier: Desired | undefined
 }
 
@@ -57,12 +60,14 @@ export type Known = {
 export type Decision = { readonly desired: Desired | undefined; readonly notes: readonly string[] }
 
 const PRIORITY: Readonly<Record<Service, number>> = { api: 40, ingress: 20 }
-/** Priority of the bootstrap node; higher than any other node reaches with its checks. */
+/** Priority of the bootstrap node. No other node reaches this priority, even if all its checks are up. */
 const BOOTSTRAP_PRIORITY = 70
-/** Smallest number of known control plane nodes. With fewer, the other nodes may not know this one either. */
+/**
+ * Smallest number of known control plane nodes for unicast. With fewer, the other nodes may not know this node either.
+ */
 const FEWEST = 2
 
-/** Address in the place of a missing peer. keepalived would use multicast if its list of peers were empty. */
+/** Address in an otherwise empty list of peers. With an empty list, keepalived would use multicast. */
 const NOBODY: Readonly<Record<Family, Address>> = { ipv4: address('0.0.0.0'), ipv6: address('::') }
 
 const SERVICES: readonly Service[] = ['api', 'ingress']
@@ -111,8 +116,8 @@ export function peerWishes({ cluster, machine }: Pick<Known, 'cluster' | 'machin
 }
 
 /**
- * Returns the role of this node: by its name, otherwise by its address. A node that is not registered is not a control
- * plane node yet.
+ * Returns the role of this node in the cluster. The API's entry for the node is found by the node's name, otherwise by
+ * its address. A node that is not registered is not a control plane node yet.
  */
 export function roleOf({ cluster, machine, peers }: Pick<Known, 'cluster' | 'machine' | 'peers'>): Role {
   const { role, nodeName, topology } = cluster
@@ -158,7 +163,8 @@ function instanceOf(
   const name = `${cluster.name}_${service === 'api' ? 'API' : 'INGRESS'}_${pair.index}`
   const found = placeOf(machine, pair, allVips(cluster.pairs))
   if (typeof found === 'string') notes.push(found)
-  // While an address moves from a NIC to a bridge, no interface has it. The engine follows it by itself.
+  // While an address moves from a NIC to a bridge, no interface has the address. The engine follows the address without
+  // help of the agent.
   const last = earlier?.instances.find((each) => each.name === name && each.vip === vip)
   const stays = typeof found !== 'string' && staysAt(known, service, last, found.source)
   if (stays)
@@ -216,13 +222,14 @@ function peersOf(
   own: Address,
 ): readonly Address[] | string {
   const group = groupOf(peers, service)
-  // A single node is its own peer if its address differs from the registered one.
+  // In a cluster of one node, the registered address of this node may differ from the present one. Then the node would
+  // be its own peer.
   const isLone = cluster.topology === 'SingleReplica'
   const others = addressesOf(
     group.filter(({ name }) => !isLone || name !== cluster.nodeName),
     family,
   ).filter((each) => each !== own)
-  // No other node could hear the advertisements, in any mode.
+  // No other node could receive the advertisements, neither by unicast nor by multicast.
   if (isLone && (service === 'api' || others.length === 0)) return []
   if (mode === 'multicast') return 'multicast'
   const isListed = addressesOf(group, family).includes(own)

@@ -5,12 +5,14 @@
 import type { Address } from '../../../wire/address.ts'
 import type { Service } from './vrid.ts'
 
-/** Role of a node in its cluster. A bootstrap node holds the API's addresses only, and has no checks. */
+/** Role of a node in its cluster. A bootstrap node holds only VIPs of the API, and has no health checks. */
 export type Role = 'bootstrap' | 'controlPlane' | 'worker'
 
-/** One virtual router: the address of a service in one family. */
+/** One virtual router: one VIP of a service (API or ingress). */
 export type Instance = {
-  /** Name such as `ostest_API_0`: the same on all nodes, and the same as in keepalived's monitor. */
+  /**
+   * Name of the virtual router, such as `ostest_API_0`: the same on all nodes, and the same as in keepalived's monitor.
+   */
   readonly name: string
   readonly service: Service
   /** Number of the pair of VIPs, from 0. */
@@ -23,7 +25,7 @@ export type Instance = {
   readonly priority: number
   /** Interface that has `source` now. */
   readonly interface: string
-  /** This node's own address on the interface. */
+  /** This node's own address, from which the virtual router sends. */
   readonly source: Address
   /**
    * File that contains `source`; `undefined` if the address was found by the network of the VIP or by the default
@@ -39,7 +41,7 @@ export type Instance = {
   readonly placeholder?: Address | undefined
   /** Password of VRRPv2, of which eight octets count. */
   readonly password: string
-  /** Whether the checks of its service change its priority. */
+  /** Whether the health checks of the service change the priority of the virtual router. */
   readonly tracked: boolean
 }
 

@@ -18,7 +18,10 @@ export type DocumentOptions = {
    */
   readonly native?: boolean
 }
-/** A document as in a file (config/config.ts). Keys are in the order of the schema; undefined keys are left out. */
+/**
+ * A configuration as in a YAML file (config/config.ts). Keys are in the order of the schema; undefined keys are left
+ * out.
+ */
 export type DocumentValue = { readonly [key: string]: unknown }
 
 const PRESET: Readonly<Record<Service, PresetName>> = { api: 'openshift-api', ingress: 'openshift-ingress' }
@@ -61,8 +64,8 @@ function routerOf(instance: Instance, { native, grouped, bootstrap }: Place): Do
   return {
     name,
     vrid,
-    // The engine follows the address, or the file that contains it, by itself, also while the agent is stopped. With
-    // the name of the interface, a move of the address would restart the election.
+    // With `holding`, the engine itself follows the address, or the file with the address, even while the agent is
+    // stopped. If the agent wrote the name of the interface, each move of the address would restart the election.
     interface: { holding: instance.sourceFile ?? instance.source },
     addresses: [ipv4 ? { address, label: VIP_LABEL } : address],
     version: old ? 2 : 3,
@@ -95,7 +98,7 @@ const sourceBeside = ({ source, sourceFile }: Instance) => (sourceFile === undef
 
 /**
  * Returns the peers with their priority. All nodes of a service have the same base priority, so the stagger is exact. A
- * bootstrap node has a higher one and is in no list.
+ * bootstrap node has a higher base priority and is in no peer list.
  */
 const peersOf = ({ peers, service }: Instance) =>
   peers === 'multicast' ? [] : peers.map((address) => ({ address, priority: BASE_PRIORITY[service] }))

@@ -13,7 +13,8 @@ type Line = string | readonly [head: string, body: readonly Line[]]
 /** Returns the text of keepalived.conf. */
 export function keepalivedText(desired: Desired): string {
   const { role, instances, groups, clusterName } = desired
-  // With both families, the file has the groups of both services, even if one has no members here.
+  // With IPv4 and IPv6, keepalived.conf has the sync groups of both services, even if this node has no member of one
+  // group.
   const grouped = new Set(groups.flatMap(({ members }) => members))
   const scripts: readonly Script[] = role === 'controlPlane' ? [...API_SCRIPTS, ...INGRESS_SCRIPTS] : INGRESS_SCRIPTS
   const blocks: Line[] = [

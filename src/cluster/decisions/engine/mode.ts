@@ -16,7 +16,8 @@ const LEAD = 5 * MINUTE
 const PREPARED = 30_000
 
 /**
- * Returns the mode of a keepalived.conf; `undefined` if there is no file, or no instance in it. Comments are ignored.
+ * Returns whether a keepalived.conf uses unicast or multicast; `undefined` without a file, or without an instance in
+ * the file. Comments are ignored.
  */
 export function modeIn(keepalivedConf: string | undefined): Mode | undefined {
   if (keepalivedConf === undefined) return undefined
@@ -31,8 +32,8 @@ export const withoutComments = (keepalivedConf: string): string => keepalivedCon
 const ModeFile = z.object({ mode: z.enum(['unicast', 'multicast']) })
 
 /**
- * Returns the mode that a file asks for; `undefined` if none does. The user's file wins, even if its content is invalid
- * (`problem`).
+ * Returns unicast or multicast, as one of the two files asks for it; `undefined` if no file does. The user's file wins,
+ * even if its content is invalid (`problem`).
  */
 export function wantedMode(
   userFile: string | undefined,
@@ -69,8 +70,8 @@ const rounded = (time: number, to: number): number => Math.floor(time / to + 0.5
 export const startSchedule = (now: number): Schedule => ({ tickAt: rounded(now + TICK / 2, TICK), planned: undefined })
 
 /**
- * Returns the change for a tick: five minutes after it. The time of the tick counts, not the time at which it was
- * noticed.
+ * Returns the planned change of mode for a tick: five minutes after the tick. The time of the tick counts, not the time
+ * at which the agent noticed the tick.
  */
 export function planned(tickAt: number, mode: Mode): PlannedChange {
   const at = rounded(tickAt + LEAD, LEAD)
@@ -84,16 +85,16 @@ export type ModeFacts = {
   readonly nodes: readonly ClusterNode[] | undefined
 }
 
-/** Returns whether the mode in force differs from the wanted one. */
+/** Returns whether the mode in force (unicast or multicast) differs from the wanted mode. */
 export const isChangeNeeded = ({ current, wanted }: Pick<ModeFacts, 'current' | 'wanted'>): boolean =>
   current !== undefined && wanted !== undefined && current !== wanted
 
 /**
- * Returns the schedule after a tick. A planned change takes place whatever happens, because the other nodes have
- * planned it too.
+ * Returns the schedule of mode changes after a tick. A planned change always takes place, because the other nodes have
+ * planned the same change.
  */
 export function ticked(schedule: Schedule, facts: ModeFacts, now: number): Schedule {
-  // The clock was set back. The plan used the wrong time, so no other node has it.
+  // The clock was set back. The plan used the wrong time, so no other node has the same plan.
   if (schedule.tickAt - now > TICK || (schedule.planned !== undefined && schedule.planned.at - now > TICK))
     return startSchedule(now)
   if (now < schedule.tickAt) return schedule

@@ -16,9 +16,9 @@ export type PeerWishes = {
   readonly family: Family
   /** VIPs of the whole cluster. */
   readonly vips: readonly Address[]
-  /** Network of this machine that contains the VIPs; `undefined` if none of its networks does. */
+  /** Network of this machine that contains the VIPs; `undefined` if no network of the machine contains them. */
   readonly network: Network | undefined
-  /** This machine's own address for VRRP. The node that lists it is this one. */
+  /** This machine's own address for VRRP. The node in the API with this address is this node. */
   readonly own: Address | undefined
 }
 
@@ -37,7 +37,7 @@ export function peerAddress(node: ClusterNode, wishes: PeerWishes): PeerAddress 
   const reported = node.addresses
     .filter(({ type }) => type === 'InternalIP')
     .flatMap(({ address }) => usable(address, 'InternalIP'))
-  // As in OpenShift: without a network to compare with, the first reported address is used.
+  // If no network of this machine contains the VIPs, the first reported address is used, as in OpenShift.
   const address =
     wishes.network === undefined ? reported[0] : (reported.at(-1) ?? notedAddress(node, wishes, usable, odd))
   if (address === undefined) odd.push(`no usable ${familyName(wishes.family)} address`)
@@ -51,7 +51,7 @@ type Usable = (text: string, from: string) => Address[]
 
 /**
  * Returns an address from the annotation of OVN-Kubernetes. The annotation lists all addresses of the node, including
- * VIPs that it holds.
+ * VIPs that the node holds.
  */
 function notedAddress(node: ClusterNode, wishes: PeerWishes, usable: Usable, odd: string[]): Address | undefined {
   const { own, network, vips } = wishes

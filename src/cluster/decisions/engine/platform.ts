@@ -5,7 +5,7 @@
  */
 import * as z from 'zod'
 
-/** Names as in an install-config. The API uses the same names with other upper and lower case. */
+/** Platform names as in an install-config. The API writes the same names with other upper and lower case. */
 const ON_PREMISES: readonly string[] = ['baremetal', 'vsphere', 'openstack', 'ovirt', 'nutanix']
 /**
  * Platforms whose load balancers have the addresses. On None, External and any platform in neither list, the
@@ -57,7 +57,7 @@ const statusSchema = z.object({
 const infrastructureSchema = z.object({ status: statusSchema })
 const DEFAULT_LOAD_BALANCER = 'OpenShiftManagedDefault'
 
-/** Reads the object Infrastructure `cluster`. `undefined` if it names no platform. */
+/** Reads the object Infrastructure `cluster`. `undefined` if the object names no platform. */
 export function vipsElsewhere(object: unknown): { readonly elsewhere: Elsewhere | undefined } | undefined {
   const read = infrastructureSchema.safeParse(object)
   if (!read.success) return undefined
@@ -81,7 +81,8 @@ export function vipsElsewhere(object: unknown): { readonly elsewhere: Elsewhere 
         `the load balancer of ${name} is ${type}, which has the addresses`,
       ),
     }
-  // A user-provisioned installation on vSphere has no addresses there. The other platforms always have them.
+  // Without addresses in this object, a vSphere installation is user-provisioned. Installations on other platforms
+  // always have addresses there.
   if (key === 'vsphere' && apiServerInternalIPs.length === 0 && apiServerInternalIP === undefined)
     return {
       elsewhere: elsewhere(

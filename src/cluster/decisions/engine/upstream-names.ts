@@ -39,7 +39,7 @@ export const API_SCRIPTS = [
 
 const HEALTHZ = '/usr/bin/timeout 0.9 /usr/bin/curl -o /dev/null -Lfs http://localhost:1936/healthz'
 
-/** `chk_ingress` has no weight: its failure is a fault. */
+/** Names of the ingress scripts. `chk_ingress` has no weight: a failure of this script puts the router in fault. */
 export const INGRESS_SCRIPTS = [
   { name: 'chk_ingress_ready', script: `${HEALTHZ}/ready`, interval: 1, weight: 10, rise: 3, fall: 2 },
   { name: 'chk_ingress', script: HEALTHZ, interval: 1, weight: undefined, rise: 3, fall: 2 },

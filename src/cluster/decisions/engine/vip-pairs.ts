@@ -37,7 +37,7 @@ export function vipPairs(lists: VipLists): VipPairs {
   return problems.length > 0 ? { pairs: [], problems } : { pairs, problems }
 }
 
-/** Returns all VIPs of all pairs. A node never has one of them as its own address. */
+/** Returns all VIPs of all pairs. A node never has a VIP as its own address. */
 export const allVips = (pairs: readonly VipPair[]): readonly Address[] =>
   pairs.flatMap(({ api, ingress }) => [api ?? [], ingress ?? []].flat())
 
@@ -51,7 +51,7 @@ function vipProblems(service: string, words: readonly string[]): string[] {
     const kind = kindOf(vip)
     if (kind !== undefined) return [`Cannot use ${vip} as VIP of ${service}: it is ${kind}`]
     const family = familyOf(vip)
-    // Two VIPs of one service and family would be one virtual router, because both have the same VRID.
+    // A second VIP of the same service and family is refused, because both VIPs would have the same VRID.
     if (families.has(family))
       return [`Cannot use ${vip} as VIP of ${service}: this service has another ${familyName(family)} VIP`]
     families.add(family)

@@ -5,7 +5,7 @@
 
 export type Service = 'api' | 'ingress'
 export type Vrids = Readonly<Record<Service, number>>
-/** A shared VRID: a service of one cluster accepts advertisements of a service of the other. */
+/** A VRID that two clusters on one LAN share: the nodes of one cluster accept advertisements of the other cluster. */
 export type Collision = { readonly vrid: number; readonly ours: Service; readonly theirs: Service }
 
 const SERVICES: readonly Service[] = ['api', 'ingress']

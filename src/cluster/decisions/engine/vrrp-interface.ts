@@ -30,8 +30,8 @@ export type Attachment = {
 type Held = { readonly interface: string; readonly address: Address; readonly prefixLength: number }
 
 /**
- * Returns the interface, or a text with the reason why there is none. `pair`: one or two VIPs of one family; the first
- * one decides. `vips`: all VIPs of the cluster.
+ * Returns the interface for the VRRP packets, or the reason why no interface fits. `pair`: one or two VIPs of one
+ * family; the first VIP decides. `vips`: all VIPs of the cluster.
  */
 export function vrrpInterface(
   node: NodeView,
@@ -56,7 +56,10 @@ export function vrrpInterface(
   return `Cannot choose an interface for ${first}: ${passedOver.join('; ')}; no ${familyName(family)} address on an interface with a default route`
 }
 
-/** Returns the network of this machine that contains a VIP, for comparing peers; `undefined` if none does. */
+/**
+ * Returns the network of this machine that contains a VIP; `undefined` if no network does. Addresses of peers are
+ * compared with this network.
+ */
 export function machineNetwork(node: NodeView, vip: Address, vips: readonly Address[]): Network | undefined {
   const found = heldIn(node, vips).find((each) => contains(each, vip))
   return found && { address: found.address, prefixLength: widened(found) }
@@ -100,7 +103,10 @@ function inNetwork(
   return holder !== undefined && contains(holder, first) ? place : undefined
 }
 
-/** Returns the interface for the wanted addresses, or, if none are wanted, the one of the default route. */
+/**
+ * Returns the interface whose networks contain the wanted addresses. Without wanted addresses, the interface of the
+ * default route.
+ */
 function chosen(
   node: NodeView,
   held: readonly Held[],
@@ -129,8 +135,8 @@ function chosen(
 }
 
 /**
- * Returns the prefix length of the network. DHCPv6 gives /128 addresses, whose network only routers announce; it is a
- * /64 here.
+ * Returns the prefix length of the network of an address. A /128 address comes from DHCPv6, and only routers announce
+ * its network; /64 is assumed.
  */
 const widened = ({ address, prefixLength }: Held): number =>
   familyOf(address) === 'ipv6' && prefixLength === 128 ? 64 : prefixLength

@@ -14,7 +14,7 @@ export type NodeFacts = {
   readonly platform: string
 }
 
-/** A file to write; `content` is undefined if the file must not exist. */
+/** A file to write on the node. `content` is `undefined` if the file must not exist. */
 export type NodeFile = { readonly path: string; readonly content: string | undefined }
 
 const FOLDER = '/run/nodeip-configuration'
@@ -33,8 +33,8 @@ export const isRemoteWorker = ({
   vips.length > 0 && !matches && !userManagedLoadBalancer && platform.toLowerCase() === 'baremetal'
 
 /**
- * Returns the files in the order of writing. The file that announces the choice comes last. Empty if no address was
- * chosen.
+ * Returns the files that tell other programs the node's address, in the order of writing. The file that announces the
+ * choice comes last. Empty if no address was chosen.
  */
 export function nodeFiles(facts: NodeFacts): readonly NodeFile[] {
   const [primary] = facts.chosen

@@ -4,7 +4,9 @@
  */
 import { type Address, parseAddress } from '../../../wire/address.ts'
 
-/** Names of the variable; the first one wins, as in the units that pass it on. */
+/**
+ * Names of the environment variable with the hint; the first name wins, as in the systemd units that pass the hint on.
+ */
 const NAMES = ['NODEIP_HINT', 'KUBELET_NODEIP_HINT'] as const
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -23,7 +25,10 @@ export function environmentIn(text: string): Environment {
   return Object.fromEntries(pairs)
 }
 
-/** Returns the hint of the first source that has one, or a text if it contains a text that is no address. */
+/**
+ * Returns the hint of the first source that has a hint. Returns an error text if the hint contains a word that is no
+ * address.
+ */
 export function hintIn(sources: readonly { readonly name: string; readonly variables: Environment }[]): Hint | string {
   for (const { name: source, variables } of sources) {
     for (const name of NAMES) {

@@ -44,7 +44,7 @@ export const hasAddress = ({ links }: NodeView, wanted: Address): boolean =>
   links.some(({ addresses }) => addresses.some(({ address }) => address === wanted))
 
 export type Wishes = {
-  /** Addresses in the wanted network; no node has them. */
+  /** Addresses that name the wanted network. No node has a hint as its own address. */
   readonly hints: readonly Address[]
   readonly vips: readonly Address[]
   readonly preferIpv6: boolean
@@ -60,13 +60,16 @@ export type Verdict = {
 }
 
 export type Selection = {
-  /** At most one address of each family, the preferred family first. Empty if the node has none. */
+  /**
+   * Chosen addresses of the node: at most one of each family, the preferred family first. Empty if no address of the
+   * node is suitable.
+   */
   readonly chosen: readonly Address[]
   /** Whether a hint or VIP found the address, not the default route. */
   readonly matches: boolean
   /** Interface of the first address. */
   readonly link: string | undefined
-  /** One result for each address of the node, in the order of the interfaces. */
+  /** Whether each address of the node is suitable, in the order of the interfaces. */
   readonly verdicts: readonly Verdict[]
 }
 
@@ -107,7 +110,7 @@ function unfitness({ address, deprecated, label }: LinkAddress, { hints, vips, o
   if (deprecated) return 'deprecated: its preferred lifetime has ended'
   if (label.includes('eip')) return `an egress IP of OVN (label ${label})`
   if (ovn && address === OVN_INTERNAL) return 'an address that OVN uses itself'
-  // Another node may hold it a second later.
+  // A VIP is no address of this node: another node may hold it a second later.
   if (vips.includes(address)) return 'a VIP'
   if (hints.includes(address)) return 'the hint itself, which no node should have'
   return undefined
@@ -119,7 +122,7 @@ type Pass = {
   readonly whyNot: (candidate: Candidate) => string
 }
 
-/** Returns the addresses in the network of a hint or VIP; `undefined` if there are none. */
+/** Returns the addresses in the network of a hint or VIP; `undefined` if no address is in such a network. */
 function matching(fit: readonly Candidate[], routes: readonly Route[], { hints, vips }: Wishes): Pass | undefined {
   const wanted = [...hints.map((value) => ({ value, kind: 'hint' })), ...vips.map((value) => ({ value, kind: 'VIP' }))]
   for (const { value, kind } of wanted) {

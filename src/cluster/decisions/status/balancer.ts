@@ -23,7 +23,7 @@ export type Wish = {
 
 export type BalancerEvent =
   | { readonly kind: 'wished'; readonly wish: Wish }
-  /** kube-api was asked at `place`; `failed` is undefined if it answered. */
+  /** kube-api was asked at the address `place`; `failed` is `undefined` if kube-api answered. */
   | { readonly kind: 'asked'; readonly place: Address; readonly failed: string | undefined }
 
 /**
@@ -39,7 +39,7 @@ export function stepBalancer(state: Balancer, event: BalancerEvent): Balancer {
   return event.kind === 'wished' ? wished(state, event.wish) : asked(state, event)
 }
 
-/** Returns the address to ask for readyz; `undefined` if there is none. */
+/** Returns the address at which kube-api's readyz is asked; `undefined` if no load balancer is wanted. */
 export const toAsk = (state: Balancer): Address | undefined => ('place' in state ? state.place : undefined)
 
 function wished(state: Balancer, wish: Wish): Balancer {
@@ -60,7 +60,10 @@ function asked(state: Balancer, { failed, place }: Extract<BalancerEvent, { kind
   return answers < IN_A_ROW ? { kind: 'asking', place, answers, failed } : { kind: 'answers', place, failures: 0 }
 }
 
-/** Returns the wanted address, the reason why it is refused, or `undefined` for the API's own address. */
+/**
+ * Returns the wanted address of the load balancer, the reason why that address is refused, or `undefined` for the API's
+ * own address.
+ */
 function placeOf({ apiintIpAddress, apiVips, taken }: Wish): Address | { readonly why: string } | undefined {
   if (apiintIpAddress === undefined) return undefined
   const address = parseAddress(apiintIpAddress)

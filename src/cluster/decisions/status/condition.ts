@@ -8,7 +8,7 @@ import type { Elsewhere } from '../engine/platform.ts'
 export const CONDITION_TYPES = ['Available', 'Degraded', 'Progressing', 'Disabled'] as const
 export type ConditionType = (typeof CONDITION_TYPES)[number]
 
-/** A condition without its time, which `datedConditions` adds. */
+/** A condition of the Kubernetes object without its time, which `datedConditions` adds. */
 export type Finding = {
   readonly type: ConditionType
   readonly status: 'True' | 'False' | 'Unknown'

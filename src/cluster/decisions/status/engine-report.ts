@@ -40,12 +40,12 @@ const statusSchema = z.object({
   routers: z.array(z.preprocess(namedAsBefore, routerSchema)),
 })
 
-/** Another host that answers for the address. */
+/** Another host that answers for a VIP of this node. */
 export type Duplicate = { readonly mac: string; readonly router: Address | undefined }
 
 /** State of one virtual address, as this node's engine reports it. */
 export type Sight =
-  /** This node holds it and advertises. */
+  /** This node holds the VIP and advertises it. */
   | { readonly kind: 'ours'; readonly since: string; readonly duplicates: readonly Duplicate[] }
   /** The engine follows the router `from`, heard `agoMs` milliseconds ago. */
   | {
@@ -56,14 +56,14 @@ export type Sight =
     }
   /** The engine listens and hears no router. */
   | { readonly kind: 'silence' }
-  /** The engine does not listen: it has a fault, or does not answer. */
+  /** The engine does not receive advertisements: its router has a fault, or the engine does not answer. */
   | { readonly kind: 'deaf'; readonly why: string }
-  /** This node has no router for the address. */
+  /** This node has no virtual router for the VIP. */
   | { readonly kind: 'absent' }
 
 export type EngineReport = { readonly takenAt: string; readonly sights: ReadonlyMap<Address, Sight> }
 
-/** Returns the report; `undefined` if it cannot be read. */
+/** Reads the report of the engine; `undefined` if `value` is not a report. */
 export function readEngineReport(value: unknown): EngineReport | undefined {
   const read = statusSchema.safeParse(value)
   if (!read.success) return undefined

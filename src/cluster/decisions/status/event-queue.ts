@@ -28,7 +28,7 @@ export const emptyQueue = (now: number): EventQueue<never> => ({
   ...{ waiting: [], names: [], credit: BURST, creditAt: now, told: 0, dropped: 0 },
 })
 
-/** Adds an event to the queue, unless it was there already. */
+/** Adds an event to the queue, unless an event with the same name is or was in the queue. */
 export function offer<E>(queue: EventQueue<E>, name: string, event: E, now: number): EventQueue<E> {
   if (queue.names.includes(name)) return queue
   const waiting = [...queue.waiting, { name, event, since: now }]
@@ -50,7 +50,7 @@ export function aged<E>(queue: EventQueue<E>, now: number): EventQueue<E> {
   }
 }
 
-/** Returns the next event; `undefined` if none may be sent now. The queue must be the result of `aged`. */
+/** Returns the next event to send; `undefined` if no event may be sent now. The queue must come from `aged`. */
 export const nextOf = <E>({ credit, waiting }: EventQueue<E>): Waiting<E> | undefined =>
   credit > 0 ? waiting[0] : undefined
 

@@ -26,7 +26,7 @@ const transitionSchema = z.object({
 export type Failover = {
   readonly vip: ServiceVip
   readonly at: string
-  /** Former holder; `undefined` if this node knew none. */
+  /** Former holder of the VIP; `undefined` if this node knew no holder. */
   readonly from: string | undefined
   readonly to: string
   /** Reason of the transition, as in the event journal. */
@@ -89,7 +89,10 @@ export function failoverEvent({ at, from, reason, to, vip }: Failover, uid: stri
 
 export type FailoverEvent = ReturnType<typeof failoverEvent>
 
-/** Returns the name of the Event, a DNS name. It is the same for the same failover: two FNV-1a hashes of 32 bits. */
+/**
+ * Returns the name of the Kubernetes Event, a DNS name. The same failover always gives the same name: two FNV-1a hashes
+ * of 32 bits.
+ */
 function nameFor(node: string, address: Address, at: string): string {
   const text = `${node} ${address} ${at}`
   const hash = (seed: number): string => {

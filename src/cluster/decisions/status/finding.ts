@@ -10,9 +10,9 @@ import type { Finding } from './condition.ts'
 export type Holding = {
   readonly address: Address
   readonly service: Service
-  /** Name of the holder; empty if there is none, `undefined` if not known. */
+  /** Name of the node that holds the VIP; empty if no node holds it, `undefined` if the holder is not known. */
   readonly node: string | undefined
-  /** Other hosts that answer for the address. */
+  /** Other hosts that answer for the VIP. */
   readonly others: readonly string[]
   /** Node that published this. */
   readonly by: string | undefined
@@ -22,16 +22,16 @@ export type Holding = {
 export type ProbeFinding =
   | { readonly result: 'answers' }
   | { readonly result: 'silent'; readonly address: Address; readonly why: string }
-  /** It did not answer, but not often enough to count as silent. */
+  /** kube-api did not answer, but not often enough in a row to count as silent. */
   | { readonly result: 'undecided' }
-  /** This node has made no request yet. It publishes nothing before its first one. */
+  /** This node has not asked kube-api yet. The node publishes nothing before its first request. */
   | { readonly result: 'unasked' }
 
 export type Circumstances = {
   readonly probe: ProbeFinding
-  /** Whether ingressHa is Disabled: no node should hold its addresses. */
+  /** Whether ingressHa is Disabled: no node should hold a VIP of ingress. */
   readonly ingressDisabled: boolean
-  /** Change in progress; `undefined` if there is none. */
+  /** Text about the change in progress; `undefined` if nothing changes. */
   readonly progressing: string | undefined
   /** Wishes that cannot be fulfilled. */
   readonly refused: readonly Trouble[]

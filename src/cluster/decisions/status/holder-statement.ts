@@ -16,11 +16,14 @@ export type Moment = { readonly monotonicMs: number; readonly epochMs: number }
  */
 export const CORRECT_AFTER = 5_000
 /**
- * Delay in milliseconds before an address counts as having no holder. An engine that listens would have taken it over
+ * Delay in milliseconds before a VIP counts as having no holder. An engine that listens would have taken the VIP over
  * long before.
  */
 export const NOBODY_AFTER = 10_000
-/** The same for an engine with a fault, which does not listen: other nodes act first. */
+/**
+ * Delay in milliseconds before an engine with a fault, which does not listen, counts a VIP as having no holder. It is
+ * longer, so that other nodes publish first.
+ */
 export const DEAF_AFTER = 30_000
 /** Additional delay in milliseconds for each node with a better rank. */
 export const RANK_STEP = 2_000
@@ -31,8 +34,8 @@ export const RANK_STEP = 2_000
 export const CONTEST_WITHIN = 300_000
 
 /**
- * An entry about another node, written by this agent. The agent keeps it while it is true, because the API removes what
- * an agent no longer applies.
+ * A published entry about another node, written by this agent. The agent applies the entry as long as it is true,
+ * because the API removes fields that an agent no longer applies.
  */
 type Foreign = { readonly node: string; readonly since: string }
 
@@ -40,26 +43,28 @@ export type StatementMemory = {
   readonly kind: Sight['kind'] | undefined
   /** CLOCK_MONOTONIC: time since which the address has this state. */
   readonly changedAt: number
-  /** Time since which the entry names another holder than the engine hears; `undefined` if it does not. */
+  /** Time since which the published entry names another holder than the engine hears; `undefined` while both agree. */
   readonly wrongSince: number | undefined
   readonly foreign: Foreign | undefined
-  /** Whether the entry has named this node since it became the holder. */
+  /** Whether the published entry has named this node since this node became the holder. */
   readonly confirmed: boolean
   readonly contests: readonly { readonly by: string; readonly at: number }[]
-  /** Entry that this agent cleared. If it is there again, its holder's agent works. */
+  /** Published entry that this agent cleared. If the entry appears again, the agent of the holder works. */
   readonly emptied: { readonly who: string; readonly landed: boolean } | undefined
 }
 
 export type StatementInput = {
   readonly sight: Sight
-  /** Published entry; `undefined` if there is none, or if it is not known. */
+  /** Published entry for this VIP; `undefined` if no entry exists or the entry is not known. */
   readonly entry: Holder | undefined
   /** Whether the API has reported what is published. */
   readonly known: boolean
   readonly self: string
   /** Number of nodes with a better rank. */
   readonly rank: number
-  /** Returns the name of the node with an address; `undefined` for a link-local address, or if no node has it. */
+  /**
+   * Returns the name of the node with an address; `undefined` for a link-local address, or if no node has the address.
+   */
   readonly nameOf: (address: Address) => string | undefined
   /** Whether the service of the address was asked and did not answer. */
   readonly unanswered: boolean
@@ -68,9 +73,9 @@ export type StatementInput = {
 }
 
 export type HolderStatement =
-  /** This node holds the address. */
+  /** This node holds the VIP. */
   | { readonly kind: 'ours' }
-  /** Another node holds it, or none (empty), and that node's agent has not published it. */
+  /** Another node holds the VIP and has not published that, or no node holds the VIP (`node` is empty). */
   | ({ readonly kind: 'foreign' } & Foreign)
   | { readonly kind: 'none' }
 
@@ -155,12 +160,13 @@ function empty(memory: StatementMemory, { entry, self }: StatementInput, now: Mo
   const { emptied, foreign } = memory
   if (entry === undefined) return say(rest, foreign, '', now)
   if (entry.node === '') {
-    // Another agent has published this.
+    // The entry comes from another agent, so this agent does not write it.
     if (entry.saidBy !== self) return [rest, NOTHING]
     return say({ ...rest, emptied: emptied && { ...emptied, landed: true } }, foreign, '', now)
   }
   const who = `${entry.node} ${entry.since}`
-  // The entry was cleared and is there again: its agent works and knows better.
+  // This agent cleared the entry, and the entry is there again. So the agent of the holder works, and its own entry
+  // counts.
   if (emptied?.who === who && emptied.landed) return [rest, NOTHING]
   return say({ ...rest, emptied: { who, landed: false } }, foreign, '', now)
 }

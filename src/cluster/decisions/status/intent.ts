@@ -32,10 +32,13 @@ const specSchema = z.object({
 })
 const objectSchema = z.object({ spec: specSchema.optional() })
 
-/** One text for each problem, with its path. */
+/** Problems of the object's spec: one text for each, with the path of the field. */
 export type IntentProblems = { readonly problems: readonly string[] }
 
-/** Reads an object of the API. An older definition, or none, may have let invalid values in. */
+/**
+ * Reads an object of the API. The object may contain invalid values, if the cluster's definition of the resource is
+ * older or missing.
+ */
 export function readIntent(object: unknown): Intent | IntentProblems {
   const read = objectSchema.safeParse(object)
   if (!read.success) return { problems: read.error.issues.map(problemOf) }
@@ -55,14 +58,17 @@ export type IntentState = {
   readonly intent: Intent
   /** Whether the API has answered about the object, now or before. Until then, `intent` is an assumption. */
   readonly isKnown: boolean
-  /** Problems of the last object; empty if it is in force. */
+  /** Problems of the last object that the API returned; empty if that object is in force. */
   readonly problems: readonly string[]
-  /** Reason why the API does not show the object; `undefined` if it does, or does not answer. */
+  /** Reason why the API refuses to show the object; `undefined` if the API shows the object, or does not answer. */
   readonly unreadable: string | undefined
   readonly refused: number
 }
 
-/** Returns the state at the start. `remembered`: ingressHa as the API reported it last; `undefined` if it never did. */
+/**
+ * Returns the state at the start of the agent. `remembered`: the value of ingressHa that the API reported last;
+ * `undefined` if the API never reported a value.
+ */
 export const firstIntent = (remembered: Toggle | undefined): IntentState => ({
   ...{ intent: { ...DEFAULT_INTENT, ingressHa: remembered ?? 'Enabled' }, isKnown: remembered !== undefined },
   ...{ problems: [], unreadable: undefined, refused: 0 },
@@ -103,7 +109,9 @@ export function stepIntent(state: IntentState, news: IntentNews): IntentState {
   }
 }
 
-/** Returns the wishes for other programs as text; `undefined` if there are none. */
+/**
+ * Returns a text about the fields of the spec that other programs must carry out; `undefined` if no such field is set.
+ */
 export function notManaged(intent: Intent): string | undefined {
   const asked = [
     ...(intent.nodesResolution === 'Disabled' ? ['dns.nodesResolution=Disabled (CoreDNS)'] : []),

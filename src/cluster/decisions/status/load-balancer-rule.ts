@@ -12,8 +12,8 @@ const CHAINS = ['ocp_prerouting', 'ocp_output']
 export type Redirect = { readonly vip: Address; readonly apiPort: number; readonly lbPort: number }
 
 /**
- * Returns whether both rules exist. `listings`: output of nft for each family that has the table. `undefined` if it is
- * not a listing.
+ * Returns whether both rules exist. `listings`: output of `nft list table` for each family that has the table.
+ * `undefined` if a text is not such output.
  */
 export function redirectExists(listings: readonly string[], redirect: Redirect): boolean | undefined {
   const rules = listings.map(rulesIn)

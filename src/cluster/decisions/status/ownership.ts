@@ -44,7 +44,7 @@ export type OwnershipMemory = {
   readonly claims: ReadonlyMap<Address, StatementMemory>
   /** Conditions of the last statement, for their times. */
   readonly said: readonly Condition[]
-  /** Message for nodes that hold no VIP, and the time since which it applies. */
+  /** Message for nodes that hold no VIP, and the time since which the message applies. */
   readonly disabled: { readonly since: number; readonly message: string } | undefined
 }
 
@@ -52,7 +52,7 @@ export const FIRST_OWNERSHIP: OwnershipMemory = { claims: new Map(), said: [], d
 
 export type PublishedFields = {
   readonly claims: Claims
-  /** `undefined` if another node publishes them. */
+  /** Conditions that this node publishes; `undefined` if another node publishes the conditions. */
   readonly conditions: readonly Condition[] | undefined
   readonly observedGeneration: number | undefined
 }
@@ -104,12 +104,12 @@ export function needsProbe(
   })
 }
 
-/** Milliseconds after which an engine has released its addresses. */
+/** Milliseconds after the change of ingressHa by which an engine has released its VIPs. */
 const RELEASED_BY_THEN = 2_000
 
 /**
- * Returns the fields for nodes that should hold no VIP. All agents compute the same conditions; the first one publishes
- * them. A holder publishes its own entry.
+ * Returns the fields that a node publishes when no node should hold a VIP. All agents compute the same conditions; the
+ * first agent publishes them. A node that still holds a VIP publishes its own entry.
  */
 function disabled(
   memory: OwnershipMemory,
@@ -164,7 +164,8 @@ function stillHeld({ nodes, published, report, self }: OwnershipInput, held: rea
 }
 
 /**
- * Returns the number of nodes that act before this one. Control plane nodes come first, in the order of their names.
+ * Returns the number of nodes that publish before this node. Control plane nodes come first, in the order of their
+ * names.
  */
 function rankOf({ nodes, self }: OwnershipInput): number {
   const isFirst = ({ labels }: ClusterNode) => CONTROL_PLANE_LABEL in labels
@@ -197,7 +198,7 @@ function stepClaims(memory: OwnershipMemory, input: OwnershipInput, now: Moment)
 const firstOf = <T extends { readonly vip: ServiceVip }>(stepped: readonly T[]): T | undefined =>
   stepped.find(({ vip }) => vip.service === 'api') ?? stepped[0]
 
-/** Returns the name of the node with an address; `undefined` if the API knows none. */
+/** Returns the name of the node with an address; `undefined` if the API knows no such node. */
 export const nodeAt = (nodes: readonly ClusterNode[], address: Address): string | undefined =>
   nodes.find(({ addresses }) => addresses.some((one) => parseAddress(one.address) === address))?.name
 
@@ -218,8 +219,8 @@ function othersIn(nodes: readonly ClusterNode[], sight: Sight): readonly string[
 }
 
 /**
- * Returns the fields of this node. The two texts name the holder of the first address of a service; every address has
- * its own entry.
+ * Returns the status fields that this node publishes. The two texts name the holder of the first VIP of each service;
+ * every VIP has its own entry.
  */
 function claimsOf(input: OwnershipInput, stepped: readonly Stepped[]): Claims {
   const ownerOf = (service: Service): string | undefined => {

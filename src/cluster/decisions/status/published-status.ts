@@ -26,7 +26,7 @@ export type Holder = {
   readonly since: string
   /** Node whose agent wrote the entry: the holder's own, or one that hears the holder. */
   readonly saidBy: string
-  /** Other hosts that answer: nodes by name, others by address or MAC. */
+  /** Other hosts that answer for the VIP: nodes by name, unknown hosts by address or MAC. */
   readonly alsoAnswering: readonly string[]
 }
 
@@ -82,7 +82,7 @@ const objectSchema = z.object({
     .default({ holders: [], conditions: [] }),
 })
 
-/** Reads the object without its invalid parts; `undefined` if the value is no object. */
+/** Reads the status of the Kubernetes object and leaves out invalid parts; `undefined` if the value is no object. */
 export function readPublished(value: unknown): Published | undefined {
   const read = objectSchema.safeParse(value)
   if (!read.success) return undefined

@@ -15,7 +15,7 @@ export const FAILURE_KINDS = [
   'gone',
   'rateLimited',
   'serverError',
-  /** Another HTTP status. */
+  /** Any other HTTP status than the ones above. */
   'refused',
   /** The answer has another format than requested. */
   'garbage',

@@ -14,7 +14,10 @@ import type { ClusterAccess, Endpoint } from './cluster-client.ts'
 export type AccessPlan = {
   /** Path of a kubeconfig; `undefined` for the token of this pod. */
   readonly kubeconfig: string | undefined
-  /** Server that is asked if the first one does not answer; `undefined` if there is none. */
+  /**
+   * URL of the API server on this node, which is asked if the server of the kubeconfig does not answer; `undefined`: no
+   * second server is asked.
+   */
   readonly local?: string | undefined
   /** Prefix of the paths of a pod's token. */
   readonly root?: string
@@ -35,7 +38,7 @@ export function clusterAccess(plan: AccessPlan): ClusterAccess {
   }
 }
 
-/** Returns the server of the current context; `undefined` if it cannot be read. */
+/** Returns the server of the kubeconfig's current context; `undefined` if the kubeconfig cannot be read. */
 export function serverIn(plan: Pick<AccessPlan, 'kubeconfig'>): string | undefined {
   try {
     return read(plan).getCurrentCluster()?.server
@@ -47,7 +50,7 @@ export function serverIn(plan: Pick<AccessPlan, 'kubeconfig'>): string | undefin
 function read({ kubeconfig, root = '' }: Omit<AccessPlan, 'local'>): KubeConfig {
   const config = new Reader()
   if (kubeconfig !== undefined) {
-    // The error of a missing file names the file.
+    // Reading the file here gives an error that names a missing file.
     readFileSync(kubeconfig)
     config.loadFromFile(kubeconfig)
   } else if (process.env.KUBERNETES_SERVICE_HOST === undefined) {

@@ -11,7 +11,7 @@ import { LineReader } from './line-reader.ts'
 import { onAddressLost } from './lost-address.ts'
 
 export type Endpoint = {
-  /** URL such as `https://api-int.ostest.example.com:6443`, without a slash at the end. */
+  /** URL of the API server, such as `https://api-int.ostest.example.com:6443`, without a slash at the end. */
   readonly server: string
   /** Credentials, and the authorities that are trusted. */
   readonly options: RequestOptions
@@ -69,7 +69,7 @@ export class ClusterClient {
     this.#onFailure = onFailure
   }
 
-  /** Sends a request and returns its JSON. Rejects with the ApiFailure of the first server. */
+  /** Sends a request and returns the JSON of the answer. Rejects with the ApiFailure of the first server. */
   ask(question: Question, signal?: AbortSignal): Promise<unknown> {
     return this.#anywhere(async (endpoint) => {
       const response = await this.#send(endpoint, question, signal)
@@ -158,7 +158,7 @@ export class ClusterClient {
       }
       const bark = () => end(new ApiFailure('silent', `${path} sent nothing for ${silence} ms`))
       const watchdog = setTimeout(bark, silence)
-      // The next event may be about a new address of this node.
+      // The watch ends when its local address is lost: its next event may be about the new address of this node.
       const forget = onAddressLost(response.socket, (own) =>
         end(new ApiFailure('cut', `${path} was connected from ${own}, which this machine no longer has`)),
       )
@@ -181,7 +181,7 @@ export class ClusterClient {
   }
 }
 
-/** Returns whether the failure is an answer of the cluster. Another server would give the same one. */
+/** Returns whether the failure is an answer of the cluster. Then another server would give the same answer. */
 const isAnswer = ({ kind }: ApiFailure): boolean => kind === 'gone' || kind === 'refused'
 
 function textOf(response: IncomingMessage, { path }: Question, within: number): Promise<string> {

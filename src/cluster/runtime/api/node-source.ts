@@ -44,7 +44,8 @@ function read(file: string): { value: unknown } | { missing: string } {
 }
 
 /**
- * Returns a source that asks the API. If the API does not answer, `tell` gets the reason, and the other source is used.
+ * Returns a source of nodes that asks the API. If the API does not answer, `tell` gets the reason, and the second
+ * source is used.
  */
 export const nodesAt =
   (client: Pick<ClusterClient, 'ask'>, otherwise: NodeSource, tell: (reason: string) => void): NodeSource =>

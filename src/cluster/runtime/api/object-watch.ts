@@ -8,11 +8,14 @@ import { ApiFailure, kindOfStatus } from './api-failure.ts'
 import type { ClusterClient } from './cluster-client.ts'
 
 export type WatchPlan<T> = {
-  /** Path such as `/api/v1/nodes`. */
+  /** Path of the watched objects in the API, such as `/api/v1/nodes`. */
   readonly path: string
   /** Selectors of the query. */
   readonly query?: Readonly<Record<string, string>>
-  /** Returns the part of an object to keep; `undefined` to drop it. `earlier`: the last value of the same name. */
+  /**
+   * Returns the part of an object to keep; `undefined` drops the object. `earlier`: the part kept before of the object
+   * with the same name.
+   */
   readonly read: (object: unknown, earlier: T | undefined) => T | undefined
   /** Called with all objects after a list and after each change. `changed` is undefined after a list. */
   readonly onObjects: (objects: ReadonlyMap<string, T>, changed?: Changed<T>) => void
@@ -29,7 +32,10 @@ export type Changed<T> = { readonly object: T; readonly gone: boolean }
 export type WatchPhase = 'listing' | 'watching' | 'waiting'
 
 export type Patience = {
-  /** Delay in milliseconds after the first failure. It doubles with each failure in a row; half of it is random. */
+  /**
+   * Delay in milliseconds before the API is asked again after a failure. The delay doubles with each failure in a row;
+   * half of the delay is random.
+   */
   readonly first: number
   readonly longest: number
   /** Milliseconds after which a watch counts as successful even without events. */
@@ -38,7 +44,10 @@ export type Patience = {
 }
 
 export const PATIENCE: Patience = { first: 500, longest: 30_000, settled: 5_000, random: Math.random }
-/** Seconds. The length is random, so that the watches of all nodes do not end at the same moment. */
+/**
+ * Shortest duration of a watch, in seconds. The duration is random, so that the watches of all nodes do not end at the
+ * same moment.
+ */
 const SHORTEST_WATCH = 240
 const SPREAD = 240
 
@@ -91,7 +100,7 @@ class ObjectWatch<T> {
   }
 
   async #wait(failure: ApiFailure): Promise<void> {
-    // After an invalid event, it is unknown what was missed.
+    // After an invalid event, the watch may have missed changes. So all objects are read again.
     if (failure.kind === 'gone' || failure.kind === 'garbage') this.#version = undefined
     const wait = Math.max(waitAfter(this.#failures, this.#patience), failure.retryAfter ?? 0)
     this.#failures++

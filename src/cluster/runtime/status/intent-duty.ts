@@ -25,9 +25,9 @@ export type IntentDutyOptions = {
   readonly ingressVips: readonly Address[]
   /** Asks kube-api at an address. Returns `undefined` after an answer, otherwise the reason. */
   readonly ask: (address: Address) => Promise<string | undefined>
-  /** Called after each change of the object, once it is known. */
+  /** Called with the wishes in the object after its first reading and after each change. */
   readonly onIntent: (intent: Intent) => void
-  /** ingressHa as the API reported it last. */
+  /** Value of ingressHa that the API reported last, in an earlier run of the agent. */
   readonly remembered?: Toggle | undefined
   readonly askEveryMs?: number
 }
@@ -61,8 +61,8 @@ export class IntentDuty {
   }
 
   /**
-   * Starts or stops the requests to kube-api at the wanted address. The node that publishes the conditions needs the
-   * result.
+   * Starts or stops the requests to kube-api at the wanted address. The node that publishes the conditions needs to
+   * know whether kube-api answers.
    */
   want(isWanted: boolean): void {
     if (isWanted === this.#isWanted) return
@@ -75,7 +75,7 @@ export class IntentDuty {
     return this.#intent.refused
   }
 
-  /** Sets the addresses of the nodes. None of them can be a load balancer. */
+  /** Sets the addresses of the nodes. The address of a node is refused as the address of a load balancer. */
   nodesAre(addresses: readonly Address[]): void {
     this.#nodes = addresses
   }

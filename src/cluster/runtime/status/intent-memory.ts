@@ -14,7 +14,7 @@ export const INTENT_FILE = 'intent.json'
 const VERSION = 1
 
 const intentSchema = z.object({
-  /** Absent if the API never reported it. */
+  /** Value of ingressHa; absent if the API never reported a value. */
   ingressHa: z.enum(['Enabled', 'Disabled']).optional(),
   /** Reason why the nodes hold no VIP; absent if they do. */
   elsewhere: z.object({ reason: z.enum(ELSEWHERE_REASONS), message: z.string() }).optional(),
@@ -23,7 +23,9 @@ const fileSchema = intentSchema.extend({ version: z.literal(VERSION) })
 
 export type RememberedIntent = Readonly<z.output<typeof intentSchema>>
 
-/** Returns the stored wishes; `undefined` if there are none, or a text if the file is invalid. */
+/**
+ * Returns the wishes that an earlier run stored; `undefined` without a file, or an error text if the file is invalid.
+ */
 export function rememberedIntent(directory: string): RememberedIntent | string | undefined {
   const file = join(directory, INTENT_FILE)
   try {

@@ -90,7 +90,7 @@ export class OwnerDuty {
     const published = readPublished(object)
     if (published === undefined || isOlder(published, this.#published)) return
     this.#published = published
-    // One function decides what is written, and the answer of the API must not call it recursively.
+    // #decide() runs in a later turn of the event loop, because the answer of the API must not call it recursively.
     setImmediate(() => this.#decide())
   }
 
@@ -164,7 +164,7 @@ export class OwnerDuty {
       const next = nextOf(this.#queue)
       if (next === undefined || this.#ended) break
       const written = await this.#options.api.createEvent(next.event)
-      // The next round tries again.
+      // The next call of this function sends the event again.
       if (written.kind === 'failed') break
       const ended = written.kind === 'done' || written.kind === 'conflict' ? 'told' : 'dropped'
       this.#queue = settled(this.#queue, next.name, ended)

@@ -45,8 +45,8 @@ export class Publisher {
   }
 
   /**
-   * Publishes a statement. `published`: the object as far as it is known. The first statement of an agent removes
-   * entries of its earlier run.
+   * Publishes the status fields of this node. `published`: the Kubernetes object as far as it is known. The first write
+   * of an agent removes entries of the agent's earlier run.
    */
   say({ claims, conditions, observedGeneration }: PublishedFields, published: Published | undefined): void {
     if (this.#ended) return
@@ -131,7 +131,10 @@ class Part {
     this.#random = random
   }
 
-  /** Sets the fields to write. Returns whether another client has overwritten them, so that they are written again. */
+  /**
+   * Sets the fields to write. Returns whether another client has overwritten the fields, so that they must be written
+   * again.
+   */
   want(body: string, isThere: boolean): boolean {
     if (body !== this.#wanted) {
       this.#wanted = body

@@ -13,7 +13,7 @@ import type { ClusterClient } from '../api/cluster-client.ts'
 
 export type ApiRequest = {
   readonly method: 'GET' | 'POST' | 'PATCH'
-  /** Path with its query. */
+  /** Path of the request, with its query. */
   readonly path: string
   readonly contentType?: string
   /** Body, sent as JSON, which is valid YAML. */
@@ -27,7 +27,7 @@ export type Written =
   | { readonly kind: 'done'; readonly object: unknown }
   /** The object does not exist. */
   | { readonly kind: 'missing' }
-  /** Another client was faster, or the object exists already. */
+  /** The API refused the write (409): another client wrote first, or the object exists already. */
   | { readonly kind: 'conflict'; readonly why: string }
   /** 400, 401, 403 or 422: another attempt has the same result until an administrator changes something. */
   | { readonly kind: 'refused'; readonly why: string }
@@ -46,7 +46,10 @@ export function managerOf(node: string): string {
   return `${name.slice(0, LONGEST_MANAGER - digest.length - 1)}-${digest}`
 }
 
-/** Field manager of the conditions. It is the same on all nodes, so the fields of the node before are replaced. */
+/**
+ * Field manager of the conditions. All nodes use the same name, so each write replaces the conditions of the node that
+ * published before.
+ */
 export const SPEAKER = 'holdfast-agent'
 
 /** Returns a Send. Every HTTP status is an answer. */

@@ -25,9 +25,9 @@ export type StatusDutyOptions = {
   readonly socket: string
   readonly client: Pick<ClusterClient, 'ask' | 'stream'>
   readonly probe?: ProbeOptions
-  /** Called after each change of the object, once it is known. */
+  /** Called with the wishes in the object after its first reading and after each change. */
   readonly onIntent: (intent: Intent) => void
-  /** ingressHa as the API reported it last. */
+  /** Value of ingressHa that the API reported last, in an earlier run of the agent. */
   readonly remembered?: Toggle | undefined
   readonly onNews: OwnerDutyOptions['onNews']
   readonly onFailure: (failure: ApiFailure) => void
