@@ -19,15 +19,15 @@ import { presetReport, priorityReport } from './priority-report.ts'
 
 export type CheckOptions = {
   readonly json?: boolean
-  /** Reads the file as keepalived's configuration, even if it does not look like one. */
+  /** Reads the file as keepalived's configuration, even if the file does not look like one. */
   readonly keepalived?: boolean
-  /** Also check against the addresses and interfaces of a node. */
+  /** Node against whose addresses and interfaces the configuration is checked; `undefined`: no such check. */
   readonly node?: NodeView
-  /** Reads standard input, for the file `-`. */
+  /** Returns the text of standard input, for the file name `-`. */
   readonly stdin?: () => string
   /** Whether warnings are failures. */
   readonly strict?: boolean
-  /** Warnings about the node that are no fault of the file but would affect `run`. */
+  /** Warnings about the node. They are no fault of the configuration, but would affect `holdfast run`. */
   readonly beside?: readonly string[]
 }
 
@@ -91,7 +91,9 @@ const nameOf = (file: string): string => (file === STDIN ? 'standard input' : fi
 
 const standardInput = () => readFileSync(0, 'utf8')
 
-/** Loads a file in the language that it is written in. Reads it only once, because it may be a pipe. */
+/**
+ * Loads a configuration file, in YAML or in keepalived's language. Reads the file only once, because it may be a pipe.
+ */
 export function loadWritten(file: string, isKeepalived: boolean, stdin = standardInput): AnyConfig {
   const name = nameOf(file)
   let text: string

@@ -5,7 +5,7 @@
 import { type Command, Option } from 'commander'
 import { EXIT } from '../app/exit-code.ts'
 
-/** Result of a command: its output and its exit status. */
+/** Output and exit status of a command. */
 export type CommandResult = { readonly exitCode: number; readonly stdout: string; readonly stderr: string }
 
 /**
@@ -15,8 +15,8 @@ export type CommandResult = { readonly exitCode: number; readonly stdout: string
 export type End = (result: CommandResult | number) => void
 
 /**
- * Adds a command to the program. Every start of `holdfast run` executes this function. It therefore imports none of the
- * command's work; the action loads it.
+ * Adds a command to the program. Every start of `holdfast run` executes this function. So this function does not import
+ * the code of the command; the action loads that code.
  */
 export type Register = (program: Command, end: End) => void
 
@@ -28,7 +28,7 @@ export const socketOption = (): Option =>
 /** Collects the values of an option that may be repeated. */
 export const repeated = (value: string, before: readonly string[] = []): string[] => [...before, value]
 
-/** Returns the result of a command that was called with wrong options. */
+/** Returns output and exit status of a command that was called with wrong options. */
 export const usage = (message: string): CommandResult => ({
   exitCode: EXIT.usage,
   stdout: '',

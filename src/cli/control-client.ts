@@ -20,7 +20,7 @@ export function unreachable(socket: string, error: unknown): CommandResult {
   }
 }
 
-/** Returns the result for a request that the daemon refused. */
+/** Returns output and exit status of a command whose request the daemon refused. */
 export const refused = (message: string): CommandResult => ({
   exitCode: EXIT.failure,
   stdout: '',

@@ -15,7 +15,7 @@ const PID_FILES = { pidFile: '/run/keepalived.pid', vrrpPidFile: '/run/vrrp.pid'
 /** Path at which the monitor of an OpenShift node expects the socket. */
 const SOCKET = '/var/run/keepalived/keepalived.sock'
 const FIRST_PROCESS = 1
-/** Exit status of keepalived 2.2.7 at a configuration that it refuses (KEEPALIVED_EXIT_CONFIG). */
+/** Exit status with which keepalived 2.2.7 refuses a configuration (KEEPALIVED_EXIT_CONFIG). */
 const REFUSED = 2
 
 /** Executes a command line of keepalived. Returns the exit status. */

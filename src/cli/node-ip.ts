@@ -17,7 +17,7 @@ import type { CommandResult } from './command.ts'
 import { readNodeTables } from './node-tables.ts'
 
 export type NodeIpOptions = {
-  /** VIPs. A hint among them comes first. */
+  /** VIPs from the command line. If the command line has a hint, the hint is the first. */
   readonly values: readonly string[]
   readonly retryOnFailure?: boolean
   readonly preferIpv6?: boolean
@@ -95,8 +95,9 @@ function look(wishes: Wishes): { selection: Selection; tentative: readonly Addre
 }
 
 /**
- * Returns the selection; a text if its address cannot be used. `undefined` if the kernel's tables could not be read.
- * Waits for an address if `patient` is true, otherwise the selection may be empty.
+ * Returns the chosen addresses of the node; an error text if a chosen address cannot be used; `undefined` if the
+ * kernel's tables could not be read. If `patient` is true, waits until the node has an address; otherwise the choice
+ * may be empty.
  */
 async function selected(wishes: Wishes, patient: boolean): Promise<Selection | string | undefined> {
   for (let pause = FIRST_PAUSE, tentative = 0; ; ) {
@@ -165,8 +166,8 @@ function put(root: string, { path, content }: NodeFile): string | undefined {
 }
 
 /**
- * Enables forwarding on this link, for OVN and for redirects of the VIPs. Returns warnings if it cannot: a container
- * may have a read-only /proc/sys. Throws on any other failure.
+ * Enables forwarding on this link, for OVN and for redirects of the VIPs. Returns warnings if the setting is read-only,
+ * as /proc/sys may be in a container. Throws on any other failure.
  */
 function forward(link: string, chosen: readonly Address[]): readonly string[] {
   const warnings = new Set<string>()

@@ -26,7 +26,7 @@ import { registerStop } from './commands/stop.ts'
 import { registerVrid } from './commands/vrid.ts'
 import { registerYield } from './commands/yield.ts'
 
-/** Commands in the order of the help. */
+/** Commands of holdfast, in the order in which the help shows them. */
 const COMMANDS: readonly Register[] = [
   ...[registerRun, registerCheck, registerConvert],
   ...[registerStatus, registerEvents, registerExplain],

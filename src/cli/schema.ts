@@ -9,7 +9,7 @@ import { eventPageSchema, webhookBodySchema } from '../events/event-page.ts'
 import { statusSchema } from '../http/status-schema.ts'
 import type { CommandResult } from './command.ts'
 
-// As input schemas they allow unknown fields, which a later version may add.
+// The schemas of JSON output allow unknown fields, because a later version may add fields.
 const open = { io: 'input' } as const
 
 const SCHEMAS: Readonly<Record<string, () => object>> = {

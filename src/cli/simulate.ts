@@ -25,15 +25,15 @@ import type { CommandResult } from './command.ts'
 
 export type SimulateOptions = {
   readonly json?: boolean
-  /** Also prints every line that each engine logged. */
+  /** Whether to print every line that each engine logs, too. */
   readonly log?: boolean
-  /** Fails if a failed check never moves its address. */
+  /** Whether the exit status is 1 if the failure of a health check would not move the VIP to another node. */
   readonly expect?: boolean
   /** False with commander's --no-weights. */
   readonly weights?: boolean
 }
 
-/** Interface name if the configuration names none. */
+/** Name of the interface on a simulated node if the configuration names no interface. */
 const INTERFACE = 'eth0'
 /** Time after the last fault, in milliseconds, until all consequences are over. */
 const AFTERWARDS = 20_000

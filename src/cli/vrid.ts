@@ -18,7 +18,7 @@ export type VridOptions = {
 
 const LINES: Readonly<Record<Service, string>> = { api: 'APIVirtualRouterID', ingress: 'IngressVirtualRouterID' }
 
-/** Prints the VRIDs. The exit status is 1 if one of the other clusters has the same VRID. */
+/** Prints the VRIDs of a cluster. The exit status is 1 if one of the other clusters has the same VRID. */
 export function vridCommand(name: string, options: VridOptions): CommandResult {
   const vrids = chosen(name, options)
   if (typeof vrids === 'string') return refuse(vrids)

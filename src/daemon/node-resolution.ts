@@ -59,8 +59,8 @@ export class NodeResolution {
   }
 
   /**
-   * Tells whether a change of this interface, or of this address on it, can matter. A Kubernetes node has hundreds of
-   * interfaces that appear and disappear, and each new resolution costs time.
+   * Tells whether a change of this interface, or of this address on the interface, can change the place of a router. A
+   * Kubernetes node has hundreds of interfaces that appear and disappear, and each new resolution costs time.
    */
   matters(interfaceName: string | undefined, address: Address | undefined): boolean {
     if (this.#interfaces === undefined || interfaceName === undefined || this.#interfaces.has(interfaceName))
@@ -117,8 +117,8 @@ const followedIn = ({ virtualRouters }: Config): readonly Address[] =>
 
 /**
  * Returns the interface on which the router should run. A router stays where it is (`here`) if `auto` is no longer
- * unique because a second interface joined the network. It also stays if the address that it follows is on two
- * interfaces, or on none.
+ * unique because a second interface joined the network. A router also stays if the address that it follows (`holding`)
+ * is on two interfaces, or on no interface.
  */
 export function interfaceFor({ held, interfaceName }: ResolvedRouter, here: string | undefined): string | undefined {
   if (here !== undefined && held?.on.includes(here)) return here

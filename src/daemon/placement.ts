@@ -36,7 +36,9 @@ export class Placement {
     this.#context = context
   }
 
-  /** Tells whether a change of this interface, or of this address on it, can matter. */
+  /**
+   * Tells whether a change of this interface, or of this address on the interface, can change the place of a router.
+   */
   matters(interfaceName: string | undefined, address?: Address): boolean {
     const { resolution, segments } = this.#context
     if (resolution.matters(interfaceName, address)) return true
@@ -57,8 +59,8 @@ export class Placement {
   }
 
   /**
-   * Raises link faults of removed routers that still answer. No configuration names them, but without its link a router
-   * cannot stay in Leaving.
+   * Puts removed routers that still answer into fault if their interface is down. No configuration names these routers
+   * any longer, but without its interface a router cannot stay in Leaving.
    */
   strand(departing: Iterable<Router>, now: Millis): void {
     for (const router of departing) {
@@ -68,7 +70,10 @@ export class Placement {
     }
   }
 
-  /** Keeps the results of trackers that a reload replaces. They count until the new trackers have a result. */
+  /**
+   * Keeps the contributions of trackers that a reload replaces. These contributions count until the new trackers have
+   * results.
+   */
   keepReplaced({ track }: ResolvedRouter, { priority }: Router): void {
     priority.keepReplaced(this.#context.trackers.replaced(priority.tracking.parts, track))
   }
@@ -89,7 +94,8 @@ export class Placement {
   }
 
   /**
-   * Applies the present links, addresses and trackers to the routers. Idempotent; runs whenever one of them changes.
+   * Applies the present interfaces, addresses and trackers to the routers. Idempotent; runs after every change of an
+   * interface, an address or a tracker.
    */
   refresh(
     routers: ReadonlyMap<string, Router>,
@@ -108,14 +114,15 @@ export class Placement {
       return { router, faults, tracking, lost: link === undefined || taken }
     })
     // Faults come before the priority. A router that can no longer take part leaves with its former priority
-    // (VR-TRK-09), and does not advertise another one first.
+    // (VR-TRK-09), and does not advertise another priority first.
     for (const { router, faults, tracking, lost } of found) {
       for (const { fault, present, canSend } of faults) if (present) router.setFault(fault, true, canSend, now)
       const changed = router.adoptTracking(tracking, now)
       if (changed !== undefined) postEvent(router, changed, now)
       if (lost) segments.detach(router)
     }
-    // A router that starts because its last fault was cleared must have an open socket, and no other fault.
+    // Sockets are opened before faults are cleared: a router that starts because its last fault was cleared needs an
+    // open socket.
     segments.open(now)
     for (const { router, faults } of found) {
       for (const { fault, present } of faults) if (!present) router.setFault(fault, false, false, now)
@@ -123,9 +130,9 @@ export class Placement {
   }
 
   /**
-   * Returns the place of each router. `auto` may bring two routers with one VRID to one interface. The one that is
-   * there already stays, otherwise the first one of the file. The other one gets a fault, because it would receive the
-   * packets of the first.
+   * Returns the place of each router. `interface: auto` may bring two routers with one VRID to one interface. The
+   * router that is there already stays, otherwise the first in the configuration. The other router gets a fault,
+   * because it would receive the packets of the first.
    */
   #placesOf(resolution: readonly ResolvedRouter[], routers: ReadonlyMap<string, Router>): readonly Placed[] {
     const places = resolution.flatMap((resolved) => {
@@ -151,8 +158,8 @@ export class Placement {
   }
 
   /**
-   * Returns the source address of a router. It stays until it disappears (VR-TX-03), because a new address must not
-   * change a tie-break.
+   * Returns the source address of a router. A source address stays until the interface loses it (VR-TX-03), because a
+   * new address must not change the election between equal priorities.
    */
   #sourceFor(router: Router, resolved: ResolvedRouter, link: Link | undefined): Address | undefined {
     const { primaryAddress } = router.parameters
@@ -179,7 +186,7 @@ export class Placement {
       router.takeAddressesAlong()
       this.#tellMove(router, left, link.name, source)
     }
-    // The address may have been installed while the router had no interface and could not see it.
+    // Another program may have installed a VIP while the router had no interface and could not see the VIP.
     if (!router.answers) router.duty.restore(now)
   }
 

@@ -81,7 +81,7 @@ const LONG = 5_000
 /** Milliseconds until after the second priority 0. */
 const SHORT = 5
 
-/** Runs the rehearsal in steps. The caller may do other work between two of them. */
+/** Runs the rehearsal in steps. The caller may do other work between two steps. */
 export function* rehearsal(ports: RehearsalPorts): Generator<void, void> {
   const stage = new Stage(ports)
   yield stage.post({ kind: 'startup' })
@@ -248,7 +248,7 @@ class Stage {
   }
 }
 
-/** Returns the packet as a raw socket delivers it, with its IP header. */
+/** Returns the VRRP message as a raw socket delivers it, with an IP header in front. */
 function asReceived(message: Uint8Array): Uint8Array {
   const bytes = new Uint8Array(20 + message.length)
   const view = new DataView(bytes.buffer)

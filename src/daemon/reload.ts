@@ -73,10 +73,10 @@ export function planReload(old: Config, next: Config, diff: ConfigDiff, { held, 
   const before = new Map(old.virtualRouters.map((router) => [router.name, router]))
   const after = new Map(next.virtualRouters.map((router) => [router.name, router]))
   const isAnother = (name: string): boolean => {
-    // `auto` found another network. No router may be Active on a LAN to which it has not listened.
+    // `interface: auto` found another network. A router must listen to a LAN before it becomes Active there.
     if (elsewhere.has(name)) return true
     const [then, now] = [before.get(name), after.get(name)]
-    // Another source address means another socket and other tie-breaks.
+    // Another source address needs another socket, and changes the election between equal priorities.
     return then !== undefined && now !== undefined && (sourceOf(then) !== sourceOf(now) || gains(then, now, moved))
   }
   const replaced = [...recreated, ...changed.filter(isAnother)]
@@ -134,7 +134,8 @@ export function applyReload(
   const departed = plan.departing.flatMap((name) => registry.depart(name) ?? [])
   // The ledger lists new addresses before the first of them can be installed.
   ledger.cover(resolution)
-  // A removed router leaves its group before it is shut down, because a group leaves together.
+  // A removed router leaves its sync group before it is shut down, because otherwise all members of the group would
+  // leave.
   registry.regroup(next.syncGroups, now)
   for (const router of departed) postEvent(router, { kind: 'shutdown' }, now)
   const dropped = resolution.flatMap((resolved) => {

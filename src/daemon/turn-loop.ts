@@ -58,7 +58,7 @@ export class TurnLoop implements Turns {
   readonly #parts: TurnParts
   readonly #alarm: Alarm
   readonly #latenessNews: LatenessNews
-  /** True while an alarm is handled. Its announcements come after its decisions. */
+  /** True while an alarm is handled. The announcements of such a turn come after its decisions. */
   #serving = false
   #stateChanged = false
 
@@ -75,7 +75,7 @@ export class TurnLoop implements Turns {
     return now
   }
 
-  /** Runs the effects of the turn, then the work that waits for them, and sets the alarm. */
+  /** Runs the effects of the turn, then the work that waits for these effects, and sets the alarm. */
   end(now: Millis): void {
     const { absence, admission, notices, registry, runner, segments } = this.#parts
     runner.run(now)

@@ -2,7 +2,7 @@
 import type { Millis } from '../wire/units.ts'
 
 export type Turns = {
-  /** Begins a turn and returns its time. No waiting packet has been read yet. */
+  /** Begins a turn and returns the time of the turn. No waiting packet has been read yet. */
   begin(): Millis
   /** Ends a turn that was not started by the alarm. */
   endWoken(now: Millis): void

@@ -13,8 +13,8 @@ export type Heard = Entry<EventOf<'twoActives'>>
 const TOGETHER_MS = 2_000
 
 /**
- * Returns the incident at the event that ends it, or at the event that began it while it lasts. Returns nothing for
- * other events.
+ * Returns the incident of several Actives at the event that ends it; while it lasts, at the event that began it. Empty
+ * for all other events.
  */
 export function severalOf(timeline: Timeline, entry: Heard): readonly Incident[] {
   const { event, node } = entry
@@ -47,15 +47,18 @@ export function isOfSeveral({ event, node, at }: Entry<EventOf<'peerHeard'>>, wi
 }
 
 /**
- * Returns whether other journals show the same: the node itself is one of the Actives, or two of the Actives have a
- * journal here.
+ * Returns whether other journals show the same Actives: the node itself is one of them, or two of them have a journal
+ * here.
  */
 function isToldByOthers(timeline: Timeline, { event, node }: Heard): boolean {
   const nodes = event.actives.flatMap(({ peer }) => nodeAt(timeline, peer) ?? [])
   return nodes.includes(node) || new Set(nodes).size > 1
 }
 
-/** Returns the `twoActives` events of one episode, from its begin to this event, or to the last one while it lasts. */
+/**
+ * Returns the `twoActives` events of one episode, from its begin to this event; while the episode lasts, to its last
+ * event.
+ */
 function episodeOf({ event: { router, seq }, node }: Heard): readonly Heard[] {
   let episode: Heard[] = []
   let isOver = false
@@ -73,7 +76,7 @@ function episodeOf({ event: { router, seq }, node }: Heard): readonly Heard[] {
   return episode
 }
 
-/** Returns whether another member of the same sync group reported it shortly before. */
+/** Returns whether another member of the same sync group reported the same Actives shortly before. */
 function isToldByMember({ at, event, node }: Heard): boolean {
   const group = transitionOf(node, event.router)?.event.group
   if (group === undefined) return false

@@ -48,7 +48,10 @@ export function ofFault(fault: string): Cause {
   return 'fault'
 }
 
-/** Advice for two Actives that both belong to this group. Removing the VIP from the other host would be wrong. */
+/**
+ * Advice for two Actives that both belong to this VRRP group. The advice to remove the VIP from the other host would be
+ * wrong here.
+ */
 export const SPLIT_BRAIN =
   "these nodes do not receive each other's advertisements: check packet filter and switch between them. `holdfast doctor` on both nodes shows whether advertisements arrive."
 

@@ -27,7 +27,7 @@ const distance = (start: number): number => Math.max(0, start, -start - LATE_MS)
 /** Number of latest signals of each side that are compared. Older ones say little about the present offset. */
 const MOST_SIGNALS = 200
 
-/** Longest time between sending and recording the reception of the same packet, in milliseconds. */
+/** Longest time in milliseconds from the sending of a packet to the record of its reception on another node. */
 const LATE_MS = 100
 
 type Signal = { readonly key: string; readonly at: number }
@@ -44,8 +44,8 @@ export type Clocks = {
  */
 export function offsetOf({ reference, own, clock }: Clocks): ClockOffset {
   const near = (ms: number) => clock === undefined || Math.abs(ms - clock.offsetMs) <= clock.errorMs + LATE_MS
-  // A packet that the node heard gives the offset or a little more. A packet that it sent gives the offset or a little
-  // less.
+  // A packet that the node received gives the clock offset or a little more. A packet that the node sent gives the
+  // offset or a little less.
   const atMost = differences(sentIn(reference), heardIn(own)).filter(near)
   const atLeast = differences(heardIn(reference), sentIn(own)).filter(near)
   const found = agreement(atLeast, atMost)

@@ -18,7 +18,7 @@ export function dated(events: readonly JournalEvent[], now?: Reading): readonly 
   return boots.flatMap((boot, i) => {
     const readings = i === boots.length - 1 ? withNow(boot, now) : boot
     const bases = readings.slice(-10).map(baseOf)
-    // Only readings after the last step of the wall clock count.
+    // Only clock readings after the last step of the wall clock are used.
     const last = bases.at(-1) ?? 0
     const from = bases.findLastIndex((base) => Math.abs(base - last) > STEP_MS) + 1
     // The wall clock is read first. A delay between the two readings makes the base smaller, so the largest one is

@@ -25,7 +25,10 @@ export type Takeover = Entry<EventOf<'transition'>>
 
 export type Diagnosis = {
   readonly cause: Cause
-  /** Previous holder. `undefined` if no journal of it is available; `peer` may still have its address. */
+  /**
+   * Previous holder of the VIP. `undefined` if its journal is not available; `peer` may still have the address of that
+   * node.
+   */
   readonly before: Node | undefined
   readonly peer: string | undefined
   /** Events on both nodes that led to the takeover, the earliest first. */
@@ -87,7 +90,10 @@ function ofSilence(timeline: Timeline, before: Node | undefined, takeover: Takeo
   return isOurs !== undefined && ONLY_SILENT.has(found.cause) ? isOurs : found
 }
 
-/** The other node tells no reason of its own; a link that it lost, or its end, counts more than what arrived before. */
+/**
+ * Causes for which only the silence of the other node is known. A lost link, or the end of that node, counts more than
+ * packets that arrived before.
+ */
 const ONLY_SILENT: ReadonlySet<Cause> = new Set(['silent', 'cut', 'lossy'])
 
 /** An advertisement that was accepted later shows that the discarding had ended. */
@@ -103,7 +109,7 @@ function discardedBefore({ at, event: { heard, router }, node }: Takeover): Entr
   )
 }
 
-/** Returns whether the router had not made another transition since its start. */
+/** Returns whether this takeover is the first transition of the router since its start. */
 function hadJustStarted({ at, node, event }: Takeover): boolean {
   const before = node.entries.findLast(
     (entry): entry is Takeover =>
@@ -144,21 +150,22 @@ function ofPeer(timeline: Timeline, before: Node, takeover: Takeover, from: From
       ...(gone === undefined ? [] : [gone]),
     )
   }
-  // The node died after it was heard for the last time.
+  // Did the node die after its last packet arrived?
   const died = hadDied(before, takeover.at - (takeover.event.heard?.agoMs ?? 0) - UNSURE_MS, takeover.at)
   const crash = before.entries.findLast((entry) => isKind(entry, 'crashed') && entry.at >= since && entry.at <= until)
   if (crash !== undefined) return from('engineDied', crash)
   if (died === true) return from(death)
   const was = stateAt(before, subject, takeover.at)
-  // The engine does not answer now and recorded nothing after the takeover. So its guardian released the VIP.
+  // The engine of the previous holder does not answer now, and has recorded nothing after the takeover. So its guardian
+  // released the VIP.
   if (before.stuck && was === 'Active' && (before.entries.at(-1)?.at ?? 0) < takeover.at) return from('engineAway')
   if (was === 'Active' && died === false && takeover.event.reason === 'activeSilent') {
     const missed = missedOf(timeline, before, takeover.at)
     return missed === undefined ? from('cut') : from('lossy', missed)
   }
-  // The node recorded no release, so another host sent it in the node's name.
+  // The previous holder recorded no release, so another host sent priority 0 in the name of that node.
   if (was === 'Active' && died === false && takeover.event.reason === 'activeReleased') return from('forged')
-  // It is unknown whether the node ran at that time.
+  // It is unknown whether the previous holder ran at that time.
   return from(takeover.event.reason === 'activeSilent' ? 'silent' : 'released')
 }
 
@@ -172,7 +179,9 @@ function isAwayFor(entry: Entry, { at, event: { interval } }: Takeover): boolean
   return entry.at - began >= 2 * interval && began <= at - interval && entry.at >= at - interval - UNSURE_MS
 }
 
-/** Returns the event that an interface was removed. The kernel reports it as down first, and as removed after that. */
+/**
+ * Returns the event that an interface was removed. The kernel first reports the interface as down, and then as removed.
+ */
 export function removalOf(left: Takeover): Entry | undefined {
   return left.node.entries.find(
     (entry) => isKind(entry, 'linkChanged') && !entry.event.exists && Math.abs(entry.at - left.at) <= SLACK_MS,
@@ -218,7 +227,7 @@ function ofPriorities(before: Node | undefined, takeover: Takeover, from: From):
   return from(lowered ? 'released' : 'preempted')
 }
 
-/** Returns the latest change of priority that may explain the move. `undefined` if there is none. */
+/** Returns the latest change of priority that may explain the move of the VIP. `undefined` if no change explains it. */
 export function changeOf(
   node: Node,
   move: Takeover,
@@ -242,7 +251,8 @@ export function ofChange(change: Entry<EventOf<'priorityChanged'>>): Cause {
   if (why === 'yield' || why === 'yieldOver') return 'yielded'
   const chain = chainOf(change)
   const check = chain.find((entry): entry is Entry<EventOf<'checkChanged'>> => isKind(entry, 'checkChanged'))
-  // A first result means that the node has just started and its priority is higher.
+  // A first result of a check means that the node has just started, and that its priority is higher than that of the
+  // Active.
   if (check?.event.from === 'undecided' && to > from) return 'preempted'
   if (check !== undefined) return to < from ? 'checkFailed' : 'checkPassed'
   if (chain.some((entry) => isKind(entry, 'linkChanged'))) return 'interfaceTracked'

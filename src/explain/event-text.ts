@@ -68,7 +68,7 @@ type Observation = EventOf<
   | 'packetsLost'
 >
 
-/** Returns what the node observed of other routers, other programs, and its own delays. */
+/** Returns the text of an event that the node observed: other routers, other programs, or delays of its own. */
 function observationText(event: Observation, nameOf: NameOf): string {
   switch (event.kind) {
     case 'peerHeard':
@@ -107,7 +107,7 @@ const ANSWER: Readonly<Record<EventOf<'foreignChange'>['answer'], string>> = {
   left: 'not repaired, because it happens too often',
 }
 
-/** Reasons of a transition, as the end of a sentence. A fault is its own text. */
+/** Texts of the reasons of a transition, as the end of a sentence. For a fault, the name of the fault is the text. */
 const REASONS: Readonly<Record<string, string>> = {
   startup: 'started',
   owner: 'address owner (priority 255)',
@@ -213,7 +213,7 @@ function changes({ changes = [], checksChanged = [] }: EventOf<'reloaded'>): str
   return done.length === 0 ? 'no change with an effect' : done.join(', ')
 }
 
-/** Returns the time without its fraction of a second. */
+/** Returns a point in time (ISO 8601) without the fraction of a second. */
 const second = (at: string): string => at.replace(/\.\d+Z$/, 'Z')
 
 /** Returns a duration such as `4.2 s` or `310 ms`, rounded. */

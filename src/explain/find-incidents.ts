@@ -22,7 +22,8 @@ export function incidentsOf(timeline: Timeline): readonly Incident[] {
     return singleEvent(timeline, entry)
   })
   const moved = found.filter(({ takeover }) => takeover !== undefined)
-  // A takeover covers the events that are its steps. A router that left covers its events, too.
+  // Events that are steps of a takeover are no incidents of their own. The same holds for the steps of a router that
+  // left.
   const left = without(moved, found).filter(({ move }) => move !== undefined && move.heardWithin === undefined)
   const reported = new Set([...moved, ...left])
   const seen = found.filter((each) => each.move?.heardWithin !== undefined)
@@ -31,7 +32,7 @@ export function incidentsOf(timeline: Timeline): readonly Incident[] {
   return [...without([...reported], found), ...moves, ...unreported].sort((one, other) => one.at - other.at)
 }
 
-/** Returns the other incidents that share no step with `moved`. */
+/** Returns the incidents of `found` that have no step in common with an incident of `moved`. */
 function without(moved: readonly Incident[], found: readonly Incident[]): readonly Incident[] {
   const steps = new Set(moved.flatMap((each) => each.steps))
   const known = new Set(moved)
@@ -104,7 +105,7 @@ function takeoverOf(timeline: Timeline, takeover: Takeover): Incident {
   }
 }
 
-/** Returns the transitions of the previous holder when it hears the new Active. */
+/** Returns the transitions of the previous holder that it makes because it receives the new Active. */
 function leavingOf(timeline: Timeline, takeover: Takeover): readonly Entry[] {
   const subject = subjectOf(takeover.event)
   const until = takeover.at + takeover.event.interval
@@ -146,7 +147,7 @@ function phasesOf(takeover: Takeover, steps: readonly Entry[], announced: Entry 
   return phases.filter(({ ms }) => ms >= 0)
 }
 
-/** Returns why a Backup waited before it took over. Empty if unknown. */
+/** Returns why a Backup waited before it took over. Empty if the reason is unknown. */
 function waitOf({ reason }: EventOf<'transition'>, heard: Entry | undefined): { readonly why?: string } {
   if (reason === 'activeReleased' || reason === 'activeDemoted') return { why: 'Skew_Time' }
   const held = heard !== undefined && isKind(heard, 'peerHeard') ? heard.event.heldBy : undefined

@@ -59,7 +59,8 @@ function reasonOf(incident: Incident, { nameOf, titleOf }: Naming): string {
   const { cause, move, node, takeover } = incident
   const { from, router = '', to } = move ?? {}
   const other = to === undefined ? 'another node' : titleOf(router, to)
-  // Without the takeover's own journal, the priority is in the event of the node that heard it.
+  // If the journal of the new holder is missing, its priority is in the event of a node that received its
+  // advertisement.
   if (takeover === undefined && to !== undefined && (cause === 'preempted' || cause === 'outranked')) {
     const took = `${other} has ${higherOf(incident)} and took over`
     return cause === 'preempted' ? took : `${took}; its journal is not here`
@@ -78,7 +79,7 @@ function reasonOf(incident: Incident, { nameOf, titleOf }: Naming): string {
 
 const ASK = 'reason: ask that node (--peer URL)'
 
-/** Returns text such as `higher priority (150 > 120)`. */
+/** Returns text about the priorities of a move, such as `higher priority (150 > 120)`. */
 function higherOf({ steps, move, node }: Incident): string {
   const heard = steps.findLast(({ event }) => event.kind === 'peerHeard' && event.news === 'active')?.event
   const theirs = heard?.kind === 'peerHeard' ? heard.priority : undefined
@@ -90,7 +91,7 @@ function higherOf({ steps, move, node }: Incident): string {
   return theirs > ours ? `higher priority (${theirs} > ${ours})` : `priority ${theirs} (here ${ours})`
 }
 
-/** Returns whether the previous Active released the VIP or lowered its priority, as it was heard. */
+/** Returns whether the previous Active released the VIP or lowered its priority, as the new Active received it. */
 function releaseOf({ steps }: Incident, before: string): string {
   const heard = steps.findLast(
     ({ event }) => event.kind === 'peerHeard' && (event.news === 'lowered' || event.news === 'released'),
@@ -100,7 +101,7 @@ function releaseOf({ steps }: Incident, before: string): string {
   return `${before} released the VIP (priority 0); ${ASK}`
 }
 
-/** Additions to the text of the event, for causes that it does not explain completely. */
+/** Additions to the text of the root event, for causes that this text alone does not explain completely. */
 const ENDINGS: Readonly<Partial<Record<Cause, (incident: Incident, about: Entry, nameOf: NameOf) => string>>> = {
   lossy: ({ sender }) =>
     sender === undefined
@@ -122,7 +123,7 @@ const untilReady = (after: number | undefined): string =>
     ? ': no address to send from is ready'
     : `: an address to send from was ready after ${time(after)}`
 
-/** Returns the addresses that a crashed run held when it ended. */
+/** Returns the VIPs that a crashed run of the daemon held when it ended. */
 function heldThen({ event, node }: Entry): string {
   if (event.kind !== 'earlierLife') return ''
   const states = new Map<string, string>()
@@ -136,7 +137,9 @@ function heldThen({ event, node }: Entry): string {
   return states.size === 0 ? '' : `; it was Active for ${shortened([...states.values()])}`
 }
 
-/** Returns the step that is the root of the cause. The first step, if the cause has no such event. */
+/**
+ * Returns the step of an incident that is the root of its cause; the first step, if no event is the root of this cause.
+ */
 function rootOf({ cause, steps }: Incident): Entry | undefined {
   const kinds = ROOTS[cause] ?? []
   return steps.find(({ event }) => kinds.includes(event.kind)) ?? steps[0]
@@ -154,7 +157,7 @@ const ROOTS: Readonly<Partial<Record<Cause, readonly EventKind[]>>> = {
   discarded: ['packetsDiscarded'],
 }
 
-/** Nodes of a move, and the event that caused it. */
+/** Nodes between which the VIP moved, and the event that caused the move. */
 type Moved = {
   readonly from: string
   readonly to: string

@@ -13,14 +13,14 @@ export type Move = {
   readonly addresses: readonly string[]
   readonly from: string | undefined
   readonly to: string | undefined
-  /** Longest duration of such a takeover in milliseconds, if only a third node heard the move. */
+  /** Longest duration of the takeover in milliseconds, if only a third node received the change. */
   readonly heardWithin?: number
 }
 
 export type Incident = {
   readonly at: number
   readonly cause: Cause
-  /** Node where it happened, or the new holder. */
+  /** Node on which the incident happened; for a move, the new holder. */
   readonly node: Node
   /** `undefined` if the incident concerns the whole node. */
   readonly subject: Subject | undefined
@@ -32,8 +32,8 @@ export type Incident = {
   readonly phases: readonly Phase[]
   /** Time in which two routers were Active, in milliseconds. */
   readonly twoHoldersMs?: number
-  /** Event of the first sentence, if it is not the last step. */
+  /** Event that the first sentence describes, if that is not the last step. */
   readonly about?: Entry
-  /** Node whose advertisements did not arrive. `undefined` without its journal. */
+  /** Node whose advertisements did not arrive. `undefined` if the journal of that node is missing. */
   readonly sender?: Node | undefined
 }

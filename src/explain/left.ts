@@ -26,7 +26,7 @@ type Heard = Entry<EventOf<'peerHeard'>>
 export function leftOf(timeline: Timeline, lost: Takeover): readonly Incident[] {
   const { event, node } = lost
   const next = event.to === 'Leaving' ? nextOf(lost) : undefined
-  // No successor was found, so the router became Active again. That transition is reported instead.
+  // The router found no successor and became Active again. That transition is reported as an incident, not the leaving.
   if (next?.event.to === 'Active') return []
   const chain = [...(next === undefined ? [] : chainOf(next)), ...chainOf(lost)]
   const heard = chain.find((entry): entry is Heard => isKind(entry, 'peerHeard'))
@@ -50,7 +50,7 @@ export function seenOf(timeline: Timeline, seen: Heard): readonly Incident[] {
     (entry): entry is Takeover => isKind(entry, 'transition') && entry.event.router === router && entry.at <= at,
   )
   if (own === undefined) return []
-  // Both Actives have a journal here, which reports the move.
+  // Both Actives have a journal here, so the move is reported from these journals.
   if (nodeAt(timeline, peer) !== undefined && nodeAt(timeline, previous.peer) !== undefined) return []
   const heardWithin = toleranceOf(own.event)
   if (isOfSeveral(seen, heardWithin)) return []

@@ -7,7 +7,7 @@ export const SLACK_MS = 500
 
 /**
  * Returns whether a known event explains the gap: the sender did not run, had no link or changed its state, or this
- * node had no link. Such an event is an incident of its own.
+ * node had no link. An event that explains the gap is an incident of its own.
  */
 export function isExplainedBySender(timeline: Timeline, entry: Entry, event: EventOf<'advertisementsMissed'>): boolean {
   const since = entry.at - event.gapMs - SLACK_MS

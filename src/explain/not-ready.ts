@@ -36,7 +36,9 @@ export function causeOfMissingSource(missing: Fault): Cause | undefined {
   return hasRun ? 'networkMoved' : 'addressNotReady'
 }
 
-/** Returns whether the fault is that of a sync group in which another member waits for its address. */
+/**
+ * Returns whether the router is in fault only because another member of its sync group waits for its source address.
+ */
 export function followsMissingSource({ at, event, node }: Fault): boolean {
   const member = event.fault.startsWith(GROUP) ? event.fault.slice(GROUP.length) : undefined
   return node.entries.some(
@@ -50,7 +52,10 @@ export function followsMissingSource({ at, event, node }: Fault): boolean {
   )
 }
 
-/** Returns the milliseconds until the router had its address. `undefined` if it still has none. */
+/**
+ * Returns the milliseconds from this fault until the router had its source address. `undefined` if the router still has
+ * no source address.
+ */
 export function readyAfter({ at, event, node }: Entry): number | undefined {
   if (event.kind !== 'faultChanged') return undefined
   const over = node.entries.find(

@@ -141,8 +141,8 @@ function twoActives(states: readonly State[]): readonly Present[] {
 }
 
 /**
- * Returns pairs of Actives that a node hears, where at most one of them has a journal here. Several witnesses give one
- * line.
+ * Returns pairs of Actives that a node receives, if at most one Active of the pair has a journal here. If several nodes
+ * report a pair, the text has one line.
  */
 function heardActives(timeline: Timeline, states: readonly State[], known: readonly Present[]): readonly Present[] {
   const subjects = new Set(known.map(({ subject }) => subject))

@@ -30,7 +30,7 @@ export type StoryOptions = {
   readonly router?: string | undefined
   /** Begin of the report, in milliseconds since the epoch. */
   readonly since: number
-  /** Peers in the configuration of the reference node. `undefined` if it could not be read. */
+  /** Peers in the configuration of the reference node. `undefined` if the configuration could not be read. */
   readonly listed?: ListedPeers | undefined
   /** Sources that could not be read, as text. */
   readonly problems: readonly string[]
@@ -54,7 +54,7 @@ export type Story = {
 export type StoryIncident = {
   readonly at: string
   readonly cause: Cause
-  /** Routers that moved for this cause at the same time. `steps` are those of the first. */
+  /** Routers whose VIPs moved at the same time for the same cause. `steps` are the steps of the first router. */
   readonly routers: readonly string[]
   readonly headline: string
   /** Number of repetitions shortly afterwards. `steps` are then the first ones. */
@@ -195,7 +195,7 @@ function belongs(incident: Incident, { incident: first, routers, until }: Group)
 }
 
 /**
- * Returns the advice for an incident, `null` if there is none. Two Actives of one group get the advice for a split
+ * Returns the advice for an incident; `null` if no advice applies. Two Actives of one group get the advice for a split
  * brain.
  */
 function preventionOf(timeline: Timeline, { about, cause, move }: Incident): string | null {

@@ -12,11 +12,11 @@ export type NodeJournal = {
   readonly name: string
   /** The oldest event first. */
   readonly events: readonly JournalEvent[]
-  /** Whether the daemon answers. `undefined` if it was not asked. */
+  /** Whether the daemon of the node answers. `undefined` if the daemon was not asked. */
   readonly running?: boolean | undefined
-  /** Wall clock of the node minus that of the reference node, as its answer showed. */
+  /** Wall clock of the node minus the wall clock of the reference node, as measured with the node's answer. */
   readonly clock?: { readonly offsetMs: number; readonly errorMs: number } | undefined
-  /** Whether the daemon accepted the request but did not answer it. */
+  /** Whether the daemon accepted the connection but did not answer the request. */
   readonly stuck?: boolean | undefined
   /** Clock readings of the node when it answered. */
   readonly now?: Reading | undefined
@@ -37,7 +37,7 @@ export type Node = {
   readonly running: boolean | undefined
   readonly stuck: boolean
   readonly offset: ClockOffset
-  /** Ordered by time, which is also the order of their numbers. */
+  /** Events of the node, ordered by time. The event numbers have the same order. */
   readonly entries: Entry[]
   readonly byNumber: Map<number, Entry>
   /** Source addresses of the node's routers. */
@@ -80,8 +80,8 @@ export function timelineOf(journals: readonly NodeJournal[], listed: ListedPeers
 }
 
 /**
- * Maps link-local addresses to other addresses of the same node. Sync group members make a transition together, so the
- * peers that they name are one node.
+ * Maps link-local addresses to other addresses of the same node. Members of a sync group make a transition together, so
+ * the peers that their events name are one node.
  */
 function aliasesOf(nodes: readonly Node[]): ReadonlyMap<string, string> {
   const aliases = new Map<string, string>()
@@ -104,8 +104,8 @@ function aliasesOf(nodes: readonly Node[]): ReadonlyMap<string, string> {
 }
 
 /**
- * Moves a reception that seems to be earlier than its transmission to the time of the transmission. The clocks are not
- * known more exactly.
+ * If a packet seems to be received before it was sent, sets the time of the reception to the time of sending. Clock
+ * offsets are not known more exactly.
  */
 function hearAfterSaying(nodes: readonly Node[], heard: Entry): void {
   if (heard.event.kind !== 'peerHeard') return
@@ -154,8 +154,8 @@ export const nodeAt = ({ nodes }: Timeline, address: string): Node | undefined =
   nodes.find(({ addresses }) => addresses.has(address))
 
 /**
- * Returns whether the configuration lists the address as a peer. `unknown` if it lists no peers for the router, or
- * could not be read.
+ * Returns whether the configuration lists the address as a peer. `unknown` if the configuration lists no peers for the
+ * router, or could not be read.
  */
 export function peerListing(
   { aliases, listed }: Timeline,
@@ -193,7 +193,7 @@ export function stateAt(node: Node, subject: Subject, at: number): EventOf<'tran
 
 const isLastWord = ({ event: { kind } }: Entry): boolean => kind === 'stopped' || kind === 'crashed'
 
-/** Returns the event and the events that caused it, on its own node, back to the first. */
+/** Returns the event and the events on the same node that caused it, back to the first cause. */
 export function chainOf(entry: Entry): readonly Entry[] {
   const { because } = entry.event
   const cause = because === undefined || because >= entry.event.seq ? undefined : entry.node.byNumber.get(because)
@@ -203,7 +203,7 @@ export function chainOf(entry: Entry): readonly Entry[] {
 
 /**
  * Returns whether the daemon died in that time without a record of it. The evidence is a start without a stop before
- * it, or a journal that ends although the daemon does not run. `undefined` if this cannot be known.
+ * it, or a journal that ends although the daemon does not run. `undefined` if the journal does not tell.
  */
 export function hadDied(node: Node, since: number, until: number): boolean | undefined {
   const { running, entries } = node

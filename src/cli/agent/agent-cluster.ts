@@ -67,12 +67,13 @@ export function grouping({ platform, template }: AgentSettings): {
   return { grouped: grouped || isOpenStack, notes }
 }
 
-/** Folder of keepalived's files and of its monitor's on the node. */
+/** Folder on the node with the files of keepalived and of keepalived's monitor. */
 export const KEEPALIVED_FOLDER = '/etc/keepalived'
 
 /**
- * Returns the mode of an engine without a configuration. As long as some nodes run keepalived, the group may use
- * multicast. The keepalived file of this cluster says which mode. Without that file, ENABLE_UNICAST decides.
+ * Returns unicast or multicast, for an engine that has no configuration yet. As long as some nodes run keepalived, the
+ * VRRP group may use multicast. The keepalived.conf of this cluster shows which of the two. Without that file,
+ * ENABLE_UNICAST decides.
  */
 export function firstMode({ handOver, unicast }: AgentSettings, cluster: string, folder = KEEPALIVED_FOLDER): Mode {
   const text = textIn(handOver.to === 'keepalived' ? handOver.file : join(folder, 'keepalived.conf'))

@@ -7,7 +7,10 @@
 export type AgentFlag = {
   readonly short?: string
   readonly long: string
-  /** `maybe`: the value follows in the same argument, or is the next argument if that is one of the known values. */
+  /**
+   * `wanted`: the flag needs a value. `maybe`: the value is in the same argument (`--flag=VALUE`), or in the next
+   * argument if that is one of the known values.
+   */
   readonly value?: 'wanted' | 'maybe'
   readonly says: string
 }

@@ -53,7 +53,8 @@ export function agentOrder(argv: readonly string[], environment: AgentEnvironmen
     vrids: values.vrids(),
     platform: values.last('platform') ?? '',
     controlPlaneTopology: topology,
-    // Every manifest sets ENABLE_UNICAST for keepalived's monitor. This engine uses unicast without it.
+    // Manifests set ENABLE_UNICAST for keepalived's monitor. If the variable is missing, holdfast's own engine uses
+    // unicast.
     unicast: values.yesOrNo(environment, 'ENABLE_UNICAST', file === undefined),
     bootstrap: values.yesOrNo(environment, 'IS_BOOTSTRAP'),
     podNamespace: environment.POD_NAMESPACE || undefined,

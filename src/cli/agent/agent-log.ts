@@ -17,7 +17,10 @@ export type AgentLog = {
 
 const FLUSH_LIMIT = 200
 
-/** Opens the log. Without `format` it is `journald` for the systemd journal, otherwise `text`. */
+/**
+ * Opens the log of the agent. Without `format`, the format is `journald` if the output is the systemd journal,
+ * otherwise `text`.
+ */
 export function openAgentLog(format: LogFormat | undefined, isVerbose: boolean, descriptor = 1): AgentLog {
   let lost = 0
   const output = new LogOutput(descriptor, () => lost++)

@@ -17,7 +17,7 @@ const SHORTEST = 100
 const LONGEST = 3_600_000
 const UNIT: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
 
-/** Values of the command line, and the problems that were found in them. */
+/** Reads the values of the command line, and collects the problems of these values. */
 export class AgentValues {
   readonly problems: string[] = []
   readonly #given: readonly Given[]

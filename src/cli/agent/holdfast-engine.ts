@@ -11,7 +11,7 @@ import { handOver } from '../configure.ts'
 
 const WITHIN = 5_000
 const WHO = 'holdfast agent'
-/** Names of ingress routers, as desired-state.ts builds them. */
+/** Pattern of the names that desired-state.ts gives to ingress routers. */
 const INGRESS = /_INGRESS_\d+$/
 
 export function holdfastEngine(socket: string, options: { readonly native: boolean }): EngineClient {
@@ -44,7 +44,8 @@ function sightIn(body: string): EngineStatus {
 }
 
 /**
- * Reads a refusal. The fields are those of live-configuration.ts, which says whether it has checked the configuration.
+ * Reads the engine's answer to a refused configuration. live-configuration.ts writes its fields, which say whether the
+ * engine has checked the configuration.
  */
 export function refusalIn(status: number, body: string): HandedOver {
   try {

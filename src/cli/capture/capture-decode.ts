@@ -32,7 +32,7 @@ export type VrrpSighting = {
   readonly destination: Address
   /** TTL or hop limit. */
   readonly ttl: number
-  /** Version in the message. `undefined` if it could not be read, like the fields below. */
+  /** VRRP version in the message. `undefined` if the message is too short, as for the fields below. */
   readonly version: number | undefined
   readonly vrid: number | undefined
   readonly priority: number | undefined
@@ -40,7 +40,7 @@ export type VrrpSighting = {
   readonly addresses: readonly Address[] | undefined
   /** For version 2 only. */
   readonly authentication: 'none' | 'simple' | 'unknown' | undefined
-  /** Reason why every receiver discards the packet. `undefined` if none. */
+  /** Reason why every receiver discards the packet. `undefined` if a receiver may accept the packet. */
   readonly discard: DiscardReason | undefined
   readonly warnings: readonly ReceiveWarning[]
 }
@@ -93,11 +93,14 @@ const IPV4_HEADER = 20
 const IPV6_HEADER = 40
 const NOBODY = address('0.0.0.0')
 
-/** Returns what the frame is. `undefined` if capture does not show it, or it is too short. Never throws. */
+/**
+ * Returns what kind of frame this is. `undefined` if `holdfast capture` does not show frames of this kind, or the frame
+ * is too short. Never throws.
+ */
 export function sightingOf(frame: Uint8Array): Sighting | undefined {
   if (frame.length < ETHERNET) return undefined
   const type = viewOf(frame).getUint16(12)
-  // The kernel removes the VLAN tag; the tap adds it again.
+  // The kernel removes the VLAN tag of a frame; the tap adds the tag again. So a frame may have one here.
   if (type === TYPE.vlan && frame.length >= ETHERNET + 4) {
     const inner = sightingOf(concatBytes(frame.subarray(0, 12), frame.subarray(16)))
     return inner === undefined ? undefined : { ...inner, vlan: viewOf(frame).getUint16(14) & 0x0fff }
@@ -196,8 +199,8 @@ function judged(packet: IncomingPacket & { destination: Address; ttl: number }, 
 }
 
 /**
- * Returns parameters that agree with the message wherever receivers may differ. What such a receiver discards, every
- * receiver discards.
+ * Returns parameters of a receiver whose settings agree with the message wherever receivers may differ. A packet that
+ * this receiver discards, every receiver discards.
  */
 function impartial(
   { destination, family, source }: IncomingPacket,

@@ -13,7 +13,7 @@ export type CaptureInterface = {
   readonly index: number
   readonly name: string
   readonly up: boolean
-  /** Whether it has an address of a network and is not the loopback. */
+  /** Whether the interface has an address in a network and is not the loopback. */
   readonly addressed: boolean
 }
 

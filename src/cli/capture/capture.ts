@@ -49,7 +49,7 @@ export async function captureCommand(options: CaptureOptions, host: CaptureHost)
   }
   let file: number | undefined
   if (options.write !== undefined) {
-    // Frames are written unchanged. A password of version 2 is therefore in the file.
+    // Frames are written unchanged. So a password of VRRP version 2 is readable in the capture file.
     try {
       file = openSync(options.write, 'w', 0o600)
       writeSync(file, pcapHeader())
@@ -106,7 +106,7 @@ class Session {
   async run(): Promise<number> {
     const stop = (): void => this.#stop()
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, stop)
-    // The reader, such as `head`, has closed the pipe.
+    // The program that reads standard output, such as `head`, has closed the pipe.
     process.stdout.on('error', stop)
     while (!this.#stopped) {
       const index = this.#indexIfUp()

@@ -17,7 +17,7 @@ export const registerCheck: Register = (program, end) => {
       if (!isOnNode) return end(await checkFiles(files, options))
       const { nodeHere } = await import('../../app/machine/node.ts')
       const { vrrpBeside } = await import('../../app/machine/vrrp-beside.ts')
-      // A running keepalived is a conflict. A running holdfast is not: this may be its next configuration.
+      // A running keepalived is a conflict. A running holdfast is not: the checked file may be its next configuration.
       const { refusal } = vrrpBeside(false)
       const beside = refusal === undefined ? [] : [refusal]
       end(await checkFiles(files, { ...options, node: nodeHere(), beside }))

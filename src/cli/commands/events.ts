@@ -25,7 +25,7 @@ export const registerEvents: Register = (program, end) => {
       end(listed)
       if (!follow || listed.exitCode === EXIT.usage) return
       const closed = new AbortController()
-      // The reader of standard output closed it.
+      // The program that reads standard output has closed the pipe.
       process.stdout.once('error', () => closed.abort())
       await followEvents({ socket, json }, listed.latest, (text) => process.stdout.write(text), closed.signal)
     })

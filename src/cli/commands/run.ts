@@ -93,8 +93,8 @@ async function runOrder(options: Options): Promise<{ file: string; options: RunO
 }
 
 /**
- * Returns the API settings, `undefined` without such options, or a text if they are wrong. Loads the schema only if it
- * is needed.
+ * Returns the settings of `api` from the command line, `undefined` without such options, or an error text. Loads the
+ * schema only if one of these options is given.
  */
 async function apiOf(options: ApiOptions, isAllowed: boolean): Promise<ApiOverride | string | undefined> {
   if (Object.values(options).every((value) => value === undefined)) return undefined

@@ -42,11 +42,12 @@ export async function demoCommand(): Promise<number> {
     network?.destroy()
     rmSync(directory, { recursive: true, force: true })
   }
-  // Also cleans up if the process ends without unwinding: closed terminal, uncaught error, second Ctrl-C.
+  // Removes namespaces and processes of the demo also if this process ends early: closed terminal, uncaught error,
+  // second Ctrl-C.
   process.on('exit', cleanUp)
   let signalled: number | undefined
   const interrupted = new Promise<void>((resolve) => {
-    // The reader of standard output has closed it (EPIPE).
+    // The program that reads standard output has closed the pipe (EPIPE).
     process.stdout.once('error', () => {
       signalled = EXIT.failure
       resolve()
@@ -147,7 +148,7 @@ class Story {
     act()
     await this.#until(`${to.host.name} to answer the client`, () => prober.movedFrom(from.host.name, at) !== undefined)
     await this.#until(`${to.host.name} to be Active`, async () => (await to.state()) === 'Active')
-    // The prober reports a gap when the first answer after it arrives.
+    // The prober reports a gap without answers when the first answer after the gap arrives.
     await sleep(100)
     const owner = prober.movedFrom(from.host.name, at)?.name
     const gaps = prober.gaps.filter((gap) => gap.to >= at)

@@ -38,7 +38,7 @@ export type LanOptions = {
   readonly addresses: readonly PresentAddress[]
   readonly routers: readonly PlannedRouter[]
   readonly shared: boolean
-  /** Reason why listening is impossible, such as a missing CAP_NET_RAW. `undefined` if there is none. */
+  /** Reason why the doctor cannot listen, such as a missing CAP_NET_RAW. `undefined` if it can. */
   readonly obstacle: string | undefined
 }
 
@@ -137,8 +137,8 @@ export class LanExamination {
   }
 
   /**
-   * Returns the question for an address. For IPv6 its source is never the address itself, because this node would then
-   * answer.
+   * Returns the ARP or NDP question for an address. For IPv6, the source of the question is never the asked address,
+   * because this node would then answer.
    */
   #question(address: Address): Question {
     if (familyOf(address) === 'ipv4') return { address }

@@ -59,7 +59,8 @@ export type Meter = {
 
 export function readMeter(): Meter {
   const fields = (textOf('/proc/stat')?.split('\n', 1)[0] ?? '').split(/\s+/).slice(1).map(Number)
-  // Fields: user nice system idle iowait irq softirq steal. The two fields after them are included in the first two.
+  // Fields of /proc/stat: user nice system idle iowait irq softirq steal. The two fields after these (guest,
+  // guest_nice) are included in user and nice.
   const total = fields.slice(0, 8).reduce((sum, value) => sum + value, 0)
   const waited = /^some .*total=(\d+)/m.exec(textOf('/proc/pressure/cpu') ?? '')?.[1]
   const throttled = throttledTimes()

@@ -19,7 +19,7 @@ const MOST_CLAIMS = 4_096
 
 export type Question = {
   readonly address: Address
-  /** Source address of an IPv6 question. Without it the address cannot be asked for. */
+  /** Source address of an IPv6 question. Without a source address, the IPv6 question is not sent. */
   readonly source?: Address | undefined
 }
 
@@ -57,8 +57,8 @@ export class Questions {
   }
 
   /**
-   * Asks three rounds over the time; the last leaves time for its answers. The rate per interface is that of duplicate
-   * address detection.
+   * Sends each question three times within `durationMs`. The last time leaves time for answers. The rate per interface
+   * is that of duplicate detection in the daemon.
    */
   ask(questions: readonly Question[], durationMs: number): void {
     const rounds = Array.from({ length: ROUNDS }, () => questions).flat()

@@ -28,7 +28,7 @@ export type EarOptions = {
   readonly interfaceName: string
   readonly family: Family
   readonly source: Address
-  /** Addresses of this node on any interface. Packets from them are its own. */
+  /** Addresses of this node on any interface. Packets from these addresses come from this node. */
   readonly own: ReadonlySet<Address>
   /** Whether another process of this node listens for VRRP. Then the test packet must not come back. */
   readonly shared: boolean
@@ -119,7 +119,7 @@ export class Receiver {
     const { addresses = [], intervalMs = 0, priority = 0, version = 0 } = seen
     const counts = known ?? { packets: 0, delivered: 0 }
     const fields = { source, mac, vrid, version, intervalMs, addresses, discard, group: isMulticast(destination) }
-    // A router that leaves keeps the priority that it had.
+    // A router that leaves sends priority 0. The doctor then reports the priority that the router had before.
     const last = priority === 0 ? (known?.priority ?? 0) : priority
     this.#heard.set(key, { ...fields, priority: last, packets: counts.packets + 1, delivered: counts.delivered })
   }
@@ -162,7 +162,10 @@ export class Receiver {
   }
 }
 
-/** Returns the VRID. An IPv4 packet begins with its IP header. */
+/**
+ * Returns the VRID of a received packet. An IPv4 packet begins with the IP header, an IPv6 packet with the VRRP
+ * message.
+ */
 function vridOf(family: Family, bytes: Uint8Array): number {
   const header = family === 'ipv4' ? ((bytes[0] ?? 0) & 0x0f) * 4 : 0
   return bytes[header + 1] ?? 0

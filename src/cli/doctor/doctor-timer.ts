@@ -23,7 +23,7 @@ const PATIENCE = 10_000
 const ENGINE_OPTIONS = ['--max-semi-space-size=1']
 export const TIMER_COMMAND = 'doctor-timer'
 
-/** Measures in the child process. Resolves with the result. */
+/** Measures the lateness of timers in this child process for `durationMs` milliseconds. */
 export function measureTimer(durationMs: number): Promise<TimerRun> {
   const clock = openClock(loadNative())
   const lateness: number[] = []
@@ -63,7 +63,7 @@ function offsetOf(clock: Pick<KernelClock, 'pair' | 'now'>): number {
 
 /**
  * Measures with and without real-time priority at the same time, so that both meet the same load. `realtime` is the
- * reason why it cannot be tried, `undefined` if it can.
+ * reason why real-time priority cannot be tried; `undefined` if it can.
  */
 export async function measureTimers(durationMs: number, realtime: string | undefined): Promise<Timers> {
   const [ordinary, preferred] = await Promise.all([

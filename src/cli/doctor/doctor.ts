@@ -39,7 +39,7 @@ export type DoctorOptions = {
   /** Path of the daemon's control socket. */
   readonly socket: string
   readonly json: boolean
-  /** Also prints findings that are ok. */
+  /** Whether to print findings of level ok, too. */
   readonly verbose: boolean
   /** Duration as typed. */
   readonly duration: string | undefined

@@ -12,7 +12,10 @@ import { readJournalFile } from '../../events/journal-file.ts'
 import { ask } from '../../files/control-client.ts'
 
 const TIMEOUT = 3_000
-/** Limit of pages. A daemon keeps a thousand events, and its port gives a hundred at once. */
+/**
+ * Largest number of pages of events that are read from one daemon. A daemon keeps a thousand events, and one page has a
+ * hundred.
+ */
 const MOST_PAGES = 20
 
 export type NodeEvents = {
@@ -58,14 +61,20 @@ async function pageOf(socket: string, after: number): Promise<EventPage> {
   return eventPage(JSON.parse(body))
 }
 
-/** Returns the value as a page of events. Throws Error if it is none: the daemon may have another version. */
+/**
+ * Returns the value as a page of events. Throws Error if the value is no such page: the daemon may have another
+ * version.
+ */
 export function eventPage(value: unknown): EventPage {
   const page = readEventPage(value)
   if (page === undefined) throw new Error('the answer is no page of events')
   return page
 }
 
-/** Reads the events of a node from daemon and file. Never rejects; problems are in the result. */
+/**
+ * Reads the events of a node from its daemon and from its journal file. Never rejects; the returned value contains the
+ * problems.
+ */
 export async function nodeEvents({ socket, file }: EventPlaces): Promise<NodeEvents> {
   const problems: string[] = []
   let running: boolean | undefined = true

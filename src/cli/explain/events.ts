@@ -55,7 +55,7 @@ export async function followEvents(
       last = event.seq
       write(lineOf(event, json))
     }
-    // No daemon answers. The next attempt may find one.
+    // If no daemon answers, the next attempt may find one.
     await listen(socket, eventPath(last), hear, signal).catch(() => {})
     await pause(AGAIN_AFTER, signal)
   }

@@ -18,13 +18,16 @@ export type NodeConfiguration = {
   readonly peers: readonly string[]
 }
 
-/** Returns an error text if the file cannot be used, `undefined` if the journal names none. */
+/**
+ * Returns the configuration whose file the journal names. An error text: the file cannot be used. `undefined`: the
+ * journal names no file.
+ */
 export function configurationOf(events: readonly JournalEvent[]): NodeConfiguration | string | undefined {
   const file = events.findLast((event) => event.kind === 'started')?.config
   return file === undefined ? undefined : configurationAt(file)
 }
 
-/** Returns an error text if the file cannot be used. */
+/** Returns the configuration in the file, or an error text if the file cannot be used. */
 export function configurationAt(file: string): NodeConfiguration | string {
   const loaded = loadAny(file, isKeepalived(file) ? { configId: undefined, allFiles: false } : undefined)
   if ('problems' in loaded)

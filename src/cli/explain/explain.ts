@@ -37,7 +37,7 @@ export type ExplainOptions = EventPlaces & {
   readonly json: boolean
   /** Recording that is used in place of this node's journal. */
   readonly recording?: string | undefined
-  /** Only reports whether the engine repeats what it did. */
+  /** Whether to report only if the replayed engine behaves as recorded (--verify). */
   readonly verify?: boolean
 }
 
@@ -70,7 +70,7 @@ export async function explainCommand(options: ExplainOptions, now = Date.now()):
     }
   const names = namesIn(journals, configured)
   if (router !== undefined && !names.includes(router)) return unknownName(router, names)
-  // The period of an old recording is counted from its end.
+  // For an old recording, `--since` is counted back from the end of the recording.
   const end = own.report?.to == null ? now : Date.parse(own.report.to)
   const since = momentOf(wanted, end) ?? Number.NEGATIVE_INFINITY
   const story = storyOf(journals, { router, since, listed: configured?.listed, problems })
@@ -117,8 +117,8 @@ const reportsOf = (read: readonly Read[]): { readonly recordings?: readonly Reco
 }
 
 /**
- * Returns the result of --verify. The exit status is 1 if the engine behaves differently, or the recording cannot be
- * read to its end.
+ * Returns output and exit status of `holdfast explain --verify`. The exit status is 1 if the engine behaves
+ * differently, or the recording cannot be read to its end.
  */
 function verified({ problems, report }: Read, json: boolean): CommandResult {
   if (report === undefined)
@@ -127,7 +127,7 @@ function verified({ problems, report }: Read, json: boolean): CommandResult {
   return { exitCode: report.matches ? EXIT.ok : EXIT.failure, stdout, stderr: '' }
 }
 
-/** Replays a recording. Never rejects; a problem is in the result. */
+/** Replays a recording. Never rejects; the returned value contains a problem. */
 async function recorded(path: string): Promise<Read> {
   try {
     const { readRecording, reportText: reportWords } = await import('./recorded.ts')

@@ -19,7 +19,7 @@ export type RecordingReport = {
   readonly to: string | null
   readonly turns: number
   readonly outputs: number
-  /** Whether the engine does the same as recorded, as far as the recording can be replayed. */
+  /** Whether the replayed engine behaves as recorded, as far as the recording can be replayed. */
   readonly matches: boolean
   readonly difference: Difference | null
   readonly gap: Gap | null

@@ -19,7 +19,7 @@ import { configurationAt } from '../explain/explain-configuration.ts'
 export type Surroundings = {
   /** Events of this node, the oldest first. */
   readonly events: readonly JournalEvent[]
-  /** `undefined` if the other nodes were not asked. */
+  /** Answers of the other nodes; `undefined` if these nodes were not asked. */
   readonly peers: PeersAnswer | undefined
 }
 
@@ -41,7 +41,7 @@ async function eventsOf(socket: string, within: number): Promise<readonly Journa
     const { body } = await ask(socket, { path: '/v1/events', within })
     return readEventPage(JSON.parse(body))?.events ?? []
   } catch {
-    // Perhaps the daemon has an earlier version. The reasons in its status suffice.
+    // A daemon of an earlier version may not return events. Then the reasons in its status are used.
     return []
   }
 }
@@ -54,9 +54,9 @@ async function peersOf(file: string | null): Promise<PeersAnswer> {
 }
 
 export type Sentences = {
-  /** One line for each VIP, and for each node that does not answer. */
+  /** Lines of the text: one for each VIP, and one for each node that does not answer. */
   readonly lines: readonly string[]
-  /** Returns why this router is in its state. */
+  /** Returns the reason why a router, given by name, is in its present state. */
   readonly because: (router: string) => string
 }
 
@@ -92,8 +92,8 @@ export function sentencesOf(snapshot: Snapshot, { events, peers }: Surroundings)
 type Group = ReturnType<typeof groupsOf>[number]
 
 /**
- * Returns the warning before a sentence, with its colon. Empty if clients are served, as far as the nodes that answer
- * know.
+ * Returns the warning before a sentence, with its colon. Empty if a node holds the VIP and serves clients, as far as
+ * the answering nodes know.
  */
 function alarmOf(group: Group, snapshot: Snapshot): string {
   const [holder, ...others] = holdersOf(group)

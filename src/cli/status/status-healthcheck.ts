@@ -28,8 +28,8 @@ export function prioritySum(
 type Part = RouterSnapshot['tracking']['parts'][number]
 
 /**
- * Returns one term of the sum. The weight implies the state: a positive one counts while the check is up, a negative
- * one while it is down.
+ * Returns the text of one term in the sum of a priority, such as `- 60 (web down)`. The weight implies the state: a
+ * positive one counts while the check is up, a negative one while it is down.
  */
 function termText({ adds, name, weight }: Part): string {
   const state = weight == null ? '' : weight > 0 ? ' up' : ' down'
@@ -59,8 +59,8 @@ function formatHealthcheck(check: HealthcheckSnapshot, tracking: readonly Router
   lines.push(`  ${kind}${isCombination ? ' of' : ''} ${target}`)
   if (last !== null) {
     const found = last.ok || last.detail === undefined ? last.reason : `${last.reason} (${last.detail})`
-    // The age of the last result is not shown: results arrive here only every few seconds, however often the check
-    // runs.
+    // The age of the last run is not shown: the check worker reports to the engine only every few seconds, even if the
+    // check runs more often.
     lines.push(`  last result: ${found} in ${last.latencyMs} ms${weight === null ? '' : `, value ${weight}`}`)
   } else if (!isCombination) lines.push('  last result: none yet')
   if (!isCombination) lines.push(`  ${runsOf(check)}`)

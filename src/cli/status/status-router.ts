@@ -16,7 +16,9 @@ import { clock, faultWords, span } from '../../http/page/words.js'
 import { prioritySum } from './status-healthcheck.ts'
 import { ago, moment, seconds } from './status-time.ts'
 
-/** Returns the lines of a router. `because` says why it is in its state. */
+/**
+ * Returns the lines of `holdfast status` about one router. `because` returns the reason why the router is in its state.
+ */
 export function formatRouter(router: RouterSnapshot, snapshot: Snapshot, because: string): string[] {
   const { name, state, since, vrid, addresses, mismatchedRouters, counters } = router
   const now = Date.parse(snapshot.takenAt)
@@ -74,7 +76,7 @@ function priorityText({ heardMsAgo, priority }: NonNullable<DuplicateSnapshot['r
   return heardMsAgo == null ? `priority ${priority}` : `priority ${priority} when last heard, ${ago(heardMsAgo)}`
 }
 
-/** Returns the line of another host that answers for an address. A confirmed duplicate holder has its own line. */
+/** Returns the line about another host that answers for a VIP. A confirmed duplicate holder has a line elsewhere. */
 function competingLines({ duplicates, competingAnswer: competing }: RouterSnapshot, now: number): string[] {
   if (competing == null || duplicates.some(({ mac }) => mac === competing.mac)) return []
   const since = clock(now - competing.sinceMsAgo, now)

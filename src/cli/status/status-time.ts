@@ -1,7 +1,7 @@
 /** Times in `holdfast status`, as on the status page: the local clock, and how long ago. PURE. */
 import { clock, span } from '../../http/page/words.js'
 
-/** Returns "12:14:05, 3 min ago", with the day if it is not today. */
+/** Returns a point in time such as "12:14:05, 3 min ago", with the day if that is not today. */
 export function moment(at: string, now: number): string {
   const time = Date.parse(at)
   return `${clock(time, now)}, ${ago(now - time)}`

@@ -22,7 +22,7 @@ const TIMEOUT = 3_000
 
 export type StatusOptions = {
   readonly json: boolean
-  /** Name of a virtual router or a sync group. `undefined`: all of them. */
+  /** Name of the virtual router or sync group to show. `undefined`: all virtual routers. */
   readonly router?: string | undefined
   /** Whether the nodes of `api.peers` are asked. */
   readonly asksPeers?: boolean
@@ -45,7 +45,10 @@ export async function statusCommand(socket: string, options: StatusOptions): Pro
   }
 }
 
-/** Returns the part of the snapshot about this router or sync group, or an error text if there is none. */
+/**
+ * Returns the part of the snapshot about this router or sync group, or an error text if the configuration has no such
+ * name.
+ */
 function ofRouter(snapshot: Snapshot, wanted: string): Snapshot | string {
   const routers = snapshot.routers.filter(({ group, name }) => name === wanted || group === wanted)
   if (routers.length > 0) {
@@ -58,7 +61,7 @@ function ofRouter(snapshot: Snapshot, wanted: string): Snapshot | string {
   return unknownRouter(wanted, [...new Set(names)])
 }
 
-/** Text about the guardian, if it does not protect this engine completely. */
+/** Text about the guardian, for each state in which the guardian does not protect this engine completely. */
 const behind: Readonly<Record<Snapshot['guardian'], string>> = {
   none: ', NO GUARDIAN: after a crash the VIPs stay on this node',
   armed: ', the guardian acts after a crash but not on a frozen engine',

@@ -20,8 +20,8 @@ const PUSH_OUT_SPACING = 100
  */
 const FORGET_AFTER = 600_000
 /**
- * Milliseconds after its last wrong packet from which valid packets show that a source is corrected. Before that, its
- * node may run two daemons.
+ * Milliseconds after the last wrong packet of a source. Valid packets after this time show that the source is
+ * corrected. Before, the node of the source may run two daemons.
  */
 const PUT_RIGHT_AFTER = 10_000
 
@@ -52,7 +52,7 @@ export type Mismatch = keyof typeof WORDS
 export type MismatchedRouter = {
   readonly address: Address
   readonly reason: Mismatch
-  /** VRRP version of its last packet; `undefined` if it could not be read. */
+  /** VRRP version of the router's last packet; `undefined` if the version could not be read. */
   readonly version: number | undefined
   /** True if the router's advertisements count in the election. */
   readonly listenedTo: boolean
@@ -110,7 +110,8 @@ export class MismatchedRouters {
   }
 
   /**
-   * Returns the routers since `since` whose advertisements do not count. One of them may be the Active that is missing.
+   * Returns the routers whose advertisements since `since` were discarded. The Active that this router misses may be
+   * one of these.
    */
   unheeded(since: Millis): readonly MismatchedRouter[] {
     return this.list(since).filter(({ lastHeardAt, listenedTo }) => !listenedTo && lastHeardAt >= since)

@@ -11,20 +11,21 @@ import { BROADCAST_MAC, type Mac } from '../../wire/mac.ts'
 import { type Millis, millis } from '../../wire/units.ts'
 
 /**
- * Number of advertisement intervals. A peer that became Active because it did not receive us has missed three
- * advertisements and the questions after them (RFC 9568 §6.1). One or two lost packets are not a split.
+ * Number of advertisement intervals without an answer after which a peer counts as separated from this node. A peer
+ * that became Active because it did not receive this node has missed three advertisements and the questions after them
+ * (RFC 9568 §6.1). One or two lost packets are not a split.
  */
 const SILENCE = 2.5
 /**
- * Milliseconds between two questions for one address, whichever router asks. With intervals down to 50 ms, every
- * advertisement has its own question.
+ * Shortest time in milliseconds between two questions to one peer, whichever router asks. With intervals down to 50 ms,
+ * every advertisement has its own question.
  */
 const SPACING = 45
 
 type Peer = {
-  /** MAC of its last answer. Only this host is asked until it fails to answer. IPv4 only. */
+  /** MAC of the peer's last answer (IPv4 only). Questions go to this MAC alone until the peer fails to answer. */
   readonly mac: Mac | undefined
-  /** Time of the first question since its last answer; `undefined` if there was none. */
+  /** Time of the first question since the peer's last answer; `undefined` if the peer was not asked since. */
   readonly unansweredSince: Millis | undefined
   readonly askedAt: Millis
   readonly patience: Millis
@@ -43,8 +44,8 @@ export class PeerCheck {
   readonly #peers = new Map<Address, Peer>()
 
   /**
-   * Returns the questions that are due. `interval` is that of the router with these peers. Several routers may have the
-   * same peers.
+   * Returns the ARP or NDP questions to peers that are due. `interval` is the advertisement interval of the router with
+   * these peers. Several routers may have the same peers.
    */
   ask(peers: readonly Address[], { mac: ours, source }: Asking, interval: Millis, now: Millis): readonly Uint8Array[] {
     return peers.flatMap((peer) => {

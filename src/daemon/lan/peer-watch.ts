@@ -19,7 +19,7 @@ export class PeerWatch {
   readonly #family: Family
   readonly #link: () => Link
   readonly #context: PeerWatchContext
-  /** Last report for each peer; no entry if there was none. */
+  /** Whether each peer could be reached, as reported last; no entry before the first report. */
   readonly #reached = new Map<Address, boolean>()
   #on = false
   #watch: NeighborWatch | undefined
@@ -60,7 +60,8 @@ export class PeerWatch {
   }
 
   /**
-   * Handles lost notifications: they may have reported that a peer is reachable again. The next ones report the others.
+   * Handles lost notifications of the kernel, which may have reported that a peer is reachable again. For unreachable
+   * peers, the kernel will notify again.
    */
   #suspect(): void {
     const unreached = [...this.#reached].filter(([, reached]) => !reached)

@@ -34,7 +34,8 @@ export class Questions {
   readonly #broadcasts = new BucketByVrid(RATES.broadcastQuestion)
   readonly #followUps = new BucketByVrid(RATES.followUpQuestion)
   /**
-   * Frames by VRID. An Active asks the same question repeatedly, and these frames used most of the memory of a turn.
+   * Frames of the last question by VRID. They are kept, because an Active asks the same question repeatedly and new
+   * frames used most of the memory of a turn.
    */
   readonly #written = new Map<number, Asking & { parameters: Parameters; frames: readonly Uint8Array[] }>()
 
@@ -45,10 +46,11 @@ export class Questions {
   }
 
   /**
-   * Returns the question before an advertisement: which other host has the first address? It does not disturb other
-   * hosts. Only VRRP routers receive the group's address, and only holders of an IPv6 address its solicited-node group
-   * (docs/adr/0007). A router that answers through a macvlan (FRR) receives no IPv4 group, so its virtual MAC is asked,
-   * too (docs/adr/0007). IPv4 routers with unicast have no common address. There the whole LAN is asked, less often.
+   * Returns the frames that ask, before an advertisement, which other host has the router's first VIP. The question
+   * does not disturb other hosts: only VRRP routers receive the multicast group of VRRP, and only holders of an IPv6
+   * address its solicited-node group (docs/adr/0007). A router that answers through a macvlan (FRR) receives no IPv4
+   * group, so its virtual MAC is asked, too (docs/adr/0007). IPv4 routers with unicast have no common address. There
+   * the whole LAN is asked, less often.
    */
   before(parameters: Parameters, now: Millis): readonly Uint8Array[] {
     const { family, transport, vrid } = parameters
@@ -62,9 +64,9 @@ export class Questions {
   }
 
   /**
-   * Returns the questions after an advertisement. The question before it may have been lost in a network split that had
-   * healed by then (docs/adr/0022). In multicast the question is repeated, because a router hardly gives way faster
-   * than that. Known peers are asked for their own addresses, which they do not give up.
+   * Returns the frames that ask the same after an advertisement. The question before the advertisement may have been
+   * lost in a network split that healed in between (docs/adr/0022). In multicast the question is repeated, because a
+   * router hardly gives way faster. Listed peers are asked for their own addresses, which they never give up.
    */
   after(parameters: Parameters, now: Millis): readonly Uint8Array[] {
     const { advertisementInterval, peers, transport, vrid } = parameters
@@ -89,7 +91,7 @@ export class Questions {
   /** Returns the questions of duplicate address detection. Sends those for secondary interfaces itself. */
   detectionProbes(addresses: readonly Address[]): readonly Uint8Array[] {
     const own = new Set(addresses)
-    // A peer that is asked for its own address is on this LAN.
+    // Only peers on this LAN are asked for their own address.
     for (const router of this.#home.routers.values()) {
       const asked = router.parameters.addresses.filter((address) => own.has(address))
       const here = this.#secondary.onSegment(router, asked, (secondary, those) => secondary.ask(those))
@@ -98,7 +100,10 @@ export class Questions {
     return own.size === 0 ? [] : this.#probes([...own])
   }
 
-  /** Notes an answer. Returns `back` for a peer that answers after a silence; `undefined` if it was not asked. */
+  /**
+   * Notes an answer to a question. Returns `back` for a peer that answers after a silence; `undefined` if the host was
+   * not asked.
+   */
   hear({ address, isAnswer, mac }: HeardAnnouncement, heardAt: Millis): 'present' | 'back' | undefined {
     return isAnswer ? this.#peerCheck.hear(address, mac, heardAt) : undefined
   }
@@ -114,8 +119,8 @@ export class Questions {
   }
 
   /**
-   * Returns a link-local address of the node that is not a VIP. Every asked host learns its MAC, which must stay right
-   * for longer than a takeover.
+   * Returns a link-local address of the node that is not a VIP. Every asked host learns the MAC of this address, which
+   * must stay right for longer than a takeover.
    */
   #linkLocal(): Address {
     const { family, interfaceIndex, routers, source } = this.#home

@@ -30,8 +30,9 @@ const DRAIN_BATCHES = 32
  */
 const DRAIN_TIME = 25
 /**
- * Limit of batches between deadlines. Work that becomes due in the meantime, above all our own advertisement, waits for
- * no more. It is as many packets as there are virtual routers, so that one turn can answer all of them.
+ * Number of batches of packets that are read before the engine looks at its deadlines again. So work that becomes due,
+ * above all the next own advertisement, waits for no more. It is as many packets as there are virtual routers, so that
+ * one turn can answer all of them.
  */
 export const READ_BATCHES = 2
 
@@ -63,7 +64,7 @@ export class Reception {
     this.#recorder = recorder
   }
 
-  /** Sets the socket to read from; `undefined` = none. */
+  /** Sets the socket from which advertisements are read; `undefined`: no socket. */
   readFrom(socket: AdvertisementSocket | undefined): void {
     this.#socket = socket
   }
@@ -171,7 +172,8 @@ function describeWarning(
   { parameters }: Router,
 ): string {
   if (isMismatch(warning)) return `: it ${describeMismatch(warning, version, parameters.version)}`
-  // RFC 9568 §7.1 with EID 8298: a Backup that took over while its owner was away is not misconfigured.
+  // RFC 9568 §7.1 with EID 8298: a Backup that took over while the address owner was away is not misconfigured. So its
+  // advertisement causes no warning for the owner.
   if (warning === 'advert-received-while-owner')
     return `: it has priority ${priority}, and this router is the address owner (priority 255)`
   return ''

@@ -39,7 +39,7 @@ export class SecondaryInterface {
   readonly announcer: Announcer
   readonly #context: SecondaryContext
   readonly #listener: ArpListener
-  /** Last state of the interface, used after it has disappeared. */
+  /** Last state of the interface, used after the interface has disappeared. */
   #lastLink: Link
   #frames: FrameSocket | undefined
 
@@ -73,7 +73,7 @@ export class SecondaryInterface {
     this.#listener.listen(hears)
   }
 
-  /** Sends a question. A failure is ignored. */
+  /** Asks the LAN which host has the addresses. A failure is ignored. */
   ask(addresses: readonly Address[]): void {
     const { family, link } = this
     const frames = probesFor(addresses, { family, mac: link.mac, source: this.#linkLocal() })
@@ -94,7 +94,7 @@ export class SecondaryInterface {
   }
 
   /**
-   * Sends frames, and opens the socket with the first ones. If it cannot be opened, the failure is logged, and the next
+   * Sends frames. The first frames open the socket. If the socket cannot be opened, the failure is logged, and the next
    * frames try again.
    */
   #send(frames: readonly Uint8Array[]): readonly SendOutcome[] {

@@ -33,13 +33,14 @@ export class SecondaryInterfaces {
     return [...this.#interfaces.values()]
   }
 
-  /** Announcers of all secondary interfaces. Every turn reads them. */
+  /** Announcers of all secondary interfaces. The list is kept, because every turn reads it. */
   get announcers(): readonly Announcer[] {
     return this.#interfaces.size === 0 ? NONE : this.all.map(({ announcer }) => announcer)
   }
 
   /**
-   * Returns the addresses of the router on the segment itself. Passes the others to the interfaces on which they are.
+   * Returns the router's addresses on the interface of the segment. Passes the other addresses to the secondary
+   * interfaces on which they are installed.
    */
   onSegment(
     router: HostedRouter,

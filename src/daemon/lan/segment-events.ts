@@ -38,12 +38,12 @@ export class SegmentEvents implements Pick<SegmentContext, 'onAnnouncement' | 'o
       parameters.addresses.includes(announcement.address),
     )
     for (const { competing } of concerned) competing.hear(announcement, heardAt, now)
-    // This includes the own address of a peer, which is not a VIP.
+    // Announcements of a peer's own address are included, although that address is not a VIP.
     for (const { duplicates } of segment.routers.values()) duplicates.hear(announcement, heardAt, now)
     if (this.#turns.isBusy) return this.#turns.endWoken(now)
     for (const at of [segment.detection.nextAt(), segment.announcements.nextAt()]) this.#alarmBy(at)
-    // A host may announce 255 addresses at the same time. Only deadlines of these routers can have changed, and only to
-    // earlier times.
+    // A host may announce 255 addresses at the same time. Only deadlines of the routers with these addresses can have
+    // changed, and only to earlier times.
     for (const router of concerned) this.#alarmBy(router.nextDeadline())
   }
 

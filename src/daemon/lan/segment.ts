@@ -131,8 +131,8 @@ export class Segment implements RouterIo {
   }
 
   /**
-   * Adopts the present interface. If its MAC has changed (bonding, or a bridge with the MAC of its first port), the
-   * addresses are announced again. Otherwise the LAN would keep sending to the old MAC.
+   * Adopts the present state of the interface. If its MAC has changed (bonding, or a bridge with the MAC of its first
+   * port), the addresses are announced again. Otherwise the LAN would keep sending to the old MAC.
    */
   follow(link: Link, now: Millis): void {
     const moved = link.mac !== this.#link.mac
@@ -160,9 +160,9 @@ export class Segment implements RouterIo {
   }
 
   /**
-   * Tells whether the interface is up and has the source address. Otherwise its sockets should be closed. When they are
-   * opened again, they join their groups again. The kernel may have forgotten these (IPv6 turned off, or an MTU below
-   * 1280), and so may snooping switches.
+   * Tells whether the interface is up and has the source address. If not, the sockets of the segment should be closed.
+   * When they are opened again, they join their multicast groups again. The kernel may have forgotten these groups
+   * (IPv6 turned off, or an MTU below 1280), and so may snooping switches.
    */
   isUsable(): boolean {
     const { view } = this.#context
@@ -219,7 +219,7 @@ export class Segment implements RouterIo {
     return this.#advertisements?.send(datagrams) ?? datagrams.map(() => ({ ok: false, failure: CLOSED }))
   }
 
-  /** Sends a question. A failure is ignored, because the next advertisement asks again. */
+  /** Asks the LAN which host has the VIPs. A failure is ignored, because the next advertisement asks again. */
   ask(questions: readonly Uint8Array[]): void {
     this.#frames?.send(questions)
   }
@@ -232,7 +232,8 @@ export class Segment implements RouterIo {
 
   /**
    * Sets what the sockets receive: announcements of other hosts while a router waits for them, and answers while a
-   * router asks. Also watches the peers to which an Active sends by unicast, because questions do not find all of them.
+   * router asks. Also watches the peers to which an Active sends by unicast, because questions do not reach peers
+   * behind a router.
    */
   watchAnnouncements(): void {
     const routers = [...this.routers.values()]

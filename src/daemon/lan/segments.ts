@@ -18,7 +18,10 @@ const OPEN_RETRY_LAST = 1_000
 export class Segments {
   readonly #context: SegmentContext
   readonly #segments = new Map<string, Segment>()
-  /** All segments. The list is rebuilt when it changes, because every turn reads it several times. */
+  /**
+   * All segments. The list is rebuilt only when a segment is added or removed, because every turn reads it several
+   * times.
+   */
   #all: readonly Segment[] = []
   #openAgainAt: Millis | undefined
   #openRetry = OPEN_RETRY_FIRST
@@ -74,8 +77,8 @@ export class Segments {
   }
 
   /**
-   * Opens every segment, and closes those that cannot be used. Call it after all routers are attached, so that one open
-   * serves all of them.
+   * Opens the sockets of every segment, and closes those of segments that cannot be used. The caller must first attach
+   * all routers, so that one open serves all routers.
    */
   open(now: Millis): void {
     let failed = false

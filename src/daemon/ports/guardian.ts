@@ -7,7 +7,7 @@ import type { Millis } from '../../wire/units.ts'
 import type { WantedAddress } from './network.ts'
 import type { Datagram } from './sockets.ts'
 
-/** Work of the guardian when the engine is gone: it removes the addresses first, then sends the packets. */
+/** Work of the guardian when the engine is gone: the guardian first removes the addresses, then sends the packets. */
 export type CleanupPlan = {
   /** Number of the unit, which is a sync group or a router without one. */
   readonly unit: number
@@ -26,19 +26,22 @@ export type CleanupPlan = {
 }
 
 /**
- * Address that the guardian renews. `lifetime` is the valid time in seconds; `undefined` = for ever, whatever it was
- * before.
+ * Address that the guardian renews. `lifetime` is the valid time in seconds; `undefined`: the address gets an endless
+ * lifetime, whatever its lifetime was before.
  */
 export type Renewal = WantedAddress & { readonly lifetime: number | undefined }
 
 export type PlanGuard = {
   /**
    * Addresses of `remove` that the engine has not begun to remove, never those of an owner (255). The guardian renews
-   * all of them in a third of the shortest lifetime; without a lifetime, once. If the period differs from the last
-   * plan, it renews immediately.
+   * these addresses after each third of the shortest lifetime; without a lifetime, once. If the period differs from
+   * that of the last plan, the guardian renews immediately.
    */
   readonly renew: readonly Renewal[]
-  /** Deadline until sent() sets another one; `undefined` = that of the last plan, or none. */
+  /**
+   * Deadline of the plan until sent() sets another deadline; `undefined`: the deadline of the last plan stays, or the
+   * plan has no deadline.
+   */
   readonly absentAt?: Millis | undefined
   /**
    * Time after a missed deadline in which priority 0 is still useful (Skew_Time). After that another node has the VIP.
@@ -65,10 +68,10 @@ export type GuardianPort = {
    */
   arm(plan: CleanupPlan): boolean
   /**
-   * Ends the protection of a unit, before its addresses are removed. After it, no address is renewed and no deadline is
-   * checked. If the engine dies then, the guardian removes the addresses without priority 0. Waits at most a few
-   * milliseconds for a renewal under way. `late` is true if that was not enough: an address may reappear and must be
-   * removed again. Acknowledges an execution.
+   * Ends the protection of a unit, before the engine removes the addresses of the unit. From then on, the guardian
+   * renews no address and checks no deadline. If the engine dies later, the guardian removes the addresses without
+   * priority 0. Waits at most a few milliseconds for a renewal under way. `late` is true if that was not enough: an
+   * address may reappear and must be removed again. Also acknowledges an execution of the plan.
    */
   stepDown(unit: number): { readonly executed: boolean; readonly late: boolean }
   /** Deletes the plan, after the addresses were removed. Steps down first if that was not done. */
@@ -76,13 +79,13 @@ export type GuardianPort = {
   /** Reports that an advertisement of the unit was sent. From `at` on, this engine counts as absent. */
   sent(unit: number, at: Millis): void
   /**
-   * Returns the state of a plan. It is fast enough to be read before and after each batch of address changes. Without
-   * shared memory it is never `executed`.
+   * Returns the state of a plan. The call is fast enough to be made before and after each batch of address changes.
+   * Without shared memory the state is never `executed`.
    */
   state(unit: number): PlanState
   /**
-   * Acknowledges an execution: the router knows of it and has no addresses, so arm() works again. Returns false if the
-   * guardian has not finished; call it again later.
+   * Acknowledges that the guardian has executed a plan: the router knows this and has no addresses, so arm() works
+   * again. Returns false if the guardian has not finished; call it again later.
    */
   acknowledge(unit: number): boolean
   /** Number of plans that the guardian has executed, of all units. A change makes a turn look at the units. */
@@ -99,6 +102,6 @@ export type GuardianPort = {
    * lifetime.
    */
   readonly guarded: boolean
-  /** False if there is no guardian, or it has died. */
+  /** True while a guardian runs. False if no guardian was started, or the guardian has died. */
   readonly armed: boolean
 }

@@ -23,9 +23,15 @@ export type PresentAddress = {
   readonly interfaceIndex: number
   readonly address: Address
   readonly prefixLength: number
-  /** IPv6: true while duplicate address detection runs, or if it failed. Nothing can be sent from the address. */
+  /**
+   * IPv6: true while duplicate address detection runs, or after it found a duplicate. Then no packet can be sent from
+   * the address.
+   */
   readonly tentative: boolean
-  /** IPv6: true if the kernel never chooses it as a source, as for our VIPs. `undefined` if unknown. */
+  /**
+   * IPv6: true if the kernel never chooses the address as a source (preferred lifetime 0), as for a VIP. `undefined` if
+   * unknown.
+   */
   readonly deprecated?: boolean
   /** True if the address has no lifetime in the kernel. `undefined` if unknown. */
   readonly permanent?: boolean
@@ -42,7 +48,7 @@ export type PresentRoute = {
   /** Destination; `undefined` for the default route. */
   readonly destination: { readonly address: Address; readonly prefixLength: number } | undefined
   readonly gateway: Address | undefined
-  /** RTA_PRIORITY; 0 if the kernel does not report it. Lower is better. */
+  /** Metric of the route (RTA_PRIORITY); 0 if the kernel does not report a metric. Lower is better. */
   readonly metric: number
   /** True if the route comes from a router advertisement (RTPROT_RA). */
   readonly fromRouter: boolean
@@ -52,14 +58,14 @@ export type WantedAddress = {
   readonly interfaceIndex: number
   readonly address: Address
   readonly prefixLength: number
-  /** IPv4: label of the address in the kernel, which does not identify it. */
+  /** IPv4: label of the address in the kernel. Two addresses may have the same label. */
   readonly label?: string
 }
 
 export type AddressStep =
   /**
-   * `lifetime` is the time in seconds after which the kernel removes the address, unless the guardian renews it;
-   * `undefined` = never.
+   * `lifetime` is the time in seconds after which the kernel removes the address, unless the guardian renews it.
+   * `undefined`: the kernel never removes the address.
    */
   | ({ readonly action: 'add'; readonly lifetime?: number | undefined } & WantedAddress)
   | ({ readonly action: 'remove' } & WantedAddress)
@@ -83,7 +89,9 @@ export type NetworkEvent =
 /** Returns the last reported name of an interface without asking the kernel; `undefined` if unknown. */
 export type NameOf = (interfaceIndex: number) => string | undefined
 
-/** Links and addresses. Each call is synchronous: a request and its acknowledgement. */
+/**
+ * Access to the kernel's interfaces and addresses. Each call is synchronous: a netlink request and its acknowledgement.
+ */
 export type NetworkPort = {
   /**
    * Returns all links; `undefined` if the kernel gave no complete list. The former list is then closer to the truth,
@@ -97,7 +105,7 @@ export type NetworkPort = {
   settle(interfaceIndex: number): void
   /** Starts to deliver events; those that are already queued come first. */
   watch(deliver: (event: NetworkEvent) => void): void
-  /** Delivers queued notifications now, before a decision that depends on them. */
+  /** Delivers the kernel's queued notifications now, before a decision that depends on them. */
   drain(): void
   close(): void
 }

@@ -20,7 +20,7 @@ export type ReceivedPacket = {
   readonly family: Family
   readonly source: Address
   readonly destination: Address | undefined
-  /** TTL or hop limit; `undefined` if the kernel did not report it. */
+  /** TTL or hop limit of the received packet; `undefined` if the kernel did not report the value. */
   readonly ttl: number | undefined
   /** The whole IP packet for IPv4, the VRRP message for IPv6. Valid only during the call. */
   readonly bytes: Uint8Array
@@ -39,7 +39,7 @@ export type DrainResult = {
   readonly lost: number
 }
 
-/** Packet to send. `ttl` is its TTL or hop limit; absent = 255. */
+/** Packet to send. `ttl` is the TTL or hop limit of the packet; absent: 255. */
 export type Datagram = { readonly destination: Address; readonly bytes: Uint8Array; readonly ttl?: number }
 export type SendOutcome = { readonly ok: true } | { readonly ok: false; readonly failure: Failure }
 
@@ -50,7 +50,10 @@ export type AdvertisementSocket = {
    * starts only before `until`.
    */
   drain(maxBatches: number, deliver: (packet: ReceivedPacket) => void, until?: Millis): DrainResult
-  /** Sends with one system call where the kernel allows it. Returns one outcome for each datagram, in order. */
+  /**
+   * Sends all datagrams, with one system call where the kernel allows that. Returns one outcome for each datagram, in
+   * the order of the datagrams.
+   */
   send(datagrams: readonly Datagram[]): readonly SendOutcome[]
   /**
    * Joins a group after a multicast router was added to a segment with unicast routers. No packet in the socket is
@@ -64,7 +67,9 @@ export type AdvertisementSocketOptions = {
   readonly interfaceIndex: number
   readonly interfaceName: string
   readonly family: Family
-  /** Source address of sent packets. The socket is bound to it, so that it matches the pseudo-header. */
+  /**
+   * Source address of sent packets. The socket is bound to this address, so that the address matches the pseudo-header.
+   */
   readonly source: Address
   /** Group to join; `undefined` = unicast only. */
   readonly group: Address | undefined
@@ -78,8 +83,8 @@ export type AdvertisementSocketOptions = {
 export type FrameSocket = {
   send(frames: readonly Uint8Array[]): readonly SendOutcome[]
   /**
-   * Changes which frames wake the engine. Not for a socket that was opened with `nothing`. It returns immediately. A
-   * close takes the kernel some 10 ms on a busy node, because it waits for every CPU.
+   * Changes which frames wake the engine. Must not be called for a socket that was opened with `nothing`. Returns
+   * immediately. (Closing the socket instead takes some 10 ms on a busy node, because the kernel waits for every CPU.)
    */
   hear(hears: Hears): void
   close(): void

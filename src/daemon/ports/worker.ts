@@ -13,7 +13,8 @@ export type CheckPortNews =
 
 /**
  * Health checks. No call waits for a socket or a program, and news arrives from the event loop, never during a call.
- * The port restarts its thread by itself. It keeps only the last `set`, for a thread that does not exist yet.
+ * The port restarts its worker thread by itself. For a worker that does not exist yet, the port keeps only the last
+ * `set`.
  */
 export type CheckPort = {
   /**
@@ -22,8 +23,8 @@ export type CheckPort = {
    */
   set(checks: readonly CheckSpec[], formerly: readonly Formerly[]): void
   /**
-   * Runs each of them once more. A result other than the current one counts immediately. `askedOnceMore` with the same
-   * id lists the checks that answered in time.
+   * Runs each of the checks in `asked` once more. A result that differs from the check's current result counts
+   * immediately. `askedOnceMore` with the same id lists the checks that answered in time.
    */
   askOnceMore(id: number, asked: Asked, within: Millis): void
   /** Sets the only listener, the engine. */
@@ -32,14 +33,15 @@ export type CheckPort = {
   stop(): Promise<void>
 }
 
-/** News of notifications for the engine. The port reports a thread that died, and replaces it. */
+/** News of notifications for the engine. If the worker thread dies, the port reports that and starts a new worker. */
 export type NotifyPortNews =
   | Exclude<NotifyNews, { readonly kind: 'beat' }>
   | { readonly kind: 'postedAgain'; readonly ids: readonly number[] }
 
 /**
- * Programs that are notified of changes. No call waits for one, and news arrives from the event loop, never during a
- * call. A posted notification runs in the order of its lane, even if the thread that had it dies.
+ * Programs that are notified of changes. No call waits for a program, and news arrives from the event loop, never
+ * during a call. A posted notification runs in the order of its lane, even if the worker thread that should run it
+ * dies.
  */
 export type NotifyPort = {
   /** Announces the lanes that may be posted to from now on. */
@@ -53,7 +55,10 @@ export type NotifyPort = {
 
 /** Files that name an address of this node (`interface: { holding: FILE }`). */
 export type AddressFilePort = {
-  /** Follows these files and no others. Returns the content of those that are new. Later changes arrive by `onNews`. */
+  /**
+   * Follows these address files and no others. Returns the content of files that were not followed before. Later
+   * changes arrive by `onNews`.
+   */
   follow(
     files: readonly string[],
     onNews: (file: string, reading: NamedAddress['reading']) => void,

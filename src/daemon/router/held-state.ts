@@ -8,7 +8,8 @@ import type { State } from '../../vrrp/state.ts'
 import type { Address } from '../../wire/address.ts'
 
 /**
- * Tells whether a crash would leave an address behind. A router in Leaving may have lost all of them to its guardian.
+ * Tells whether a crash would leave a VIP of the router behind. A router in Leaving may have no VIP, because its
+ * guardian has removed all.
  */
 export const holdsIn = (state: State): boolean =>
   state.name === 'Active' || isInGracePeriod(state) || (state.name === 'Leaving' && state.stillAnswered.length > 0)

@@ -19,7 +19,10 @@ export interface Membership<R extends Member> extends Group<R> {
    * machine was suspended.
    */
   noticeStall(now: Millis, slept?: number): void
-  /** Posts an absence if the guardian has executed the plan. Returns true if it has done so now. */
+  /**
+   * Posts the event `absence` if the guardian has executed the cleanup plan. Returns true if this call has posted the
+   * event.
+   */
   noticeExecution(now: Millis): boolean
   /** Posts to the members that the guardian has executed their plan. */
   takeExecution(now: Millis): void

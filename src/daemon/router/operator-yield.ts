@@ -53,7 +53,7 @@ export function endYield(members: Members, name: string | undefined, now: Millis
 const isAside = ({ priority, state }: Router): boolean =>
   state.name === 'Backup' && priority.yieldingUntil !== undefined
 
-/** Returns why the router cannot yield, as text after its name; `undefined` if it can. */
+/** Returns why the router cannot yield, as text after the router's name; `undefined` if the router can yield. */
 function reasonToStay({ state, parameters }: Router): string | undefined {
   const { transport } = parameters
   if (isOwner(parameters)) return 'owns its addresses (priority 255)'

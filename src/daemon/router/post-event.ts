@@ -17,7 +17,8 @@ export interface Group<M extends Member> {
   readonly members: readonly M[]
   readonly cleanup: { arm(): void; settleLater(): void }
   /**
-   * Returns one step for each member, in their order, for an event of `member`. Returns none if the group has to wait.
+   * Returns the state transitions that an event of `member` causes: one step for each member of the group, in the order
+   * of the members. Empty if the group has to wait.
    */
   step(member: M, event: Event, now: Millis): readonly GroupStep[]
 }

@@ -23,7 +23,7 @@ export class Registry {
   readonly #gapNews: GapNews
   readonly #routers = new Map<string, Router>()
   readonly #departing = new Set<Router>()
-  /** All routers. The list is rebuilt when it changes, because every turn reads it. */
+  /** All routers. The list is rebuilt only when a router is added or removed, because every turn reads it. */
   #all: readonly Router[] = []
   #units = 0
   /** End of the yield of each removed router. A later router of the same name continues the yield. */
@@ -54,7 +54,7 @@ export class Registry {
     return new Set(this.#all.map(({ group }) => group))
   }
 
-  /** Adds a router in a group of its own, not started. */
+  /** Adds a router that is not started, as the only member of a new group. */
   add(resolved: ResolvedRouter, now: Millis): Router {
     const group = this.#newGroup(undefined)
     const context = { ...this.#context, group, gapNews: this.#gapNews }
@@ -70,7 +70,7 @@ export class Registry {
     return router
   }
 
-  /** Moves a router to the removed ones. The caller then regroups, and shuts it down. */
+  /** Moves a router to the removed routers. The caller then forms the groups again, and shuts the router down. */
   depart(name: string): Router | undefined {
     const router = this.#routers.get(name)
     if (router === undefined) return undefined
@@ -99,7 +99,8 @@ export class Registry {
   }
 
   /**
-   * Returns the addresses of removed routers. A router that got one of them too early would lose it when it is removed.
+   * Returns the addresses of removed routers. If a new router installed such an address too early, the removed router
+   * would take it away.
    */
   heldByDeparting(): ReadonlySet<Address> {
     return new Set([...this.#departing].flatMap(({ parameters }) => parameters.addresses))
@@ -117,7 +118,7 @@ export class Registry {
 
   /**
    * Forms the groups of the configuration. A removed router gets a group of its own. A group whose members stay the
-   * same is not touched. The members of the others are brought to consistent states (VR-SG-01 to VR-SG-03).
+   * same is not touched. In all other groups, the members are brought to consistent states (VR-SG-01 to VR-SG-03).
    */
   regroup(syncGroups: readonly SyncGroup[], now: Millis, reason?: StartReason): void {
     const named = syncGroups.map(({ name, members }) => ({
@@ -143,7 +144,8 @@ export class Registry {
       for (const member of members) executed.add(member.group)
     }
     for (const group of executed) group.takeExecution(now)
-    // A removed router is only shut down. Without its group, and without the faults of the group, it would start again.
+    // A removed router is only shut down, and does not get the events of a new group: without the faults of its old
+    // group, it would start again.
     const departs = (member: Router) => this.#departing.has(member)
     for (const group of fresh) if (!group.members.some(departs)) group.settle(now, reason)
   }
@@ -153,7 +155,10 @@ export class Registry {
     return new RouterGroup(name, this.#freeUnits.pop() ?? this.#units++, { recorder, runner, guardian })
   }
 
-  /** Returns false if the guardian has executed the plan of the group and no member knows it yet. */
+  /**
+   * Ends a group. Returns false if the guardian has executed the cleanup plan of the group and no member knows that
+   * yet.
+   */
   #dissolve(group: Membership<Router>): boolean {
     this.#freeUnits.push(group.cleanup.unit)
     return group.cleanup.handOver()

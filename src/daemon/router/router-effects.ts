@@ -27,11 +27,14 @@ import type { HostedRouter, RouterIo } from './router-io.ts'
 
 type EffectOf = { readonly [K in Effect['kind']]: Extract<Effect, { readonly kind: K }> }
 
-/** Interface and parameters of a router when it decided. An order uses these, even if they have changed since. */
+/**
+ * Interface and parameters of a router at the time of its decision. An order uses these values, even if they have
+ * changed since.
+ */
 export type Place = {
   readonly io: RouterIo | undefined
   readonly parameters: Parameters
-  /** Active that it followed until then; `undefined` if none was known. */
+  /** Active that the router followed until the transition; `undefined` if the router knew no Active. */
   readonly followed: HeardActive | undefined
 }
 
@@ -85,8 +88,8 @@ export const executorsFor = (router: ActingRouter, context: EffectContext): Exec
   probeAddresses: (_, { io }) => [() => (io === undefined ? undefined : probe(router, io))],
   removeAddresses: ({ addresses }, place) => [
     (now) => {
-      // The plan is changed before the first removal. An address that the guardian renews after its removal would come
-      // back.
+      // The cleanup plan is changed before the first removal. Otherwise the guardian could renew a removed address,
+      // which would then come back.
       router.group.cleanup.beforeRemoval(now)
       return router.duty.remove(place, addresses)
     },
@@ -135,8 +138,8 @@ function advertisement(router: ActingRouter, effect: EffectOf['sendAdvertisement
       router.competing.asked(now)
       return ask(io, frames(now))
     }
-  // The question is sent first. A competing Active that gives way to the advertisement does not answer afterwards
-  // (docs/adr/0007).
+  // The question for competing holders is sent before the advertisement. A competing Active that gives way to the
+  // advertisement does not answer afterwards (docs/adr/0007).
   return [
     question((now) => io.questions.before(router.parameters, now)),
     send,
@@ -189,8 +192,8 @@ function enter(
 }
 
 /**
- * Logs an advertisement that was ignored in Initialize (RFC 9568 §6.4.1). This is normal during a start or a fault, so
- * its level is debug.
+ * Logs an advertisement that was ignored in Initialize (RFC 9568 §6.4.1). Such advertisements are normal during a start
+ * or a fault, so the level is debug.
  */
 function logIgnored({ name, state }: ActingRouter, recorder: Recorder, source: Address): void {
   const faults = state.name === 'Initialize' ? state.faults : []

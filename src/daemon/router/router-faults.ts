@@ -47,9 +47,9 @@ export class RouterFaults {
     if (this.#router.state.name === before || fault === 'configured') this.#log(fault, present)
   }
 
-  /** Records the fault, before its consequences are recorded. */
+  /** Records that a fault begins or ends, before the consequences of the fault are recorded. */
   #record(fault: Fault, present: boolean, now: Millis): void {
-    // A check without a result yet is not a fault to report.
+    // The fault of a check that has no result yet is not recorded.
     if (fault.startsWith('healthcheckUndecided:') || this.#bucket.take(now) === undefined) return
     const { name: router, spec } = this.#router
     const words = fault === 'configured' && present ? spec.configuredFault : undefined
@@ -63,9 +63,9 @@ export class RouterFaults {
     const rest = others.length === 0 ? '' : `; ${present ? 'other' : 'remaining'} faults: ${others.join(', ')}`
     const why = fault === 'configured' && present ? ` (${spec.configuredFault})` : ''
     const message = `${title}: ${present ? 'fault' : 'fault cleared'}: ${fault}${why}${rest}`
-    // A check without a result yet is not a warning.
+    // The fault of a check that has no result yet is logged as info, not as a warning.
     const level = present && !fault.startsWith('healthcheckUndecided:') ? 'warn' : 'info'
-    // A check that fails again and again has log lines of its own, so these are limited.
+    // A check can fail again and again, so log lines about the fault of a check are written at a limited rate.
     if (!fault.startsWith('healthcheck')) this.#recorder.log(level, message, { router: name, fault })
     else this.#recorder.logLimited(`${name} ${fault} ${present}`, level, message, { router: name, fault })
   }

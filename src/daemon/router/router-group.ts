@@ -86,9 +86,9 @@ export class RouterGroup implements Membership<Router> {
   }
 
   /**
-   * Makes an owner that installs its addresses start like any other router, and ask at its deadline. It would otherwise
-   * start at the end of its last fault, which comes only once and has no deadline. Returns `undefined` if every
-   * starting member has a deadline.
+   * Makes an address owner that installs its addresses start like any other router: it listens, and decides at its
+   * deadline. Otherwise the owner would start at the end of its last fault, which comes only once and has no deadline.
+   * Returns `undefined` if every starting member has a deadline.
    */
   #listenFirst(steps: readonly GroupStep[], now: Millis): readonly GroupStep[] | undefined {
     const starts = steps.map(({ state }, i) => state.name === 'Active' && this.#members[i]?.state.name === 'Initialize')
@@ -119,8 +119,8 @@ export class RouterGroup implements Membership<Router> {
   }
 
   /**
-   * Posts that the guardian has executed the plan, once, before the members read that their addresses are gone. Returns
-   * true if it has done so.
+   * Posts once that the guardian has executed the cleanup plan, before the members read that their addresses are gone.
+   * Returns true if this call has posted it.
    */
   noticeExecution(now: Millis): boolean {
     if (!this.cleanup.noticeExecution()) return false
@@ -128,7 +128,10 @@ export class RouterGroup implements Membership<Router> {
     return true
   }
 
-  /** Handles the execution of the plan, or of the plan of a former group that was executed while members left it. */
+  /**
+   * Handles the execution of the group's cleanup plan, or of the plan of a former group that was executed while its
+   * members moved to this group.
+   */
   takeExecution(now: Millis): void {
     const holders = this.#members.filter(({ holds }) => holds)
     for (const { counters } of holders) counters.countExecutedPlan()
@@ -138,12 +141,13 @@ export class RouterGroup implements Membership<Router> {
     for (const { keeper } of this.#members) keeper.doubtRemoval(now)
     const [first] = holders
     if (first !== undefined) this.#postAbsence(first, 'willExecuted', now)
-    // The old deadline is over. A plan with it would be executed again before the members have advertised.
+    // The old deadline of the plan has passed. A plan with that deadline would be executed again before the members
+    // have advertised.
     for (const { absence, holds, parameters } of holders) {
       if (holds) absence.begin(parameters.advertisementInterval, now)
     }
     this.cleanup.stepDown(now)
-    // Owners continue immediately, the others after they have listened.
+    // Address owners continue immediately, the other members after they have listened.
     if (this.cleanup.isNeeded) this.cleanup.arm()
   }
 
@@ -156,8 +160,8 @@ export class RouterGroup implements Membership<Router> {
   #tellExecution(holders: readonly Router[], now: Millis): void {
     const [first] = holders
     if (first === undefined) return
-    // The turn may have begun before the execution. An engine that was delayed inside a turn only knows the time of its
-    // begin.
+    // The turn may have begun before the execution. An engine that was delayed inside a turn only knows the time at
+    // which the turn began.
     const { absentAt, unit } = this.cleanup
     const at = Math.max(now, absentAt ?? now)
     const ago = Math.round(at - (absentAt ?? at))

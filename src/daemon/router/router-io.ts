@@ -10,7 +10,7 @@ import type { AddressPlaces } from '../addresses/address-places.ts'
 import type { Asker, Sender } from '../effect-runner.ts'
 import type { RouterSpec } from './router-spec.ts'
 
-/** Part of a router that its interface uses. */
+/** Part of a router that the code of its interface (lan/segment.ts) uses. */
 export type HostedRouter = {
   readonly name: string
   readonly spec: Pick<RouterSpec, 'announce' | 'announceOther' | 'name'>
@@ -32,7 +32,7 @@ export type RouterIo = AddressIo &
     watchAnnouncements(): void
     readonly announcements: {
       announce(router: HostedRouter, reason: 'takeover' | 'rival', now: Millis): void
-      /** Announces these addresses of the router, because another host has them as well. */
+      /** Announces these VIPs of the router, because another host has the same addresses. */
       announceOver(router: HostedRouter, addresses: readonly Address[], now: Millis): void
       /** Announces the node's own address to hosts that could not ask for it while the node was away. */
       announceSource(now: Millis): void
@@ -41,11 +41,14 @@ export type RouterIo = AddressIo &
       cancel(router: HostedRouter): void
     }
     readonly questions: {
-      /** Returns frames that ask which other host has an address of the router; none if it is too early. */
+      /**
+       * Returns frames that ask which other host has a VIP of the router; empty if the last question was sent too
+       * recently.
+       */
       before(parameters: Parameters, now: Millis): readonly Uint8Array[]
       /**
-       * Returns the questions after an advertisement, for hosts that the question before it may have missed
-       * (docs/adr/0022).
+       * Returns frames that ask after an advertisement, for hosts that the question before the advertisement may not
+       * have reached (docs/adr/0022).
        */
       after(parameters: Parameters, now: Millis): readonly Uint8Array[]
       /** Returns frames that ask every host for every address of the router. */
@@ -53,8 +56,8 @@ export type RouterIo = AddressIo &
     }
     readonly detection: {
       /**
-       * Returns the milliseconds that a new Active adds before its first question, after the time in which no answer
-       * counts.
+       * Returns the milliseconds that a new Active waits before its first question, in addition to the time in which no
+       * answer counts.
        */
       firstDelay(): number
     }

@@ -18,7 +18,7 @@ export type RouterSpec = {
   readonly configuredFault: string | undefined
   readonly track: readonly Track[]
   readonly announce: AnnounceSchedule
-  /** Schedule for addresses of the other family. */
+  /** Announcement schedule for excluded addresses of the other family than the router's. */
   readonly announceOther: AnnounceSchedule
   /** Interface, prefix length and label of each address in the kernel. */
   readonly forms: readonly AddressForm[]

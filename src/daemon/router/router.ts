@@ -127,12 +127,15 @@ export class Router {
     return this.#state
   }
 
-  /** Interface on which the router runs; `undefined` if there is none. */
+  /** Interface on which the router runs; `undefined` if the router has no interface. */
   get io(): RouterIo | undefined {
     return this.#io
   }
 
-  /** Address whose interface the router follows (`interface: { holding: … }`), and the reason; `undefined` if none. */
+  /**
+   * Address whose interface the router follows (`interface: { holding: … }`), and the reason; `undefined` if the router
+   * does not use `holding`.
+   */
   get following(): Held | undefined {
     return this.#following
   }
@@ -150,7 +153,7 @@ export class Router {
     return this.#group.name === undefined ? this.name : `${this.name} (${this.#group.name})`
   }
 
-  /** True if the router answers for its addresses, or did until the guardian removed them. */
+  /** True if the router answers for its addresses, or answered until the guardian removed them. */
   get answers(): boolean {
     return this.#state.name === 'Active' || this.#state.name === 'Leaving'
   }
@@ -194,15 +197,15 @@ export class Router {
   }
 
   /**
-   * Tells whether packets may be missing from a decision, because it is this late or because packets were dropped
-   * (ground rule 2).
+   * Tells whether a decision may lack received packets, because the engine is `late` milliseconds late or because the
+   * kernel dropped packets (ground rule 2).
    */
   mayHaveMissed(late: number): boolean {
     const io = this.#io
     const parameters = this.#parameters
     const state = this.#state
-    // In Returning it is known that this engine slept. It only matters whether the queue held every packet (ground rule
-    // 3).
+    // In Returning the engine knows that it slept. Only one thing matters: whether the queue held every packet (ground
+    // rule 3).
     if (state.name === 'Returning') return io?.receptionLost === true
     if (state.name !== 'Backup' && state.name !== 'Leaving') return false
     const interval = state.name === 'Backup' ? state.activeAdverInterval : parameters.advertisementInterval
@@ -217,8 +220,8 @@ export class Router {
     if (state === before && effects.length === 0) return
     this.gaps.follow(before, state)
     this.#state = state
-    // This comes before the last advertisement, which the winner answers with announcements. No transition reports the
-    // end of a grace period.
+    // The sockets change what they receive before the last advertisement is sent, because the winner answers that
+    // advertisement with announcements. No transition reports the end of a grace period.
     if (isInGracePeriod(state) !== isInGracePeriod(before)) this.#io?.watchAnnouncements()
     this.#order(effects, before.name === 'Backup' ? before.active : undefined)
     const wasInFault = before.name === 'Initialize' && before.faults.length > 0
@@ -235,7 +238,7 @@ export class Router {
 
   /**
    * Announces the source address of a unicast router (VR-UC-08). A peer whose neighbor entry for this node has failed
-   * would not receive it, and could replace an Active that it takes for silent.
+   * cannot send to this node. Then this node would take an Active peer for silent, and replace it.
    */
   #announceSource(): void {
     const io = this.#io
@@ -253,8 +256,8 @@ export class Router {
   }
 
   /**
-   * Adopts the parameters of a reload for the same virtual router (VRID, interface, version, family). Their `priority`
-   * is the result of base and trackers. The router stays on its interface.
+   * Adopts the parameters of a reload for the same virtual router (VRID, interface, version, family).
+   * `parameters.priority` already contains the effect of the trackers. The router stays on its interface.
    */
   reconfigure(spec: RouterSpec, parameters: Parameters, now: Millis): void {
     const previous = this.#parameters
@@ -276,7 +279,10 @@ export class Router {
     this.duplicates.follow(now)
   }
 
-  /** Delays the preemption of a healthy Active (docs/adr/0057). Call it before the router starts. */
+  /**
+   * Delays the preemption of a healthy Active by this router (docs/adr/0057). The caller must do this before the router
+   * starts.
+   */
   startWithDelay(preemptDelay: Millis): void {
     this.#parameters = { ...this.#parameters, preemptDelay }
   }
@@ -288,7 +294,9 @@ export class Router {
     postEvent(this, { kind: 'parametersChanged', previous }, now)
   }
 
-  /** Marks the router as started, because it joins a running group. The group starts it (VR-SG-01). */
+  /**
+   * Marks the router as started, because it joins a running sync group. The group then starts the router (VR-SG-01).
+   */
   awaitGroup(): void {
     if (this.#state.name === 'Initialize') this.#state = { ...this.#state, stopped: false }
   }
@@ -307,14 +315,15 @@ export class Router {
     if (this.holds) this.#group.cleanup.arm()
   }
 
-  /** Removes the router from its interface. */
+  /** Removes the router from its interface, so that it neither sends nor receives. */
   leaveInterface(): void {
     this.#io = undefined
   }
 
   /** Installs and announces the addresses again, after moveTo() to another interface or source address. */
   takeAddressesAlong(): void {
-    // A router in Leaving keeps them until the successor is known. It removes them on its interface of that time only.
+    // A router in Leaving keeps its addresses until the successor is known. It removes them only on the interface that
+    // it had when it left.
     if (this.#state.name === 'Leaving' || isInGracePeriod(this.#state)) this.#order([INSTALL], undefined)
     if (this.#state.name === 'Active') this.#order([INSTALL, TAKEOVER], undefined)
   }
@@ -323,7 +332,7 @@ export class Router {
     this.#io?.announcements.announce(this, 'rival', now)
   }
 
-  /** Announces these addresses, because another host has them as well. */
+  /** Announces these VIPs, because another host has the same addresses. */
   announceOver(addresses: readonly Address[], now: Millis): void {
     this.#io?.announcements.announceOver(this, addresses, now)
   }
@@ -358,8 +367,8 @@ export class Router {
   // Priority -----------------------------------------------------------------------------------------------------------
 
   /**
-   * Adopts a new result of base priority and trackers, unless the router yields. Returns the event to post if the
-   * effective priority changed, otherwise `undefined`.
+   * Adopts a priority that was computed from base priority and trackers, unless the router yields. Returns the event to
+   * post if the effective priority changed, otherwise `undefined`.
    */
   adoptTracking(tracking: Tracking, now: Millis): Event | undefined {
     this.priority.track(tracking)

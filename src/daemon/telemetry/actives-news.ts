@@ -28,7 +28,7 @@ export class ActivesNews {
   #since: number | undefined
   /** Time of the last advertisement of an Active other than the first one. */
   #heardAt = Number.NEGATIVE_INFINITY
-  /** Time at which this router was first seen as Active; `undefined` while it is not. */
+  /** Time at which this router was first seen as Active; `undefined` while it is not Active. */
   #activeSince: Millis | undefined
 
   constructor(recorder: Recorder) {
@@ -36,12 +36,13 @@ export class ActivesNews {
   }
 
   /**
-   * Compares the routers that advertise now with the recorded ones. It runs for each advertisement, so it costs little
-   * while nothing is wrong.
+   * Compares the routers that advertise now with the routers in the last event. This runs for each advertisement, so it
+   * costs little while nothing is wrong.
    */
   look(router: Listener, now: Millis): void {
     const { advertising, parameters, state } = router
-    // The history would be too late: it has a transition only at the end of the turn.
+    // The time is taken from the state here, because the transition history gets a transition only at the end of the
+    // turn.
     this.#activeSince = state.name === 'Active' ? (this.#activeSince ?? now) : undefined
     const others = advertising.beside(state, parameters, this.#activeSince ?? now, now)
     if (others.length === 0 && this.#told.length === 0) return
@@ -89,7 +90,10 @@ function first({ parameters, state }: Listener): Actives[number] {
   return { peer: parameters.primaryAddress, priority: parameters.priority }
 }
 
-/** Sorts the winner of RFC 9568 §6.4.3 first. The others would be Backup if they received its advertisements. */
+/**
+ * Sorts the router first that wins by RFC 9568 §6.4.3. The other routers would be Backup if they received the
+ * advertisements of the winner.
+ */
 const byRank = (one: Actives[number], other: Actives[number]): number =>
   other.priority - one.priority || compareAddresses(address(other.peer), address(one.peer))
 

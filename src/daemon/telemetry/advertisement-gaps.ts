@@ -33,7 +33,7 @@ export class AdvertisementGaps {
   }
 
   /**
-   * Compares the states before and after an event. There is a gap between two advertisements of one Active if this
+   * Compares the states before and after an event. A gap between two advertisements of one Active counts only if this
    * router was its Backup all the time.
    */
   follow(before: State, after: State): void {

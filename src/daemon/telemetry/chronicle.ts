@@ -58,8 +58,8 @@ export class Chronicle {
   }
 
   /**
-   * Adds the events of the previous run. Events recorded before this call get higher numbers. Call it once, before
-   * there are listeners or readers.
+   * Adds the events of the previous run. Events recorded before this call get higher numbers. The caller must do this
+   * once, before any listener or reader exists.
    */
   continue(earlier: readonly JournalEvent[]): void {
     const base = earlier.at(-1)?.seq ?? 0
@@ -92,8 +92,8 @@ export class Chronicle {
   }
 
   /**
-   * Calls `listener` with each event while it is recorded. The listener must not throw, and must be fast. Returns the
-   * function that ends it.
+   * Calls `listener` with each event while the event is recorded. The listener must not throw, and must be fast.
+   * Returns the function that ends the subscription.
    */
   subscribe(listener: EventListener): () => void {
     this.#listeners.add(listener)

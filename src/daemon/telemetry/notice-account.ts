@@ -14,15 +14,15 @@ export type NoticeSnapshot = {
   readonly name: string
   /** Number of notifications that run or wait. */
   readonly waiting: number
-  /** Number of runs by result. `superseded` and `postedAgain` count notifications. */
+  /** Number of runs of notify programs by result. `superseded` and `postedAgain` count notifications, not runs. */
   readonly runs: Readonly<Record<string, number>>
-  /** Last run; `null` if there was none. */
+  /** Last run of a notify program; `null` before the first run. */
   readonly last: {
     readonly at: string
     readonly event: NotifyEvent
     readonly ok: boolean
     readonly reason: string
-    /** Text for people: the program and its output. Never shown to readers without authorization. */
+    /** Text for people: the notify program and its output. Readers without authorization never see this text. */
     readonly detail?: string
     readonly latencyMs: number
   } | null

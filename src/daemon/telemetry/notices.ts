@@ -59,7 +59,10 @@ export class Notices {
   readonly #context: NoticesContext
   readonly #accounts: NoticeAccounts
   #groupPrograms: ReadonlyMap<string, NotifyPrograms | undefined> = new Map()
-  /** Last notified state of each router; none if it has not started, or waits for a first result. */
+  /**
+   * Last notified state of each router; no entry if the router has not started, or waits for the first result of a
+   * check.
+   */
   readonly #told = new WeakMap<Router, NotifyEvent>()
   readonly #groupTold = new Map<string, NotifyEvent>()
   #lanes: readonly ConfiguredLane[] = []
@@ -70,7 +73,7 @@ export class Notices {
   #lastId = 0
   readonly #pending = new Set<number>()
   #onEmpty: () => void = () => {}
-  /** Promise of finish(), so that a second call waits for the same end. */
+  /** Promise that finish() returned. A second call of finish() returns the same promise. */
   #finished: Promise<void> | undefined
 
   constructor(context: NoticesContext) {
@@ -79,7 +82,10 @@ export class Notices {
     context.port?.onNews((news) => this.#hear(news))
   }
 
-  /** Sets the lanes of the configuration. Call it before its routers do anything. */
+  /**
+   * Sets the notification lanes (one for each router and group) of the configuration. The caller must do this before
+   * the routers do anything.
+   */
   configure({ syncGroups, virtualRouters }: Config): void {
     this.#groupPrograms = new Map(syncGroups.map(({ name, notify }) => [name, notify]))
     for (const name of this.#groupTold.keys()) if (!this.#groupPrograms.has(name)) this.#groupTold.delete(name)
@@ -87,18 +93,22 @@ export class Notices {
     this.#accounts.keep(this.#lanes)
   }
 
-  /** Announces the lanes, so that their launchers are created. Call it after the routers have started. */
+  /**
+   * Announces the notification lanes to the worker, which then creates their launchers. The caller must first start the
+   * routers.
+   */
   prepare(): void {
     this.#context.port?.set(this.#lanes.map(({ lane, set }) => ({ lane, set })))
   }
 
-  /** Notes a transition. Call it after the network effects of the transition. */
+  /** Notes a transition. The caller must first execute the network effects of the transition. */
   transition(
     router: Router,
     { priority, to }: Entered,
     routers: Pick<NotifyingRouters, 'departing' | 'stopping'>,
   ): void {
-    // These states are on the way to another one, which is notified when it is reached.
+    // Leaving and Returning are not notified: they are on the way to another state, which is notified when the router
+    // reaches it.
     if (to === 'Leaving' || to === 'Returning') return
     if (to !== 'Initialize') this.#note(router, to === 'Active' ? 'active' : 'backup', priority)
     else if (routers.stopping) this.#note(router, 'stop', priority)
@@ -110,7 +120,7 @@ export class Notices {
     if (this.#told.get(router) !== 'stop') this.#note(router, 'removed')
   }
 
-  /** Posts the noted changes. Call it at the end of a turn. */
+  /** Posts the noted changes to the worker. The caller does this at the end of a turn. */
   settle({ all }: Pick<NotifyingRouters, 'all'>): void {
     if (all !== this.#routers) {
       this.#routers = all
@@ -217,8 +227,8 @@ export class Notices {
 }
 
 /**
- * Tells whether the router is in a fault to be notified. A check without a result does not count, as in keepalived
- * 2.2.7, which notifies nothing until the first result.
+ * Tells whether the router is in a fault to be notified. The fault of a check without a result does not count, as in
+ * keepalived 2.2.7, which notifies nothing until the first result of the check.
  */
 function isInFault({ state }: Router): boolean {
   return state.name === 'Initialize' && state.faults.some((fault) => !fault.startsWith('healthcheckUndecided:'))

@@ -14,7 +14,7 @@ import type { Chronicle } from './chronicle.ts'
 import { heldBy } from './suppressed-move.ts'
 import { RATES, suppressedField, TokenBucket } from './token-bucket.ts'
 
-/** Milliseconds in which advertisements of the same competing Active are one event. */
+/** Milliseconds in which several advertisements of the same competing Active cause one event. */
 const COMPETITOR_SPACING = 2_000
 
 type Received = Extract<Event, { kind: 'advertisementReceived' }>
@@ -23,7 +23,7 @@ type News = Pick<EventOf<'peerHeard'>, 'news' | 'previous'>
 
 export class PeerNews {
   readonly #chronicle: Chronicle
-  /** Limit of the events, because a peer can change its priority with every packet. */
+  /** Limits the number of events, because a peer can change its priority with every packet. */
   readonly #bucket = new TokenBucket(RATES.peer)
   #competitor: { readonly source: string; readonly at: Millis } | undefined
 

@@ -18,14 +18,14 @@ type Prioritized = {
   readonly title: string
   readonly parameters: Parameters
   readonly state: State
-  /** Interface on which the router runs; `undefined` if there is none. */
+  /** Interface on which the router runs; `undefined` if the router has no interface. */
   readonly io: object | undefined
 }
 
 export class PriorityNews {
   readonly #recorder: Recorder
   readonly #bucket = new TokenBucket(RATES.priority)
-  /** Priority in the last log line; `undefined` if it is the present one. */
+  /** Priority in the last log line about the router's priority; `undefined` if that is the present priority. */
   #loggedLast: number | undefined
 
   constructor(recorder: Recorder) {

@@ -38,7 +38,7 @@ export class Recorder {
   #fullUntil = 0
   /** Number of lifted limits since `since`. */
   #lifted = { since: Number.NEGATIVE_INFINITY, keys: 0 }
-  /** Number of lost records: the backlog was full, or the reader refused them. */
+  /** Number of lost log records: the backlog was full, or the reader refused the records. */
   lost = 0
   /** Event journal of this node. */
   readonly chronicle: Chronicle
@@ -60,7 +60,10 @@ export class Recorder {
     else if (this.#waiting.push(record) === 1 && this.#sink !== undefined) this.#later(this.#deliver)
   }
 
-  /** Logs at a limited rate what a peer can cause as often as it wants (VR-RX-21). `key` names reason and source. */
+  /**
+   * Writes a log line that a peer can cause as often as it wants, at a limited rate (VR-RX-21). `key` names reason and
+   * source.
+   */
   logLimited(key: string, level: LogLevel, message: string, fields: LogFields = {}): void {
     const now = this.elapsed()
     let bucket = this.#limits.get(key)
@@ -109,7 +112,7 @@ export class Recorder {
     if (this.#waiting.length > 0) this.#later(this.#deliver)
   }
 
-  /** Delivers all waiting records. Call it at the end. */
+  /** Delivers all waiting log records. The caller does this at the end of the process. */
   flush(): void {
     this.#deliver()
   }

@@ -38,7 +38,7 @@ export function* reportInPieces<R>({
   return rest()
 }
 
-/** Joins the parts in their order. */
+/** Joins the parts of a report in the order of the parts. */
 export const assembled = (parts: readonly ReportPart[], rest: EngineReport): EngineReport => ({
   snapshot: { ...rest.snapshot, routers: [...parts.flatMap(({ routers }) => routers), ...rest.snapshot.routers] },
   distributions: [...rest.distributions, ...parts.flatMap(({ distributions }) => distributions)],

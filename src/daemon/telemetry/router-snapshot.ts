@@ -145,7 +145,10 @@ const partOf =
     return { kind, name, adds, weight: adds === 0 || adds === plain ? plain : null }
   }
 
-/** Returns the faults of the router, and those of other members of its group, which only the state has. */
+/**
+ * Returns the faults of the router, and the faults of other members of its sync group, which only the router's state
+ * contains.
+ */
 function faultsOf({ faults, state }: Router): readonly string[] {
   return [...new Set<string>([...faults, ...(state.name === 'Initialize' ? state.faults : [])])]
 }
@@ -187,8 +190,8 @@ function deadlinesOf(state: State, now: Millis): Record<string, number> {
 }
 
 /**
- * Returns the setting that keeps a Backup from preempting, by line (445) and VR-PRE-02; `undefined` if none does.
- * Nothing keeps an owner from it (RFC 9568 §6.1).
+ * Returns the setting that keeps a Backup from preempting (RFC 9568 §6.4.2, step 445, and VR-PRE-02); `undefined` if no
+ * setting does. No setting keeps an address owner from preempting (RFC 9568 §6.1).
  */
 function heldBackOf(state: State, parameters: Parameters): HeldBack | undefined {
   const { preempt, preemptDelay, priority } = parameters

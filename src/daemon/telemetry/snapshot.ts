@@ -12,7 +12,7 @@ import type { NoticeSnapshot } from './notice-account.ts'
 export type MismatchedRouterSnapshot = {
   readonly address: string
   readonly reason: Mismatch
-  /** VRRP version of its last packet; `null` if it could not be read. */
+  /** VRRP version of the mismatched router's last packet; `null` if the version could not be read. */
   readonly version: number | null
   /** True if the router's advertisements count in the election. */
   readonly listenedTo: boolean
@@ -24,13 +24,16 @@ export type DuplicateSnapshot = {
   readonly address: string
   readonly mac: string
   /**
-   * Router with that MAC; `null` if it neither advertised nor is a listed peer. Its priority is `null` if it did not
-   * advertise.
+   * Router with that MAC; `null` if the host neither advertised nor is a listed peer. The priority is `null` if the
+   * router did not advertise.
    */
   readonly router: {
     readonly address: string
     readonly priority: number | null
-    /** Age of its last advertisement, which has that priority; `null` if there was none. */
+    /**
+     * Milliseconds since the router's last advertisement, which had that priority; `null` if the router did not
+     * advertise.
+     */
     readonly heardMsAgo: number | null
   } | null
   readonly foundMsAgo: number
@@ -56,27 +59,27 @@ export type HeldBack = 'preempt' | 'preemptDelay' | 'margin'
 
 export type RouterSnapshot = {
   readonly name: string
-  /** True if a reload has removed the router, or replaces it by one of the same name. */
+  /** True if a reload has removed the router, or replaces it by a new router of the same name. */
   readonly departing: boolean
-  /** Name of the sync group; `null` if it is in none. */
+  /** Name of the router's sync group; `null` if the router is in no group. */
   readonly group: string | null
   readonly vrid: number
   readonly family: string
   readonly version: number
   readonly interface: string | null
-  /** Setting `interface: { holding: … }`; `null` if the configuration has none. */
+  /** Setting `interface: { holding: … }`; `null` if the router does not use `holding`. */
   readonly holding: {
     /** File that names the address; `null` if the configuration itself does. */
     readonly file: string | null
     readonly address: string | null
-    /** Problem of the address file; `null` if there is none. */
+    /** Problem of the address file; `null` if the file is usable. */
     readonly problem: string | null
   } | null
   readonly state: StateName
   readonly since: string
   readonly reason: string
   readonly faults: readonly string[]
-  /** Text of the configuration about the fault `configured`; `null` if there is none. */
+  /** Reason that the configuration gives for the fault `configured`; `null` without this fault. */
   readonly configuredFault: string | null
   readonly priority: { readonly base: number; readonly effective: number }
   readonly tracking: {
@@ -91,9 +94,9 @@ export type RouterSnapshot = {
       readonly weight: number | null
     }[]
   }
-  /** End of a yield on the wall clock, until which the effective priority is 1; `null` if it does not yield. */
+  /** End of a yield by the wall clock. Until then the effective priority is 1; `null` if the router does not yield. */
   readonly yieldingUntil: string | null
-  /** Router that answers for the addresses, as far as this node knows; `self` if it is this one. */
+  /** Router that answers for the VIPs, as far as this node knows. `self` is true if this node is the holder. */
   readonly holder: {
     readonly self: boolean
     readonly address: string | null
@@ -104,22 +107,32 @@ export type RouterSnapshot = {
   readonly transport: string
   readonly advertisementIntervalMs: number
   readonly activeAdverIntervalMs: number | null
-  /** Setting that keeps a better Backup from preempting the Active; `null` if none does. */
+  /**
+   * Setting that keeps this Backup, with its higher priority, from preempting the Active; `null` if no setting does.
+   */
   readonly heldBack: HeldBack | null
   /** Remaining milliseconds; negative if overdue. */
   readonly deadlines: Readonly<Record<string, number>>
   readonly addresses: readonly { readonly address: string; readonly present: boolean }[]
-  /** Lifetime of the addresses in the kernel, unless the guardian renews them; `null` = none. */
+  /**
+   * Seconds after which the kernel removes the VIPs, unless the guardian renews them; `null`: the kernel never removes
+   * them.
+   */
   readonly lifetimeSeconds: number | null
   /** Mismatched routers (docs/glossary.md); the one with the latest packet is first. */
   readonly mismatchedRouters: readonly MismatchedRouterSnapshot[]
-  /** Other hosts that answer for an address of this router, or to which it has given an address up. */
+  /** Other hosts that answer for a VIP of this router, or to which this router has given a VIP up. */
   readonly duplicates: readonly DuplicateSnapshot[]
-  /** Other host that answered last while this router was Active; `null` if none in the last 10 s. */
+  /**
+   * Other host that answered last for a VIP while this router was Active; `null` if no host answered in the last 10 s.
+   */
   readonly competingAnswer: CompetingAnswerSnapshot | null
-  /** Routers that are Active beside this one, or beside the one that it follows. */
+  /** Routers that are Active at the same time as this router, or as the Active that this router follows. */
   readonly otherActives: readonly OtherActiveSnapshot[]
-  /** Pause in which the router has given its addresses up, because another program removes one; `null` if none. */
+  /**
+   * Pause in which the router has given its VIPs up, because another program removes a VIP again and again; `null`
+   * outside of a pause.
+   */
   readonly restorationsPaused: { readonly address: string; readonly forMs: number } | null
   readonly counters: {
     readonly received: number
@@ -150,7 +163,7 @@ export type InterfaceSnapshot = {
   readonly announced: Readonly<Record<string, number>>
 }
 
-/** Problem of the file, as in `holdfast check`. */
+/** Problem of the configuration file, as `holdfast check` reports it. */
 export type ConfigProblem = {
   readonly file?: string
   /** Line, from 1; 0 if the problem has no place in the text. */
@@ -177,13 +190,13 @@ export type ConfigSnapshot = {
   readonly loadedAt: string
   /** Number of reloads by result. */
   readonly reloads: { readonly ok: number; readonly failed: number }
-  /** Last reload; `null` if there was none. A failed one leaves the configuration in force unchanged. */
+  /** Last reload; `null` before the first. A failed reload leaves the configuration in force unchanged. */
   readonly lastReload: {
     readonly at: string
     readonly ok: boolean
     /** Reason of a failure; otherwise `null`. */
     readonly reason: string | null
-    /** The first problems; `holdfast check` reports all of them. */
+    /** The first problems of the configuration file; `holdfast check` reports all problems. */
     readonly problems: readonly ConfigProblem[]
   } | null
   /** Number of keywords in keepalived's file by handling; `null` for YAML. */
@@ -197,13 +210,13 @@ export type ConfigSnapshot = {
 /** State of an engine whose configuration is handed over by another program (docs/adr/0051). */
 export type ManagedSnapshot = {
   /**
-   * Configuration that was handed over in this run; `null` if it comes from the file of the last run, or if there is
-   * none.
+   * Configuration that a program handed over in this run; `null` if the configuration in force comes from the file of
+   * the last run, or if the engine has no configuration.
    */
   readonly handedOver: {
-    /** Time at which the engine last accepted it. */
+    /** Time at which the engine last accepted this configuration. */
     readonly at: string
-    /** Name that the program gave itself; `null` if none. */
+    /** Name of the program that handed the configuration over, as the program gave it; `null` if it gave no name. */
     readonly by: string | null
     readonly revision: string | null
   } | null
@@ -214,7 +227,7 @@ export type ManagedSnapshot = {
     readonly invalid: number
     readonly failed: number
   }
-  /** Reason for which the configuration in force is not in the file; `null` if it is. */
+  /** Reason why the configuration in force could not be written to the file; `null` if the file has it. */
   readonly notKept: string | null
   /** Reason for which no configuration is in force; `null` if one is. */
   readonly waits: string | null
@@ -252,15 +265,15 @@ export type SurroundingsSnapshot = {
   readonly controlRefused: number
   /** keepalived processes with VRRP in this network namespace that `--force` accepted. */
   readonly keepalivedBeside: readonly { readonly pid: number; readonly name: string }[]
-  /** Scheduling of the engine's main thread and of its guardian; `null` if it was not read. */
+  /** Scheduling of the engine's main thread and of its guardian; `null` if the scheduling was not read. */
   readonly scheduling: SchedulingSnapshot | null
-  /** State of the webhook; `null` if none is configured. */
+  /** State of the webhook; `null` if no webhook is configured. */
   readonly webhook: WebhookSnapshot | null
   /** State of the journal file; `null` if events are in memory only. */
   readonly journal: JournalSnapshot | null
 }
 
-/** Values for a daemon that has no such facts, for example in tests. */
+/** Values for a daemon that does not know its surroundings, for example in tests. */
 export const NO_SURROUNDINGS: SurroundingsSnapshot = {
   controlRefused: 0,
   keepalivedBeside: [],
@@ -295,6 +308,6 @@ export type Snapshot = SurroundingsSnapshot & {
 /** Part of a snapshot that costs almost nothing. */
 export type RouterSummary = Pick<RouterSnapshot, 'name' | 'state' | 'faults'> & {
   readonly addresses: readonly string[]
-  /** Active that a Backup follows; `null` if it knows none. */
+  /** Address of the Active that a Backup follows; `null` if the Backup knows no Active. */
   readonly follows: string | null
 }

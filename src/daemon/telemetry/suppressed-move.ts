@@ -24,7 +24,7 @@ export function heldBy(state: State, parameters: Parameters, now: Millis): HeldB
   return { why: 'minHold', forMs: minHold, movedAgoMs: Math.round(movedAgoMs) }
 }
 
-/** Returns the text of the log line, without its subject. */
+/** Returns the text of the log line about suppressed transitions, without the name of the router. */
 export function suppressionText(
   reason: MoveSuppression,
   source: Address,

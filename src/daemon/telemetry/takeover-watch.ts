@@ -45,13 +45,16 @@ export class TakeoverWatch {
   #addresses = 0
   readonly #onAnnounced: (addresses: number) => void
 
-  /** Creates a watch. `onAnnounced` receives the number of addresses after all of them were announced. */
+  /** Creates a watch. `onAnnounced` receives the number of VIPs after all VIPs were announced. */
   constructor(times: TakeoverTimes, onAnnounced: (addresses: number) => void) {
     this.#times = times
     this.#onAnnounced = onAnnounced
   }
 
-  /** Starts the measurement. `owns` is true if the addresses are the node's own, so that none is installed. */
+  /**
+   * Starts the measurement of a takeover. `owns` is true if the VIPs are the node's own addresses, so that no address
+   * is installed.
+   */
   begin(addresses: readonly Address[], owns: boolean, decidedAt: Millis): void {
     this.end()
     this.#decidedAt = decidedAt

@@ -8,11 +8,11 @@
 /** Rate of a bucket. `atOnce` is the number of tokens, `every` the milliseconds for one token. */
 export type Rate = { readonly atOnce: number; readonly every: number }
 
-/** Rate for what a neighbour, or an unstable check or link, can cause as often as it wants. */
+/** Rate for log lines and events that a neighbour, or an unstable check or link, can cause without limit. */
 const USUAL: Rate = { atOnce: 20, every: 1_000 }
 /** Rate for invented MACs, and for a program that fights for an address for days. */
 const RARE: Rate = { atOnce: 20, every: 10_000 }
-/** Rate of one event immediately, then one with the number of those in between. */
+/** Rate: one event immediately, then one event every 10 s with the number of suppressed events. */
 const BURST: Rate = { atOnce: 1, every: 10_000 }
 
 export const RATES = {
@@ -48,7 +48,10 @@ export const RATES = {
   advertisementGap: BURST,
   /** Questions of one unicast router to the whole LAN: one for each advertisement, down to an interval of 50 ms. */
   broadcastQuestion: { atOnce: 1, every: 45 },
-  /** Questions of one multicast router after its advertisement: one for each, down to an interval of 500 ms. */
+  /**
+   * Questions that one multicast router sends after an advertisement: one after each advertisement, down to an interval
+   * of 500 ms.
+   */
   followUpQuestion: { atOnce: 1, every: 450 },
 } as const satisfies Record<string, Rate>
 
@@ -95,7 +98,7 @@ export class TokenBucket {
     return this.#fullAt - this.#credit
   }
 
-  /** Tells whether the bucket is full, so that a new one would be the same. */
+  /** Tells whether the bucket is full. A full bucket can be dropped, because a new bucket is the same. */
   isFull(now: number): boolean {
     return this.#fullAt <= now
   }

@@ -17,11 +17,11 @@ export type Transition = Extract<Effect, { kind: 'transition' }>
 /** State that a router has entered, and its priority at that time. */
 export type Entered = Pick<Transition, 'to'> & { readonly priority: number }
 
-/** Completed transition with its place and time. */
+/** Completed transition of a router, with its interface and time. */
 export type MadeTransition = {
   readonly transition: Transition
   readonly interfaceName: string | undefined
-  /** Active that the router followed until then; `undefined` if none was known. */
+  /** Active that the router followed until the transition; `undefined` if the router knew no Active. */
   readonly followed: HeardActive | undefined
   readonly at: Millis
 }
@@ -42,7 +42,7 @@ export class TransitionHistory {
   readonly mismatched = new MismatchedRouters()
   readonly #recorder: Recorder
   readonly #bucket = new TokenBucket(RATES.transition)
-  /** Last transition, if the limit suppressed its line. */
+  /** Last transition, if the rate limit suppressed its log line. */
   #suppressed: MadeTransition | undefined
   /** Number of transitions without a line. */
   #suppressedCount = 0
@@ -124,7 +124,10 @@ export class TransitionHistory {
     })
   }
 
-  /** Returns mismatched routers that advertise for our VRID while this router acts as if there were none. */
+  /**
+   * Returns mismatched routers that advertise for the VRID of this router, and whose advertisements this router
+   * ignores.
+   */
   #unheeded({ advertisementInterval, priority, version }: Parameters, now: Millis): readonly string[] {
     const since = plus(now, -activeDownInterval(priority, advertisementInterval, version))
     return this.mismatched.unheeded(since).map(({ address, reason }) => `${address} (${reason})`)

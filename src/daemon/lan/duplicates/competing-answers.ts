@@ -48,7 +48,10 @@ export class CompetingAnswers {
   readonly #post: (event: Event, now: Millis) => void
   readonly #recorder: Recorder
   #host: CompetingHost | undefined
-  /** Time of the last question before or after an advertisement; `undefined` if there was none. */
+  /**
+   * Time of the last question that this router sent before or after an advertisement; `undefined` if it has not asked
+   * yet.
+   */
   #askedAt: Millis | undefined
 
   constructor(router: ContestedRouter, post: (event: Event, now: Millis) => void, recorder: Recorder) {
@@ -57,7 +60,7 @@ export class CompetingAnswers {
     this.#recorder = recorder
   }
 
-  /** Notes that the router asks which other host has its first address. */
+  /** Notes that the router asks the LAN which other host has its first VIP. */
   asked(now: Millis): void {
     this.#askedAt = now
   }

@@ -13,7 +13,7 @@ import type { Parameters } from '../../../vrrp/parameters.ts'
 import type { Address } from '../../../wire/address.ts'
 import { type Millis, millis, plus, sooner } from '../../../wire/units.ts'
 
-/** Milliseconds that a question waits for another alarm, which is cheaper than one of its own. */
+/** Milliseconds that a question may wait for another alarm, which costs less than an alarm for the question alone. */
 const SLACK = 100
 
 const stepOf = (at: Millis): number => Math.floor(at / DETECTION_STEP)
@@ -54,8 +54,8 @@ export class DetectionSchedule {
   }
 
   /**
-   * Returns the delay of the first round in milliseconds, so that routers which become Active together do not ask
-   * together.
+   * Returns the delay of the first round of questions in milliseconds, so that routers which become Active together do
+   * not ask together.
    */
   firstDelay(): number {
     const period = this.#period()
@@ -88,7 +88,7 @@ export class DetectionSchedule {
     return false
   }
 
-  /** Returns the collected addresses and clears them. */
+  /** Returns the addresses that were collected for the next question, and clears the collection. */
   take(): readonly Address[] {
     return this.#waiting.length === 0 ? this.#waiting : this.#waiting.splice(0)
   }

@@ -35,17 +35,17 @@ import { electionTime, timeToBeHeard } from './election-time.ts'
 import { HeardRouters, type NamedRouter } from './heard-routers.ts'
 
 /**
- * Milliseconds between two announcements. Two hosts that announce alternately move the clients each time. RFC 5227 §2.4
- * has this limit for the same reason.
+ * Shortest time in milliseconds between two announcements against a duplicate holder. Each announcement moves the
+ * clients, so two hosts must not announce alternately. RFC 5227 §2.4 has this limit for the same reason.
  */
 const ANNOUNCE_SPACING = 10_000
 
 /** Duplicate holder for people. */
 export type FoundDuplicate = DuplicateHolder & {
   readonly foundAt: Millis
-  /** Router with that MAC; `undefined` if it neither advertised nor is a listed peer. */
+  /** Router with the MAC of the duplicate holder; `undefined` if the host neither advertised nor is a listed peer. */
   readonly router: NamedRouter | undefined
-  /** Time of that router's last advertisement; `undefined` if there was none. */
+  /** Time of the last advertisement of that router; `undefined` if it has not advertised. */
   readonly heardAt: Millis | undefined
 }
 
@@ -64,7 +64,7 @@ export class DuplicateDetection {
   readonly #report: DuplicateReport
   readonly #routers: HeardRouters
   #detection: Detection | undefined
-  /** Router to which this one has given way; `undefined` if there is none. */
+  /** Competing Active to which this router has given its addresses; `undefined` if this router has not given way. */
   #yieldedTo: Address | undefined
   #askedAt: Millis | undefined
   readonly #foundAt = new Map<string, Millis>()
@@ -125,7 +125,10 @@ export class DuplicateDetection {
 
   // Questions ----------------------------------------------------------------------------------------------------------
 
-  /** Returns the addresses to ask for now. Also reports holders that have not answered, and reacts to them. */
+  /**
+   * Returns the addresses to ask the LAN for now. Also reports known duplicate holders that have not answered, and
+   * announces the addresses of this router.
+   */
   takeQuestions(step: DetectionStep, now: Millis): readonly Address[] {
     if (this.#detection === undefined || !this.isOn) return []
     const before = this.#detection
@@ -136,7 +139,8 @@ export class DuplicateDetection {
     if (began) {
       for (const owner of gone) this.#lose(owner, now)
       if (this.#yieldedTo !== undefined && this.owners.length === 0) {
-        // Its priority counts for one yield only: if it has given way to us as well, neither has the addresses.
+        // The priority of the other router counts for one yield only. If both routers have given way, no router has the
+        // addresses.
         this.#routers.forget(this.#yieldedTo)
         this.#comeBack(now)
         return []
@@ -146,12 +150,14 @@ export class DuplicateDetection {
         known.filter(({ unanswered }) => unanswered === 0),
         now,
       )
-      // Clients that still send to a host that did not answer should not wait until it is certainly gone.
+      // Clients may still send to a duplicate holder that did not answer once. So the addresses are announced before
+      // that host is certainly gone.
       const silent = known.filter(({ unanswered }) => unanswered === 1).map(({ address }) => address)
       for (const address of silent) this.#announcedAt.delete(address)
       this.#announceOver(silent, now)
     }
-    // The answer for an address needs the name of the router, so it is asked for first.
+    // An answer is reported with the name of the router that answered. So the MAC of a router is asked for before the
+    // VIP.
     return [...nameless, ...questions]
   }
 
@@ -170,7 +176,7 @@ export class DuplicateDetection {
     if (heard.found) this.#find({ address, mac }, now)
   }
 
-  /** Notes an advertisement for this VRID, before the router acts on it. */
+  /** Notes an advertisement for this VRID, before the router handles the advertisement. */
   hearAdvertisement(source: Address, priority: number, heardAt: Millis, now: Millis): void {
     this.#routers.note(source, priority, heardAt)
     if (this.#yieldedTo === undefined || priority === 0) return
@@ -224,7 +230,7 @@ export class DuplicateDetection {
     return suspects.some(({ confirmed, mac }) => !confirmed && !this.#routers.isRouter(mac, now))
   }
 
-  /** Returns the router with this MAC and its priority; `undefined` if no priority of it is known. */
+  /** Returns the router with this MAC, and the priority of that router; `undefined` if its priority is not known. */
   #competitorAt(mac: Mac, now: Millis): DuplicateRouter | undefined {
     const { source, priority } = this.#routers.behind(mac, now) ?? {}
     return source === undefined || priority === undefined ? undefined : { source, priority }

@@ -15,7 +15,10 @@ import { RATES, TokenBucket } from '../../telemetry/token-bucket.ts'
 import { electionTime } from './election-time.ts'
 import type { NamedRouter } from './heard-routers.ts'
 
-/** The router behind a MAC. `heardAt` is the time of its last advertisement; `undefined` if there was none. */
+/**
+ * The router behind a MAC. `heardAt` is the time of the router's last advertisement; `undefined` if it has not
+ * advertised.
+ */
 export type BehindMac = { readonly router: NamedRouter | undefined; readonly heardAt: Millis | undefined }
 
 export class DuplicateReport {
@@ -64,7 +67,10 @@ export class DuplicateReport {
     )
   }
 
-  /** Describes the host behind a MAC. For an old priority it says how old, because the priority may have changed. */
+  /**
+   * Describes the host behind a MAC. With an old priority, the text says how old, because the priority may have
+   * changed.
+   */
   #describe({ heardAt, router }: BehindMac, now: Millis): string {
     if (router === undefined) return 'no VRRP heard from it'
     const ago = now - (heardAt ?? now)

@@ -11,7 +11,7 @@ import { centisToMillis, type Millis } from '../../../wire/units.ts'
 const LONGEST_WAIT = 1_000
 /** Milliseconds for the effects of an advertisement, and the question after it. */
 const ADVERTISEMENT_TAKES = 100
-/** Milliseconds in which a kernel resolves a unicast peer again: it asks once a second. */
+/** Milliseconds in which a kernel resolves a unicast peer again: a kernel asks once a second. */
 const RESOLUTION_TAKES = 1_000
 const LONGEST_ELECTION = 5_000
 
@@ -23,8 +23,8 @@ export function electionTime({ advertisementInterval }: Parameters): number {
 }
 
 /**
- * Returns the milliseconds for an unknown host. It may be a router that we never received and that gives way when it
- * receives us.
+ * Returns the milliseconds in which a duplicate holder that is an unknown host may still give way. The host may be a
+ * router whose advertisements do not arrive here, and that gives way when it receives one from this router.
  */
 export function timeToBeHeard(state: State, since: Millis): number {
   const left = state.name === 'Active' ? Math.max(0, state.adverAt - since) : 0

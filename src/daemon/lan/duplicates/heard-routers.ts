@@ -15,7 +15,9 @@ const MOST_ROUTERS = 8
 /** Milliseconds for which an advertised priority counts. An older one does not show which router would win now. */
 const VALID_FOR = 600_000
 
-/** A router by its source address. `priority` is `undefined` if it did not advertise, or too long ago. */
+/**
+ * A router by its source address. `priority` is `undefined` if the router did not advertise, or not for a long time.
+ */
 export type NamedRouter = { readonly source: Address; readonly priority: number | undefined }
 
 /** An entry is changed in place, because an advertisement must not allocate memory. */
@@ -45,7 +47,7 @@ export class HeardRouters {
     known.heardAt = heardAt
   }
 
-  /** Notes that a host answered for this address. Returns true if it is a router and its MAC is new. */
+  /** Notes that a host answered for this address. Returns true if the host is a router and its MAC is new. */
   name(address: Address, mac: Mac, peers: readonly Address[]): boolean {
     if (this.#macs.get(address) === mac) return false
     if (!this.#heard.has(address) && !peers.includes(address)) return false
@@ -69,7 +71,10 @@ export class HeardRouters {
     return { source: latest, priority: isValid ? this.#heard.get(latest)?.priority : undefined }
   }
 
-  /** Returns the time of its last advertisement; `undefined` if there was none. */
+  /**
+   * Returns the time of the last advertisement of the router with this source address; `undefined` if that router has
+   * not advertised.
+   */
   heardAt(source: Address): Millis | undefined {
     return this.#heard.get(source)?.heardAt
   }
