@@ -54,7 +54,7 @@ const authentication = () =>
     {
       type: oneOf('simple').describe('simple: the password is readable in every packet (RFC 2338 §5.3.6)'),
       password: pattern(/^\P{Cc}+$/u, 'a text in quotes, of which the first 8 octets count').describe(
-        'Password; only its first 8 octets are used',
+        'Password of VRRP version 2; only the first 8 octets are used',
       ),
     },
     'a mapping with type and password ',
@@ -96,7 +96,7 @@ export const virtualRouterSchema = section(
     preempt: flag().default(true).describe('Preempt_Mode'),
     preemptDelay: duration(0, 1000 * SECOND)
       .prefault('0s')
-      .describe('Time for which a Backup leaves a lower-priority Active alone before it preempts'),
+      .describe('Time for which a Backup waits before it takes over from an Active with a lower priority'),
     minHold: duration(0, HOUR)
       .prefault('10s')
       .describe('Time after a change of the Active in which fastPreempt is off'),
@@ -129,8 +129,8 @@ export const virtualRouterSchema = section(
     lifetime: oneOf('auto', 'off')
       .default('auto')
       .describe(
-        'auto: the kernel removes the addresses if the guardian has not renewed them for about an Active_Down_Interval, at least 2s; ' +
-          'off: they stay until they are removed',
+        'auto: the kernel removes the VIPs if the guardian has not renewed them for about an Active_Down_Interval, at least 2s; ' +
+          'off: addresses stay until a program removes them',
       ),
     onDuplicate: oneOf('announce', 'yield', 'alarm')
       .default('announce')
@@ -170,7 +170,9 @@ export const syncGroupSchema = section(
     preset: oneOf(...PRESETS)
       .optional()
       .describe('Name of a predefined set of health checks, tracked by every member'),
-    notify: notify().optional().describe('Programs that run when the whole group has changed its state'),
+    notify: notify()
+      .optional()
+      .describe('Programs that run when all members of the sync group have changed their state'),
   },
   'a mapping with name and members',
 )
@@ -229,7 +231,7 @@ export const configSchema = section(
           .describe('File of the event journal, default: RUNDIRECTORY/events.jsonl; false: in memory only'),
         maxSize: octets(64 * KIB, 1024 * MIB)
           .prefault('4MiB')
-          .describe('Largest size of this file and the previous one together, 64KiB to 1024MiB'),
+          .describe('Largest size of the journal file and the previous journal file together, 64KiB to 1024MiB'),
       },
       'a mapping with file and maxSize ',
     )

@@ -52,10 +52,7 @@ export type ResolvedRouter = {
   readonly announceOther: AnnounceSchedule
   readonly onDuplicate: OnDuplicate
   readonly duplicateAllowed: readonly Mac[]
-  /**
-   * `auto`: VIPs have a lifetime, so the kernel removes VIPs that the guardian does not renew. `off`: VIPs stay until a
-   * process removes them.
-   */
+  /** Whether the kernel removes VIPs that the guardian does not renew. `off`: the kernel never removes a VIP. */
   readonly lifetime: 'auto' | 'off'
   /** Trackers of the router and of its group. Weights of a single member are left out (VR-SG-04). */
   readonly track: readonly Track[]
@@ -114,8 +111,8 @@ export function resolveRouters(config: Config, node: NodeView, locate: Locate = 
       taken.set(key, router.name)
       return resolved
     }
-    // The cross checks have reported repeated VRIDs on interfaces that the configuration names. So only repeated VRIDs
-    // of routers without an interface name are reported here.
+    // The cross checks have reported repeated VRIDs on named interfaces; only routers without an interface name come
+    // here.
     report(
       'error',
       ['vrid'],

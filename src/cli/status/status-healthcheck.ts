@@ -29,7 +29,7 @@ type Part = RouterSnapshot['tracking']['parts'][number]
 
 /**
  * Returns the text of one term in the sum of a priority, such as `- 60 (web down)`. The weight implies the state: a
- * positive one counts while the check is up, a negative one while it is down.
+ * positive weight counts while the check is up, a negative weight while it is down.
  */
 function termText({ adds, name, weight }: Part): string {
   const state = weight == null ? '' : weight > 0 ? ' up' : ' down'

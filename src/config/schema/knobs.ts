@@ -66,7 +66,7 @@ export const knobShape = {
     .describe(`An Active answers a lower-priority advertisement immediately (RFC 9568 §6.4.3), ${profileDefault}`),
   assertSpacing: duration(0, 10_000)
     .optional()
-    .describe(`Shortest time between two such answers to the same router, ${profileDefault}`),
+    .describe(`Shortest time between two answers to the same lower-priority router, ${profileDefault}`),
   priorityZeroFromActiveOnly: flag()
     .optional()
     .describe(`Accept priority 0 only from the Active whose advertisement was accepted last, ${profileDefault}`),

@@ -18,12 +18,12 @@ const keys = section(
   {
     interface: interfaceName()
       .optional()
-      .describe('Name of an interface; it is up if it is administratively up and has carrier'),
+      .describe('Name of an interface; the interface counts as up if it is administratively up and has carrier'),
     healthcheck: itemName().optional().describe('Name of a check under healthchecks'),
     weight: whole(-GREATEST_WEIGHT, GREATEST_WEIGHT)
       .default(0)
       .describe(
-        'Change of the priority: a positive weight counts while the item is up, a negative one while it is down; 0: the router is in fault while it is down',
+        'Change of the priority: a positive weight counts while the tracked item is up, a negative weight while the tracked item is down; 0: the router is in fault while the tracked item is down',
       ),
     reverse: flag()
       .optional()

@@ -12,8 +12,10 @@ const peerKeys = {
   priority: whole(1, 255).optional().describe('Base priority of the peer, which makes the stagger exact'),
 }
 const ttlKeys = {
-  minTtl: whole(0, 255).optional().describe('Smallest accepted TTL or hop limit of its advertisements'),
-  maxTtl: whole(0, 255).optional().describe('Largest accepted TTL or hop limit of its advertisements'),
+  minTtl: whole(0, 255)
+    .optional()
+    .describe('Smallest TTL or hop limit that is accepted in advertisements of this peer'),
+  maxTtl: whole(0, 255).optional().describe('Largest TTL or hop limit that is accepted in advertisements of this peer'),
 }
 type PeerKeys = { address: Address } & { [key in 'priority' | 'minTtl' | 'maxTtl']?: number | undefined }
 

@@ -30,10 +30,7 @@ export type DuplicateSnapshot = {
   readonly router: {
     readonly address: string
     readonly priority: number | null
-    /**
-     * Milliseconds since the router's last advertisement, which had that priority; `null` if the router did not
-     * advertise.
-     */
+    /** Milliseconds since its last advertisement, which had that priority; `null` if the router did not advertise. */
     readonly heardMsAgo: number | null
   } | null
   readonly foundMsAgo: number
@@ -107,32 +104,22 @@ export type RouterSnapshot = {
   readonly transport: string
   readonly advertisementIntervalMs: number
   readonly activeAdverIntervalMs: number | null
-  /**
-   * Setting that keeps this Backup, with its higher priority, from preempting the Active; `null` if no setting does.
-   */
+  /** Setting that keeps this Backup from preempting a lower-priority Active; `null` if no setting does. */
   readonly heldBack: HeldBack | null
   /** Remaining milliseconds; negative if overdue. */
   readonly deadlines: Readonly<Record<string, number>>
   readonly addresses: readonly { readonly address: string; readonly present: boolean }[]
-  /**
-   * Seconds after which the kernel removes the VIPs, unless the guardian renews them; `null`: the kernel never removes
-   * them.
-   */
+  /** Seconds after which the kernel removes VIPs that the guardian does not renew; `null`: the kernel never does. */
   readonly lifetimeSeconds: number | null
   /** Mismatched routers (docs/glossary.md); the one with the latest packet is first. */
   readonly mismatchedRouters: readonly MismatchedRouterSnapshot[]
   /** Other hosts that answer for a VIP of this router, or to which this router has given a VIP up. */
   readonly duplicates: readonly DuplicateSnapshot[]
-  /**
-   * Other host that answered last for a VIP while this router was Active; `null` if no host answered in the last 10 s.
-   */
+  /** Other host that answered last for a VIP while this router was Active; `null` if none did in the last 10 s. */
   readonly competingAnswer: CompetingAnswerSnapshot | null
   /** Routers that are Active at the same time as this router, or as the Active that this router follows. */
   readonly otherActives: readonly OtherActiveSnapshot[]
-  /**
-   * Pause in which the router has given its VIPs up, because another program removes a VIP again and again; `null`
-   * outside of a pause.
-   */
+  /** Pause without VIPs, because another program removes a VIP again and again; `null` outside of a pause. */
   readonly restorationsPaused: { readonly address: string; readonly forMs: number } | null
   readonly counters: {
     readonly received: number
@@ -211,7 +198,7 @@ export type ConfigSnapshot = {
 export type ManagedSnapshot = {
   /**
    * Configuration that a program handed over in this run; `null` if the configuration in force comes from the file of
-   * the last run, or if the engine has no configuration.
+   * the last run, or if there is no configuration.
    */
   readonly handedOver: {
     /** Time at which the engine last accepted this configuration. */

@@ -64,7 +64,8 @@ export function importDocument(lines: readonly Line[], file: string, surrounding
     ),
   )
   for (const check of found)
-    if (!used.has(check)) report.change(check.line, 'noEffect', 'no instance tracks it, so it does not run')
+    if (!used.has(check))
+      report.change(check.line, 'noEffect', 'no instance tracks this check, so the check does not run')
   const reasons = new Map(groups.flatMap(({ members, refusal }) => members.map((member) => [member, refusal] as const)))
   const at = { file, line: 1, column: 1 }
   const list = (entries: readonly Written[]) =>

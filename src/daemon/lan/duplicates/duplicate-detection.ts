@@ -125,10 +125,7 @@ export class DuplicateDetection {
 
   // Questions ----------------------------------------------------------------------------------------------------------
 
-  /**
-   * Returns the addresses to ask the LAN for now. Also reports known duplicate holders that have not answered, and
-   * announces the addresses of this router.
-   */
+  /** Returns the addresses to ask for now. Also handles known holders that have not answered. */
   takeQuestions(step: DetectionStep, now: Millis): readonly Address[] {
     if (this.#detection === undefined || !this.isOn) return []
     const before = this.#detection
@@ -139,8 +136,7 @@ export class DuplicateDetection {
     if (began) {
       for (const owner of gone) this.#lose(owner, now)
       if (this.#yieldedTo !== undefined && this.owners.length === 0) {
-        // The priority of the other router counts for one yield only. If both routers have given way, no router has the
-        // addresses.
+        // A priority counts for one yield only: if both routers give way, neither has the addresses.
         this.#routers.forget(this.#yieldedTo)
         this.#comeBack(now)
         return []
@@ -150,14 +146,12 @@ export class DuplicateDetection {
         known.filter(({ unanswered }) => unanswered === 0),
         now,
       )
-      // Clients may still send to a duplicate holder that did not answer once. So the addresses are announced before
-      // that host is certainly gone.
+      // Clients that still send to a holder that did not answer should not wait until that holder is certainly gone.
       const silent = known.filter(({ unanswered }) => unanswered === 1).map(({ address }) => address)
       for (const address of silent) this.#announcedAt.delete(address)
       this.#announceOver(silent, now)
     }
-    // An answer is reported with the name of the router that answered. So the MAC of a router is asked for before the
-    // VIP.
+    // A report about a duplicate holder names its router. So the addresses of routers are asked for before the VIPs.
     return [...nameless, ...questions]
   }
 
@@ -176,7 +170,7 @@ export class DuplicateDetection {
     if (heard.found) this.#find({ address, mac }, now)
   }
 
-  /** Notes an advertisement for this VRID, before the router handles the advertisement. */
+  /** Notes an advertisement for this VRID, before the router handles it. */
   hearAdvertisement(source: Address, priority: number, heardAt: Millis, now: Millis): void {
     this.#routers.note(source, priority, heardAt)
     if (this.#yieldedTo === undefined || priority === 0) return
