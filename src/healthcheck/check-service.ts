@@ -53,8 +53,8 @@ export class CheckService {
         clearTimeout(this.#latest)
         this.#latest = setTimeout(() => this.tellAll(), this.#every * LATEST).unref()
         const ended = this.#monitor.configure(order.checks, former)
-        // The engine gets a report of each check at once, because the `initial` result counts before the first run has
-        // a result.
+        // The engine gets a report of each check immediately, because the `initial` result counts before the first run
+        // has a result.
         this.tellAll()
         return ended
       }

@@ -105,7 +105,7 @@ export type FileSpec = {
   readonly kind: 'file'
   readonly path: string
   /**
-   * What a file check asks. `present`: the file exists. `weight`: the file contains an integer, which is reported
+   * `present`: the check asks whether the file exists. `weight`: the file must contain an integer, which is reported
    * (VR-TRK-09).
    */
   readonly content: 'present' | 'weight'
