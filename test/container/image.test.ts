@@ -139,7 +139,7 @@ describeContainer('the image', () => {
       expect(status, output).not.toBe(3)
       const alone = container.exec(...doctor, '--socket', '/nowhere')
       expect(alone.output).toMatch(
-        /^error +capabilities: user 990 of this command lacks CAP_NET_ADMIN and CAP_NET_RAW: /m,
+        /^error +capabilities: user 990 of this command lacks CAP_NET_ADMIN and CAP_NET_RAW, so a daemon of this user cannot start/m,
       )
       expect(alone.status).toBe(3)
     })
@@ -179,7 +179,7 @@ describeContainer('the image', () => {
       const container = start([...BOTH, ...NNP])
       expect(await container.exitStatus()).toBe(ENDED)
       expect(container.logs()).toContain('Cannot run without CAP_NET_ADMIN and CAP_NET_RAW: no-new-privileges')
-      expect(container.logs()).toContain('keeps user 990 from the capabilities')
+      expect(container.logs()).toContain('prevents user 990 from getting the capabilities')
       expect(container.logs()).toContain('run it as root')
     })
 
