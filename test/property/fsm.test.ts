@@ -226,7 +226,14 @@ class Walk {
       'one transition per event, and only where the state changed (VR-FSM-29)',
     ).toEqual(before.name === state.name ? [] : [[before.name, state.name]])
     if (before.name !== 'Active' && state.name === 'Active') expect(kinds).toEqual(BECOMING_ACTIVE)
-    const sent = effects.flatMap((effect) => (effect.kind === 'sendAdvertisement' ? [effect.priority] : []))
+    const advertised = effects.filter((effect) => effect.kind === 'sendAdvertisement')
+    // The reminder of a router in Leaving to its successor (docs/adr/0045) is below the priority of every Active.
+    const reminders = advertised.filter(({ reason }) => reason === 'contested')
+    expect(
+      reminders.map(({ priority: value }) => [before.name, value]),
+      'only a router in Leaving reminds, with priority 1',
+    ).toEqual(reminders.map(() => ['Leaving', 1]))
+    const sent = advertised.flatMap((effect) => (effect.reason === 'contested' ? [] : [effect.priority]))
     expect(sent.length, 'at most one advertisement per event').toBeLessThanOrEqual(1)
     if (before.name !== 'Active' && state.name !== 'Active') {
       expect(
