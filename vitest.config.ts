@@ -64,7 +64,6 @@ const WAITING = [
   'test/netns/crash-steady.test.ts',
   'test/netns/dead-disk.test.ts',
   'test/netns/explain.test.ts',
-  'test/netns/explain-chaos.test.ts',
   'test/netns/explain-third.test.ts',
   'test/netns/healthcheck.test.ts',
   'test/netns/ingress-off.test.ts',
@@ -107,12 +106,12 @@ const WAITING = [
   'test/page/status-page.test.ts',
 ]
 
-/** Several pairs of daemons at work in each file, and bounds of fractions of a second, or of single frames: three beside each other. */
+/** Several labs at work in each file, and bounds that tell mechanisms apart by fractions of a second: three beside each other. */
 const MATRIX = [
   'test/interop/frr.test.ts',
   'test/interop/keepalived-v2.test.ts',
   'test/interop/keepalived-v3.test.ts',
-  'test/netns/quiet-lan.test.ts',
+  'test/netns/explain-chaos.test.ts',
 ]
 
 /** Bounds of milliseconds at intervals of 100 ms and more: two beside each other leave each a CPU. */
@@ -124,6 +123,7 @@ const PAIRED = [
   'test/netns/guardian.test.ts',
   'test/netns/native-probe.test.ts',
   'test/netns/port.test.ts',
+  'test/netns/quiet-lan.test.ts',
   'test/netns/relocation.test.ts',
   'test/netns/safety-nets.test.ts',
   'test/netns/security-claims.test.ts',
