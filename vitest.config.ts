@@ -146,7 +146,7 @@ const LONG = [
 const LONG_ALONE = ['test/netns/crash-matrix.test.ts', 'test/netns/many-routers.test.ts']
 
 /** Files of `waiting` that run together on two cores: on average one takes a seventh of a CPU. With seven, bounds of seconds were missed. */
-const WAIT_TOGETHER = 5
+const WAIT_TOGETHER = 6
 
 /** With a Docker engine, which changes the firewall and forwarding of the machine: after all others (scripts/container-tests.sh). */
 const CONTAINER = ['test/container/**/*.test.ts']
