@@ -106,19 +106,15 @@ const WAITING = [
   'test/page/status-page.test.ts',
 ]
 
-/** Several labs at work in each file, and bounds that tell mechanisms apart by fractions of a second: three beside each other. */
-const MATRIX = [
-  'test/interop/frr.test.ts',
-  'test/interop/keepalived-v2.test.ts',
-  'test/interop/keepalived-v3.test.ts',
-  'test/netns/explain-chaos.test.ts',
-]
+/** Several pairs of daemons at work in each file, and bounds that tell mechanisms apart by fractions of a second: three beside each other. */
+const MATRIX = ['test/interop/frr.test.ts', 'test/interop/keepalived-v2.test.ts', 'test/interop/keepalived-v3.test.ts']
 
 /** Bounds of milliseconds at intervals of 100 ms and more: two beside each other leave each a CPU. */
 const PAIRED = [
   'test/netns/carrier.test.ts',
   'test/netns/demotion.test.ts',
   'test/netns/doctor.test.ts',
+  'test/netns/explain-chaos.test.ts',
   'test/netns/failover.test.ts',
   'test/netns/guardian.test.ts',
   'test/netns/native-probe.test.ts',
