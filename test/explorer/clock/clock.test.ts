@@ -16,6 +16,8 @@ describe('with all rules', () => {
     { faults: 1, kinds: ['clock'], news: 1 },
     { faults: 1, kinds: ['executor'], news: 1 },
     { faults: 1, kinds: ['sleep'], orders: 1 },
+    { faults: 1, kinds: ['guardian'] },
+    { faults: 1, kinds: ['node'] },
   ]
   it.each(settings.map((setting) => [say(setting), setting] as const))(
     '%s: no order of steps breaks a property',

@@ -14,7 +14,7 @@ export function problemOf(before: State, { text, next }: Step): string | undefin
   if (next.engine === 'Active' && !next.stopped.engine && next.lastWord !== next.says)
     return `the LAN has heard priority ${next.lastWord} last, the engine means ${next.says}`
   if (undisturbed && !ordered && next.sent > TICKS.interval) return `no frame for ${next.sent} ticks`
-  if (next.away > TICKS.lease + 1 && next.address && !next.seen.guardian)
+  if (next.away > TICKS.lease + 1 && next.address && next.plan === 'armed' && !next.seen.guardian)
     return 'an absent engine has an address after its lease'
   if (undisturbed && !ordered && next.engine !== 'Active') return 'a healthy node has lost its address'
   if (!ordered && next.peerActive && !next.seen.engine && !next.seen.slept)
@@ -30,7 +30,9 @@ export function problemOf(before: State, { text, next }: Step): string | undefin
   )
     return `no successor ${next.sinceWord} ticks after the node's word`
   if (!next.seen.both && !next.seen.slept && next.two > bound(next)) return `two holders for ${next.two} ticks`
-  if (next.none > 2 && !next.seen.torn) return `no holder for ${next.none} ticks`
+  // If engine and guardian stand still, the kernel removes the address, and the peer takes over after its timer alone.
+  const longest = next.seen.both ? TICKS.activeDown : 2 * TICKS.skew
+  if (next.none > longest && !next.seen.torn) return `no holder for ${next.none} ticks`
   return undefined
 }
 

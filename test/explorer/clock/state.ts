@@ -20,7 +20,8 @@ export const TICKS = {
   skew: 1,
   /** Time after the deadline in which priority 0 is still sent. */
   grace: 1,
-  lease: 20,
+  /** Shorter than the lifetime: otherwise a clock whose engine and executor stand still advertises an expired address. */
+  lease: 14,
   /** Lifetime of the address in the kernel, if nothing renews it. */
   lifetime: 16,
   /** Silence of the executor after which the engine leaves, because the address is no longer renewed. */
@@ -29,7 +30,7 @@ export const TICKS = {
 
 /** Longest age of each kind that a rule distinguishes; a greater one makes no difference. */
 export const LONGEST = {
-  ...{ sent: 8, proof: 10, asked: 10, away: 24, peer: 7, returning: 2, word: 4, renewed: 16, silent: 12, measured: 24 },
+  ...{ sent: 8, proof: 7, asked: 7, away: 18, peer: 7, returning: 2, word: 4, renewed: 16, silent: 12, measured: 24 },
 } as const
 
 export type Engine = 'Active' | 'Leaving' | 'Backup' | 'Returning' | 'dead'
