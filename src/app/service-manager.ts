@@ -37,7 +37,7 @@ export class ServiceManager {
     this.#soon()
   }
 
-  /** Reports begin and end of a reload, also of one that the manager did not order, as Type=notify-reload requires. */
+  /** Reports begin and end of each reload, as Type=notify-reload requires. The service manager need not have ordered it. */
   async reloading<Answer extends { readonly ok: boolean }>(
     reload: () => Promise<Answer & { readonly reason?: string }>,
   ): Promise<Answer> {

@@ -68,7 +68,7 @@ export const LOG_FIELDS = {
   snapshot: field('object', 'All data of a router, as in `holdfast status --json`'),
   socket: field('string', 'Path of a unix socket'),
   state: field('string', 'State of the router'),
-  suppressed: field('number', 'Number of similar records before this one that were not written'),
+  suppressed: field('number', 'Number of similar records that were not written before this record'),
   to: field('string', 'New state of a router, or new result of a health check'),
   trigger: field('string', 'Origin of a reload or a stop: a signal, or a command'),
   uid: field('number', 'Number of the user that was refused'),

@@ -1,6 +1,7 @@
 /**
  * All metrics in one table: name, kind, help, labels and buckets. Code, docs and tests read this table; no other file
  * spells a name. States are one-hot, never numbers. No label is called `instance`, which belongs to Prometheus.
+ * Longer than other files because the table stays in one place.
  */
 type Described = { readonly help: string; readonly labels: readonly string[] }
 export type MetricRow = Described &

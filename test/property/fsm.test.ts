@@ -168,7 +168,7 @@ class Walk {
         const before = this.state
         this.post({ kind: 'parametersChanged', previous })
         // A router may leave the state Leaving by a step that takes the last address waiting for the successor.
-        if (before.name !== 'Leaving') expect(this.state.name, 'a reload moves nobody').toBe(before.name)
+        if (before.name !== 'Leaving') expect(this.state.name, 'a reload does not change the state').toBe(before.name)
         return
       }
       case 'post':
@@ -243,7 +243,7 @@ class Walk {
     }
     if (before.name === 'Backup' && state.name !== 'Active') expect(sent, 'a Backup never sends').toEqual([])
     if (before.name === 'Returning' || state.name === 'Returning') {
-      expect(sent.includes(0), 'who was away says no priority 0 (ground rule 3)').toBe(false)
+      expect(sent.includes(0), 'a router that was away sends no priority 0 (ground rule 3)').toBe(false)
     }
     const due = nextDeadline(state)
     expect(state.name === 'Initialize' || due !== undefined, `${state.name} has a way on`).toBe(true)
@@ -251,7 +251,7 @@ class Walk {
       // A packet may be old (400 ms here) and its own deadline over; but no state is entered further in the past.
       expect(due, `deadline on entering ${state.name}`).toBeGreaterThanOrEqual(this.now - 400)
     }
-    if (state.name === 'Active') expect(state.asserted.length, 'rivals remembered').toBeLessThanOrEqual(16)
+    if (state.name === 'Active') expect(state.asserted.length, 'competing Actives remembered').toBeLessThanOrEqual(16)
   }
 }
 

@@ -13,7 +13,7 @@ type Output = { write(line: string): void }
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * Returns `journald` if the descriptor is the one that systemd has connected to its journal (JOURNAL_STREAM,
+ * Returns `journald` if systemd has connected the descriptor to its journal (JOURNAL_STREAM,
  * systemd.exec(5)), `text` for a terminal, otherwise `json`.
  */
 export function formatOf(descriptor: number, environment: Environment = process.env): LogFormat {
