@@ -1,7 +1,7 @@
 /**
  * Plans when a new Active announces its addresses: rounds over all addresses at fixed offsets, then a periodic refresh.
  * A plan is a value that returns its next round. This file starts no timer, builds no frame and knows no state. A
- * router that is no longer Active drops its plan (VR-GARP-05). pacer.ts limits the frames of an interface.
+ * router that is no longer Active drops its plan (VR-GARP-05). `pacer.ts` limits the frames of an interface.
  */
 import type { Address, Family } from '../wire/address.ts'
 import { type Millis, millis, plus } from '../wire/units.ts'

@@ -1,6 +1,6 @@
 /**
  * Builds the frame that moves IPv6 traffic to a new Active: an unsolicited Neighbor Advertisement to all nodes (RFC
- * 9568 §6.4.2, RFC 4861 §4.4 and §7.2.6). Also reads such frames. announcement.ts decides when it is sent. The kernel
+ * 9568 §6.4.2, RFC 4861 §4.4 and §7.2.6). Also reads such frames. `announcement.ts` decides when it is sent. The kernel
  * answers solicitations.
  */
 import { type Address, address, addressBytes, addressFromBytes } from '../wire/address.ts'

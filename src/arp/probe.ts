@@ -1,6 +1,6 @@
 /**
  * Asks in IPv4 which other host holds an address (ARP probe, RFC 5227 §2.1.1), and reads the answers of IPv4 and IPv6.
- * neighbor-solicitation.ts asks in IPv6. The state Leaving and duplicate address detection use it. An answer alone is
+ * `neighbor-solicitation.ts` asks in IPv6. The state Leaving and duplicate address detection use it. An answer alone is
  * never a reason to give an address up (VR-ARP-08). The callers decide what follows from it, and which frames are our
  * own.
  */

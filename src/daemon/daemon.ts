@@ -1,6 +1,7 @@
 /**
  * Starts and stops the engine. It does what an operator, a configuration or the kernel asks for, each in one turn.
- * turn-loop.ts has the order inside a turn, and engine.ts has the parts. vrrp/ decides, and linux/ talks to the kernel.
+ * `turn-loop.ts` has the order inside a turn, and engine.ts has the parts. vrrp/ decides, and linux/ talks to the
+ * kernel.
  */
 import type { Config } from '../config/config.ts'
 import { type ConfigDiff, diffConfig } from '../config/diff.ts'

@@ -1,6 +1,6 @@
 /**
- * Creates the parts of the engine and connects them: the composition root of src/daemon. It decides nothing. daemon.ts
- * uses the parts.
+ * Creates the parts of the engine and connects them: the composition root of src/daemon. It decides nothing.
+ * `daemon.ts` uses the parts.
  */
 import type { Config } from '../config/config.ts'
 import type { ResolvedRouter } from '../config/resolve.ts'

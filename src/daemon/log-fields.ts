@@ -1,6 +1,7 @@
 /**
  * Defines the fields of the engine's log records. A record has no other fields, and each field has one type in all
- * records. docs/events-and-logs.md is generated from this table. This file does not know which record has which field.
+ * records. `docs/events-and-logs.md` is generated from this table. This file does not know which record has which
+ * field.
  */
 
 type Values = {

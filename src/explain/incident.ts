@@ -1,4 +1,4 @@
-/** The type of an incident. find-incidents.ts finds incidents; headline.ts and story.ts describe them. PURE. */
+/** The type of an incident. `find-incidents.ts` finds incidents; headline.ts and story.ts describe them. PURE. */
 import type { EventOf } from '../events/event.ts'
 import type { Cause } from './cause.ts'
 import type { Diagnosis } from './diagnosis.ts'

@@ -1,6 +1,6 @@
 /**
- * Report of the thread that runs checks about one check. Values only, which can be sent to another thread. This file
- * does not know its readers.
+ * Report about one health check, made by the thread that runs the checks. A report has values only, so it can be sent
+ * to another thread.
  */
 import type { Millis } from '../wire/units.ts'
 import type { Standing, Verdict } from './health.ts'
@@ -10,7 +10,7 @@ export type CheckReport = {
   readonly check: string
   readonly verdict: Verdict
   readonly standing: Standing
-  /** Time since which the check has its result, by CLOCK_MONOTONIC, which is the same in every thread. */
+  /** Time since which the check has its current result, by CLOCK_MONOTONIC, which is the same in every thread. */
   readonly since: Millis
   /** The last run of the check; `undefined` before its first run. */
   readonly last:
@@ -22,16 +22,16 @@ export type CheckReport = {
         readonly latency: Millis
       }
     | undefined
-  /** Integer that a file of weights contains. */
+  /** Integer in a file of weights (VR-TRK-09). */
   readonly weight: number | undefined
-  /** Whether events of the kernel are watched. Otherwise only the next run notices a change. */
+  /** True if the kernel reports changes as events. Otherwise only the next run of the check notices a change. */
   readonly watched: boolean
   readonly runs: number
-  /** Number of runs of this thread by reason. Reasons that did not occur are missing. */
+  /** Number of runs of the check in this thread by reason. Reasons that did not occur are missing. */
   readonly results: Readonly<Partial<Record<Reason, number>>>
-  /** Number of slots that passed during a run. */
+  /** Number of planned runs that were skipped because the check still ran. */
   readonly skipped: number
 }
 
-/** Last result of a check that starts again, in a new worker or after a reload. */
+/** Last result of a health check that starts again, in a new worker or after a reload. */
 export type Former = Pick<CheckReport, 'since' | 'weight'> & { readonly verdict: 'up' | 'down' }

@@ -1,7 +1,7 @@
 /**
  * Runs one check: its timer, its runs, its event source and its health. Decided here: the order of the consequences of
- * a result (health, report, source, next slot). A run that has a result but has not ended blocks the next run. This
- * file does not know how a probe works, other checks, or the receiver of reports.
+ * a result (health, report, source, next slot). A run that has a result but has not ended blocks the next run.
+ * `check-runner.ts` does not know how a probe works, other checks, or the receiver of reports.
  */
 import type { Millis } from '../wire/units.ts'
 import type { CheckSpec } from './check.ts'
@@ -25,8 +25,8 @@ import { beginRun, endRun, isDue, promptRun, type Schedule, startSchedule } from
 export type RunnerOptions = {
   readonly former: Former | undefined
   /**
-   * Whether the last result came from another target (a reload changed the target). That result counts until the first
-   * run for the new target, which decides alone.
+   * True if the last result came from another target (a reload changed the target). That result counts until the first
+   * run for the new target, which then decides alone.
    */
   readonly formerTarget?: boolean
   readonly onChange: (report: CheckReport) => void
@@ -39,7 +39,7 @@ export type RunnerOptions = {
   readonly random: () => number
 }
 
-/** Result that the first contradicting result replaces immediately. */
+/** A result of a check that the first contradicting run replaces immediately. */
 type Doubted = 'up' | 'down'
 type Question = { readonly doubted: Doubted; readonly onAnswer: () => void }
 
@@ -59,9 +59,9 @@ export class CheckRunner {
   #run: ProbeRun | undefined
   #ended: Promise<void> = Promise.resolve()
   #stopped = false
-  /** Requests that the next run answers. */
+  /** Requests that the next run of the check answers. */
   readonly #asking = new Set<Question>()
-  /** Whether the current result comes from another target than the check has now. */
+  /** True if the current result comes from another target than the check has now. */
   #inherited: boolean
 
   constructor(spec: CheckSpec, probe: Probe, options: RunnerOptions) {
@@ -97,7 +97,7 @@ export class CheckRunner {
   }
 
   /**
-   * Runs the check once more. A result that contradicts `doubted` counts as if `fall` or `rise` were reached.
+   * Runs the check once more. A run that contradicts `doubted` counts as if `fall` or `rise` were reached.
    * `onAnswer` is called with the result of a run that begins after this request, and never during the call. The
    * returned function withdraws the request, so that requests do not accumulate behind a run that never ends.
    */
@@ -105,13 +105,13 @@ export class CheckRunner {
     const question = { doubted, onAnswer }
     this.#asking.add(question)
     const now = monotonicNow()
-    // An event would wait for fastInterval, but a takeover waits for this run.
+    // After an event the next run would wait for fastInterval, but a takeover waits for this run.
     this.#schedule = this.#schedule.running ? { ...this.#schedule, again: true } : { ...this.#schedule, dueAt: now }
     this.#tick()
     return () => this.#asking.delete(question)
   }
 
-  /** Number of requests that wait for a run to begin. */
+  /** Number of requests that wait for the next run of the check. */
   get asking(): number {
     return this.#asking.size
   }
@@ -146,7 +146,7 @@ export class CheckRunner {
     const wanted = [healthDeadline(this.#health), this.#schedule.running ? undefined : this.#schedule.dueAt]
     const nearest = Math.min(...wanted.filter((at) => at !== undefined))
     if (nearest === Number.POSITIVE_INFINITY) return
-    // Node's timers may fire a little early. Then #tick sets the timer again.
+    // Node's timers may fire a little early. In that case #tick sets the timer again.
     this.#timer = setTimeout(() => this.#tick(), Math.max(0, Math.ceil(nearest - now)))
   }
 
@@ -183,10 +183,10 @@ export class CheckRunner {
     const weighsElse = outcome === 'ok' && value !== this.#weight
     if (weighsElse) this.#weight = value
     // The first result of this worker is always reported, even if it confirms the last result. Until then the engine
-    // only has the old result, which this worker repeats.
+    // only has the result of the former worker, which this worker repeats.
     this.#settle(health, weighsElse || this.#runs === 1)
     this.#source?.afterRun(result)
-    // After its timeout a run has a result, but may still continue, such as a program that does not end.
+    // After its timeout a run has a result, but may still continue, for example if its program does not end.
     this.#arm(now)
   }
 
@@ -201,13 +201,16 @@ export class CheckRunner {
     const now = monotonicNow()
     const changing = isChanging(this.#health)
     this.#schedule = endRun(this.#schedule, this.spec.cadence, changing, now, this.#options.random())
-    // A run was requested during this one, so the next begins immediately.
+    // Another run was requested during this run of the check, so the next run begins immediately.
     if (this.#asking.size > 0) this.#schedule = { ...this.#schedule, dueAt: now }
     this.#tick()
     if (this.#last !== undefined) this.#options.onRun?.(this.#last.latency)
   }
 
-  /** Returns the result from which a successor continues. `undefined` if the check counts as neither up nor down. */
+  /**
+   * Returns the result with which a new worker continues this check. `undefined` if the check counts as neither up nor
+   * down.
+   */
   get former(): Former | undefined {
     const standing = standingOf(this.#health)
     return standing === 'nothing' ? undefined : { verdict: standing, since: this.#health.since, weight: this.#weight }
@@ -216,5 +219,5 @@ export class CheckRunner {
 
 const LONGEST_DETAIL = 500
 
-/** Makes a text one line. It may contain text of a target or program, and is printed to terminals and logs. */
+/** Makes a text one line. The text may come from a target or program, and is printed to terminals and logs. */
 const inOneLine = (text: string): string => text.slice(0, LONGEST_DETAIL).replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')

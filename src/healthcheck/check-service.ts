@@ -1,7 +1,8 @@
 /**
- * Runs the monitor behind messages, as the worker thread hosts it. Decided here: every change is reported immediately,
- * and all checks are reported regularly, so silence means that the thread does not run. The regular report follows a
- * run, because waking a thread costs more than its work (docs/adr/0040). This file does not know threads and ports.
+ * Runs the monitor of the health checks in the worker thread, and converts its calls to messages. Decided here: every
+ * change is reported immediately, and all checks are reported regularly. So a missing report means that the thread does
+ * not run. The regular report follows a run of a check, because waking a thread costs more than the report
+ * (docs/adr/0040). `check-service.ts` does not know threads and ports.
  */
 import type { Millis } from '../wire/units.ts'
 import type { CheckNews, CheckOrder } from './check-message.ts'
@@ -54,7 +55,7 @@ export class CheckService {
         this.#latest = setTimeout(() => this.tellAll(), this.#every * LATEST).unref()
         const ended = this.#monitor.configure(order.checks, former)
         // The engine gets a report of each check immediately, because the `initial` result counts before the first run
-        // has a result.
+        // of the check has a result.
         this.tellAll()
         return ended
       }
@@ -71,7 +72,7 @@ export class CheckService {
     }
   }
 
-  /** Sends the current state of all checks. */
+  /** Sends a report of every health check. */
   tellAll(): void {
     if (this.#latest === undefined) return
     this.#toldAt = monotonicNow()

@@ -1,7 +1,7 @@
 /**
- * Result of several checks together: all of them, or any. There are three values, because a check without a result is
- * neither up nor down. If the other checks decide, its result is not needed (docs/adr/0024). This file does not know
- * what a check probes, nor the weight of a result.
+ * Combines the results of several health checks: `all` must be up, or `any`. A combined result has three values,
+ * because a check without a result is neither up nor down. If the other checks already decide, the missing result is
+ * not needed (docs/adr/0024). `combination.ts` does not know what a check probes, nor the weight of a result.
  */
 import type { Standing, Verdict } from './health.ts'
 
@@ -9,7 +9,7 @@ export type Known = { readonly verdict: Verdict; readonly standing: Standing }
 
 /**
  * Combines the results of several checks. One check that is down decides `all`, one check that is up decides `any`.
- * Otherwise the combined result says why it is not decided.
+ * Otherwise the combined result is undecided or unknown.
  */
 export function combined(mode: 'all' | 'any', members: readonly Known[]): Known {
   const decisive = mode === 'all' ? 'down' : 'up'

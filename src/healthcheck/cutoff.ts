@@ -1,9 +1,9 @@
 /**
- * Signals to a run that its time is over. It is the part of AbortSignal that probes need, without the cost of its event
- * machinery (docs/adr/0040).
+ * Signals to a run of a check that its time is over. A Cutoff has the functions of AbortSignal that probes need,
+ * without the cost of its event machinery (docs/adr/0040).
  */
 
-/** An AbortSignal has this type, too. */
+/** The type of a cutoff. An AbortSignal has this type, too. */
 export type Cutoff = {
   readonly aborted: boolean
   addEventListener(type: 'abort', listener: () => void, options: { readonly once: true }): void

@@ -1,14 +1,14 @@
 /**
  * Orders requests to file systems. libuv has four threads for files, names and logs of the whole process, and each
- * request to a disk that does not answer blocks one of them. Decided here: one request at a time. A slow request steps
- * aside, and its file system gets no other request until it is answered. Only MOST_SLOW requests may step aside, so a
- * thread is always left for names. This file does not know the requests.
+ * request to a disk that does not answer blocks one of them. Decided here: one request runs at a time. A slow request
+ * no longer blocks the queue, but its file system gets no other request until the slow one is answered. Only MOST_SLOW
+ * slow requests may be open, so a thread is always left for names. `disk-queue.ts` does not know what a request reads.
  */
 import { readFileSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'
 import type { Cutoff } from './cutoff.ts'
 
-/** Milliseconds in which a working disk usually answers. */
+/** Milliseconds in which a working disk usually answers a request. */
 const SLOW = 50
 /**
  * Number of slow disk requests that may run besides the current request. The engine reads files only at its start, and
@@ -34,10 +34,10 @@ export class DiskQueue {
   readonly #waiting = new Set<Question>()
   readonly #slow = new Set<Question>()
   #turn: Question | undefined
-  /** Whether the current request is slow. */
+  /** True if the current disk request is slow. */
   #overdue = false
 
-  /** `mounts` reads the mount table again. */
+  /** `mounts` reads the mount table of the node again. */
   constructor(mounts: () => MountOf = mountPoints, mostSlow = MOST_SLOW) {
     this.#mounts = mounts
     this.#mostSlow = mostSlow
@@ -45,7 +45,7 @@ export class DiskQueue {
 
   /**
    * Sends a disk request when the requests before it have ended. Settles as the request does. Rejects with NotAsked if
-   * `cutoff` ends the wait before.
+   * `cutoff` ends the wait for the queue.
    */
   ask<T>(path: string, question: () => Promise<T>, cutoff?: Cutoff): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -97,7 +97,7 @@ export class DiskQueue {
     this.#next()
   }
 
-  /** Returns the first request whose file system has no unanswered request. */
+  /** Returns the first disk request whose file system has no unanswered request. */
   #firstOf(): Question | undefined {
     const [first] = this.#waiting
     if (first === undefined || this.#slow.size === 0) return first
@@ -107,19 +107,22 @@ export class DiskQueue {
   }
 }
 
-/** The queue of all checks of a thread. */
+/** The queue of all disk requests of the checks of a thread. */
 export const disks = new DiskQueue()
 
 /**
- * Returns a function that finds the mount point of a path by the text of the path. Links are not followed, because that
- * would read the disk.
+ * Returns a function that finds the mount point of a path by the text of the path. Symbolic links are not followed,
+ * because that would read the disk.
  */
 function mountPoints(): MountOf {
   const points = mountPointsOf(readFileSync('/proc/self/mountinfo', 'utf8'))
   return (path) => points.find((point) => point === '/' || path === point || path.startsWith(`${point}/`)) ?? '/'
 }
 
-/** Returns the mount points, the deepest first (proc(5): the fifth field, with blanks in octal). */
+/**
+ * Returns the mount points in the text of a mount table, the deepest first (proc(5): the fifth field, with blanks in
+ * octal).
+ */
 export function mountPointsOf(text: string): readonly string[] {
   const points = text.split('\n').flatMap((line) => line.split(' ')[4] ?? [])
   const decoded = points.map((point) =>

@@ -1,14 +1,14 @@
 /**
- * Maps errors of a probe to reasons: Node's error codes, with a text for people. Decided here: the reason of each
- * error. This file does not know sockets, or how a reason counts for a router.
+ * Converts the errors of a probe (Node's error codes) to reasons with a text for people. Decided here: the reason of
+ * each error. `failed-probe.ts` does not know sockets, or how a reason counts for a router.
  */
 import { messageOf } from '../base/message-of.ts'
 import type { Reason } from './probe-result.ts'
 
-/** Thrown and caught inside a probe when the result of the run is known. */
+/** Error that a probe throws and catches itself when the result of the run is known. */
 export class FailedProbe extends Error {
   readonly reason: Reason
-  /** `unknown`: the failure is on this node, and shows nothing about the target. */
+  /** `unknown`: the failure is on this node, and shows nothing about the target of the check. */
   readonly outcome: 'fail' | 'unknown'
 
   constructor(reason: Reason, detail: string) {
@@ -19,7 +19,7 @@ export class FailedProbe extends Error {
   }
 }
 
-/** Error at the deadline. `during` is the step that had not ended. */
+/** Error at the deadline of a run. `during` is the step of the probe that had not ended. */
 export class DeadlinePassed extends FailedProbe {
   constructor(during: string) {
     super('timeout', `No result within the timeout: ${during}`)
@@ -38,14 +38,14 @@ const REASONS: Readonly<Record<string, Reason>> = {
   ENOENT: 'connectionRefused',
 }
 
-/** Errors of this node: descriptors, ports, memory, permissions. */
+/** Error codes that mean a lack on this node: descriptors, ports, memory, permissions. */
 const OURS = new Set(['EMFILE', 'ENFILE', 'ENOBUFS', 'ENOMEM', 'EAGAIN', 'EADDRNOTAVAIL', 'EACCES', 'EPERM'])
 
-/** Error codes of OpenSSL for a certificate, which Node passes on. */
+/** Error codes of OpenSSL for an invalid certificate, which Node passes on. */
 const CERTIFICATE =
   /^(CERT_|CRL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|INVALID_CA$|INVALID_PURPOSE$|HOSTNAME_MISMATCH$|PATH_LENGTH_|ERR_TLS_CERT_)/
 
-/** Returns whether a resource of this node is exhausted. Used for starting processes. */
+/** Tells whether an error code means that a resource of this node is exhausted. Used for starting processes. */
 export const isOurs = (code: string): boolean => OURS.has(code) && code !== 'EACCES' && code !== 'EPERM'
 
 export function codeOf(error: unknown): string {

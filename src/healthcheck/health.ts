@@ -1,12 +1,12 @@
 /**
- * The health of one check, from its results: rise and fall, the first result, and the time after which the result is
- * unknown (VR-TRK-04, VR-TRK-05). Everything that decides a result is in this file. It does not know what is probed,
- * how a result counts for a router, or the time, which is an argument.
+ * The health of one check, computed from its runs: rise and fall, the first result, and the time after which the result
+ * is unknown (VR-TRK-04, VR-TRK-05). All rules for the result of a check are in health.ts. It does not know what is
+ * probed, or how a result counts for a router. The time is an argument.
  */
 import { type Millis, plus } from '../wire/units.ts'
 import type { HealthRule } from './check.ts'
 
-/** Result of one run. `unknown`: the probe could not run, which shows nothing about the target. */
+/** Outcome of one run of a check. `unknown`: the probe could not run, which shows nothing about the target. */
 export type Outcome = 'ok' | 'fail' | 'unknown'
 export type Verdict = 'undecided' | 'up' | 'down' | 'unknown'
 /** How a check counts for its routers. `nothing`: the check adds no weight and causes no fault. */
@@ -18,7 +18,7 @@ export type Health =
   | {
       readonly verdict: 'up' | 'down'
       readonly since: Millis
-      /** Number of runs in a row whose result contradicts the result in force. */
+      /** Number of runs in a row whose outcome contradicts the current result of the check. */
       readonly against: number
       readonly staleAt: Millis
     }
@@ -45,9 +45,9 @@ export function resumeHealth(verdict: 'up' | 'down', since: Millis, rule: Health
 }
 
 /**
- * Returns the health after one run of the check. If the result in force is in `doubted`, one run with the opposite
- * result replaces it, regardless of `rise` and `fall`. So a Backup can repeat its checks once before it takes over
- * (docs/architecture.md, Protocol decisions).
+ * Returns the health after one run of the check. If the current result is in `doubted`, one run with the opposite
+ * outcome replaces that result, regardless of `rise` and `fall`. So a Backup can repeat its checks once before it takes
+ * over (docs/architecture.md, Protocol decisions).
  */
 export function stepHealth(
   health: Health,
@@ -57,15 +57,15 @@ export function stepHealth(
   doubted: readonly Standing[] = [],
 ): HealthStep {
   if (outcome === 'unknown') {
-    // A run without a usable result changes nothing while an earlier result is valid. But a router that waits for the
-    // first result must not wait forever.
+    // A run without a usable outcome changes nothing while an earlier result of the check is valid. But a router that
+    // waits for the first result must not wait forever.
     return health.verdict === 'undecided' ? becomeUnknown(health, rule, now) : [health, undefined]
   }
   const says = outcome === 'ok' ? 'up' : 'down'
   const standing = standingOf(health)
   if (standing === 'nothing') return changed(health, decided(says, 0, rule, now, now))
-  // The check has usable results again after it was unknown. `rise` and `fall` count from the state that the check
-  // counted as in between.
+  // The check has usable results again after it was unknown. `rise` and `fall` count from the way in which the check
+  // counted while it was unknown.
   const since = health.verdict === standing ? health.since : now
   const before = health.verdict === 'up' || health.verdict === 'down' ? health.against : 0
   const against = says === standing ? 0 : before + 1
@@ -74,20 +74,20 @@ export function stepHealth(
   return changed(health, flips ? decided(says, 0, rule, now, now) : decided(standing, against, rule, since, now))
 }
 
-/** Returns the health at `now`: unknown if the check has had no usable result for too long. */
+/** Returns the health of a check at `now`: unknown if the check has had no usable result for too long. */
 export function expireHealth(health: Health, rule: HealthRule, now: Millis): HealthStep {
   if (health.verdict === 'unknown' || now < health.staleAt) return [health, undefined]
   return becomeUnknown(health, rule, now)
 }
 
-/** Returns the time at which expireHealth makes the health unknown. `undefined`: never. */
+/** Returns the time at which expireHealth makes the health of a check unknown. `undefined`: never. */
 export function healthDeadline(health: Health): Millis | undefined {
   return health.verdict === 'unknown' ? undefined : health.staleAt
 }
 
 /**
- * Returns whether the last runs contradict the result in force, but are too few to replace it. Then the next run of the
- * check comes soon.
+ * Tells whether the last runs contradict the current result, but are too few to replace it. The next run of the check
+ * then comes soon.
  */
 export function isChanging(health: Health): boolean {
   return (health.verdict === 'up' || health.verdict === 'down') && health.against > 0

@@ -1,7 +1,7 @@
 /**
- * The last report of one check, as the engine keeps it, and until when it is valid. Checks run in another thread that
- * may die or hang; its silence is noticed here only. Time is an argument. This file knows no threads, weights and
- * routers.
+ * The last report of one health check, as the engine keeps it, and the time until which the report is valid. Checks run
+ * in another thread that may die or hang. Only held-health.ts notices that this thread sends no reports. Time is an
+ * argument. `held-health.ts` knows no threads, weights and routers.
  */
 import { type Millis, plus } from '../wire/units.ts'
 import type { HealthRule } from './check.ts'
@@ -19,9 +19,9 @@ export function startHeld(now: Millis): HeldHealth {
 }
 
 /**
- * Records a report. A restarted worker that has no result yet neither clears the last result nor extends its validity.
- * Otherwise workers that die one after the other would keep an old result valid forever. The first result of the new
- * worker counts.
+ * Records a report about a check. A restarted worker without a result yet neither clears the last result nor extends
+ * its validity. Otherwise workers that die one after the other would keep an old result valid forever. The first result
+ * of the new worker counts.
  */
 export function hearReport(held: HeldHealth, report: CheckReport, now: Millis): HeldHealth {
   const saysNothing = report.verdict === 'undecided' || report.runs === 0
@@ -30,7 +30,7 @@ export function hearReport(held: HeldHealth, report: CheckReport, now: Millis): 
 }
 
 /**
- * Returns the result of a check and how the check counts now. The reported result counts, until no report has arrived
+ * Returns the result of a check and how the check counts now. The reported result counts until no report has arrived
  * for longer than a result is valid.
  */
 export function heldAt(held: HeldHealth, rule: HealthRule, now: Millis): { verdict: Verdict; standing: Standing } {
@@ -41,7 +41,7 @@ export function heldAt(held: HeldHealth, rule: HealthRule, now: Millis): { verdi
   return { verdict: 'unknown', standing: rule.onUnknown === 'fail' ? 'down' : (report?.standing ?? 'nothing') }
 }
 
-/** Returns the time at which heldAt changes without a report. */
+/** Returns the time at which the return value of heldAt changes if no report arrives. */
 export function doubtAt({ heardAt }: HeldHealth, { unknownAfter }: HealthRule): Millis {
   return plus(heardAt, unknownAfter)
 }

@@ -1,7 +1,7 @@
 /**
- * All checks of one thread. Decided here: which checks a new list starts, keeps and ends, and which result counts while
- * a check is replaced. A check whose specification is unchanged is not touched. This file does not know weights, or who
- * receives reports.
+ * Runs all health checks of one thread. Decided here: which checks are started, kept and ended by a new list of checks,
+ * and which result counts while a check is replaced. A check whose specification is unchanged keeps running.
+ * `monitor.ts` does not know weights, or the receiver of reports.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Millis } from '../wire/units.ts'
@@ -12,9 +12,14 @@ import { CheckRunner } from './check-runner.ts'
 import { type ProbePorts, probeOf } from './probe-of.ts'
 
 export type MonitorListener = {
-  /** Called when the result of a check, the way in which the check counts, or the number in its file changes. */
+  /**
+   * Called when the result of a check, the way in which the check counts, or the number in its file of weights changes.
+   */
   readonly healthChanged: (report: CheckReport) => void
-  /** Called when a run of a check has ended. `latency` is the time in milliseconds from its start to its result. */
+  /**
+   * Called when a run of a check has ended. `latency` is the time in milliseconds from the start of the run to its
+   * result.
+   */
   readonly ran?: (check: string, latency: Millis) => void
 }
 
@@ -56,9 +61,9 @@ export class Monitor {
   }
 
   /**
-   * Runs these checks once more; a result that contradicts the check's last result counts immediately
+   * Runs these checks once more. A run that contradicts the check's last result counts immediately
    * (docs/architecture.md, Protocol decisions, fastPreempt). Unknown names are skipped. Checks without a result in time
-   * are missing in the answer.
+   * are missing in the returned list.
    */
   askOnceMore({ up, down }: Asked, within: Millis): Promise<CheckReport[]> {
     const doubts = [

@@ -1,4 +1,7 @@
-/** Makes the probe for a specification. If that is impossible, the probe reports the reason in each run. */
+/**
+ * Makes the probe for the specification of a check. If that is impossible, the returned probe reports the reason in
+ * each run.
+ */
 import { messageOf } from '../base/message-of.ts'
 import type { ProbeSpec } from './check.ts'
 import type { OpenStream } from './connection/stream.ts'
@@ -10,11 +13,11 @@ import { processProbe } from './probes/process.ts'
 import { tcpProbe } from './probes/tcp.ts'
 import type { Launch } from './programs/launched-programs.ts'
 
-/** Functions of the system that Node does not have. */
+/** Functions of the operating system that Node does not have. */
 export type ProbePorts = {
   readonly launch: Launch
   readonly watchEnd: WatchEnd
-  /** `undefined`: Node's sockets are used. */
+  /** Function that opens a stream. `undefined`: Node's sockets are used. */
   readonly openStream?: OpenStream | undefined
 }
 
@@ -33,7 +36,7 @@ export function probeOf(spec: ProbeSpec, { launch, openStream, watchEnd }: Probe
         return processProbe(spec, watchEnd)
     }
   } catch (error) {
-    // A URL or pattern can hardly be invalid here: the configuration has refused invalid ones, with their position.
+    // A URL or pattern can hardly be invalid: the configuration has refused invalid values, with their position.
     return impossibleProbe('notPossible', messageOf(error))
   }
 }

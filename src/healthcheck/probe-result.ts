@@ -1,6 +1,6 @@
 /**
- * Result of one run of a probe, as a value. Decided here: the reasons, which are used in logs and metric labels. This
- * file does not know how a probe works, nor how a result counts.
+ * Result of one run of a probe, as a value. Decided here: the reasons of results, which are used in logs and metric
+ * labels. `probe-result.ts` does not know how a probe works, nor how a result counts.
  */
 import type { Millis } from '../wire/units.ts'
 import type { Outcome } from './health.ts'
@@ -33,9 +33,9 @@ export type Reason =
 export type ProbeResult = {
   readonly outcome: Outcome
   readonly reason: Reason
-  /** Text for people: what was found, and what was expected. */
+  /** Text for people: what the probe found, and what was expected. */
   readonly detail: string
   readonly latency: Millis
-  /** Integer that a file of weights contains. */
+  /** Integer in a file of weights (VR-TRK-09). */
   readonly value?: number
 }

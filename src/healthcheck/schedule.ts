@@ -1,30 +1,30 @@
 /**
- * Times of a check's runs. Decided here: the grid of slots, their random delay, and how soon an event triggers a run.
- * If a run is still in progress at its next slot, that slot is skipped (VR-TRK-07). This file knows no timers, random
- * sources and results; a random number from 0 to 1 is an argument.
+ * Computes the times at which a check runs. Decided here: the grid of planned times, their random delay, and how soon
+ * an event triggers a run. If a check still runs at its next planned time, that time is skipped (VR-TRK-07).
+ * `schedule.ts` knows no timers, random sources and results; a random number from 0 to 1 is an argument.
  */
 import { type Millis, millis, plus } from '../wire/units.ts'
 import type { Cadence } from './check.ts'
 
 export type Schedule = {
   /**
-   * Planned time of the current run, without random delay. The later planned times count from this one, so a late timer
-   * does not move them.
+   * Planned time of the current run, without random delay. Later planned times count from it, so a late timer does not
+   * move them.
    */
   readonly slot: Millis
-  /** Time of the next run. Not used during a run. */
+  /** Time of the next run of the check. Not used during a run. */
   readonly dueAt: Millis
   readonly running: boolean
-  /** Time of the last run that an event triggered. */
+  /** Time of the last run of the check that an event triggered. */
   readonly promptedAt: Millis | undefined
   /**
    * Whether an event came during a run of the check. The result of that run may be older than the event, so one more
    * run follows.
    */
   readonly again: boolean
-  /** Number of further runs at fastInterval after an event, whatever the first one finds. */
+  /** Number of further runs at fastInterval after an event, whatever the first run finds. */
   readonly looks: number
-  /** Number of slots that passed during a run. */
+  /** Number of planned times that passed while the check still ran. */
   readonly skipped: number
 }
 
@@ -35,7 +35,7 @@ export type Schedule = {
 const LOOKS = 3
 
 /**
- * Returns the schedule at the start of a check. The first run is due immediately, because a router may wait for its
+ * Returns the schedule at the start of a check. The first run is due immediately, because a router may wait for the
  * result (VR-TRK-05).
  */
 export function startSchedule(now: Millis): Schedule {
@@ -51,7 +51,8 @@ export function beginRun(schedule: Schedule): Schedule {
 }
 
 /**
- * Returns the schedule after a run of the check. `changing`: the result needs further equal results before it counts.
+ * Returns the schedule after a run of the check. `changing`: the current result is contradicted, but `rise` or `fall`
+ * is not reached yet.
  */
 export function endRun(
   schedule: Schedule,
@@ -61,7 +62,7 @@ export function endRun(
   random: number,
 ): Schedule {
   const ended = { ...schedule, running: false, again: false, looks: Math.max(0, schedule.looks - 1) }
-  // The pending request is served. An endless source of events must not make runs due forever.
+  // The requested run has happened. An endless source of events must not make runs due forever.
   if (schedule.again) return promptRun({ ...ended, dueAt: millis(Number.POSITIVE_INFINITY) }, fastInterval, now)
   const period = changing || ended.looks > 0 ? fastInterval : interval
   // The next planned time in the future. Planned times in the past are skipped.
@@ -71,14 +72,14 @@ export function endRun(
 }
 
 /**
- * Returns the schedule after an event: a run now, and further ones. An endless source gets one run per fastInterval.
- * The first run is not delayed by a regular run shortly before.
+ * Returns the schedule after an event: a run now, and a few runs after it. An endless source of events causes one run
+ * per fastInterval. A regular run shortly before does not delay the first run.
  */
 export function promptRun(schedule: Schedule, fastInterval: Millis, now: Millis): Schedule {
   if (schedule.running) return { ...schedule, again: true }
   const { promptedAt } = schedule
   const at = promptedAt !== undefined && now < promptedAt + fastInterval ? plus(promptedAt, fastInterval) : now
-  // A run that is due earlier will notice the change.
+  // A run of the check is due earlier, and will notice the change.
   if (schedule.dueAt <= at) return { ...schedule, looks: LOOKS }
   return { ...schedule, slot: at, dueAt: at, promptedAt: at, looks: LOOKS }
 }

@@ -4,7 +4,7 @@
 import type { Config } from '../config/config.ts'
 
 export type PortSettings = {
-  /** False if nothing is served. docs/privileges.md describes addresses other than loopback. */
+  /** False if nothing is served. `docs/privileges.md` describes addresses other than loopback. */
   readonly listen: { readonly host: string; readonly port: number } | false
   /** Whether other machines may connect, by any host name. */
   readonly isPublic: boolean

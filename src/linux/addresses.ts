@@ -1,6 +1,7 @@
 /**
- * Adds addresses to interfaces and removes them. Decided here: which answers of the kernel mean success, so that every
- * step can be repeated (ground rule 6). Not decided here: which steps are due (daemon/addresses/reconcile.ts).
+ * Adds addresses to interfaces and removes them. Decided here: which errors of the kernel mean success, so that every
+ * request can be repeated (ground rule 6). Not decided here: which addresses to add or remove
+ * (daemon/addresses/reconcile.ts).
  */
 import type { AddressOutcome, AddressStep, NameOf } from '../daemon/ports.ts'
 import { address } from '../wire/address.ts'
@@ -11,8 +12,8 @@ import type { RequestSocket } from './netlink/socket.ts'
 const UNSPECIFIED = address('::')
 
 /**
- * Errors that mean success: the address that is to be added exists, or the address that is to be removed is gone,
- * perhaps with its interface.
+ * Errors that mean success: the address to add exists already, or the address to remove does not exist, perhaps because
+ * its interface was deleted.
  */
 const DONE: Record<AddressStep['action'], readonly number[]> = {
   add: [0, ERRNO.EEXIST],
@@ -40,8 +41,9 @@ export function applySteps(
 }
 
 /**
- * Asks for the removal of an address that no interface can have, and waits for the refusal. The kernel refuses under
- * the lock of its work queue. So the queue has then completed earlier IPv6 addresses (route and solicited-node group).
+ * Asks the kernel to remove an address that no interface can have, and waits for the refusal. The kernel refuses under
+ * the lock of its work queue. So the work queue has then completed earlier IPv6 addresses (route and solicited-node
+ * group).
  */
 export function waitForKernel(requests: RequestSocket, interfaceIndex: number): void {
   requests.ask([

@@ -1,7 +1,8 @@
 /**
  * The engine's clock: CLOCK_MONOTONIC, which all network namespaces share and which stops while the machine is
- * suspended. Date.now() can be stepped, and performance.now() starts at the process's own zero, so neither is used.
- * CLOCK_BOOTTIME continues during a suspension: the difference tells how long the machine was suspended.
+ * suspended. Date.now() can be stepped, and performance.now() starts at zero in each process, so the engine uses
+ * neither. CLOCK_BOOTTIME continues during a suspension: its difference from CLOCK_MONOTONIC tells how long the machine
+ * was suspended.
  */
 import type { Clock } from '../daemon/ports.ts'
 import { millis } from '../wire/units.ts'
@@ -9,11 +10,13 @@ import type { NativeAddon } from './native.ts'
 import type { ClockPair } from './sockets/receive-time.ts'
 
 export type KernelClock = Clock & {
-  /** Returns both clocks from one call, to convert the kernel's receive times. */
+  /** Returns CLOCK_MONOTONIC and CLOCK_REALTIME from one call, to convert the kernel's receive times. */
   pair(): ClockPair
 }
 
-/** Milliseconds. A smaller difference between two clocks is the time between two readings, not a suspension. */
+/**
+ * Milliseconds. A smaller difference of the clocks is the time between two readings, not a suspension of the machine.
+ */
 const NO_SLEEP = 1
 
 export function openClock(native: Pick<NativeAddon, 'clocks'>): KernelClock {

@@ -1,7 +1,7 @@
 /**
  * The meaning of an errno for holdfast: a Failure with a stable code, a sentence for people, and whether a retry may
- * help. Decided here and nowhere else: retry or fatal, and which capability is missing. Not decided here: which part
- * retries, and when.
+ * help. Decided here and nowhere else: which errors are fatal, and which capability is missing. Not decided here: which
+ * caller retries, and when.
  */
 import { constants } from 'node:os'
 import { getSystemErrorMap } from 'node:util'
@@ -10,12 +10,13 @@ import type { Failure } from '../daemon/ports.ts'
 export const ERRNO = constants.errno
 
 const CODES = new Map(Object.entries(ERRNO).map(([code, number]) => [number, code]))
-// If two names have one number, the documented one is used.
+// If two error names have one number, the documented name is used.
 CODES.set(ERRNO.EAGAIN, 'EAGAIN')
 CODES.set(ERRNO.EOPNOTSUPP, 'EOPNOTSUPP')
 
 /**
- * `action` continues "Cannot …" and names its object. `syscall` is the system call, or the rtnetlink request (RTM_…).
+ * `action` continues the sentence "Cannot …" and names its object. `syscall` is the system call, or the rtnetlink
+ * request (RTM_…).
  */
 export type Attempt = { readonly action: string; readonly syscall: string }
 
@@ -23,7 +24,7 @@ const isRequest = (syscall: string): boolean => syscall.startsWith('RTM_')
 const isSend = (syscall: string): boolean => syscall === 'sendmmsg' || syscall === 'sendto'
 
 function reasonOf(code: string, errno: number, syscall: string): string {
-  // A packet filter that refuses our packet also causes EPERM. No capability is missing then.
+  // EPERM also means that a packet filter of this node refused our packet. No capability is missing in that case.
   if (code === 'EPERM' && isSend(syscall)) return 'refused by a packet filter'
   if (code === 'EPERM' || (code === 'EACCES' && syscall === 'socket')) {
     return `${isRequest(syscall) ? 'CAP_NET_ADMIN' : 'CAP_NET_RAW'} is missing`
@@ -58,7 +59,8 @@ const FATAL = new Set([
 
 function isRetryable(code: string, syscall: string): boolean {
   if (code === 'EMSGSIZE') return false
-  // A filter rule or a lost source address can change back while the socket stays open.
+  // A send can succeed later while the socket stays open: a filter rule may be removed, or a lost source address may
+  // come back.
   if (isSend(syscall) && (code === 'EPERM' || code === 'EINVAL')) return true
   return !FATAL.has(code)
 }
@@ -75,7 +77,7 @@ export function failureOf(errno: number, { action, syscall }: Attempt): Failure 
 }
 
 /**
- * Returns the failure for an error that a set-up call of the addon threw. Any other error is a defect of holdfast and
+ * Returns the Failure for an error that a set-up call of the addon threw. Any other error is a defect of holdfast and
  * is thrown again.
  */
 export function failureFrom(error: unknown, action: string): Failure {

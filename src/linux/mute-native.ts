@@ -1,6 +1,6 @@
 /**
  * An addon without a kernel: its sockets accept everything, send nothing and receive nothing. The rehearsal
- * (daemon/rehearsal.ts) uses it to run the code of this folder without opening a descriptor.
+ * (daemon/rehearsal.ts) uses this addon to run the code of src/linux without opening a descriptor.
  */
 import { type GuardianWords, META_SIZE, type NativeAddon, type NativeSocket } from './native.ts'
 

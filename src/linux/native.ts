@@ -7,28 +7,31 @@ import { existsSync, readdirSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 
-/** Bytes of one metadata record. All fields are in native byte order (little endian on x64 and arm64). */
+/** Size of one metadata record in bytes. All its fields are in native byte order (little endian on x64 and arm64). */
 export const META_SIZE = 128
 
 /** Offsets inside a metadata record. */
 export const META = {
-  /** u32: bytes in `data`. */
+  /** u32: number of valid bytes in `data`. */
   length: 0,
-  /** u32: bits of FLAG. */
+  /** u32: bits of FLAG (see below). */
   flags: 4,
-  /** i32: TTL or hop limit; -1 = unknown. */
+  /** i32: TTL or hop limit of the packet; -1 = unknown. */
   ttl: 8,
   /** u32: interface index from the packet info control message or the sockaddr_ll; 0 = unknown. */
   interfaceIndex: 12,
   /** f64: CLOCK_REALTIME in ms when the kernel received the packet (SO_TIMESTAMPNS); 0 = unknown. */
   realtime: 16,
-  /** u32: packets dropped so far (SO_RXQ_OVFL). The kernel omits it until the first drop, so it is 0 until then. */
+  /**
+   * u32: packets that the full receive queue dropped so far (SO_RXQ_OVFL). The kernel omits the number until the first
+   * drop, so it is 0 until then.
+   */
   overflow: 24,
-  /** 16 bytes: destination in network order, IPv4 in the first 4; all zero = unknown. */
+  /** 16 bytes: destination of the packet in network order, IPv4 in the first 4; all zero = unknown. */
   destination: 32,
   /** u32: number of valid bytes of `source`, 28 at most. */
   sourceLength: 48,
-  /** sockaddr of the sender. */
+  /** sockaddr of the sender of the packet. */
   source: 52,
   /** u8: sll_pkttype of an AF_PACKET socket (4 = sent by this host). */
   packetType: 80,
@@ -39,44 +42,48 @@ export const META = {
 export const FLAG = { truncated: 1, controlTruncated: 2 } as const
 
 /**
- * One non-blocking socket. An error of the network or the kernel is a number (negative errno). Only a failed set-up
- * call or a wrong argument throws: an `Error` with `code` 'EPERM', negative `errno` and `syscall`, as Node's own.
+ * One non-blocking socket. An error of the network or the kernel is returned as a number (negative errno). Only a
+ * failed set-up call or a wrong argument throws: an `Error` with `code` 'EPERM', negative `errno` and `syscall`, like
+ * Node's own errors.
  */
 export type NativeSocket = {
-  /** Metadata records, batch × META_SIZE bytes, written by receive(). */
+  /** Metadata records, batch × META_SIZE bytes; receive() writes them. */
   readonly meta: Uint8Array
-  /** Packets, batch × size bytes, written by receive(). Packet i begins at i × size. */
+  /** Packets, batch × size bytes; receive() writes them. Packet i begins at i × size. */
   readonly data: Uint8Array
   setOption(level: number, name: number, value: Uint8Array): void
   bind(sockaddr: Uint8Array): void
-  /** Returns 0 or -errno. After -EINPROGRESS, start() calls `onWritable` or `onError` later. */
+  /** Connects the socket. Returns 0 or -errno. After -EINPROGRESS, start() calls `onWritable` or `onError` later. */
   connect(sockaddr: Uint8Array): number
-  /** Sets a filter: an array of struct sock_filter (8 bytes each). */
+  /** Sets a socket filter: an array of struct sock_filter (8 bytes each). */
   attachFilter(program: Uint8Array): void
   /**
-   * Watches the socket and keeps the event loop alive. Calls `onReadable` once per loop turn while something is queued.
-   * Calls `onError` with a positive errno (ENETDOWN after link down, ENOBUFS after a netlink overrun) and goes on
-   * watching. Calls `onWritable` once, as soon as something can be sent (a stream is connected). An error that a
-   * callback throws arrives at 'uncaughtException'. A second start() replaces the callbacks.
+   * Watches the socket and keeps the event loop alive. Calls `onReadable` once per turn of the event loop while a
+   * packet is queued. Calls `onError` with a positive errno (ENETDOWN after link down, ENOBUFS after a netlink overrun)
+   * and goes on watching. Calls `onWritable` once, as soon as the socket can send (a stream is connected). An error
+   * that a callback throws arrives at 'uncaughtException'. A second start() replaces the callbacks.
    */
   start(onReadable: () => void, onError: (errno: number) => void, onWritable?: () => void): void
   stop(): void
   /**
-   * Calls recvmmsg() once and writes packets to `meta` and `data`. Returns their number, 0 for an empty queue, or
-   * -errno.
+   * Calls recvmmsg() once and writes packets to `meta` and `data`. Returns the number of packets, 0 for an empty queue,
+   * or -errno.
    */
   receive(): number
   /**
-   * Sends at most 65 536 messages. Returns `undefined` if all were sent whole, otherwise one result for each: bytes
-   * sent, or -errno. Without `sockaddrs` the kernel uses the connected or default peer. A message that fails does not
-   * stop the next ones.
+   * Sends at most 65 536 messages. Returns `undefined` if all were sent whole, otherwise one number for each message:
+   * bytes sent, or -errno. Without `sockaddrs` the kernel uses the connected or default peer. A message that fails does
+   * not stop the next messages.
    */
   send(messages: readonly Uint8Array[], sockaddrs?: readonly Uint8Array[]): Int32Array | undefined
-  /** Closes the socket. Idempotent. Afterwards receive() returns -EBADF, and so does each message of send(). */
+  /**
+   * Closes the socket. May be called again. Afterwards receive() returns -EBADF, and send() returns -EBADF for each
+   * message.
+   */
   close(): void
 }
 
-/** A timer of the kernel (timerfd) by CLOCK_MONOTONIC, with the grain of the clock. */
+/** A timer of the kernel (timerfd) by CLOCK_MONOTONIC, with the resolution of that clock. */
 export type NativeTimer = Pick<NativeSocket, 'start' | 'close'> & {
   /**
    * Calls `onReadable` once, at this time in ms; 0 = never. A later call replaces the time. Keeps the event loop alive.
@@ -84,38 +91,42 @@ export type NativeTimer = Pick<NativeSocket, 'start' | 'close'> & {
   set(at: number): void
 }
 
-/** Bits of a word, as native/common/guardian-words.h has them. The higher bits are the generation of the plan. */
+/**
+ * Bits of a word in shared memory, as native/common/guardian-words.h has them. The higher bits are the generation of
+ * the plan.
+ */
 export const WORD = { armed: 1, busy: 2, executed: 4 } as const
 
 /**
- * The memory that the guardian shares with the engine. native/common/guardian-words.h says which side writes which
- * field. Times are CLOCK_MONOTONIC in ms, 0 = none. `patience` is the longest time in ms that a call waits (blocking)
- * for a busy word.
+ * The memory that the guardian shares with the engine. `native/common/guardian-words.h` says whether guardian or engine
+ * writes a field. Times are CLOCK_MONOTONIC in ms, 0 = none. `patience` is the longest time in ms that a call waits
+ * (blocking) for a busy word.
  */
 export type GuardianWords = {
   word(unit: number): number
   /**
-   * Arms the unit. Returns the generation for the plan that is sent next. Returns 0, and arms nothing, if the guardian
-   * executed the last plan.
+   * Arms the unit. Returns the generation for the cleanup plan that is sent next. Returns 0, and arms nothing, if the
+   * guardian executed the last plan.
    */
   arm(unit: number, patience: number): number
-  /** Disarms the unit, so that it is no longer renewed. Returns the word afterwards. */
+  /** Disarms the unit, so that the guardian no longer renews its addresses. Returns the word afterwards. */
   withdraw(unit: number, patience: number): number
-  /** Clears `executed` unless the word stays busy. Returns the word afterwards. */
+  /** Clears `executed` in the word of a unit, unless the word stays busy. Returns the word afterwards. */
   acknowledge(unit: number, patience: number): number
-  /** Sets the deadline. Returns the one before. */
+  /** Sets the deadline of a unit. Returns the deadline before. */
   deadline(unit: number, at: number): number
-  /** Publishes the engine's beat. Returns the guardian's. */
+  /** Publishes the time of the engine's beat. Returns the time of the guardian's beat. */
   beat(at: number): number
-  /** Returns how many plans the guardian has begun to execute. */
+  /** Returns how many cleanup plans the guardian has begun to execute. */
   executions(): number
-  /** Returns true if the other end of this channel is closed. */
+  /** Returns true if the other end of this channel (a descriptor) is closed. */
   hungUp(descriptor: number): boolean
 }
 
 export type NativeAddon = {
   /**
-   * Maps the memory behind the descriptor, which may be closed afterwards. Throws EINVAL or EPROTO for another layout.
+   * Maps the shared memory behind a descriptor, which may be closed afterwards. Throws EINVAL or EPROTO for another
+   * layout.
    */
   readonly GuardianWords: new (
     descriptor: number,
@@ -131,38 +142,38 @@ export type NativeAddon = {
     batch: number,
     size: number,
   ) => NativeSocket
-  /** Watches a pidfd, which becomes readable when its process ends. Throws as pidfd_open(2) fails. */
+  /** Watches a pidfd, which becomes readable when its process ends. Throws if pidfd_open(2) fails. */
   readonly ProcessEnd: new (
     pid: number,
   ) => Pick<NativeSocket, 'start' | 'close'>
-  /** Watches an open descriptor of this process. The object owns it and closes it. Throws EBADF. */
+  /** Watches an open descriptor of this process. The object owns the descriptor and closes it. Throws EBADF. */
   readonly ChannelEnd: new (
     descriptor: number,
   ) => Pick<NativeSocket, 'start' | 'close'>
-  /** Throws EMFILE and similar errors if no timer can be had. */
+  /** Opens a timer. Throws EMFILE and similar errors if the kernel gives none. */
   readonly NativeTimer: new () => NativeTimer
   /** Writes CLOCK_MONOTONIC, CLOCK_REALTIME and CLOCK_BOOTTIME to [0], [1] and [2], in milliseconds with fractions. */
   clocks(out: Float64Array): void
-  /** Returns 0 if this network namespace has no interface of that name. */
+  /** Returns the index of an interface; 0 if this network namespace has no interface with that name. */
   interfaceIndex(name: string): number
   /**
-   * Makes an inherited descriptor close-on-exec and moves it to the end of ours. Returns its new number. The kernel
-   * closes the files of a dead process from the end, and needs some 10 ms for each packet socket. Throws EBADF.
+   * Makes an inherited descriptor close-on-exec and moves it behind the other descriptors. Returns its new number. The
+   * kernel closes the files of a dead process from the end, and needs some 10 ms for each packet socket. Throws EBADF.
    */
   keepLast(descriptor: number): number
 }
 
 /** Opens channels to child processes. */
 export type Channels = {
-  /** Returns two ends of a stream that no child inherits by accident. Throws as socketpair(2) fails. */
+  /** Returns two ends of a stream that no child inherits by accident. Throws if socketpair(2) fails. */
   streamPair(): [ours: number, theirs: number]
 }
 
-/** End of this process. */
+/** How this process ends. */
 export type Exit = {
   /**
-   * Ends the process with that status if it has not ended by itself after `ms`, even if a thread of it waits for a file
-   * system that does not answer. The first call counts. Throws EAGAIN.
+   * Ends the process with this exit status if it has not ended by itself after `ms`, even if a thread waits for a file
+   * system that does not answer. Only the first call has an effect. Throws EAGAIN.
    */
   exitWithin(ms: number, status: number): void
 }
@@ -170,11 +181,11 @@ export type Exit = {
 /** Privileges of a thread and of the process, and identity of a peer (docs/adr/0019). */
 export type Credentials = {
   /**
-   * Removes every capability from the calling thread for good and sets no_new_privs, for its future children too.
-   * Throws EINVAL on the main thread, and if a capability is left.
+   * Removes every capability from the calling thread for good, and sets no_new_privs, for its future children too.
+   * Throws EINVAL on the main thread, or if a capability is left.
    */
   dropPrivileges(): void
-  /** Sets PR_SET_DUMPABLE 0 for the whole process. */
+  /** Sets PR_SET_DUMPABLE to 0 for the whole process. */
   forbidDumps(): void
   /**
    * Returns pid and uid of the process that connected to this unix socket, or that listens at its other end
@@ -193,7 +204,10 @@ function available(): string {
   return names.length > 0 ? names.join(', ') : 'none'
 }
 
-/** Loads the binary for this platform. Throws an Error with code 'ERR_NATIVE_ADDON' if none can be loaded. */
+/**
+ * Loads the binary of the addon for this platform. Throws an Error with code 'ERR_NATIVE_ADDON' if no binary can be
+ * loaded.
+ */
 export function loadNative(): NativeAddon & Credentials & Channels & Exit {
   try {
     const require = createRequire(import.meta.url)

@@ -1,7 +1,7 @@
 /**
- * Links and addresses of the node: a list, changes, and notifications. Decided here: the order of events (also when a
- * delivery asks for more of them), and the handling of an incomplete list. Not decided here: which interface or address
- * matters.
+ * Links and addresses of the node: a list, changes, and notifications. Decided here: the order of events (also when the
+ * receiver of one event asks for more events), and the handling of an incomplete list. Not decided here: which
+ * interface or address matters.
  */
 import type {
   AddressOutcome,
@@ -36,13 +36,13 @@ function eventOf(message: NetlinkMessage): NetworkEvent | undefined {
   }
 }
 
-/** Throws the addon's Error if rtnetlink cannot be opened. Later calls never throw. */
+/** Opens the network. Throws the addon's Error if rtnetlink cannot be opened. Later calls never throw. */
 export function openNetwork(
   native: NativeAddon,
   clock: KernelClock,
   onProblem: (message: string) => void = () => {},
 ): NetworkPort {
-  // The monitor opens first: every later change is either in a list or in its queue.
+  // The monitor socket opens first. So every later change is either in a list or in the queue of the monitor.
   const monitor = openMonitorSocket(native)
   return new KernelNetwork(monitor, openRequestSocket(native, clock), onProblem)
 }
@@ -85,7 +85,10 @@ class KernelNetwork implements NetworkPort {
     this.#monitor.start(() => this.drain())
   }
 
-  /** Delivers queued events. A delivery may call this again; its events come after those that still wait. */
+  /**
+   * Delivers queued events. The receiver of an event may call this method again; further events come after those that
+   * still wait.
+   */
   drain(): void {
     if (this.#deliver === undefined) return
     const { messages, lost } = this.#monitor.take()
@@ -105,7 +108,7 @@ class KernelNetwork implements NetworkPort {
     this.#requests.close()
   }
 
-  /** The table changed during every dump. The lists are read again soon. */
+  /** The kernel's table changed during every dump. The caller reads the lists again soon. */
   #lookAgainUnless<T>(list: T | undefined): T | undefined {
     if (list === undefined) {
       this.#lookAgain ??= setTimeout(() => {

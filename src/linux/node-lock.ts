@@ -1,9 +1,9 @@
 /**
- * One daemon per node. Decided here: a node is a network namespace, because addresses belong to it. The lock is a name
- * in its abstract unix namespace. The kernel gives such a name in one step and takes it back with the process, however
- * that ends. The sockets are bound and never listen, so no other process can occupy the engine's thread with
- * connections. Any local user may take such a name, so a refusal names the holder. Not decided here: what a second
- * daemon reports.
+ * Ensures that only one daemon runs on a node. Decided here: a node is a network namespace, because addresses belong to
+ * a network namespace. The lock is the name of an abstract unix socket. The kernel gives such a name to one process
+ * only, and frees the name when the process ends in any way. The sockets are bound and never listen, so no other
+ * process can occupy the engine's thread with connections. Any local user may take the name, so a refusal names the
+ * process that holds the lock. Not decided here: what a second daemon reports.
  */
 import { readFileSync } from 'node:fs'
 import type { NativeAddon } from './native.ts'
@@ -11,20 +11,20 @@ import { processWith } from './process/process-sockets.ts'
 import type { Peer } from './process/socket-peer.ts'
 import { AF, unixSockaddr } from './sockets/sockaddr.ts'
 
-/** Shown as @holdfast by ss(8). */
+/** Name of the lock, which ss(8) shows as @holdfast. */
 const NAME = 'holdfast'
-/** sizeof(sun_path). libuv before 1.48 (Node 20) pads the name with NULs to this size, which makes another name. */
+/** sizeof(sun_path). libuv before 1.48 (Node 20) pads the name with NULs to this size, which makes a different name. */
 const SUN_PATH = 108
 const SOCK_STREAM = 1
 
 export type NodeLock =
   | { readonly taken: true; release(): void }
-  /** `by`: process that holds the lock; `undefined` if it cannot be seen. */
+  /** `by`: process that holds the lock; `undefined` if that process cannot be seen. */
   | { readonly taken: false; readonly by: Peer | undefined }
 
 /**
- * Takes the exact name, and the padded name that holdfast 0.1 took under Node 20. So daemons of both kinds exclude each
- * other. Throws as socket(2) and bind(2) fail.
+ * Takes the exact name of the lock, and the padded name that holdfast 0.1 took under Node 20. So daemons of both kinds
+ * exclude each other. Throws if socket(2) or bind(2) fails.
  */
 export function takeNodeLock(native: Pick<NativeAddon, 'NativeSocket'>, name = NAME): NodeLock {
   const exact = `\0${name}`
@@ -47,7 +47,10 @@ export function takeNodeLock(native: Pick<NativeAddon, 'NativeSocket'>, name = N
   return { taken: true, release }
 }
 
-/** Returns the sockets of both names in this network namespace. The kernel writes NUL as @. */
+/**
+ * Returns the inodes of the sockets with the exact and the padded name in this network namespace. The kernel writes NUL
+ * as @.
+ */
 function inodesOf(name: string): ReadonlySet<string> {
   const inodes = new Set<string>()
   for (const line of readFileSync('/proc/self/net/unix', 'utf8').split('\n').slice(1)) {

@@ -1,7 +1,6 @@
 /**
- * Explains why an optional package (raw-socket) cannot be used. npm builds it from C++, so three cases need different
- * advice: not installed, not built, and built for another Node. Not decided here: the purpose of the package, and what
- * happens without it.
+ * Explains why an optional package (raw-socket) cannot be used. Three cases need different advice: the package is not installed, not built from its C++ source, or built for another Node. Not decided here: the purpose of the
+ * package, and what happens without it.
  */
 import { messageOf } from '../base/message-of.ts'
 
@@ -9,8 +8,8 @@ const codeOf = (error: unknown): unknown =>
   error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 
 /**
- * Returns the reason and the advice, to continue "Cannot …: ". `needs`: what building the package requires besides
- * Node.
+ * Returns the reason and the advice, to continue the sentence "Cannot …: ". `needs`: what building the package requires
+ * besides Node.
  */
 export function whyUnavailable(name: string, needs: string, error: unknown): string {
   const text = messageOf(error).split('\n', 1)[0] ?? ''

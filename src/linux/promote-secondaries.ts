@@ -1,8 +1,8 @@
 /**
  * Keeps the node's own addresses when a VIP with a written prefix is removed. Without `promote_secondaries`, Linux
  * removes every secondary IPv4 address of a network with the primary one, and a VIP that came first is the primary one.
- * Sets the value over rtnetlink, because /proc/sys is read-only under the systemd unit and in a container. Not decided
- * here: which addresses are installed.
+ * The setting is changed over rtnetlink, because /proc/sys is read-only under the systemd unit and in a container. Not
+ * decided here: which addresses are installed.
  */
 import { readFileSync } from 'node:fs'
 import type { AddressStep, NameOf } from '../daemon/ports.ts'
@@ -33,14 +33,14 @@ export function promoteRequest(interfaceIndex: number, value: 0 | 1, sequence: n
 
 export type PromotePorts = {
   ask(requests: readonly MakeRequest[]): readonly number[]
-  /** Returns `undefined` if the value cannot be read. */
+  /** Reads the setting promote_secondaries of an interface. Returns `undefined` if it cannot be read. */
   read(interfaceName: string): string | undefined
   onProblem(message: string): void
 }
 
 export class PromoteSecondaries {
   readonly #ports: PromotePorts
-  /** Interfaces by index; true if the value was 0 before and is 1 now. */
+  /** Interfaces by index: true if promote_secondaries was 0 before and is 1 now. */
   readonly #seen = new Map<number, boolean>()
 
   constructor(ports: PromotePorts) {
@@ -48,8 +48,8 @@ export class PromoteSecondaries {
   }
 
   /**
-   * Sets the value before a step. Call it before a removal too: an earlier run may have added the address without
-   * setting the value.
+   * Sets promote_secondaries before an address is added or removed. A removal needs it, too: an earlier run may have
+   * added the address without the setting.
    */
   prepare({ address, interfaceIndex, prefixLength }: AddressStep, nameOf: NameOf): void {
     if (prefixLength === 32 || familyOf(address) !== 'ipv4' || this.#seen.has(interfaceIndex)) return
@@ -68,11 +68,14 @@ export class PromoteSecondaries {
       )
   }
 
-  /** Restores the values that this run has changed. Call it after the last VIP is removed. */
+  /**
+   * Restores promote_secondaries of each interface that this run has changed. To be called after the last VIP is
+   * removed.
+   */
   restore(): void {
     const changed = [...this.#seen].filter(([, was]) => was)
     this.#seen.clear()
-    // A deleted interface has lost its setting.
+    // A deleted interface has lost its setting, so nothing can be restored.
     if (changed.length > 0)
       this.#ports.ask(
         changed.map(
@@ -84,7 +87,7 @@ export class PromoteSecondaries {
   }
 }
 
-/** Returns the setting of an interface, or of `all`. */
+/** Returns the setting promote_secondaries of an interface, or of `all`. */
 export function readPromoteSecondaries(interfaceName: string): string | undefined {
   try {
     return readFileSync(`/proc/sys/net/ipv4/conf/${interfaceName}/promote_secondaries`, 'utf8').trim()

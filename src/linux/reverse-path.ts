@@ -1,7 +1,8 @@
 /**
  * Asks the kernel whether this node would accept an IPv4 packet of a source on an interface (RTM_GETROUTE with an
- * incoming interface, as `ip route get … from … iif …`). So every table and rule of policy routing counts, as it does
- * for the packet. Decided here: which answers mean no. Does not know the reason, nor the purpose.
+ * incoming interface, as `ip route get … from … iif …`). So every table and rule of policy routing counts, as for a
+ * real packet. Decided here: which errors mean that the packet is refused. Does not know the reason of a refusal, nor
+ * why the caller asks.
  */
 import { type Address, addressBytes } from '../wire/address.ts'
 import type { KernelClock } from './clock.ts'
@@ -16,19 +17,20 @@ const RTA_DST = 1
 const RTA_SRC = 2
 const RTA_IIF = 3
 /**
- * Answers of the reverse path filter. Linux 6.13 and later answer EINVAL for every packet that they would not accept.
+ * Errors that mean a refusal by the reverse path filter. Linux 6.13 and later answer EINVAL for every packet that they
+ * would not accept.
  */
 const REFUSALS = new Set([ERRNO.EXDEV, ERRNO.EINVAL])
 
 export type IncomingPacket = {
   readonly source: Address
-  /** An address of this node, or a group that it has joined on the interface. */
+  /** Destination of the packet: an address of this node, or a multicast group that it has joined on the interface. */
   readonly destination: Address
   readonly interfaceIndex: number
 }
 
 export type ReversePath = {
-  /** Returns `undefined` if the kernel gave no answer. */
+  /** Tells whether this node refuses the packet. Returns `undefined` if the kernel gave no answer. */
   refuses(packet: IncomingPacket): boolean | undefined
   close(): void
 }
@@ -46,7 +48,7 @@ export function openReversePath(native: NativeAddon, clock: KernelClock): Revers
 }
 
 function routeRequest({ destination, interfaceIndex, source }: IncomingPacket, sequence: number): Uint8Array {
-  // struct rtmsg: family, both prefix lengths, and nine octets that a question leaves empty.
+  // struct rtmsg: family, both prefix lengths, and nine octets that a request leaves empty.
   const fixed = Uint8Array.of(AF_INET, 32, 32, 0, 0, 0, 0, 0, 0, 0, 0, 0)
   return request(RTM_GETROUTE, NLM_F_ACK, sequence, fixed, [
     { type: RTA_DST, value: addressBytes(destination) },

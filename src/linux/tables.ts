@@ -1,6 +1,6 @@
 /**
- * The kernel's tables of this network namespace: interfaces, addresses, routes of the main table. Each reader returns
- * `undefined` if the kernel gave no complete answer.
+ * Reads the kernel's tables of this network namespace: interfaces, addresses, routes of the main table. Each function
+ * returns `undefined` if the kernel gave no complete answer.
  */
 import type { Link, PresentAddress, PresentRoute } from '../daemon/ports.ts'
 import { addressesRequest, linkRequest } from './netlink/message.ts'
@@ -17,7 +17,7 @@ export function readAddresses(requests: RequestSocket): readonly PresentAddress[
   return requests.dump(addressesRequest)?.flatMap((message) => (message.kind === 'address' ? [message.present] : []))
 }
 
-/** Returns the routes of both families. */
+/** Returns the routes of both address families; `undefined` if the kernel gave no complete answer. */
 export function readRoutes(requests: RequestSocket): readonly PresentRoute[] | undefined {
   return requests.dump(routesRequest)?.flatMap((message) => (message.kind === 'routes' ? message.routes : []))
 }

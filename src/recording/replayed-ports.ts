@@ -1,6 +1,6 @@
 /**
  * Ports of a replayed engine: every action is compared with the recording, every question is answered from it, and
- * nothing happens in the world. taped-ports.ts is the recording side. Does not know lines, nor the meaning of a
+ * nothing happens in the world. `taped-ports.ts` is the recording side. Does not know lines, nor the meaning of a
  * difference.
  */
 

@@ -8,11 +8,11 @@ import type { Centis } from '../wire/units.ts'
 export type Advertisement = {
   readonly version: 2 | 3
   readonly vrid: number
-  /** Priority: 0 means that the sender stops being Active, 255 means address owner (RFC 9568 §5.2.4). */
+  /** Priority of the sender: 0 means that the sender stops being Active, 255 means address owner (RFC 9568 §5.2.4). */
   readonly priority: number
   /**
-   * Max Advertise Interval (RFC 9568 §5.2.7 with EID 8301). Version 3: 1 to 4095. Version 2: whole seconds, 100 to
-   * 25500.
+   * Max Advertise Interval in centiseconds (RFC 9568 §5.2.7 with EID 8301): 1 to 4095 in version 3, 100 to 25500 (whole
+   * seconds) in version 2.
    */
   readonly interval: Centis
   readonly addresses: readonly Address[]
@@ -62,11 +62,16 @@ export const REFUSAL_REASONS = [
 ] as const
 export type RefusalReason = (typeof REFUSAL_REASONS)[number]
 
-/** Unusual properties of an advertisement that was accepted. */
+/** Unusual properties of an accepted advertisement. The log and the metrics name them. */
 export type ReceiveWarning =
-  /** The interval is not ours. Version 3 only, because version 2 discards the packet. */
+  /**
+   * The advertisement's interval is not ours. This is a warning in version 3 only; version 2 discards such a packet.
+   */
   | 'interval-mismatch'
-  /** The advertisement has no address. Version 2 only: RFC 3768 does not forbid it (VR-V2-09). */
+  /**
+   * The advertisement has no address. This is a warning in version 2 only, because RFC 3768 does not forbid it
+   * (VR-V2-09).
+   */
   | 'addr-count-zero'
   | 'address-list-mismatch'
   | 'advert-received-while-owner'

@@ -1,8 +1,8 @@
 /**
  * The simple password of version 2 (RFC 2338 §5.3.10). RFC 3768 removed it, but keepalived and RouterOS still send it.
- * It is exactly eight octets on the wire, whatever length the operator wrote (VR-V2-06). It travels in clear text, so
- * it protects against mistakes only. This file never prints it (VR-SEC-05). This file does not know packets or the
- * configuration.
+ * On the wire the password has exactly eight octets, whatever length the operator wrote (VR-V2-06). The password
+ * travels in clear text, so it protects against mistakes only. No function here prints the password (VR-SEC-05).
+ * `authentication.ts` does not know packets or the configuration.
  */
 
 /**
@@ -18,8 +18,8 @@ export type Authentication = {
 }
 
 /**
- * Converts a password to its eight octets. `cut` is true if the password is longer in UTF-8 than that. The caller then
- * warns the operator.
+ * Converts a password to its eight octets. `cut` is true if the password has more than eight octets in UTF-8. The
+ * caller then warns the operator.
  */
 export function simplePassword(text: string): { readonly authentication: Authentication; readonly cut: boolean } {
   const all = [...text].flatMap(utf8)
@@ -27,7 +27,7 @@ export function simplePassword(text: string): { readonly authentication: Authent
   return { authentication: { type: 'simple', octets }, cut: all.length > AUTHENTICATION_LENGTH }
 }
 
-/** Returns the octets for a message; zeros without authentication (VR-V2-05). */
+/** Returns the eight octets of Authentication Data for a message; eight zeros without authentication (VR-V2-05). */
 export const authenticationData = (authentication: Authentication | undefined): Uint8Array =>
   Uint8Array.from(authentication?.octets ?? new Array<number>(AUTHENTICATION_LENGTH).fill(0))
 
@@ -38,7 +38,7 @@ export function sameAuthenticationData(left: Uint8Array, right: Uint8Array): boo
   return difference === 0
 }
 
-/** Encodes one character. The pure folders have no TextEncoder. */
+/** Returns the UTF-8 octets of one character. The pure folders have no TextEncoder. */
 function utf8(character: string): number[] {
   const code = character.codePointAt(0) ?? 0
   const tail = (shift: number) => 0x80 | ((code >> shift) & 0x3f)

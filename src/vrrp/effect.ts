@@ -1,8 +1,8 @@
 /**
- * The orders that a virtual router gives: send, install, announce, notify. The order of the list is the contract of
- * this folder, and tests check it. On becoming Active it is advertisement, addresses, announcement, notification (RFC
- * 9568 §6.4.2). The advertisement is first, because the former Active must receive it before two hosts answer
- * (VR-TX-09).
+ * The orders that a virtual router gives: send, install, announce, notify. The order of the effects of a step is a
+ * contract, and tests check it. A router that becomes Active sends its advertisement, installs the addresses, announces
+ * them, then notifies (RFC 9568 §6.4.2). The advertisement is first, because the former Active must receive it before
+ * two hosts answer (VR-TX-09).
  */
 import type { Address } from '../wire/address.ts'
 import type { Millis } from '../wire/units.ts'
@@ -18,8 +18,8 @@ export type AdvertisementReason =
   | 'rivalHeard'
   | 'lost'
   /**
-   * Sent by a router in Leaving. Several routers have taken over, and the last announcement may be that of one that has
-   * lost.
+   * Sent by a router in Leaving after several routers have taken over. The last announcement on the LAN may be that of
+   * a router that has lost.
    */
   | 'contested'
   | 'priorityChanged'
@@ -33,13 +33,13 @@ export type AdvertisementReason =
 export type TransitionReason =
   | 'startup'
   | 'owner'
-  /** Active_Down_Timer expired without any advertisement. */
+  /** Active_Down_Timer expired, and no advertisement of an Active arrived in that time. */
   | 'activeSilent'
   /** The Active sent priority 0. */
   | 'activeReleased'
-  /** The Active advertises, but with a lower priority than ours. */
+  /** The Active still advertises, but with a lower priority than ours. */
   | 'lowerPriorityActive'
-  /** The Active lowered its priority below ours (fastPreempt). */
+  /** The Active lowered its own priority below ours (`fastPreempt`). */
   | 'activeDemoted'
   | 'higherPriorityHeard'
   | 'higherAddressHeard'
@@ -49,24 +49,26 @@ export type TransitionReason =
   | 'noSuccessor'
   | 'faultCleared'
   | Absence
-  /** After an absence: no advertisement arrived, and no host answered for the addresses. */
+  /** After an absence of this node: no advertisement arrived, and no host answered for the addresses. */
   | 'nobodyElse'
-  /** After an absence: another router advertises. */
+  /** After an absence of this node: another router advertises. */
   | 'activeHeard'
-  /** After an absence: another host has one of the addresses. */
+  /** After an absence of this node: another host has one of the addresses. */
   | 'addressClaimed'
-  /** After an absence: advertisements may have been lost, in our queue or while the link was down. */
+  /**
+   * After an absence of this node: advertisements may have been lost, in our receive queue or while the link was down.
+   */
   | 'receptionLost'
   | 'linkWasDown'
   | Fault
 
-/** Reason for which this Backup does not take over from an Active of lower priority. */
+/** Reason why this Backup does not take over from an Active of lower priority. */
 export type MoveSuppression =
-  /** The holder changed less than `minHold` ago. */
+  /** The VIPs moved to their holder less than `minHold` ago. */
   | 'minHold'
-  /** Our priority is higher than that of the Active by no more than the margin. */
+  /** Our priority is higher than that of the Active by no more than the configured margin. */
   | 'margin'
-  /** The health checks that raise our priority did not confirm it in time. */
+  /** The health checks that raise our priority did not confirm that priority in time. */
   | 'checksUnanswered'
 
 export type Effect =
@@ -76,7 +78,8 @@ export type Effect =
   | { readonly kind: 'probeAddresses' }
   | { readonly kind: 'removeAddresses'; readonly addresses: readonly Address[] }
   /**
-   * Announces the addresses. `after` delays it; the announcement is dropped if the router is no longer Active by then.
+   * Announces the addresses. `after` delays the announcement. If the router is no longer Active then, the announcement
+   * is dropped.
    */
   | { readonly kind: 'announce'; readonly reason: 'takeover' | 'rival'; readonly after?: Millis }
   | {
@@ -84,15 +87,15 @@ export type Effect =
       readonly from: StateName
       readonly to: StateName
       readonly reason: TransitionReason
-      /** Source of the packet that caused the transition; `undefined` if no packet did. */
+      /** Source of the packet that caused the transition; `undefined` if no packet caused it. */
       readonly peer?: Address | undefined
     }
-  /** A valid packet is discarded by the state machine (RFC 9568 §6.4) and changes nothing. */
+  /** The state machine discards a valid packet (RFC 9568 §6.4). The state does not change. */
   | { readonly kind: 'refused'; readonly reason: RefusalReason; readonly source: Address }
   /**
-   * Runs the health checks that raise our priority once more. Their answer, the event `checksAnswered`, is needed
-   * within that time.
+   * Runs the health checks that raise our priority once more. The results arrive as the event `checksAnswered`, and are
+   * needed within `within` milliseconds.
    */
   | { readonly kind: 'askChecks'; readonly within: Millis }
-  /** Reports that this router does not take over, or not yet. Sent once for each such case. */
+  /** Reports that this router does not take over, or not yet. Sent once for each suppressed takeover. */
   | { readonly kind: 'moveSuppressed'; readonly reason: MoveSuppression; readonly source: Address; readonly at: Millis }

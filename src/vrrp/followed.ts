@@ -1,7 +1,7 @@
 /**
- * Decides which router a Backup regards as the Active, and what it notes of a refused advertisement. RFC 9568 §6.4.2
- * only restarts a timer. The status, the reasons of transitions and the extensions need the sender. No timer depends on
- * this file.
+ * Decides which router a Backup regards as the Active, and what a Backup remembers of a refused advertisement. On an
+ * advertisement, RFC 9568 §6.4.2 only restarts a timer. The status, the reasons of transitions and the extensions need
+ * the sender. No timer depends on followed.ts.
  */
 import { compareAddresses } from '../wire/address.ts'
 import { centisToMillis } from '../wire/units.ts'
@@ -17,8 +17,8 @@ const heardFrom = ({ source, advertisement, receivedAt }: Received): HeardActive
 })
 
 /**
- * Returns the Active after an accepted advertisement: normally its sender. If the sender has just lost to the current
- * Active, returns the current Active.
+ * Returns the router that a Backup regards as the Active after it accepted an advertisement: normally the sender. If
+ * the sender has just lost to the current Active, returns the current Active.
  */
 export function followed(state: Backup, event: Received): HeardActive {
   const { active } = state
@@ -26,8 +26,9 @@ export function followed(state: Backup, event: Received): HeardActive {
 }
 
 /**
- * Tells whether an advertisement is the last one of a router that has lost. Priority 0 and demotions of that router
- * must not count. After a release, the next sender is the successor, whatever its priority.
+ * Tells whether an advertisement is the last one of a router that has lost the election. Priority 0 and demotions of
+ * such a router must not count. After the Active has sent priority 0, the next sender is the successor, whatever its
+ * priority.
  */
 function isStray(state: Backup, active: HeardActive, { source, advertisement, receivedAt }: Received): boolean {
   return (
@@ -39,12 +40,15 @@ function isStray(state: Backup, active: HeardActive, { source, advertisement, re
   )
 }
 
-/** Returns the state after line (470). The timer keeps running; if it expires, the lower Active is the reason. */
+/**
+ * Returns the state after line (470). Active_Down_Timer keeps running; if it expires, the lower Active is the reason of
+ * the takeover.
+ */
 export function noteLower(state: Backup, event: Received): Backup {
   const { active } = state
   return {
     ...state,
-    // A release shortened the timer, so it remains the reason.
+    // Priority 0 has shortened the timer, so it remains the reason of the takeover.
     downReason: state.downReason === 'activeReleased' ? state.downReason : 'lowerPriorityActive',
     active: active?.source === event.source ? heardFrom(event) : active,
   }

@@ -2,21 +2,21 @@
  * The state machine of RFC 9568 §6.4, complete and alone: (state, event, parameters, now) → [next state, effects].
  *
  * Read it beside the RFC. §6.4.1, §6.4.2 and §6.4.3 stand here in the RFC's order. A number such as (420) names a line
- * of §6.4. RFC 5798 prints these numbers. RFC 9568 keeps the lines in the same order and prints none. docs/rfc9568.md
+ * of §6.4. RFC 5798 prints these numbers. RFC 9568 keeps the lines in the same order without numbers. `docs/rfc9568.md`
  * has the table of lines, errata included.
  *
- * Rule 1: every transition of the RFC is in this file, and nothing else decides one for `profile: rfc9568`.
+ * Rule 1: every transition of the RFC is in fsm.ts. With `profile: rfc9568`, no other file decides an election.
  *
- * Rule 2: nothing but the RFC is in this file. What holdfast does beyond it wraps `step`, in extensions/.
+ * Rule 2: fsm.ts has only the RFC. Behaviour of holdfast beyond the RFC wraps `step`, in extensions/.
  *
- * Rule 3: this file does not know interfaces, sockets or clocks. The time is an argument. A timer is a deadline in the
+ * Rule 3: fsm.ts does not know interfaces, sockets or clocks. The time is an argument. A timer is a deadline in the
  * state. A `deadlineReached` that comes early or twice changes nothing.
  *
- * This file has no code for what a Backup or an Active does all the time, such as answering ARP. It follows from the
- * presence of the addresses on the interface, which `installAddresses` and `removeAddresses` change. For a Backup these
- * lines are (305), (310), (315), (320), (325), (335) and (340). For an Active they are (605), (610), (615), (620),
- * (625), (630), (635), (645) and (650). The effect `announce` is the gratuitous ARP and the unsolicited Neighbor
- * Advertisement. The group join of (390) happens in the kernel with the installation of the address.
+ * fsm.ts has no code for permanent duties of a Backup or an Active, such as answering ARP. The kernel does that for
+ * every address on the interface, and the effects `installAddresses` and `removeAddresses` change these addresses. For
+ * a Backup these lines are (305), (310), (315), (320), (325), (335) and (340). For an Active they are (605), (610),
+ * (615), (620), (625), (630), (635), (645) and (650). The effect `announce` is the gratuitous ARP and the unsolicited
+ * Neighbor Advertisement. The group join of (390) happens in the kernel with the installation of the address.
  */
 import { compareAddresses } from '../wire/address.ts'
 import { type Centis, centisToMillis, type Millis, plus } from '../wire/units.ts'
@@ -36,14 +36,14 @@ import {
 } from './state.ts'
 import { activeDownInterval, skewTime } from './timers.ts'
 
-/** The next state, and the effects of the step in their order. */
+/** The next state of a virtual router, and the effects in the order in which they run. */
 export type Step = readonly [State, readonly Effect[]]
 
 type Received = Extract<Event, { kind: 'advertisementReceived' }>
 
 /**
  * Returns the next state of one virtual router and its effects. States and events that are not in the RFC change
- * nothing here; extensions handle them.
+ * nothing in `step`; extensions handle them.
  */
 export function step(state: State, event: Event, parameters: Parameters, now: Millis): Step {
   switch (state.name) {
@@ -83,7 +83,7 @@ export function start(parameters: Parameters, now: Millis, reason: 'startup' | '
     from: 'Initialize',
     reason,
     active: undefined,
-    // (155) Active_Adver_Interval := Advertisement_Interval; (160) and (165) are in enterBackup.
+    // (155) Active_Adver_Interval := Advertisement_Interval; (160) and (165) are in the function enterBackup.
     activeAdverInterval: parameters.advertisementInterval,
     holderChanged: false,
   })
@@ -94,7 +94,7 @@ export function start(parameters: Parameters, now: Millis, reason: 'startup' | '
 function stepBackup(state: Backup, event: Event, parameters: Parameters, now: Millis): Step {
   switch (event.kind) {
     case 'shutdown':
-      // (345): (350) the timer is part of the state and ends with it, (355). A Backup sends nothing.
+      // (345): (350) the timer is a field of the state and ends with the state, (355). A Backup sends nothing.
       return stop('Backup', 'shutdown')
     case 'deadlineReached':
       // (365): (370)–(410)
@@ -112,14 +112,15 @@ function backupReceives(state: Backup, event: Received, parameters: Parameters, 
   if (source === parameters.primaryAddress) return [state, [selfOriginated(event)]]
   // (425)
   if (advertisement.priority === 0) {
-    // (430) Active_Down_Timer := Skew_Time. It is computed from the learned interval, not from that of this packet.
+    // (430) Active_Down_Timer := Skew_Time. Skew_Time is computed from the learned interval, not from the interval in
+    // the packet with priority 0.
     const skew = skewTime(parameters.priority, state.activeAdverInterval, parameters.version)
     return [{ ...state, activeDownAt: plus(receivedAt, skew), downReason: 'activeReleased' }, []]
   }
   // (440), (445) An owner preempts, whatever Preempt_Mode is (§6.1).
   const preempts = parameters.preempt || isOwner(parameters)
   if (!preempts || advertisement.priority >= parameters.priority) return [follow(state, event, parameters, now), []]
-  // (465): (470) The advertisement is discarded and the timer keeps running.
+  // (465): (470) The advertisement is discarded and Active_Down_Timer keeps running.
   return [noteLower(state, event), [{ kind: 'refused', reason: 'lower-priority', source }]]
 }
 
@@ -149,7 +150,7 @@ function follow(state: Backup, event: Received, parameters: Parameters, now: Mil
 function stepActive(state: Active, event: Event, parameters: Parameters, now: Millis): Step {
   switch (event.kind) {
     case 'shutdown':
-      // (655): (660) the timer is part of the state and ends with it, (665), (670).
+      // (655): (660) the timer is a field of the state and ends with the state, (665), (670).
       return stop('Active', 'shutdown', [
         { kind: 'sendAdvertisement', priority: 0, reason: 'shutdown' },
         { kind: 'removeAddresses', addresses: parameters.addresses },
@@ -171,13 +172,13 @@ function stepActive(state: Active, event: Event, parameters: Parameters, now: Mi
 }
 
 /**
- * Returns the next time on the grid of the previous deadline, so that the period does not drift (VR-TM-09).
- * Advertisements that a stall left out are not sent later.
+ * Returns the next time on the grid of the previous Adver_Timer, so that the period does not drift (VR-TM-09).
+ * Advertisements that a stall prevented are not sent later.
  */
 function nextAdvertisementAt(previous: Millis, parameters: Parameters, now: Millis): Millis {
   const interval = centisToMillis(parameters.advertisementInterval)
   const next = plus(previous, (Math.floor((now - previous) / interval) + 1) * interval)
-  // Clock values are not exact binary fractions. Rounding must not give the same tick twice.
+  // Clock values are not exact binary fractions. Rounding must not give the same deadline twice.
   return next > now ? next : plus(next, interval)
 }
 
@@ -196,7 +197,7 @@ function activeReceives(state: Active, event: Received, parameters: Parameters, 
   // (730), (735) Addresses are compared as unsigned integers in network byte order.
   const isEqual = advertisement.priority === priority
   if (isHigher || (isEqual && compareAddresses(source, primaryAddress) > 0)) {
-    // (740) to (765): (740) the timer is part of the state and ends with it.
+    // (740) to (765): (740) the timer is a field of the state and ends with the state.
     const [next, entered] = enterBackup(parameters, now, {
       from: 'Active',
       reason: isHigher ? 'higherPriorityHeard' : 'higherAddressHeard',
@@ -216,8 +217,8 @@ function activeReceives(state: Active, event: Received, parameters: Parameters, 
 // The transitions -----------------------------------------------------------------------------------------------------
 
 /**
- * Returns the step to Active, lines (110) to (145) and (370) to (410). The order of the effects is the RFC's, and a
- * contract (effect.ts).
+ * Returns the step to Active, lines (110) to (145) and (370) to (410). The effects have the order of the RFC, which is
+ * a contract (effect.ts).
  */
 export function becomeActive(
   parameters: Parameters,
@@ -246,7 +247,7 @@ export type BackupEntry = {
   /** Router that this Backup follows; `undefined` at start, when no Active is known. */
   readonly active: HeardActive | undefined
   readonly activeAdverInterval: Centis
-  /** True if the holder of the addresses has just changed (minHold in extensions/preemption/fast-preempt.ts). */
+  /** True if the holder of the addresses changed just now (minHold in extensions/preemption/fast-preempt.ts). */
   readonly holderChanged: boolean
 }
 
@@ -268,20 +269,20 @@ export function enterBackup(parameters: Parameters, now: Millis, entry: BackupEn
 }
 
 /**
- * Returns the step to Initialize, lines (355) and (670). `effects` are the effects of a former Active, which come
- * first.
+ * Returns the step to Initialize, lines (355) and (670). `effects` are the effects of a router that was Active; they
+ * come first.
  */
 export function stop(from: StateName, reason: TransitionReason, effects: readonly Effect[] = []): Step {
   const transition: Effect = { kind: 'transition', from, to: 'Initialize', reason }
   return [{ name: 'Initialize', faults: [], stopped: true }, [...effects, transition]]
 }
 
-/** Returns the order to advertise our own priority. */
+/** Returns the order to send an advertisement with our own priority. */
 export const advertise = ({ priority }: Parameters, reason: AdvertisementReason): Effect => ({
   kind: 'sendAdvertisement',
   priority,
   reason,
 })
 
-/** Refuses a packet from our own address (VR-RX-16). The RFC does not expect one. */
+/** Refuses a packet from our own address (VR-RX-16). The RFC does not expect such a packet. */
 const selfOriginated = ({ source }: Received): Effect => ({ kind: 'refused', reason: 'self-originated', source })

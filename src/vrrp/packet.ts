@@ -1,9 +1,9 @@
 /**
  * Converts VRRP messages between octets and fields: version 3 (RFC 9568 §5) and version 2 (RFC 3768 §5, IPv4 only).
- * `readMessage` returns the fields, and fails only if the octets cannot be read. receive.ts decides whether the values
- * are acceptable. This file does not know the sender or the router that a message is for. The two versions share the
- * first four octets and the addresses. They differ in the fifth and sixth octet, in the authentication at the end, and
- * in what the checksum covers.
+ * `readMessage` returns the fields, and fails only if the octets cannot be read. `receive.ts` decides whether the
+ * values are acceptable. `packet.ts` does not know the sender or the receiver of a message. The first four octets and
+ * the addresses are the same in both versions. The versions differ in the fifth and sixth octet, in the authentication
+ * at the end, and in what the checksum covers.
  */
 import { type Address, address, addressBytes, addressFromBytes, type Family, familyOf } from '../wire/address.ts'
 import { viewOf } from '../wire/bytes.ts'
@@ -15,7 +15,7 @@ import { advertisedBy, type ChecksumForm, type Parameters } from './parameters.t
 
 /** Protocol number in the IP header (RFC 9568 §5.1.1.4). */
 export const VRRP_PROTOCOL = 112
-/** TTL and hop limit that are sent and required (RFC 9568 §5.1.1.3, §5.1.2.3). */
+/** TTL (IPv4) or hop limit (IPv6) of sent and of accepted packets (RFC 9568 §5.1.1.3, §5.1.2.3). */
 export const VRRP_TTL = 255
 /**
  * TOS or Traffic Class of sent packets: CS6, as other implementations use it. Never checked in received packets
@@ -29,16 +29,16 @@ export const vrrpGroup = (family: Family): Address => GROUPS[family]
 
 export type ChecksumAddresses = { readonly source: Address; readonly destination: Address }
 
-/** The fields of a message, not yet checked. */
+/** The fields of a VRRP message, not yet checked. */
 export type Message = {
   readonly version: 2 | 3
   readonly vrid: number
   readonly priority: number
-  /** IPvX Addr Count, 0 to 255. */
+  /** Number of addresses in the message, 0 to 255 (IPvX Addr Count). */
   readonly count: number
   /**
-   * Version 3: 0 to 4095, without the reserved bits before it (RFC 9568 §5.2.6). Version 2: 0 to 255 seconds, converted
-   * to centiseconds.
+   * Advertisement interval in centiseconds. Version 3: 0 to 4095, without the reserved bits before it (RFC 9568
+   * §5.2.6). Version 2: 0 to 255 seconds, converted.
    */
   readonly interval: Centis
   readonly checksum: number
@@ -56,7 +56,7 @@ export const AUTH_SIMPLE = 1
 const HEADER = 8
 const ADVERTISEMENT = 1
 const CHECKSUM_OFFSET = 6
-/** Adver Int of version 2 is in seconds (RFC 3768 §5.3.7). */
+/** Adver Int, the interval field of version 2, is in seconds (RFC 3768 §5.3.7). */
 const CENTIS_PER_SECOND = 100
 const addressLength = (family: Family): 4 | 16 => (family === 'ipv4' ? 4 : 16)
 
@@ -72,24 +72,24 @@ export function messageLength(of: Pick<Parameters, 'addresses' | 'advertised' | 
   return lengthOf(of.version, of.family, advertisedBy(of).length)
 }
 
-/** Returns the version field, also if the rest of the message cannot be read; `undefined` without any octet. */
+/** Returns the version field of a message, even if the rest cannot be read; `undefined` for an empty message. */
 export const versionOf = (bytes: Uint8Array): number | undefined => (bytes[0] === undefined ? undefined : bytes[0] >> 4)
 
 /**
- * Reads a message. `version` is that of the receiver; a message of the other version is a fault, although this file
- * could read it. The checks have the order of VR-RX-10, so that a short message still reports its wrong version or
- * type. Never throws.
+ * Reads a VRRP message. `version` is the version of the receiver. A message of the other version is refused, although
+ * its fields could be read. The checks have the order of VR-RX-10. So a short message is still refused for its wrong
+ * version or type. Never throws.
  */
 export function readMessage(bytes: Uint8Array, family: Family, version: 2 | 3): Message | MessageFault {
   const first = bytes[0]
   if (first === undefined) return 'truncated'
-  // Version 2 over IPv6 does not exist (VR-V2-11).
+  // VRRP version 2 over IPv6 does not exist (VR-V2-11).
   if (first >> 4 !== version || (version === 2 && family === 'ipv6')) return 'version'
   if ((first & 0x0f) !== ADVERTISEMENT) return 'type'
   if (bytes.length < HEADER) return 'truncated'
   const view = viewOf(bytes)
   const count = view.getUint8(3)
-  // The length must match exactly: octets after the last address are as wrong as missing ones (VR-RX-07).
+  // The length of a message must match exactly: octets after the last address are as wrong as missing ones (VR-RX-07).
   if (bytes.length !== lengthOf(version, family, count)) return 'length'
   const end = HEADER + count * addressLength(family)
   return {
@@ -105,7 +105,7 @@ export function readMessage(bytes: Uint8Array, family: Family, version: 2 | 3): 
 }
 
 /**
- * Returns the addresses in the order of the message. Only the first IPv6 address has a special meaning (RFC 9568
+ * Returns the addresses of a message in their order. Only the first IPv6 address has a special meaning (RFC 9568
  * §5.2.9).
  */
 export function addressesOf(message: Message, family: Family): readonly Address[] {
@@ -116,8 +116,9 @@ export function addressesOf(message: Message, family: Family): readonly Address[
 }
 
 /**
- * Returns the checksum forms that match. If both match, nothing may be concluded about the sender (VR-CK-07). IPv6 has
- * only the form with the pseudo-header (RFC 9568 §5.2.8). Version 2 has only the form without it (VR-V2-02).
+ * Returns the checksum forms that match a message. If two forms match, the form of the sender stays unknown (VR-CK-07).
+ * IPv6 has only the form with the pseudo-header (RFC 9568 §5.2.8). Version 2 has only the form without the
+ * pseudo-header (VR-V2-02).
  */
 export function checksumForms(
   bytes: Uint8Array,
@@ -134,15 +135,16 @@ export function checksumForms(
 }
 
 export type Envelope = ChecksumAddresses & {
-  /** Checksum form for IPv4 in version 3. IPv6 and version 2 have one form each and ignore it. */
+  /** Checksum form for IPv4 in version 3. IPv6 and version 2 have one checksum form each and ignore this field. */
   readonly checksum: ChecksumForm
   /** Authentication of version 2; `undefined` means Auth Type 0. */
   readonly authentication?: Authentication | undefined
 }
 
 /**
- * Returns the message for one destination. With the pseudo-header, every unicast copy has a checksum of its own
- * (VR-UC-06). Throws RangeError for values that do not fit into a message; the configuration should have refused them.
+ * Returns the octets of an advertisement for one destination. With the pseudo-header, every unicast copy has a checksum
+ * of its own (VR-UC-06). Throws RangeError for values that do not fit into a message; a valid configuration has no such
+ * values.
  */
 export function encodeAdvertisement(advertisement: Advertisement, envelope: Envelope): Uint8Array {
   const { authentication, checksum, destination, source } = envelope
@@ -184,7 +186,7 @@ function refuseUnsendable(advertisement: Advertisement, family: Family, envelope
     (!within(vrid, 1, 255) && `VRID ${vrid}: an integer from 1 to 255 is required`) ||
     (!within(priority, 0, 255) && `priority ${priority}: an integer from 0 to 255 is required`) ||
     (version === 3 && !within(interval, 1, 4095) && `interval ${interval} cs: 1 to 4095 is required`) ||
-    // Rounding could turn a short interval into 0, which would flood the network (VR-V2-13).
+    // Rounding could turn a short interval into 0. An interval of 0 would flood the network (VR-V2-13).
     (version === 2 &&
       !within(interval / CENTIS_PER_SECOND, 1, 255) &&
       `interval ${interval} cs: 1 to 255 whole seconds are required`) ||

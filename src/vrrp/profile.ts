@@ -1,7 +1,7 @@
 /**
  * Defines the profiles: the defaults of all settings on which the RFC, other implementations and safety disagree
- * (docs/profiles.md). The settings are flat here, one for each configuration key. `optionsOf` sorts them into the parts
- * of the parameters that read them. This file does not know what an option does.
+ * (docs/profiles.md). A profile has one setting for each configuration key. `optionsOf` converts the settings to the
+ * parameters of a router. `profile.ts` does not know what an option does.
  */
 import { defined } from '../base/defined.ts'
 import { type Millis, millis } from '../wire/units.ts'
@@ -17,13 +17,13 @@ export type Knobs = Reception & {
   /** Grace period (extensions/grace-period.ts). */
   readonly keepUntilClaimed: boolean
   readonly announceOnRival: boolean
-  /** Questions that find an Active that does not advertise (extensions/silent-active.ts). */
+  /** Ask the LAN for our addresses, to find an Active that does not advertise (extensions/silent-active.ts). */
   readonly probeRivals: boolean
-  /** Duplicate address detection. */
+  /** Duplicate address detection: ask the LAN which other host has our addresses. */
   readonly radar: boolean
   readonly stagger: boolean
   readonly leaving: boolean
-  /** A router in Leaving reminds the winner of several successors (extensions/succession.ts). */
+  /** A router in Leaving reminds the winner if several routers took over (extensions/succession.ts). */
   readonly remindSuccessor: boolean
   readonly assertOnLower: boolean
   readonly assertSpacing: Millis
@@ -59,11 +59,12 @@ const SAFE: Knobs = {
 
 /**
  * Returns the defaults of a profile. In rfc9568, `assertOnLower` is on only in version 3, because RFC 3768 (version 2)
- * does not require it. `addressListCheck` is on only in version 2, because RFC 9568 §7.1 only logs another list.
+ * does not require it. `addressListCheck` is on only in version 2, because RFC 9568 §7.1 only logs an address list that
+ * differs.
  */
 export function profileKnobs(profile: ProfileName, version: 2 | 3): Knobs {
-  // keepalived nodes of equal priority take over at the same time (docs/adr/0045). holdfast nodes avoid that, or settle
-  // it among themselves.
+  // keepalived nodes of equal priority take over at the same time (docs/adr/0045). holdfast nodes take over one after
+  // the other, so only keepalived nodes need the reminder.
   if (profile === 'keepalived') return { ...SAFE, remindSuccessor: true }
   if (profile !== 'rfc9568') return SAFE
   return {
@@ -92,7 +93,7 @@ export function profileKnobs(profile: ProfileName, version: 2 | 3): Knobs {
   }
 }
 
-/** Converts settings to parameters. An extension that is off gets no option. */
+/** Converts the settings of a profile to parameters of a router. An extension that is off gets no option. */
 export function optionsOf(knobs: Knobs, version: 2 | 3): Pick<Parameters, 'checksum' | 'reception' | 'extensions'> {
   const { checksum, checksumAccepted, onlyListedPeers, ttlCheck, firstAddressLinkLocal } = knobs
   const { addressListCheck, intervalCheck, oldUnicastChecksum } = knobs

@@ -1,7 +1,8 @@
 /**
  * Decides which packets a virtual router accepts (RFC 9568 §7.1 with EID 8298–8301, RFC 3768 §7.1). The checks run in a
- * fixed order. The first one that fails is the reason that counters and logs show (VR-RX-10). A discarded packet has no
- * other effect (VR-RX-20). This file does not know states, timers or sockets. It never throws, whatever the octets are.
+ * fixed order. Counters and logs show the first check that fails as the reason (VR-RX-10). A discarded packet has no
+ * other effect (VR-RX-20). `receive.ts` does not know states, timers or sockets. No packet makes it throw, whatever the
+ * octets are.
  */
 import { type Address, type Family, familyOf, isLinkLocal, isMulticast } from '../wire/address.ts'
 import { type Ipv4Fault, readIpv4 } from '../wire/ipv4.ts'
@@ -22,7 +23,7 @@ import {
 } from './packet.ts'
 import { advertisedBy, type ChecksumForm, isOwner, type Parameters, type Peer } from './parameters.ts'
 
-/** A packet as a raw socket of protocol 112 delivers it. */
+/** A received packet, as a raw socket of IP protocol 112 delivers it. */
 export type IncomingPacket = {
   readonly family: Family
   /** Source of an IPv6 packet. For IPv4 the source in the packet's own header is used instead. */
@@ -33,7 +34,7 @@ export type IncomingPacket = {
   readonly bytes: Uint8Array
 }
 
-/** Checksum form of a received packet: one that we send, or the old one of `oldUnicastChecksum`. */
+/** Checksum form of a received packet: a form that holdfast sends, or the old form of `oldUnicastChecksum`. */
 export type HeardForm = ChecksumForm | 'pseudo-header-multicast'
 export type Accepted = {
   readonly kind: 'accepted'
@@ -45,9 +46,9 @@ export type Accepted = {
 export type Discarded = {
   readonly kind: 'discarded'
   readonly reason: DiscardReason
-  /** VRID field, which may be wrong; `undefined` if the packet was too short or damaged. */
+  /** VRID field of a discarded packet, which may be wrong; `undefined` if the packet was too short or damaged. */
   readonly vrid: number | undefined
-  /** Version field, with the same restrictions. */
+  /** Version field of a discarded packet, which may be wrong; `undefined` if the packet was too short or damaged. */
   readonly version: number | undefined
 }
 export type Received = Accepted | Discarded
@@ -61,9 +62,9 @@ type Enclosed = {
 }
 
 /**
- * Checks a packet and returns its advertisement, or the reason to discard it. `find` returns the virtual router with
- * that VRID on this interface and family. `own` tells whether we send from an address on this interface. The VIPs do
- * not count for `own`, because another owner (255) sends from one of them.
+ * Checks a packet and returns its advertisement, or the reason to discard it. `find` returns the virtual router of this
+ * node that has a VRID on this interface and address family. `own` tells whether this node sends from an address on
+ * this interface. VIPs do not count for `own`, because another owner (255) sends from a VIP.
  */
 export function receive(
   packet: IncomingPacket,
@@ -72,12 +73,12 @@ export function receive(
 ): Received {
   const { family } = packet
 
-  // 1. The IP packet is complete and of our protocol (VR-RX-01, VR-RX-06). For IPv6 the kernel has checked this.
+  // 1. The IP packet is complete and of protocol 112 (VR-RX-01, VR-RX-06). The kernel has checked IPv6 packets.
   const enclosed = family === 'ipv4' ? openIpv4(packet) : openIpv6(packet)
   if (typeof enclosed === 'string') return { kind: 'discarded', reason: enclosed, vrid: undefined, version: undefined }
   const { destination, message: bytes, source, ttl } = enclosed
 
-  // The VRID is checked late (step 9), but earlier steps need options of the router that it names. A wrong VRID only
+  // The VRID is checked late (step 9), but earlier checks need options of the router with that VRID. A wrong VRID only
   // selects the options by which the packet is discarded.
   const vrid = bytes[1]
   const version = versionOf(bytes)
@@ -91,8 +92,8 @@ export function receive(
   if (toGroup && destination !== expectedGroup(parameters, family)) return discard('destination')
   // 4. The sender is on this link (RFC 9568 §7.1, VR-RX-02, VR-UC-03).
   if (ttl !== VRRP_TTL && mustBeFromLink(parameters, toGroup) && !cannotBeRouted(ttl, source)) return discard('ttl')
-  // 5.–7. Version, type and length (VR-RX-03 to VR-RX-07). If we do not run the VRID, both versions are right, because
-  // the packet belongs to another group.
+  // 5.–7. Version, type and length (VR-RX-03 to VR-RX-07). If this node has no router with the VRID, either version is
+  // right, because the packet belongs to another group.
   const message = readMessage(bytes, family, parameters?.version ?? (version === 2 ? 2 : 3))
   if (typeof message === 'string') return discard(message)
   // 8. Checksum (VR-CK-01 to VR-CK-08).
@@ -100,7 +101,7 @@ export function receive(
   if (!acceptable(forms, parameters, message.version, family)) return discard('checksum')
   // 9. We run a virtual router with this VRID (VR-RX-09). VRID 0 does not exist (VR-PKT-04).
   if (parameters === undefined) return discard('vrid-unknown')
-  // 10. There is at least one address (EID 8299). RFC 3768 does not require one (VR-V2-09).
+  // 10. The message has at least one address (EID 8299). RFC 3768 does not require an address (VR-V2-09).
   if (message.version === 3 && message.count === 0) return discard('addr-count-zero')
   // 11. The first IPv6 address is link-local (EID 8300).
   const addresses = addressesOf(message, family)
@@ -108,7 +109,7 @@ export function receive(
   if (family === 'ipv6' && parameters.reception.firstAddressLinkLocal && (first === undefined || !isLinkLocal(first))) {
     return discard('first-addr-not-link-local')
   }
-  // 12. The interval is not 0 (EID 8301), also in a release (VR-RX-15). Version 2: step 18.
+  // 12. The interval is not 0 (EID 8301), not even in a message with priority 0 (VR-RX-15). Version 2: step 18.
   if (message.version === 3 && message.interval === 0) return discard('adver-int-zero')
   const reason = configuredRefusal(parameters, { source, ttl, toGroup }, message, addresses)
   if (reason !== undefined) return discard(reason)
@@ -116,10 +117,10 @@ export function receive(
   const { interval, priority } = message
   const advertisement: Advertisement = { version: message.version, vrid: message.vrid, priority, interval, addresses }
   const warnings = [...advertisementWarnings(advertisement, parameters)]
-  // EID 8298: an owner logs each advertisement that it receives, also if the content has a warning of its own.
+  // EID 8298: an owner logs each advertisement that it receives, even if the content has a warning of its own.
   if (warnings.includes('multiple-owners')) warnings.push('advert-received-while-owner')
-  // If both forms match, the peer's form is unknown (VR-CK-07). If ours does not match, the peer may refuse our packets
-  // (VR-CK-10).
+  // If both checksum forms match, the peer's form is unknown (VR-CK-07). If our form does not match, the peer may
+  // refuse our packets (VR-CK-10).
   if (hasForms(message.version, family) && !forms.includes(parameters.checksum)) warnings.push('checksum-form-differs')
   warnings.push(...sourceWarnings(parameters, source))
   return { kind: 'accepted', source, advertisement, checksumForms: forms, warnings }
@@ -127,7 +128,7 @@ export function receive(
 
 type Sent = { readonly source: Address; readonly ttl: number | undefined; readonly toGroup: boolean }
 
-/** Returns why the configuration refuses the packet, steps 13 to 19; `undefined` if it does not. */
+/** Returns the reason why the configuration refuses the packet, checks 13 to 19; `undefined` if the packet passes. */
 function configuredRefusal(
   parameters: Parameters,
   { source, ttl, toGroup }: Sent,
@@ -143,13 +144,13 @@ function configuredRefusal(
   // 15. The TTL is in the range of this peer (VR-UC-04).
   const range = peerAt(parameters, source)?.ttl
   if (range !== undefined && !(ttl !== undefined && ttl >= range.least && ttl <= range.most)) return 'ttl-range'
-  // 16.–18. Version 2 (RFC 3768 §7.1): authentication and interval are as configured here. Version 3 checks the
-  // interval only with `intervalCheck`, because it normally learns it.
+  // 16.–18. Version 2 (RFC 3768 §7.1): authentication and interval are as configured on this node. Version 3 checks the
+  // interval only with `intervalCheck`, because a router normally learns the interval.
   const fault = authenticationFault(message, parameters)
   if (fault !== undefined) return fault
   if ((message.version === 2 || reception.intervalCheck) && message.interval !== parameters.advertisementInterval)
     return 'interval-mismatch'
-  // 19. The address list is ours, where that is required (VR-V2-08). An owner may have another one.
+  // 19. The address list is ours, where that is required (VR-V2-08). An owner may have another address list.
   const isChecked = reception.addressListCheck && message.priority !== 255
   return isChecked && !sameSet(addresses, advertisedBy(parameters)) ? 'address-list-mismatch' : undefined
 }
@@ -164,21 +165,23 @@ function sourceWarnings(parameters: Parameters, source: Address): readonly Recei
   const warnings: ReceiveWarning[] = []
   const listed = isListed(parameters, source)
   if (!listed) warnings.push('unlisted-peer')
-  // VR-RX-19: an IPv6 source should be link-local. A peer listed with a global address advertises from that one.
+  // VR-RX-19: an IPv6 source should be link-local. A peer that is listed with a global address advertises from that
+  // address.
   const expected = parameters.transport.mode === 'unicast' && listed
   if (parameters.family === 'ipv6' && !isLinkLocal(source) && !expected) warnings.push('source-not-link-local')
   return warnings
 }
 
-/** Returns the warnings about the content of a valid advertisement. They do not stop it. */
+/** Returns the warnings about the content of a valid advertisement. The advertisement is accepted nevertheless. */
 export function advertisementWarnings(advertisement: Advertisement, parameters: Parameters): readonly ReceiveWarning[] {
   const warnings: ReceiveWarning[] = []
-  // RFC 9568 §7.1: another interval is logged, and learned nevertheless (VR-RX-12).
+  // RFC 9568 §7.1: an interval that differs from ours is logged, and learned nevertheless (VR-RX-12).
   if (advertisement.interval !== parameters.advertisementInterval) warnings.push('interval-mismatch')
-  // An empty list (version 2, VR-V2-09) differs from every list, so it has a warning of its own.
+  // An empty address list (version 2, VR-V2-09) differs from every list, so it has a warning of its own.
   if (advertisement.addresses.length === 0) warnings.push('addr-count-zero')
   else if (!sameSet(advertisement.addresses, advertisedBy(parameters))) warnings.push('address-list-mismatch')
-  // EID 8298: an owner logs the advertisement and stays Active. Between two owners the address decides (VR-RX-11).
+  // EID 8298: an owner logs the advertisement and stays Active. Between two owners the primary addresses decide
+  // (VR-RX-11).
   if (isOwner(parameters)) {
     warnings.push(advertisement.priority === 255 ? 'multiple-owners' : 'advert-received-while-owner')
   }
@@ -199,7 +202,8 @@ function openIpv4(packet: IncomingPacket): Enclosed | DiscardReason {
 }
 
 /**
- * Reads an IPv6 packet. Without its destination, neither the pseudo-header nor the route of the packet can be checked.
+ * Reads an IPv6 packet. Without the destination address, neither the pseudo-header nor the route of the packet can be
+ * checked.
  */
 function openIpv6({ bytes, destination, source, ttl }: IncomingPacket): Enclosed | DiscardReason {
   return destination === undefined ? 'destination' : { source, destination, ttl, message: bytes }
@@ -209,14 +213,14 @@ const expectedGroup = (parameters: Parameters | undefined, family: Family): Addr
   parameters?.transport.mode === 'multicast' ? parameters.transport.group : vrrpGroup(family)
 
 /**
- * Tells whether a packet without a known TTL is still certain to be from this link. No router forwards a packet with a
+ * Tells whether a packet without a known TTL certainly comes from this link. No router forwards a packet with a
  * link-local source (RFC 4291 §2.5.6).
  */
 const cannotBeRouted = (ttl: number | undefined, source: Address): boolean => ttl === undefined && isLinkLocal(source)
 
 /**
- * Tells whether the sender must be on this link. Multicast is never routed. Unicast peers may be behind routers
- * (`ttlCheck`).
+ * Tells whether the sender of a packet must be on this link. Multicast is never routed. Unicast peers may be behind
+ * routers (`ttlCheck`).
  */
 function mustBeFromLink(parameters: Parameters | undefined, toGroup: boolean): boolean {
   return (
@@ -224,7 +228,7 @@ function mustBeFromLink(parameters: Parameters | undefined, toGroup: boolean): b
   )
 }
 
-/** Tells whether there are two checksum forms to choose from: only in version 3 over IPv4. */
+/** Tells whether two checksum forms exist: only in version 3 over IPv4. */
 const hasForms = (version: 2 | 3, family: Family): boolean => version === 3 && family === 'ipv4'
 
 function heardForms(
@@ -250,7 +254,10 @@ function acceptable(
   return wanted === 'either' || !hasForms(version, family) ? forms.length > 0 : forms.includes(wanted)
 }
 
-/** Checks the authentication (VR-V2-04 to VR-V2-06). With Auth Type 0 the eight octets may have any value. */
+/**
+ * Checks the authentication of a version 2 message (VR-V2-04 to VR-V2-06). With Auth Type 0 the eight octets may have
+ * any value.
+ */
 function authenticationFault(
   { authentication: sent }: Message,
   { authentication: wanted }: Parameters,
@@ -261,7 +268,7 @@ function authenticationFault(
   return 'auth-data'
 }
 
-/** Compares two address lists. Order (VR-RX-13) and repetitions do not matter. */
+/** Compares two address lists. The order (VR-RX-13) and repeated addresses do not matter. */
 function sameSet(left: readonly Address[], right: readonly Address[]): boolean {
   const a = new Set(left)
   const b = new Set(right)

@@ -1,7 +1,7 @@
 /**
  * The states of RFC 9568 §6.3 and of the extensions, as values with their own deadlines. A timer without a state cannot
- * exist, so no timer has to be cancelled. All times are monotonic. The first fields of a state are those of the RFC and
- * of fsm.ts. Each field after `Extensions:` belongs to one file of extensions/.
+ * exist, so no timer has to be cancelled. All times are monotonic. The first fields of a state belong to the RFC and to
+ * fsm.ts. Each field after `Extensions:` belongs to one file of extensions/.
  */
 import type { Address } from '../wire/address.ts'
 import { type Centis, type Millis, millis } from '../wire/units.ts'
@@ -12,7 +12,8 @@ import type { Fault } from './event.ts'
 export type HeardActive = {
   readonly source: Address
   /**
-   * Priority of its last advertisement, even if that advertisement was refused because its priority is lower than ours.
+   * Priority in the Active's last advertisement, even if that advertisement was refused because its priority is lower
+   * than ours.
    */
   readonly priority: number
   readonly heardAt: Millis
@@ -20,9 +21,9 @@ export type HeardActive = {
 
 export type Initialize = {
   readonly name: 'Initialize'
-  /** Invariant: without a fault, `stopped` is true. Otherwise the router would have started (extensions/faults.ts). */
+  /** A router without a fault has `stopped` true. Otherwise the router would have started (extensions/faults.ts). */
   readonly faults: readonly Fault[]
-  /** True before startup and after shutdown. */
+  /** True before the startup and after the shutdown of a router. */
   readonly stopped: boolean
 }
 
@@ -36,7 +37,7 @@ export type Backup = {
   readonly activeAdverInterval: Centis
   /** Active_Down_Timer. */
   readonly activeDownAt: Millis
-  /** Reason of the transition when Active_Down_Timer runs out. */
+  /** Reason of the takeover if Active_Down_Timer expires. */
   readonly downReason: TransitionReason
   readonly active: HeardActive | undefined
   /**
@@ -53,18 +54,21 @@ export type Backup = {
    */
   readonly regularDownAt: Millis | undefined
   /**
-   * preemption/fast-preempt.ts: true while the health checks have not answered. Without an answer the preemption is
-   * withdrawn.
+   * preemption/fast-preempt.ts: true while the health checks have not confirmed the fast preemption. Without a
+   * confirmation the preemption is withdrawn.
    */
   readonly asksChecks?: boolean | undefined
-  /** preemption/preempt-delay.ts: end of the delay; `undefined` while none runs. */
+  /** preemption/preempt-delay.ts: end of the preemption delay; `undefined` while no delay runs. */
   readonly preemptAt: Millis | undefined
-  /** preemption/margin.ts: true if this router does not preempt because its advantage is within the margin. */
+  /**
+   * preemption/margin.ts: true if this router does not preempt because its priority is higher by no more than the
+   * margin.
+   */
   readonly withinMargin?: boolean | undefined
-  /** lost-packets.ts: true if the deadline was already moved once. */
+  /** lost-packets.ts: true if lost packets have already restarted Active_Down_Timer once. */
   readonly extended: boolean
   /**
-   * grace-period.ts: addresses that a former Active answers for until the winner announces itself; absent or not empty.
+   * grace-period.ts: addresses that a former Active answers for until the winner announces them; absent or not empty.
    */
   readonly stillAnswered?: readonly StillAnswered[]
   /** sync-group/: time since which this member is ready to be Active but waits for another member of its group. */
@@ -72,8 +76,8 @@ export type Backup = {
 }
 
 /**
- * An answer to another router. A router that got an answer as a competing Active and then releases gets one more
- * answer, to its release.
+ * An answering advertisement to another router. If a router got one as a competing Active and then sends priority 0, it
+ * gets one more.
  */
 export type Answered = {
   readonly to: 'competing' | 'release'
@@ -92,43 +96,43 @@ export type Active = {
   /** priority-change.ts: time of the last extra advertisement for a changed priority. */
   readonly changeSentAt: Millis | undefined
   /**
-   * competing-active.ts: routers that got an extra advertisement as an answer, and its time. Entries older than the
-   * spacing are removed.
+   * competing-active.ts: routers that got an answering advertisement, and the time of that advertisement. Entries older
+   * than the spacing are removed.
    */
   readonly asserted: readonly Answered[]
   /** competing-active.ts: time of the last announcement because of a competing Active. */
   readonly announcedOverAt: Millis | undefined
   /**
-   * competing-active.ts: time until which the rate limit of these announcements is used up; absent before the first
-   * one.
+   * competing-active.ts: time until which the rate limit of announcements is used up; absent before the first
+   * announcement because of a competing Active.
    */
   readonly announcementsPaidAt?: Millis | undefined
   /**
-   * silent-active.ts: time of the last answer to our question that caused no announcement, because that host has
+   * silent-active.ts: time at which a host last answered our question without an announcement of ours. That host has
    * answered all the time.
    */
   readonly silentAnswerAt?: Millis | undefined
-  /** sync-group/tie.ts: time at which a tie was first left to another member of the group. */
+  /** sync-group/tie.ts: time at which a tie between groups was first left to another member of the sync group. */
   readonly tiedAt?: Millis | undefined
 }
 
-/** succession.ts: several routers have taken over from one in Leaving. */
+/** succession.ts: several routers have taken over from a router in Leaving. */
 export type Succession = {
-  /** Time until which further routers may advertise. */
+  /** Time until which further successors may advertise. */
   readonly until: Millis
   /** Times at which the winner is reminded to announce again. */
   readonly remindAt: readonly Millis[]
 }
 
-/** leaving.ts: an Active that stops on purpose and keeps answering until its successor does. */
+/** leaving.ts: an Active that stops on purpose and keeps answering until its successor answers. */
 export type Leaving = {
   readonly name: 'Leaving'
   readonly reason: 'shutdown' | 'yield'
   readonly until: Millis
-  /** Time of the second priority 0; `undefined` after it was sent. */
+  /** Time at which the second priority 0 is due; `undefined` after it was sent. */
   readonly repeatAt: Millis | undefined
   readonly successor: (HeardActive & { readonly interval: Centis }) | undefined
-  /** Observation of several successors; absent while there is none. */
+  /** succession.ts: race of several successors; absent while there is no race. */
   readonly succession?: Succession | undefined
   /**
    * Addresses that this router still answers for. `offAt` is `undefined` until the successor advertises or announces.
@@ -136,7 +140,7 @@ export type Leaving = {
   readonly stillAnswered: readonly { readonly address: Address; readonly offAt: Millis | undefined }[]
 }
 
-/** returning.ts: a former Active that was away and has no address now. It listens before it sends. */
+/** returning.ts: a former Active that was away and has no address now. The router listens before it sends. */
 export type Returning = {
   readonly name: 'Returning'
   /**
@@ -165,7 +169,10 @@ type Fields = Pick<
   'enteredAt' | 'activeAdverInterval' | 'activeDownAt' | 'downReason' | 'active' | 'holderChangedAt'
 >
 
-/** Returns a Backup in which no extension is at work. It lists every field, because a spread is fifty times as slow. */
+/**
+ * Returns a Backup in which no extension is at work. The function lists every field, because a spread is fifty times as
+ * slow.
+ */
 export function plainBackup(fields: Fields): Backup {
   return {
     name: 'Backup',
@@ -197,7 +204,10 @@ export const plainActive = (since: Millis, adverAt: Millis): Active => ({
   tiedAt: undefined,
 })
 
-/** Returns the same Active with another Adver_Timer. It uses no spread, because it runs with every advertisement. */
+/**
+ * Returns the same Active with another Adver_Timer. The function uses no spread, because it runs with every
+ * advertisement.
+ */
 export function withAdverAt(state: Active, adverAt: Millis): Active {
   const next: { readonly [K in keyof Required<Active>]: Active[K] } = {
     name: 'Active',
@@ -213,7 +223,10 @@ export function withAdverAt(state: Active, adverAt: Millis): Active {
   return next
 }
 
-/** Returns the nearest time at which `deadlineReached` changes something; `undefined` if only another event can. */
+/**
+ * Returns the nearest time at which `deadlineReached` changes the state; `undefined` if only another event can change
+ * it.
+ */
 export function nextDeadline(state: State): Millis | undefined {
   switch (state.name) {
     case 'Initialize':
@@ -239,7 +252,7 @@ export function nextDeadline(state: State): Millis | undefined {
   }
 }
 
-/** Returns the deadlines of the observed race. Its own end counts only if no reminder is left. */
+/** Returns the deadlines in a race of several successors. The end of the race counts only if no reminder is left. */
 function reminders(succession: Succession | undefined): readonly Millis[] {
   if (succession === undefined) return []
   return succession.remindAt.length === 0 ? [succession.until] : succession.remindAt

@@ -1,13 +1,14 @@
 /**
- * Computes Skew_Time and Active_Down_Interval: how long a Backup waits in silence (RFC 9568 §6.1; RFC 3768 §6.1 for
- * version 2). The results are binary fractions of a millisecond, which a double holds exactly. So nothing here rounds
- * (VR-TM-02). Rounding to centiseconds would make routers of neighbouring priorities take over together. This file
- * knows durations only, no clock and no deadline.
+ * Computes Skew_Time and Active_Down_Interval: how long a Backup waits without an advertisement (RFC 9568 §6.1; RFC
+ * 3768 §6.1 for version 2). Both times are binary fractions of a millisecond, which a double holds exactly. So no
+ * function here rounds (VR-TM-02). Rounding to centiseconds would make routers of neighbouring priorities take over
+ * together. `timers.ts` knows durations only, no clock and no deadline.
  */
 import { type Centis, centisToMillis, type Millis, millis } from '../wire/units.ts'
 
 /**
- * Returns Skew_Time. Version 2 does not scale it by the interval (RFC 3768 §6.1), so `interval` has no effect there.
+ * Returns Skew_Time. Version 2 does not scale Skew_Time by the interval (RFC 3768 §6.1), so `interval` has no effect
+ * there.
  */
 export function skewTime(priority: number, interval: Centis, version: 2 | 3): Millis {
   const scale = version === 3 ? centisToMillis(interval) : 1000

@@ -7,7 +7,10 @@ import type { Advertisement } from './advertisement.ts'
 import { encodeAdvertisement } from './packet.ts'
 import { advertisedBy, type Parameters } from './parameters.ts'
 
-/** Returns the advertisement of a router. Priority 0 is a release; its other fields are as always (VR-TX-02). */
+/**
+ * Returns the advertisement of a router. Priority 0 means that the router stops being Active; the other fields are as
+ * in any advertisement (VR-TX-02).
+ */
 export function advertisementOf(parameters: Parameters, priority: number): Advertisement {
   const { advertisementInterval, version, vrid } = parameters
   const addresses = linkLocalFirst(advertisedBy(parameters))
@@ -15,8 +18,8 @@ export function advertisementOf(parameters: Parameters, priority: number): Adver
 }
 
 /**
- * Returns a datagram for each destination. With the message-only checksum, and in version 2, all copies have the same
- * octets (VR-UC-06).
+ * Returns a datagram for each destination of an advertisement. With the message-only checksum, and in version 2, all
+ * copies have the same octets (VR-UC-06).
  */
 export function advertisementDatagrams(
   parameters: Parameters,
@@ -39,8 +42,8 @@ export function advertisementDatagrams(
 }
 
 /**
- * Puts the link-local address first, because EID 8300 checks the first IPv6 address. The other addresses keep the
- * operator's order (VR-TX-04).
+ * Puts the link-local address first, because EID 8300 checks the first IPv6 address. The other addresses keep the order
+ * of the configuration (VR-TX-04).
  */
 function linkLocalFirst(addresses: readonly Address[]): readonly Address[] {
   const first = addresses.find(isLinkLocal)

@@ -1,6 +1,7 @@
 /**
  * Reports the configuration in force: file, hash, last reload and counts, for status, metrics, log and event journal.
- * Decided here: how a successful or failed reload is reported. live-configuration.ts decides when a reload takes place.
+ * Decided here: how a successful or failed reload is reported. `live-configuration.ts` decides when a reload takes
+ * place.
  */
 import type { Config } from '../../config/config.ts'
 import { formatProblem, isError } from '../../config/problem.ts'

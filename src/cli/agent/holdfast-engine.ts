@@ -44,8 +44,8 @@ function sightIn(body: string): EngineStatus {
 }
 
 /**
- * Reads the engine's answer to a refused configuration. live-configuration.ts writes its fields, which say whether the
- * engine has checked the configuration.
+ * Reads the engine's answer to a refused configuration. `live-configuration.ts` writes its fields, which say whether
+ * the engine has checked the configuration.
  */
 export function refusalIn(status: number, body: string): HandedOver {
   try {

@@ -23,7 +23,7 @@ export type AgentSettings = {
   readonly handOver: HandOver
   /** Path of the cluster's template of keepalived.conf; `undefined` if the command line names no template. */
   readonly template: string | undefined
-  /** VIPs in the order of the command line. vip-pairs.ts makes pairs of them. */
+  /** VIPs in the order of the command line. `vip-pairs.ts` makes pairs of them. */
   readonly vips: Readonly<Record<Service, readonly string[]>>
   readonly apiPort: number
   readonly lbPort: number

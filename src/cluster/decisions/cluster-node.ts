@@ -1,5 +1,5 @@
 /**
- * A node of the cluster, reduced to the fields that decide about peers and a change of mode. node-object.ts reads it
+ * A node of the cluster, reduced to the fields that decide about peers and a change of mode. `node-object.ts` reads it
  * and reports malformed fields.
  */
 

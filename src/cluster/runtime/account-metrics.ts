@@ -1,6 +1,6 @@
 /**
  * Every metric of the agent in one table, as metrics/names.ts has those of the engine: name, kind, help and label.
- * account.ts gives the values. Documents, alert rules and tests use the names.
+ * `account.ts` gives the values. Documents, alert rules and tests use the names.
  */
 type AgentMetric = { readonly kind: 'counter' | 'gauge'; readonly help: string; readonly label?: string }
 

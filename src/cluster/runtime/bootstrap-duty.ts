@@ -1,7 +1,7 @@
 /**
  * Releases the API's address on the bootstrap node when the control plane no longer needs it there. holdfast's engine
  * has no order `stop`, so `stop` is a configuration without virtual routers. It stays in force over a restart of the
- * agent. cluster/decisions/bootstrap-guard.ts decides when.
+ * agent. `cluster/decisions/bootstrap-guard.ts` decides when.
  */
 
 import { join } from 'node:path'

@@ -1,5 +1,5 @@
 /**
- * The client of an engine, holdfast's or keepalived, as types. keepalived-engine.ts implements it for keepalived, and
+ * The client of an engine, holdfast's or keepalived, as types. `keepalived-engine.ts` implements it for keepalived, and
  * cli for holdfast.
  */
 import type { Desired } from '../decisions/engine/desired.ts'

@@ -1,7 +1,7 @@
 /**
- * The kinds of values in a configuration. Each kind has a text that says what it accepts, such as `an integer from 1 to
- * 255`. schema-problem.ts puts it at the end of a message. This file does not know which key has which kind, nor the
- * rest of the configuration.
+ * The kinds of values in a configuration. Each kind has a text that says what it accepts, such as
+ * `an integer from 1 to 255`. `schema-problem.ts` puts it at the end of a message. This file does not know which key
+ * has which kind, nor the rest of the configuration.
  */
 import * as z from 'zod'
 import { type Address, addressBytes, familyOf, firstOctet, isMulticast, parseAddress } from '../../wire/address.ts'

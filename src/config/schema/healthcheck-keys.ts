@@ -1,7 +1,7 @@
 /**
  * The keys of an entry of `healthchecks:`. One schema has all keys, so a wrong value is reported as such, and not as
- * the failure of seven alternatives. healthcheck-kind.ts knows which keys go together, and healthcheck-defaults.ts the
- * defaults.
+ * the failure of seven alternatives. `healthcheck-kind.ts` knows which keys go together, and healthcheck-defaults.ts
+ * the defaults.
  */
 import * as z from 'zod'
 import { parseAddress } from '../../wire/address.ts'

@@ -1,8 +1,8 @@
 /**
  * The ledger lists every VIP that this node may have installed. The sweep at the start knows the VIPs of the present
  * configuration. It needs the ledger for VIPs that are no longer in the configuration (ground rule 4). This file
- * decides when the list changes: before the first VIP can be installed, and after the last one is gone. ledger-file.ts
- * stores it.
+ * decides when the list changes: before the first VIP can be installed, and after the last one is gone.
+ * `ledger-file.ts` stores it.
  */
 import type { ResolvedRouter } from '../../config/resolve.ts'
 import { ownsAddresses } from '../../vrrp/parameters.ts'

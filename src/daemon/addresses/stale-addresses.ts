@@ -1,7 +1,7 @@
 /**
  * Removes virtual addresses that no router of this run has installed. An earlier run may have left them (ground rule
  * 4), a reload may have made them virtual, or another program may have added them elsewhere. An address that cannot be
- * removed stays in the ledger. sweep.ts decides which ones are stale. This file does not know when to look.
+ * removed stays in the ledger. `sweep.ts` decides which ones are stale. This file does not know when to look.
  */
 import type { Config } from '../../config/config.ts'
 import type { Address } from '../../wire/address.ts'

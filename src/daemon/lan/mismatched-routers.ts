@@ -1,7 +1,7 @@
 /**
  * Remembers VRRP routers with our VRID whose version, password, interval or address list differs. Such a router must
  * not look like "there is no Active". It is remembered by its address until it has been silent for long. The number is
- * limited, because a sender can invent sources. vrrp/receive.ts decides what is wrong with a packet. Nothing here
+ * limited, because a sender can invent sources. `vrrp/receive.ts` decides what is wrong with a packet. Nothing here
  * changes an election.
  */
 import type { DiscardReason, ReceiveWarning } from '../../vrrp/advertisement.ts'

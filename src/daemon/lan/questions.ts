@@ -1,7 +1,7 @@
 /**
  * Builds the questions of the routers of one segment: which other host has an address of ours, and whether known peers
  * are there. This file decides which frames ask, from which source, and how often if other hosts receive them.
- * router-effects.ts decides when a router asks. This file does not know sockets, or what follows from an answer.
+ * `router-effects.ts` decides when a router asks. This file does not know sockets, or what follows from an answer.
  */
 import { neighborSolicitation } from '../../arp/neighbor-solicitation.ts'
 import { arpProbe } from '../../arp/probe.ts'

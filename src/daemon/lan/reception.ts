@@ -1,7 +1,7 @@
 /**
  * Handles the packets of the advertisement socket of one segment. It reads, checks, counts and reports them, and posts
  * them to the router with their VRID. This file decides how much is read at a time, and which discards are reported.
- * vrrp/receive.ts decides whether a packet is valid. This file does not know how a socket is opened, or what a router
+ * `vrrp/receive.ts` decides whether a packet is valid. This file does not know how a socket is opened, or what a router
  * does with a packet.
  */
 import { defined } from '../../base/defined.ts'

@@ -1,6 +1,6 @@
 /**
  * The secondary interfaces of a segment. Each is created when a router first needs it, and closed when no router needs
- * it. This file decides which addresses of a router belong to the segment itself. secondary-interface.ts asks,
+ * it. This file decides which addresses of a router belong to the segment itself. `secondary-interface.ts` asks,
  * announces and receives on the others.
  */
 import { type Address, type Family, familyOf } from '../../wire/address.ts'

@@ -1,8 +1,8 @@
 /**
  * A segment: one LAN as this node sees it through one interface, family and source address. All its virtual routers
  * share the sockets, and the VRID tells them apart. This file decides when a socket is opened or closed, and what it
- * receives. reception.ts has the packets, questions.ts the frames that ask, announcements.ts the frames that announce.
- * The daemon decides what the loss of an interface means.
+ * receives. `reception.ts` has the packets, questions.ts the frames that ask, announcements.ts the frames that
+ * announce. The daemon decides what the loss of an interface means.
  */
 import type { Address, Family } from '../../wire/address.ts'
 import type { Mac } from '../../wire/mac.ts'

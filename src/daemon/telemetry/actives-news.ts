@@ -2,7 +2,7 @@
  * Reports two or more routers that advertise as Active at the same time, in the journal and the log. A third node
  * reports such a split brain as well, although neither its state nor its Active changes. This file decides when there
  * is a line: at the begin, for another set of routers, and at the end. It also limits the lines on a LAN with changing
- * routers. lan/advertising.ts decides how long both must advertise.
+ * routers. `lan/advertising.ts` decides how long both must advertise.
  */
 import type { EventOf } from '../../events/event.ts'
 import type { Parameters } from '../../vrrp/parameters.ts'

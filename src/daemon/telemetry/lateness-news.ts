@@ -1,7 +1,7 @@
 /**
  * Records in the journal that the engine woke late: the machine gave it no CPU time, or it was stopped for a moment.
  * This file decides what is late (half an interval, as for the alert HoldfastTimerLate), and limits the events.
- * guard/absence-watch.ts handles an absence in which other routers may have taken over.
+ * `guard/absence-watch.ts` handles an absence in which other routers may have taken over.
  */
 import type { Millis } from '../../wire/units.ts'
 import type { Chronicle } from './chronicle.ts'

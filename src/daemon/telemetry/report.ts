@@ -1,7 +1,7 @@
 /**
  * Reads the snapshot of the daemon and its histograms in parts. A snapshot of 255 routers takes some 10 ms, which is an
  * advertisement at an interval of 10 ms. The reader lets the engine work between two parts. This file decides the size
- * of a part. engine-status.ts and router-snapshot.ts build its content.
+ * of a part. `engine-status.ts` and router-snapshot.ts build its content.
  */
 import type { Distribution } from '../../metrics/histogram.ts'
 import type { HistogramName } from '../../metrics/names.ts'

@@ -1,6 +1,6 @@
 /**
  * Builds the snapshot of one router for status, API and metrics. This file decides how a deadline, an age and a missing
- * value are written. snapshot.ts has the meaning of each field.
+ * value are written. `snapshot.ts` has the meaning of each field.
  */
 import { isInterface, type Track } from '../../config/schema/track.ts'
 import { isInGracePeriod } from '../../vrrp/extensions/grace-period.ts'

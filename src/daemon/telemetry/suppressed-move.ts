@@ -1,6 +1,6 @@
 /**
  * Explains why a Backup does not yet take over from an Active of lower priority, as text for the log. For the journal
- * it tells how long ago the addresses moved (minHold). vrrp/extensions/preemption/fast-preempt.ts decides whether it
+ * it tells how long ago the addresses moved (minHold). `vrrp/extensions/preemption/fast-preempt.ts` decides whether it
  * takes over. PURE.
  */
 import type { EventOf } from '../../events/event.ts'

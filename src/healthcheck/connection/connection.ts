@@ -1,7 +1,7 @@
 /**
- * Opens one connection, also with TLS, within a deadline. Decided here: every address of a name is tried. A socket that
- * is connected to itself counts as refused: repeated connects to a port in the ephemeral range meet their own SYN at
- * some time, and would find a dead service up. This file does not know the data on the connection.
+ * Opens one connection, also with TLS, within a deadline. Decided here: every address of a host name is tried. A socket
+ * that is connected to itself counts as refused. A port in the ephemeral range sometimes becomes the source port of its
+ * own connection, and a dead service would be found up. `connection.ts` does not know the data on the connection.
  */
 import { connect as connectTcp, type NetConnectOpts, type Socket } from 'node:net'
 import type { Cutoff } from '../cutoff.ts'
@@ -29,13 +29,13 @@ export function isConnectedToItself(socket: Socket): boolean {
 }
 
 /**
- * Opens a connection. The caller owns the socket. If the time is over before, the socket is destroyed. Rejects with
+ * Opens a connection. The caller owns the socket. If the deadline passes first, the socket is destroyed. Rejects with
  * Error.
  */
 export async function openConnection(endpoint: Endpoint, cutoff: Cutoff): Promise<Socket> {
   const { tls } = endpoint
   const target = await targetOf(endpoint, cutoff)
-  // With TLS, the TLS client opens the TCP socket itself: wrapping an open socket costs more CPU time.
+  // With TLS, the TLS client opens the TCP socket itself, because wrapping an open socket costs more CPU time.
   const socket = tls === undefined ? connectTcp(target) : await tls.connect(target)
   return opened(socket, endpoint, cutoff)
 }
@@ -61,7 +61,7 @@ function opened(socket: Socket, endpoint: Endpoint, cutoff: Cutoff): Promise<Soc
   const place = formatEndpoint(endpoint)
   const last = endpoint.tls === undefined ? 'connect' : 'secureConnect'
   let during = `connecting to ${place}`
-  // An error without a listener would end the thread.
+  // Without an error listener, an error of the socket would end the thread.
   socket.on('error', () => {})
   return new Promise((resolve, reject) => {
     const finish = (error?: Error) => {

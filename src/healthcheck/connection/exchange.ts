@@ -1,7 +1,7 @@
 /**
  * Sends one request and reads its answer on a new connection. Node's sockets are used for TLS and unix sockets only.
- * Decided here: when an answer is sufficient (the status, unless the body must match), and how an incomplete answer
- * counts. This file does not judge an answer, and does not follow redirects.
+ * Decided here: which octets of an answer are needed (the status, and the body if it must match), and how an incomplete
+ * answer counts. Not decided here: whether an answer is a success, and how redirects are followed.
  */
 
 import type { Cutoff } from '../cutoff.ts'
@@ -18,14 +18,14 @@ export type Question = {
   readonly order: HttpOrder
   readonly bytes: Buffer
   readonly matcher: Matcher | undefined
-  /** Whether redirects are followed. The body of a redirect is then not read. */
+  /** True if redirects are followed. The body of a redirect is not read then. */
   readonly follows: boolean
 }
 
 /** Returns a URL without its query, which may contain a token. */
 export const formatUrl = ({ origin, pathname }: URL): string => `${origin}${pathname}`
 
-/** Sends a request and returns the answer. Rejects with Error. */
+/** Sends an HTTP request and returns the answer. Rejects with Error. */
 export async function exchange(
   question: Question,
   endpoint: Endpoint,
@@ -36,7 +36,7 @@ export async function exchange(
   const { bytes } = question
   if (openStream !== undefined && tls === undefined && 'host' in place && bytes.length <= LONGEST_QUESTION) {
     const [first, ...others] = (await place.host.addresses(cutoff)).map(({ address }) => address)
-    // Only Node handles addresses with a zone.
+    // Only Node's sockets handle IPv6 addresses with a zone.
     if (first !== undefined && ![first, ...others].some((address) => address.includes('%'))) {
       return converse(question, cutoff, (talk) => {
         const stream = openInTurn(openStream, [first, ...others], place.port, bytes, talk)
@@ -54,7 +54,7 @@ export async function exchange(
   })
 }
 
-/** Waits for the answer. `open` returns the function that ends the connection. */
+/** Waits for the answer of the server. `open` opens a connection and returns the function that ends it. */
 function converse(question: Question, cutoff: Cutoff, open: (talk: Talk) => () => void): Promise<Answer> {
   return new Promise((resolve, reject) => {
     let close = () => {}
@@ -79,8 +79,8 @@ class Talk {
   readonly #answer: HttpAnswer
   readonly #settle: (outcome: Answer | Error) => void
   /**
-   * Returns the step that the exchange does before it waits for an answer (such as connecting); `undefined` while it
-   * waits.
+   * Returns the current step before the wait for an answer, such as connecting; `undefined` while the request waits for
+   * its answer.
    */
   doing: () => string | undefined = () => undefined
 
@@ -123,7 +123,8 @@ class Talk {
   }
 
   #wrong(what: string, bytes: Buffer): string {
-    // Repeated connects to a port in the ephemeral range meet their own SYN at some time.
+    // The connection is connected to itself: it receives its own request. That happens at times to ports in the
+    // ephemeral range.
     const itself = bytes.equals(this.#question.bytes)
     return itself
       ? `No process listens: the socket connected to itself`

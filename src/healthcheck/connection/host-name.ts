@@ -1,8 +1,8 @@
 /**
- * Addresses of a check's host. Decided here: addresses and `localhost` never use a resolver. An old answer is used
- * while a new one is fetched, and while the resolver is silent, because a VIP must follow its service and not the name
- * server. If the resolver says that the name does not exist, the addresses are dropped immediately. At most one lookup
- * runs: getaddrinfo cannot be cancelled, and its threads are shared by the whole process.
+ * Finds the IP addresses of a check's host name. Decided here: IP addresses and `localhost` never use a resolver. Old
+ * addresses are used during a lookup, and while the resolver does not answer, because a VIP must follow its service and
+ * not the name server. If the resolver answers that the name does not exist, the addresses are dropped immediately. At
+ * most one lookup runs: getaddrinfo cannot be cancelled, and the whole process shares its threads.
  */
 
 import type { LookupAddress } from 'node:dns'
@@ -14,7 +14,8 @@ import { codeOf, DeadlinePassed, FailedProbe } from '../failed-probe.ts'
 import { monotonicNow } from '../probe.ts'
 
 /**
- * Milliseconds for which an answer is fresh, so that a check every second does not query the name server every second.
+ * Milliseconds for which the addresses of a host name are fresh. So a check with an interval of a second does not query
+ * the name server every second.
  */
 const FRESH = 5_000
 
@@ -22,7 +23,7 @@ export type Resolve = (name: string) => Promise<readonly LookupAddress[]>
 
 const viaSystem: Resolve = (name) => lookup(name, { all: true, verbatim: true })
 
-// Addresses by RFC 6761 §6.3, without a lookup.
+// Addresses of `localhost` by RFC 6761 §6.3, without a lookup.
 const LOOPBACK: readonly LookupAddress[] = [
   { address: '127.0.0.1', family: 4 },
   { address: '::1', family: 6 },
@@ -38,7 +39,7 @@ export class HostName {
   #failure: FailedProbe | undefined
 
   constructor(name: string, resolve: Resolve = viaSystem, fresh = FRESH) {
-    // A URL has an IPv6 address in brackets.
+    // In a URL an IPv6 address has brackets.
     this.name = name.replace(/^\[(.*)\]$/, '$1')
     this.#resolve = resolve
     this.#fresh = fresh
@@ -48,7 +49,7 @@ export class HostName {
     else this.#askAgainAt = monotonicNow()
   }
 
-  /** Returns the addresses. Throws FailedProbe. */
+  /** Returns the addresses of the host name. Throws FailedProbe. */
   async addresses(signal: Cutoff): Promise<readonly LookupAddress[]> {
     if (this.#askAgainAt !== undefined && monotonicNow() >= this.#askAgainAt) this.#question ??= this.#ask(this.name)
     if (this.#known !== undefined) return this.#known

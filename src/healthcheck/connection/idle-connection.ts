@@ -1,8 +1,9 @@
 /**
- * Event source of http and tcp checks: an idle connection, so that the kernel reports the end of the process behind it.
- * Its end triggers a run and is never a failure itself. Decided here: it is opened only after a successful run, and
- * renewed, because a reloaded server leaves old connections with its old process. If the server closes it early, there
- * is a pause. This file does not know results.
+ * Event source of http and tcp checks: an idle connection, by which the kernel reports the end of the server process.
+ * The end of the connection triggers a run of the check and is never a failure itself. Decided here: an idle connection
+ * is opened only after a successful run. The connection is renewed, because a reloaded server leaves old connections
+ * with its old process. If the server closes the connection early, none is opened for a while. `idle-connection.ts`
+ * does not know results.
  */
 import type { Socket } from 'node:net'
 import { type Millis, plus } from '../../wire/units.ts'
@@ -16,15 +17,18 @@ import type { ProbeResult } from '../probe-result.ts'
 const SHORT_LIFE = 5_000
 const FIRST_PAUSE = 1_000
 const LONGEST_PAUSE = 60_000
-/** Milliseconds after which the connection is renewed, so that it belongs to the process that answers now. */
+/**
+ * Milliseconds after which the idle connection is renewed, so that it belongs to the server process that answers now.
+ */
 const RENEW_AFTER = 10_000
 /**
- * Milliseconds without an idle connection after the connection may have blocked a server; four times as long each time.
+ * Milliseconds without an idle connection after such a connection may have blocked a server. Each time the pause is
+ * four times as long.
  */
 const FIRST_SUSPICION = 60_000
 const LONGEST_SUSPICION = 3_600_000
 const OPEN_TIMEOUT = 5_000
-/** Limit of received octets. A greeting is accepted, a stream is not. */
+/** Limit of octets received on an idle connection. A greeting of the server is accepted, a stream is not. */
 const MOST_RECEIVED = 65_536
 
 export type Open = (signal: AbortSignal) => Promise<Socket>
@@ -54,8 +58,8 @@ export class IdleConnection implements EventSource {
   afterRun({ outcome, reason }: ProbeResult): void {
     const now = monotonicNow()
     if (outcome !== 'ok') {
-      // The idle connection may block a server that serves one connection at a time. The next run, without an idle
-      // connection, shows that.
+      // The idle connection may block a server that serves one connection at a time. The next run is without an idle
+      // connection and shows whether that is the cause.
       if (reason === 'timeout' && this.armed) {
         this.#suspected = true
         this.#let(this.#socket)
@@ -75,7 +79,7 @@ export class IdleConnection implements EventSource {
     this.#open(opening.signal)
       .then(
         (socket) => (this.#opening === opening ? this.#keep(socket) : socket.destroy()),
-        // The failure to connect is not reported here: the next run of the check reports the problem.
+        // A failure to connect is not reported by the idle connection: the next run of the check reports the problem.
         () => this.#opening === opening && this.#pauseFor(monotonicNow()),
       )
       .finally(() => {
@@ -101,7 +105,7 @@ export class IdleConnection implements EventSource {
       this.#let(socket)
       this.#pauseFor(monotonicNow())
     })
-    // The connection may have ended in the meantime.
+    // The idle connection may have ended in the meantime.
     if (socket.destroyed || socket.readableEnded) ended()
   }
 

@@ -1,33 +1,36 @@
 /**
- * A connection for one request, without Node's sockets, which are most of the cost of a successful check
- * (docs/adr/0040). Decided here: several addresses of a name are tried one after the other. This file does not know how
- * a connection is opened, or what is sent.
+ * A connection for one request, without Node's sockets, because those cause most of the cost of a successful check
+ * (docs/adr/0040). Decided here: several addresses of a host name are tried one after the other. `stream.ts` does not
+ * know how a connection is opened, or what is sent.
  */
 
 export type StreamEvents = {
-  /** Received octets, valid during the call. */
+  /** Receives octets, which are valid during the call only. */
   readonly onBytes: (bytes: Buffer) => void
   /**
-   * Called once at the end of the stream, or with an error that has a code. Never during the call that opens the
-   * stream.
+   * Called at the end of the stream, or with an error that has a code. Called once, and never during the call that
+   * opens the stream.
    */
   readonly onEnd: (error: Error | undefined) => void
 }
 
 export type Stream = {
-  /** Whether the connection is established, so that the request is on its way. */
+  /** True if the connection is established, so that the request has been sent. */
   readonly connected: boolean
-  /** Closes the stream; no further calls follow. May be called again. */
+  /** Closes the stream. Afterwards no callback is called. May be called again. */
   readonly close: () => void
 }
 
-/** Connects, and sends `question` (at most LONGEST_QUESTION octets) as soon as possible. Throws Error with a code. */
+/**
+ * Connects, and sends the request `question` (at most LONGEST_QUESTION octets) as soon as possible. Throws Error with a
+ * code.
+ */
 export type OpenStream = (address: string, port: number, question: Uint8Array, events: StreamEvents) => Stream
 
-/** Octets that any new connection accepts at once. */
+/** Octets of a request that any new connection accepts in one write. */
 export const LONGEST_QUESTION = 4_096
 
-/** Milliseconds in which loopback and a LAN answer. After that the next address of a name is tried. */
+/** Milliseconds in which a host on loopback or a LAN answers. After that the next address of a host name is tried. */
 export const NEXT_ADDRESS_AFTER = 100
 
 /** Opens a stream to the first address that accepts the connection. Of several errors the last one is reported. */

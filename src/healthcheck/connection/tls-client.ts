@@ -1,7 +1,7 @@
 /**
- * TLS for connections to one name: context, session, verification. Decided here: sessions are resumed, because a full
- * handshake makes a TLS check expensive. They are not resumed after a certificate of the chain ends, nor for long,
- * because a resumed handshake shows no certificate. This file does not know addresses and data.
+ * TLS for connections to one host name: context, session, verification. Decided here: TLS sessions are resumed, because
+ * a full handshake makes a TLS check expensive. A session is not resumed after a certificate of its chain has expired,
+ * nor for long, because a resumed handshake shows no certificate. `tls-client.ts` does not know addresses and data.
  */
 
 import { readFile } from 'node:fs/promises'
@@ -20,7 +20,7 @@ import { disks } from '../disk-queue.ts'
 import { codeOf, FailedProbe } from '../failed-probe.ts'
 import { monotonicNow } from '../probe.ts'
 
-/** Milliseconds after which a replaced certificate or authority is noticed at the latest. */
+/** Milliseconds after which a replaced certificate, or a replaced certificate authority, is noticed at the latest. */
 const SESSION_LIFE = 60_000
 
 export class TlsClient {
@@ -28,9 +28,9 @@ export class TlsClient {
   readonly #host: string
   #context: SecureContext | undefined
   #session: Buffer | undefined
-  /** Counts chains, so that sessions of a dropped chain are ignored. */
+  /** Number of the current certificate chain, so that sessions of a former chain are ignored. */
   #generation = 0
-  /** Certificates end by the wall clock, sessions by the monotonic clock. */
+  /** Time at which the session ends. Certificates end by the wall clock, sessions by the monotonic clock. */
   #endsAt: Millis | undefined
   #certificatesEnd = Number.POSITIVE_INFINITY
 
@@ -39,7 +39,7 @@ export class TlsClient {
     this.#host = host.replace(/^\[(.*)\]$/, '$1')
   }
 
-  /** Starts a connection; `connect` and `secureConnect`, or `error` follow. Throws FailedProbe. */
+  /** Starts a TLS connection. The events `connect` and `secureConnect`, or `error`, follow. Throws FailedProbe. */
   async connect(target: NetConnectOpts): Promise<TLSSocket> {
     if (this.#endsAt !== undefined && (monotonicNow() >= this.#endsAt || Date.now() >= this.#certificatesEnd))
       this.#forget()
@@ -57,7 +57,7 @@ export class TlsClient {
       rejectUnauthorized: this.#spec.verify,
       ALPNProtocols: ['http/1.1'],
     })
-    // An early error may come before the caller has a listener.
+    // An error may come before the caller has an error listener.
     secure.on('error', () => {})
     secure.on('session', (session: Buffer) => {
       if (generation === this.#generation) this.#session = session

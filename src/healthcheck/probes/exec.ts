@@ -1,6 +1,6 @@
 /**
- * Probe that runs a program, whose exit status is the result. launched-programs.ts runs it; each check has its own
- * launcher.
+ * Probe that runs a program. The exit status of the program is the result. `launched-programs.ts` runs the program, and
+ * each check has its own launcher.
  */
 import type { ExecSpec } from '../check.ts'
 import type { Probe } from '../probe.ts'

@@ -1,9 +1,10 @@
 /**
- * Checks whether an answer contains the expected text. Decided here: how much of an answer is checked.
+ * Tests whether the answer of a server contains the expected text. Decided here: how many characters of an answer are
+ * tested.
  */
 import type { Expectation } from '../check.ts'
 
-/** Limit of an answer in characters. The rest is neither read nor kept. */
+/** Limit of a server's answer in characters. Characters beyond it are neither read nor kept. */
 export const ANSWER_LIMIT = 65_536
 
 export type Matcher = {
@@ -11,7 +12,7 @@ export type Matcher = {
   readonly wanted: string
 }
 
-/** Returns the matcher. Throws SyntaxError for an invalid pattern. */
+/** Returns the function that tests an answer. Throws SyntaxError for an invalid pattern. */
 export function matcherOf(expectation: Expectation): Matcher {
   if (expectation.kind === 'contains') {
     const { text } = expectation

@@ -1,8 +1,8 @@
 /**
- * Probe for a file: whether it exists, or which integer it contains. The kernel reports changes in its folder
- * (inotify). That includes a file that is renamed over the old one, and the `..data` link of a Kubernetes volume.
- * Decided here: an empty or missing file of weights is 0 (VR-TRK-09), and a file without an integer gives no result. A
- * file that may be half written is read twice. This file does not know the effect of a value.
+ * Probe for a file: whether it exists, or which integer it contains. The kernel reports changes in the folder of the
+ * file (inotify). Such a change may be a rename over the file, or a new `..data` link of a Kubernetes volume. Decided
+ * here: an empty or missing file of weights is 0 (VR-TRK-09), and a file without an integer gives no result. A file
+ * that may be half written is read twice. The probe does not know the effect of the integer.
  */
 
 import { constants, type FSWatcher, watch } from 'node:fs'
@@ -17,20 +17,20 @@ import { codeOf } from '../failed-probe.ts'
 import { type EventSource, monotonicNow, type Probe } from '../probe.ts'
 import type { ProbeResult } from '../probe-result.ts'
 
-/** Limit of octets that are read. An integer needs no more. */
+/** Limit of octets that are read from a file of weights. An integer needs no more. */
 const MOST_READ = 64
 
 /**
- * Milliseconds between truncation and write in which no reader notices a change. keepalived waits for the end of the
- * write, which the kernel does not report to Node.
+ * Milliseconds between truncation and write of a file for which no change is reported. keepalived waits for the end of
+ * the write, which the kernel does not report to Node.
  */
 const SETTLED_AFTER = 100
 
 type Found = Pick<ProbeResult, 'outcome' | 'reason' | 'detail'> & {
   readonly value?: number
   /**
-   * True if the file has changed a moment ago and its text has no line end. Then the program that writes the file may
-   * not have finished.
+   * True if the file changed a moment ago and its text has no line end. The program that writes the file may not have
+   * finished then.
    */
   readonly isFresh?: boolean
 }
@@ -41,7 +41,7 @@ export function fileProbe({ path, content }: FileSpec, queue: Pick<DiskQueue, 'a
     const found = content === 'present' ? await presence(path) : await weightIn(path)
     return { ...found, latency: millis(monotonicNow() - startedAt) }
   }
-  /** The second read decides: a file may stay empty, or without a line end. */
+  /** The second read of the file decides: a file may stay empty, or without a line end. */
   async function answer(signal: Cutoff): Promise<ProbeResult> {
     const { isFresh, ...first } = await queue.ask(path, look, signal)
     if (isFresh !== true) return first
@@ -60,7 +60,7 @@ export function fileProbe({ path, content }: FileSpec, queue: Pick<DiskQueue, 'a
           latency: millis(0),
         }),
       )
-      // A file system whose server is gone never answers. The slot stays occupied as long.
+      // A file system whose server does not answer never ends the read. The run of the check lasts as long.
       const late = new Promise<ProbeResult>((resolve) =>
         signal.addEventListener('abort', () => setImmediate(() => resolve(notInTime(path))), { once: true }),
       )
@@ -151,7 +151,7 @@ class FolderWatch implements EventSource {
   readonly #queue: Pick<DiskQueue, 'ask'>
   readonly #onEvent: () => void
   #watcher: FSWatcher | undefined
-  /** Identity of the watched folder. If the folder is replaced, the old watch reports nothing. */
+  /** Identity of the watched folder. If another folder replaces the folder, the old watch reports nothing. */
   #identity: string | undefined
   #checking = false
 
@@ -173,16 +173,17 @@ class FolderWatch implements EventSource {
       .ask(this.#folder, () => stat(this.#folder))
       .then(({ dev, ino, birthtimeMs }) => {
         if (!this.#checking) return
-        // A file system may reuse the number of a deleted inode.
+        // The inode number alone is not enough: a file system may reuse the number of a deleted inode.
         const identity = `${dev} ${ino} ${birthtimeMs}`
         if (this.#watcher !== undefined && identity === this.#identity) return
         this.#end()
         this.#identity = identity
         this.#watch()
-        // The file may have changed between the last run and the start of the watch. So one more run is requested.
+        // The file may have changed between the last run and the start of the watch. So one more run of the check is
+        // requested.
         if (this.#watcher !== undefined) this.#onEvent()
       })
-      // Without the folder there is nothing to watch. Regular runs continue.
+      // Without the folder there is nothing to watch. The regular runs of the check continue.
       .catch(() => this.#end())
       .finally(() => {
         this.#checking = false

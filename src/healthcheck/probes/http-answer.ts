@@ -1,16 +1,16 @@
 /**
- * Parses an answer of HTTP/1.x from the octets of a connection (RFC 9112 §4 to §7), as far as a check needs it. Decided
- * here: where head and body end, and which answers are invalid. Each octet is one character until the body is
- * requested. This file does not know connections, and does not judge an answer.
+ * Parses an HTTP/1.x response from the octets of a connection (RFC 9112 §4 to §7), as far as a check needs it. Decided
+ * here: where head and body of a response end, and which responses are invalid. Each octet is one character until the
+ * body is requested. Not decided here: whether a response is a success.
  */
 import { ANSWER_LIMIT } from './expectation.ts'
 
-/** Limit of the head in characters, as in Node. It also includes interim heads (1xx). */
+/** Limit of the head of a response in characters, as in Node. The limit includes interim heads (1xx). */
 const HEAD_LIMIT = 16_384
 const HEAD_END = /\r?\n\r?\n/
 const STATUS_LINE = /^HTTP\/1\.[01] ([1-9]\d\d)(?: |$)/
 const HEADER = /^([!#$%&'*+.^_`|~0-9A-Za-z-]+):(.*)$/
-/** A folded line, which continues the line before (RFC 9112 §5.2). */
+/** A folded header line, which continues the line before (RFC 9112 §5.2). */
 const FOLDED = /^[ \t]/
 const CHUNK_SIZE = /^([0-9A-Fa-f]{1,12})[ \t]*(?:;.*)?$/
 
@@ -19,11 +19,11 @@ type Part = 'head' | 'counted' | 'chunkSize' | 'chunk' | 'chunkEnd' | 'untilTheE
 export class HttpAnswer {
   readonly #method: string
   #part: Part = 'head'
-  /** Text that is not parsed yet. */
+  /** Characters of the response that are not parsed yet. */
   #text = ''
-  /** Characters of all heads so far. */
+  /** Number of characters in all heads of the response so far. */
   #headLength = 0
-  /** Remaining characters of a counted part. */
+  /** Number of characters that the current body or chunk still lacks. */
   #left = 0
   #status: number | undefined
   #location: string | undefined
@@ -33,7 +33,7 @@ export class HttpAnswer {
     this.#method = method
   }
 
-  /** Status of the answer. `undefined` until the head is complete. */
+  /** Status of the response. `undefined` until the head is complete. */
   get status(): number | undefined {
     return this.#status
   }
@@ -42,17 +42,20 @@ export class HttpAnswer {
     return this.#location
   }
 
-  /** Body so far, up to the limit. */
+  /** Body of the response so far, up to the limit. */
   get body(): string {
     return Buffer.from(this.#body, 'latin1').toString('utf8')
   }
 
-  /** Whether the answer is complete, or long enough. */
+  /** True if the response is complete, or longer than the limit. */
   get complete(): boolean {
     return this.#part === 'done' || this.#body.length > ANSWER_LIMIT
   }
 
-  /** Parses octets. Returns what is wrong, `undefined` if nothing is. After an error there is no answer. */
+  /**
+   * Parses octets of the response. Returns the error, or `undefined` if the octets are valid. After an error the
+   * response is unusable.
+   */
   read(bytes: Buffer): string | undefined {
     this.#text += bytes.toString('latin1')
     while (this.#part === 'head') {
@@ -67,13 +70,13 @@ export class HttpAnswer {
     return this.#more()
   }
 
-  /** Handles the end of the stream. Returns false if the answer is incomplete at that point. */
+  /** Handles the end of the stream. Returns false if the response is incomplete at that point. */
   end(): boolean {
     if (this.#part === 'untilTheEnd') this.#part = 'done'
     return this.complete
   }
 
-  /** Checks the beginning early: a server with another protocol is not waited for. */
+  /** Tests the first octets early, so that the check does not wait for a server with another protocol. */
   #beginning(): string | undefined {
     const length = Math.min(this.#text.length, 5)
     if (this.#text.slice(0, length) !== 'HTTP/'.slice(0, length)) return 'it does not begin with HTTP/'
@@ -107,7 +110,7 @@ export class HttpAnswer {
     return undefined
   }
 
-  /** Returns how the body ends (RFC 9112 §6.3). */
+  /** Returns how the end of the body is recognised (RFC 9112 §6.3). */
   #framing(status: number, length: string | undefined, coding: string | undefined): Part {
     if (this.#method === 'HEAD' || status === 204 || status === 304) return 'done'
     if (coding !== undefined) return /(?:^|,)[ \t]*chunked$/i.test(coding) ? 'chunkSize' : 'untilTheEnd'
@@ -159,8 +162,8 @@ export class HttpAnswer {
 }
 
 /**
- * Returns a header's value without the blanks around it (RFC 9112 §5.1). A regular expression would take quadratic
- * time.
+ * Returns a header's value without the blanks around it (RFC 9112 §5.1). A regular expression would take quadratic time
+ * for that.
  */
 function trimmed(value: string): string {
   let [start, end] = [0, value.length]

@@ -1,10 +1,10 @@
 /**
- * Makes the octets of a request (RFC 9112 §3). Decided here: the default headers, and that the connection is for one
- * request. The configuration has rejected invalid header values.
+ * Makes the octets of an HTTP request (RFC 9112 §3). Decided here: the default headers, and that a connection carries
+ * one request only. The configuration has rejected invalid header values.
  */
 import type { HttpOrder } from './redirect.ts'
 
-/** Methods without a body. For other methods a server expects a body, or Content-Length: 0 (RFC 9110 §8.6). */
+/** HTTP methods without a body. For other methods a server expects a body, or Content-Length: 0 (RFC 9110 §8.6). */
 const WITHOUT_BODY = ['GET', 'HEAD', 'DELETE', 'OPTIONS', 'TRACE', 'CONNECT']
 
 export function requestOf({ url, method, headers }: HttpOrder): Buffer {

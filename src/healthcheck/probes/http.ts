@@ -1,7 +1,8 @@
 /**
- * Probe over HTTP/1.1. Each run uses a new connection, because an old one may still reach a process that accepts no new
- * ones. Decided here: which answer is a success, and how redirects are followed (as curl -L does). The status decides
- * as soon as it arrives, unless the body must match. This file does not know when it runs, or how a result counts.
+ * Probe over HTTP/1.1. Each run uses a new connection, because an old connection may still reach a process that accepts
+ * no new connections. Decided here: which response is a success, and how redirects are followed (as curl -L does). The
+ * status decides as soon as it arrives, unless the body must match. The probe does not know when a run happens, or how
+ * a result counts.
  */
 import { millis } from '../../wire/units.ts'
 import type { HttpSpec } from '../check.ts'
@@ -19,17 +20,17 @@ import { matcherOf } from './expectation.ts'
 import { requestOf } from './http-request.ts'
 import { type HttpOrder, isRedirect, redirected } from './redirect.ts'
 
-/** Limit of endpoints that are kept for redirects, which may lead to any host. */
+/** Limit of remembered servers. Redirects may lead to any host. */
 const MOST_ORIGINS = 16
 
 export type HttpPorts = {
-  /** `undefined`: Node's sockets are used. */
+  /** Function that opens a stream. `undefined`: Node's sockets are used. */
   readonly openStream?: OpenStream | undefined
-  /** `undefined`: the resolver of the system. */
+  /** Function that resolves host names. `undefined`: the resolver of the system. */
   readonly resolve?: Resolve | undefined
 }
 
-/** Makes the probe. Throws TypeError or SyntaxError for an invalid URL or pattern. */
+/** Makes the probe of an http check. Throws TypeError or SyntaxError for an invalid URL or pattern. */
 export function httpProbe(spec: HttpSpec, ports: HttpPorts = {}): Probe {
   const probe = new HttpProbe(spec, ports)
   return {
@@ -47,7 +48,7 @@ class HttpProbe {
   readonly #matcher: ReturnType<typeof matcherOf> | undefined
   readonly #firstQuestion: Question
   readonly #home: Endpoint
-  /** Endpoints of redirects, by origin. */
+  /** Servers to which redirects have led, by origin. */
   readonly #others = new Map<string, Endpoint>()
 
   constructor(spec: HttpSpec, ports: HttpPorts) {
@@ -68,12 +69,12 @@ class HttpProbe {
     return { ...result, latency: millis(monotonicNow() - startedAt) }
   }
 
-  /** Makes the idle connection whose end is an event. */
+  /** Makes the idle connection whose end is an event of the check. */
   idle(onEvent: () => void): IdleConnection {
     return new IdleConnection((signal) => openConnection(this.#home, signal), onEvent)
   }
 
-  /** Runs the probe. Rejects with FailedProbe, and with errors of the connection. */
+  /** Runs the probe once. Rejects with FailedProbe, and with errors of the connection. */
   async #evaluate(cutoff: Cutoff): Promise<Result> {
     const { redirects, status: wanted } = this.#spec
     let question = this.#firstQuestion
@@ -113,7 +114,9 @@ class HttpProbe {
 
 const fail = (reason: ProbeResult['reason'], detail: string): Result => ({ outcome: 'fail', reason, detail })
 
-/** Returns the first request. Credentials of the URL become a header, as in curl, and are not in any message. */
+/**
+ * Returns the first request of a run. Credentials of the URL become a header, as in curl, and are not in any message.
+ */
 function firstOrder({ url: text, method, headers }: HttpSpec): HttpOrder {
   const url = new URL(text)
   const credentials = [url.username, url.password].map(decodeURIComponent).join(':')
@@ -130,7 +133,8 @@ const formatRanges = (ranges: HttpSpec['status']): string =>
 function endpointOf(url: URL, spec: HttpSpec, isHome: boolean, resolve: Resolve | undefined): Endpoint {
   const secure = url.protocol === 'https:'
   const host = new HostName(url.hostname, resolve)
-  // The configured TLS server name belongs to the host of the configured URL, not to the target of a redirect.
+  // The configured TLS server name belongs to the host of the configured URL, not to the host to which a redirect
+  // leads.
   const tls = isHome ? spec.tls : { ...spec.tls, serverName: undefined }
   return {
     place:

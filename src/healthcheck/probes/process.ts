@@ -1,8 +1,8 @@
 /**
- * Probe for running processes, by the kernel's name for them. The kernel reports the end of the processes that were
- * found last (pidfd); otherwise they are polled every WATCH_EVERY. Decided here: a zombie does not run. A reused
- * process id, or a process that has become another program, is another process. Only this PID namespace is visible, and
- * the result says so.
+ * Probe for running processes, found by the process name in the kernel. The kernel reports the end of the processes
+ * that the last run found (pidfd). Without a pidfd the probe polls these processes every WATCH_EVERY. Decided here: a
+ * zombie does not count as running. A reused process id, or a process that has become another program, counts as
+ * another process. Only processes of this PID namespace are visible, and the result text says so.
  */
 import { readFileSync, readlinkSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
@@ -14,7 +14,7 @@ import { asRun, type EventSource, monotonicNow, type Probe, type ProcessEnd, typ
 import type { ProbeResult } from '../probe-result.ts'
 
 const WATCH_EVERY = 50
-/** Limit of watched processes: each takes a descriptor. */
+/** Limit of watched processes: each of them needs a descriptor. */
 const MOST_WATCHED = 64
 /** Number of octets of a process name in the kernel: TASK_COMM_LEN without the final NUL. */
 const NAME_LENGTH = 15
@@ -62,8 +62,8 @@ export function parseStat(text: string): { name: string; state: string; startedA
 const isDead = (state: string): boolean => ['Z', 'X', 'x'].includes(state)
 
 /**
- * Returns whether the process still runs under the same name: after fork a child has the name of its parent, until exec
- * gives it another name.
+ * Tells whether the process still runs under the same name: after fork a child has the name of its parent, until exec
+ * gives the child another name.
  */
 function isAlive({ pid, name, startedAt }: Seen): boolean {
   try {
@@ -76,8 +76,8 @@ function isAlive({ pid, name, startedAt }: Seen): boolean {
 }
 
 /**
- * Number of processes that are read at a time. A node may have thousands, and other checks of this thread need their
- * turn.
+ * Number of processes that are read at a time. A node may have thousands of processes, and other checks of this thread
+ * need their turn.
  */
 const BATCH = 64
 
@@ -90,7 +90,7 @@ async function processesNamed(name: string): Promise<Seen[]> {
       const process = parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8'))
       if (process?.name === name && !isDead(process.state)) found.push({ pid, name, startedAt: process.startedAt })
     } catch {
-      // The process ended while the list was read.
+      // The process ended while the list of processes was read.
     }
   }
   return found
@@ -125,7 +125,8 @@ class ProcessWatch implements EventSource {
       this.#ends = ends.filter((end) => end !== undefined)
     }
     const all = this.#ends.length === seen.length
-    // A process id may have been reused; a process that cannot be watched may have ended.
+    // The found process ids may be reused already, or a process that cannot be watched may have ended. So an event
+    // follows immediately.
     if (!seen.every(isAlive)) this.#timer = setInterval(ended, 0)
     else if (!all) this.#timer = setInterval(() => seen.every(isAlive) || ended(), WATCH_EVERY)
   }

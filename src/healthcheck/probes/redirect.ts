@@ -1,6 +1,6 @@
 /**
  * The next request after a redirect, as curl -L makes it: RFC 9110 §15.4, and without the headers that curl drops for
- * another host. This file does not limit the number of redirects.
+ * another host. The caller limits the number of redirects.
  */
 import { FailedProbe } from '../failed-probe.ts'
 
@@ -12,10 +12,10 @@ export type HttpOrder = {
 
 export const isRedirect = (status: number): boolean => [301, 302, 303, 307, 308].includes(status)
 
-/** Headers for the configured host only. */
+/** Headers that are sent to the configured host only. */
 const PERSONAL = ['authorization', 'cookie', 'host', 'proxy-authorization']
 
-/** Returns the next request. Throws FailedProbe. */
+/** Returns the next request after a redirect. Throws FailedProbe. */
 export function redirected(order: HttpOrder, status: number, location: string): HttpOrder {
   if (!URL.canParse(location, order.url.href))
     throw new FailedProbe('badAnswer', `Redirected to "${location}": invalid URL`)

@@ -1,6 +1,7 @@
 /**
- * Probe that connects to a port. The result is a success if the port accepts, or if it also answers as expected. Each
- * run uses a new connection. This file does not know when it runs, or how a result counts.
+ * Probe that connects to a port. A run is a success if the port accepts the connection and, where configured, the
+ * server answers as expected. Each run uses a new connection. The probe does not know when a run happens, or how a
+ * result counts.
  */
 
 import type { Socket } from 'node:net'
@@ -15,7 +16,7 @@ import { asRun, monotonicNow, type Probe } from '../probe.ts'
 import type { ProbeResult } from '../probe-result.ts'
 import { ANSWER_LIMIT, type Matcher, matcherOf } from './expectation.ts'
 
-/** Makes the probe. Throws SyntaxError for an invalid pattern. */
+/** Makes the probe of a tcp check. Throws SyntaxError for an invalid pattern. */
 export function tcpProbe(spec: TcpSpec, resolve?: Resolve): Probe {
   const endpoint: Endpoint = { place: { host: new HostName(spec.host, resolve), port: spec.port }, tls: undefined }
   const matcher = spec.expect === undefined ? undefined : matcherOf(spec.expect)
@@ -45,7 +46,7 @@ export function tcpProbe(spec: TcpSpec, resolve?: Resolve): Probe {
   }
 }
 
-/** Longest time in milliseconds for sending the data before the check closes the connection. */
+/** Longest time in milliseconds for sending the configured data before the check closes the connection. */
 const FLUSH_TIME = 100
 
 function close(socket: Socket): Promise<void> {

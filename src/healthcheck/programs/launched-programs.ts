@@ -1,9 +1,9 @@
 /**
- * Runs programs by a launcher: without a shell, in their own session, with few environment variables. Decided here:
- * exit status 0 is the only success. At the deadline the process group gets SIGTERM, and after GRACE everything gets
- * SIGKILL (VR-TRK-07). A launcher (docs/adr/0026) already runs as the user, has no privileges unless the set keeps
- * them, and can run nothing else. This file does not know when and why programs run, and which files are safe
- * (script-safety.ts).
+ * Runs programs with the help of a launcher: without a shell, in their own session, with few environment variables.
+ * Decided here: exit status 0 is the only success. At the deadline the process group gets SIGTERM, and after GRACE
+ * every remaining process gets SIGKILL (VR-TRK-07). A launcher (docs/adr/0026) already runs as the configured user, has
+ * no privileges unless the configuration keeps them, and can run no other program. `launched-programs.ts` does not know
+ * when and why programs run, and which files are safe (script-safety.ts).
  */
 
 import { constants } from 'node:os'
@@ -21,23 +21,26 @@ import type { ProgramSet, WantedRun } from './program-set.ts'
 import { unsafeBecause } from './script-safety.ts'
 import { userNamed } from './user.ts'
 
-/** Milliseconds from SIGTERM to SIGKILL. */
+/** Milliseconds from SIGTERM to SIGKILL for a program that does not end. */
 const GRACE = 2_000
-/** Milliseconds to wait for the first launcher, on a node that may be booting. The next run reports a problem. */
+/**
+ * Milliseconds to wait for the first launcher, on a node that may be booting. After that the run of the check reports a
+ * problem.
+ */
 const LAUNCH_WAIT = 5_000
-/** Milliseconds for the launcher to pass on the output of the program. */
+/** Milliseconds for which the launcher may still pass on the last output of a program. */
 const LAST_WORDS = 50
 
 export type Refusal = { readonly reason: Extract<Reason, 'notPossible' | 'userNotPermitted'>; readonly detail: string }
 
-/** Starts a launcher for these programs only. Never rejects. */
+/** Starts a launcher for these programs only. Never rejects; a refusal is a value. */
 export type Launch = (set: ProgramSet) => Promise<Duplex | Refusal>
 
 type Say = (outcome: ProbeResult['outcome'], reason: Reason, detail: string) => void
 
 const FIRST: WantedRun = { index: 0, number: undefined }
 
-/** Runs the programs of one set, one run at a time. */
+/** Runs the programs of one launcher, one run at a time. */
 export class LaunchedPrograms {
   readonly #set: ProgramSet
   readonly #launch: Launch
@@ -76,11 +79,11 @@ export class LaunchedPrograms {
     return this.#set.programs[index]?.argv[0] ?? `program ${index}`
   }
 
-  /** Runs a program. Resolves when no process of the program is left. */
+  /** Runs a program. Resolves when no process of this run is left. */
   async #run(wanted: WantedRun, signal: Cutoff, say: Say): Promise<void> {
     const program = this.#path(wanted)
     const late = () => say('fail', 'timeout', `${program} was not started in time`)
-    // The disk of the program may not answer. The slot then stays occupied.
+    // The disk with the program may not answer. The run of the check then lasts as long.
     signal.addEventListener('abort', late, { once: true })
     const { user: name } = this.#set
     const user = name === undefined ? undefined : await userNamed(name)
@@ -88,8 +91,8 @@ export class LaunchedPrograms {
     if (signal.aborted) return late()
     const unsafe = await disks.ask(program, () => unsafeBecause(program, user?.uid), signal)
     if (unsafe?.reason === 'notRunnable') return say('fail', unsafe.reason, unsafe.detail)
-    // The program was safe when the configuration was read, and other users can change it now. keepalived checks only
-    // at the earlier time, and would run the program.
+    // The program was safe when the configuration was read, but other users can change it now. keepalived checks a
+    // program only when it reads the configuration, and would run it.
     if (unsafe !== undefined && this.#set.unsafe !== 'run')
       return say(this.#set.unsafe === 'skip' ? 'unknown' : 'fail', unsafe.reason, unsafe.detail)
     signal.removeEventListener('abort', late)
@@ -101,7 +104,7 @@ export class LaunchedPrograms {
   }
 
   /**
-   * Returns the channel of the launcher. If the launcher has ended, starts a new launcher. Stops waiting at the
+   * Returns the channel to the launcher. If the launcher has ended, starts a new launcher. Stops waiting at the
    * deadline of `signal`.
    */
   async #open(signal: Cutoff): Promise<LauncherChannel | Refusal> {

@@ -1,6 +1,7 @@
 /**
- * The stream to a launcher (native/launcher/channel.h): four orders, six answers. Decided here: their encoding. This
- * file does not know the purpose of a program, its deadline, or how a launcher is started.
+ * The stream to a launcher (native/launcher/channel.h): four kinds of orders, six kinds of answers. Decided here: the
+ * encoding of orders and answers. `launcher-channel.ts` does not know the purpose of a program, its deadline, or how a
+ * launcher is started.
  */
 import type { Duplex } from 'node:stream'
 import type { WantedRun } from './program-set.ts'
@@ -13,11 +14,11 @@ export type LauncherAnswer = {
    * launcher itself has ended, so no further answer comes.
    */
   readonly kind: (typeof KINDS)[number] | 'lost'
-  /** Exit status for `exited`, signal number for `killed`, otherwise errno. */
+  /** Exit status of the program for `exited`, signal number for `killed`, otherwise errno. */
   readonly value: number
-  /** Whether the program wrote more than the launcher reads. */
+  /** True if the program wrote more than the launcher reads. */
   readonly exceeded: boolean
-  /** First output of the program so far. */
+  /** First output of the program so far, as text. */
   readonly output: string
 }
 
@@ -37,7 +38,7 @@ export class LauncherChannel {
   constructor(stream: Duplex) {
     this.#stream = stream
     stream.on('data', (bytes: Buffer) => this.#take(bytes))
-    // A close event follows.
+    // The stream reports a close event after each error.
     stream.on('error', () => {})
     stream.once('close', () => {
       this.#open = false
@@ -45,7 +46,7 @@ export class LauncherChannel {
     })
   }
 
-  /** Whether the launcher accepts orders. */
+  /** True if the launcher accepts orders. */
   get open(): boolean {
     return this.#open
   }
@@ -63,12 +64,12 @@ export class LauncherChannel {
     this.#stream.write('t')
   }
 
-  /** Sends SIGKILL to everything that the program has started. */
+  /** Makes the launcher send SIGKILL to every process that the program has started. */
   kill(): void {
     this.#stream.write('k')
   }
 
-  /** Makes the launcher kill all remaining processes and end. */
+  /** Makes the launcher kill all remaining processes and end itself. */
   close(): void {
     this.#stream.destroy()
   }

@@ -1,8 +1,8 @@
 /**
- * Checks whether a program may be run with the privileges of this daemon. Decided here: no other user may be able to
- * change anything on its path: no folder, no symbolic link, and not the file. The path is resolved as the kernel does
- * it, so a safe path leads to the same file when it is executed. This file does not know what the program does, or what
- * its interpreter reads.
+ * Tests whether a program may be run with the privileges of this daemon. Decided here: no other user may be able to
+ * change the path of the program: no folder, no symbolic link, and not the file. The path is resolved as the kernel
+ * resolves it, so a safe path leads to the same file when the program is executed. `script-safety.ts` does not know
+ * what the program does, or what its interpreter reads.
  */
 import type { Stats } from 'node:fs'
 import { lstat, readlink } from 'node:fs/promises'
@@ -12,7 +12,7 @@ import { codeOf } from '../failed-probe.ts'
 export type Unsafe =
   | {
       readonly reason: 'scriptUnsafe'
-      readonly detail: string /** Without the rest of a sentence. */
+      readonly detail: string /** Reason why the program is unsafe, as the end of a sentence. */
       readonly why: string
     }
   | { readonly reason: 'notRunnable'; readonly detail: string }
@@ -20,12 +20,12 @@ export type Unsafe =
 const GROUP_WRITES = 0o020
 const OTHERS_WRITE = 0o002
 const STICKY = 0o1000
-/** Limit of links, as in the kernel (path_resolution(7)). */
+/** Limit of symbolic links in one path, as in the kernel (path_resolution(7)). */
 const MOST_LINKS = 40
 
 /**
- * Returns why the program is unsafe, `undefined` if it may be run. `runsAs` is the user of the check, who may own the
- * program.
+ * Returns why the program is unsafe; `undefined` if it may be run. `runsAs` is the user of the check, who may own the
+ * program file.
  */
 export async function unsafeBecause(program: string, runsAs?: number): Promise<Unsafe | undefined> {
   if (!isAbsolute(program))
@@ -37,7 +37,7 @@ export async function unsafeBecause(program: string, runsAs?: number): Promise<U
   const trusted = new Set([0, process.geteuid?.() ?? 0, ...(runsAs === undefined ? [] : [runsAs])])
   try {
     const way = await walk(program)
-    // The program file is checked before the folders above it.
+    // The program file is tested before the folders above it.
     for (const { path, stats } of way.reverse()) {
       const why = changeable(path, stats, trusted)
       if (why !== undefined) return { reason: 'scriptUnsafe', detail: `Refused to run ${program}: ${why}`, why }
@@ -58,7 +58,7 @@ async function walk(program: string): Promise<Step[]> {
   const way: Step[] = [{ path: '/', stats: await lstat('/') }]
   const rest = program.split('/')
   let links = 0
-  // Resolved path without links, so that ".." is the parent folder.
+  // Resolved path so far. It has no symbolic links, so that ".." is the parent folder.
   let folder = '/'
   for (let name = rest.shift(); name !== undefined; name = rest.shift()) {
     if (name === '' || name === '.') continue
@@ -84,8 +84,8 @@ async function walk(program: string): Promise<Step[]> {
 
 /**
  * Returns how another user can change a file, folder or link; `undefined` if no other user can. Group permissions count
- * even for the group root, because an ACL shows the rights of its users there. A link has no permissions of its own;
- * those of its folder decide.
+ * even for the group root, because an ACL shows the rights of its users as group permissions. A symbolic link has no
+ * permissions of its own; the permissions of its folder decide.
  */
 function changeable(path: string, stats: Stats, trusted: ReadonlySet<number>): string | undefined {
   const { mode, uid, gid } = stats

@@ -1,25 +1,28 @@
 /**
  * The engine's end of the socketpair to the guardian (SOCK_SEQPACKET: one write is one message). Decided here: which
- * messages wait for a full channel, in which order they are sent, and how the guardian's death is noticed.
+ * messages wait while the channel is full, the order in which they are sent, and how the guardian's death is noticed.
  */
 import { closeSync, readSync, writeSync } from 'node:fs'
 import type { NativeAddon } from '../native.ts'
 import { LARGEST_MESSAGE } from './plan-message.ts'
 
 /**
- * Milliseconds between two attempts. A guardian that was stopped for a moment drains a full channel within
- * milliseconds.
+ * Milliseconds between two attempts to send to the guardian. A guardian that was stopped for a moment drains a full
+ * channel within milliseconds.
  */
 const RETRY_MS = 20
-/** Number of messages for the service manager that wait for a full channel. Further ones are lost. */
+/**
+ * Number of messages for the service manager that wait while the channel to the guardian is full. Further messages are
+ * lost.
+ */
 const UNSENT_LIMIT = 16
 
 const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined)
 const isFull = (error: unknown): boolean => ['EAGAIN', 'ENOBUFS'].includes(String(codeOf(error)))
 
 /**
- * Fault of the channel. `unit` and `bytes` belong to a plan that is too large for the guardian: its unit and its size
- * in octets.
+ * Fault of the channel to the guardian. If a cleanup plan is too large for the guardian, `unit` is its unit and `bytes`
+ * its size in octets.
  */
 export type GuardianFault = { readonly message: string; readonly unit?: number; readonly bytes?: number }
 
@@ -27,21 +30,25 @@ export class GuardianChannel {
   readonly #onFault: (fault: GuardianFault) => void
   readonly #onEnd: () => void
   readonly #native: Pick<NativeAddon, 'ChannelEnd'> | undefined
-  /** Descriptor of the channel; `undefined` without a guardian, or after its death. */
+  /** Descriptor of the channel to the guardian; `undefined` without a guardian, or after its death. */
   #fd: number | undefined
   /**
-   * Newest message of each unit that the channel has not accepted yet. An old plan must not outlive a newer one or its
-   * withdrawal.
+   * Newest message of each unit that the channel has not accepted yet. A newer cleanup plan, or its withdrawal,
+   * replaces an older plan.
    */
   readonly #waiting = new Map<number, Uint8Array>()
-  /** Units whose newest plan is too large for the guardian. The guardian keeps the plan that it had before. */
+  /**
+   * Units whose newest cleanup plan is too large for the guardian. The guardian keeps the previous plan of such a unit.
+   */
   readonly #refused = new Set<number>()
   readonly #unsent: Uint8Array[] = []
   #retry: NodeJS.Timeout | undefined
-  /** Watcher of the channel, and owner of its descriptor from listen() on. */
+  /** Watches the channel to the guardian. From listen() on, this object owns the descriptor and closes it. */
   #end: InstanceType<NativeAddon['ChannelEnd']> | undefined
 
-  /** Without `descriptor` there is no guardian. Calls `onEnd` when the channel can no longer be used. */
+  /**
+   * Without `descriptor` there is no guardian. Calls `onEnd` when the channel to the guardian can no longer be used.
+   */
   constructor(
     descriptor: string | undefined,
     onFault: (fault: GuardianFault) => void,
@@ -58,7 +65,7 @@ export class GuardianChannel {
     return this.#fd
   }
 
-  /** True once the guardian has accepted every plan. */
+  /** True after the guardian has accepted every cleanup plan. */
   get isAccepted(): boolean {
     return this.#fd !== undefined && this.#waiting.size === 0 && this.#refused.size === 0
   }
@@ -67,7 +74,7 @@ export class GuardianChannel {
     return this.#waiting.has(unit)
   }
 
-  /** Sends a plan of the unit, or its withdrawal. Replaces a message of the unit that still waits. */
+  /** Sends a cleanup plan of the unit, or its withdrawal. Replaces an earlier message of the unit that still waits. */
   post(unit: number, message: Uint8Array): void {
     if (this.#fd === undefined) return
     if (message.length > LARGEST_MESSAGE) return this.#refuse(unit, message.length)
@@ -76,7 +83,7 @@ export class GuardianChannel {
     this.#flush()
   }
 
-  /** Sends a message that may wait. It is lost if the channel stays full. */
+  /** Sends a message that may wait. If the channel stays full, the message is lost. */
   send(message: Uint8Array): void {
     if (this.#fd === undefined || this.#unsent.length === UNSENT_LIMIT) return
     try {
@@ -89,7 +96,10 @@ export class GuardianChannel {
     }
   }
 
-  /** Wakes the guardian. Does nothing if the channel is full: the waiting messages wake it as well. */
+  /**
+   * Wakes the guardian. Does nothing if the channel is full, because the messages in the channel wake the guardian as
+   * well.
+   */
   wake(message: Uint8Array): void {
     if (this.#fd === undefined) return
     try {
@@ -99,7 +109,7 @@ export class GuardianChannel {
     }
   }
 
-  /** Reads from the channel: a wake-up without content, the end of the channel, or nothing (EAGAIN). */
+  /** Reads from the channel to the guardian: a wake-up without content, the end of the channel, or nothing (EAGAIN). */
   readCalls(): void {
     if (this.#fd === undefined) return
     try {
@@ -109,7 +119,7 @@ export class GuardianChannel {
     }
   }
 
-  /** Returns false if the event loop cannot watch the channel. */
+  /** Watches the channel to the guardian. Returns false if the event loop cannot watch it. */
   listen(onCall: () => void): boolean {
     if (this.#fd === undefined || this.#native === undefined || this.#end !== undefined) return false
     const onReadable = () => {
@@ -121,7 +131,7 @@ export class GuardianChannel {
       this.#end.start(onReadable, onReadable)
       return true
     } catch {
-      // The event loop has no descriptor left. The caller polls the channel instead.
+      // The event loop has no descriptor left. The caller polls the channel to the guardian instead.
       return false
     }
   }
@@ -134,7 +144,7 @@ export class GuardianChannel {
     })
   }
 
-  /** Closes the channel. Idempotent. */
+  /** Closes the channel to the guardian. May be called again. */
   close(): void {
     if (this.#fd !== undefined && this.#end === undefined) closeSync(this.#fd)
     this.#stop()
@@ -142,7 +152,7 @@ export class GuardianChannel {
 
   #stop(): void {
     this.#fd = undefined
-    // A channel that has ended stays readable.
+    // A channel whose other end is closed stays readable, so the event loop must stop watching it.
     this.#end?.close()
     this.#onEnd()
     clearTimeout(this.#retry)
@@ -172,12 +182,12 @@ export class GuardianChannel {
           this.#retry = setTimeout(() => this.#flush(), RETRY_MS).unref()
           return
         }
-        // A socket whose buffer could not be raised accepts less than some plans need.
+        // If the buffer of the socket could not be raised, the socket accepts less than some cleanup plans need.
         if (codeOf(error) === 'EMSGSIZE') this.#refuse(unit, message.length)
         else return this.handleEnd()
       }
     }
-    // Plans are sent first, because messages for the service manager are not urgent.
+    // Cleanup plans are sent first, because messages for the service manager are not urgent.
     for (const message of this.#unsent.splice(0)) this.send(message)
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Opens the memory that the engine shares with the guardian (native/common/guardian-words.h). Decided here: an engine
- * without this memory runs, is guarded against its death alone, and reports that. Not decided here: what the words mean
- * for a router.
+ * Opens the memory that the engine shares with the guardian (native/common/guardian-words.h). Decided here: without
+ * this memory the engine still runs. The guardian then notices only the engine's death, not a stall, and the engine
+ * reports that. Not decided here: what the shared words mean for a router.
  */
 
 import { closeSync } from 'node:fs'
@@ -10,8 +10,8 @@ import type { GuardianWords, NativeAddon } from '../native.ts'
 import type { GuardianFault } from './guardian-channel.ts'
 
 /**
- * Returns `undefined` without a guardian, or with an older one. Reports a fault if the memory should be there and is
- * not.
+ * Opens the shared memory. Returns `undefined` without a guardian, or with an older guardian. Reports a fault if the
+ * memory should exist and does not.
  */
 export function openGuardianWords(
   native: Pick<NativeAddon, 'GuardianWords'>,
@@ -22,7 +22,7 @@ export function openGuardianWords(
   const fd = Number(descriptor)
   try {
     const words = new native.GuardianWords(fd)
-    // The mapping stays. A health check must not inherit the descriptor.
+    // The shared memory stays mapped after its descriptor is closed. A health check must not inherit the descriptor.
     closeSync(fd)
     return words
   } catch (error) {

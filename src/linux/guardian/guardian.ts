@@ -1,7 +1,7 @@
 /**
- * The guardian as the engine uses it: words in shared memory, and messages over the channel. Decided here: what counts
- * as armed, and in which order word and message are written. daemon/guard makes a plan, plan-message.ts encodes it,
- * guardian-channel.ts sends it.
+ * The guardian as the engine uses it: words in shared memory, and messages over the channel. Decided here: when a
+ * cleanup plan counts as armed, and the order in which its word and its message are written. The code in daemon/guard makes a plan,
+ * plan-message.ts encodes it, guardian-channel.ts sends it.
  */
 import type { CleanupPlan, GuardianPort, PlanState } from '../../daemon/ports.ts'
 import { type Millis, millis } from '../../wire/units.ts'
@@ -17,20 +17,28 @@ import {
   withdrawMessage,
 } from './plan-message.ts'
 
-/** Milliseconds between two looks at the channel while no beat looks at it. */
+/** Milliseconds between two reads of the channel while the guardian sends no beat. */
 const LOOK_MS = 1_000
 
-/** Longest time in milliseconds that the engine waits for a renewal or an execution (docs/architecture.md). */
+/**
+ * Longest time in milliseconds for which the engine waits while the guardian renews addresses or executes a plan
+ * (docs/architecture.md).
+ */
 const BUSY_LIMIT_MS = 5
 
-/** Two beats of the guardian, in milliseconds. After a shorter silence the engine does not look at the guardian. */
+/**
+ * Time of two beats of the guardian, in milliseconds. After a shorter silence the engine does not check the guardian.
+ */
 const SILENCE_MS = 500
 
 export type Guardian = GuardianPort & {
-  /** Sends text to the service manager (sd_notify(3)), in order. Text is lost if the channel stays full. */
+  /**
+   * Sends text to the service manager (sd_notify(3)). Texts arrive in order. If the channel stays full, a text is lost.
+   */
   tell(text: string): void
   /**
-   * Reports that the signal handlers are in place. Until then the guardian holds signals that would end this process.
+   * Reports that the engine's signal handlers are in place. Until then the guardian holds back signals that would end
+   * the engine.
    */
   ready(): void
   /**
@@ -38,16 +46,19 @@ export type Guardian = GuardianPort & {
    * standard error.
    */
   setLogFormat(format: GuardianLogFormat | undefined): void
-  /** Closes the engine's end. The guardian then executes every armed plan immediately. Idempotent. */
+  /**
+   * Closes the engine's end of the channel. The guardian then executes every armed cleanup plan immediately. May be
+   * called again.
+   */
   release(): void
 }
 
 const has = (word: number | undefined, bit: number): boolean => ((word ?? 0) & bit) !== 0
 
 /**
- * Without a descriptor there is no guardian, and plans have no effect. Without `words` (openGuardianWords) only the
- * death of this process executes a plan. Without `native` no wake-up of the guardian is noticed. Reports each fault to
- * `onFault` once.
+ * Opens the guardian. Without a descriptor there is no guardian, and cleanup plans have no effect. Without `words`
+ * (openGuardianWords) a plan is executed only if this process dies. Without `native` the engine does not notice
+ * wake-ups by the guardian. Reports each fault to `onFault` once.
  */
 export function openGuardian(
   descriptor: string | undefined = process.env.HOLDFAST_GUARDIAN_FD,
@@ -77,16 +88,16 @@ class GuardianEnd implements Guardian {
   }
 
   /**
-   * Writes the word first and sends the plan second. The guardian acts on a word only by the plan of the same
-   * generation. So in between it renews nothing that the new plan may leave out.
+   * Writes the shared word first and sends the cleanup plan second. The guardian acts on a word only by the plan of the
+   * same generation. So in between the guardian renews no address that the new plan may leave out.
    */
   arm(plan: CleanupPlan): boolean {
     const words = this.#words
     const generation = plan.guard === undefined ? 0 : words?.arm(plan.unit, this.#patience)
     if (generation === 0 && plan.guard !== undefined) return false
-    // Otherwise the guardian would go on renewing the guarded plan that this one replaces.
+    // Without the withdrawal, the guardian would go on renewing the addresses of the plan that the new plan replaces.
     if (generation === 0) words?.withdraw(plan.unit, this.#patience)
-    // Set before the message, so that the guardian reads both and needs no second message.
+    // The time is set before the message is sent, so that the guardian reads both and needs no second message.
     const { absentAt } = plan.guard ?? {}
     if (generation !== undefined && absentAt !== undefined) words?.deadline(plan.unit, absentAt)
     this.#held.add(plan.unit)
@@ -95,8 +106,8 @@ class GuardianEnd implements Guardian {
   }
 
   /**
-   * Disarms the plan of a router that steps down. An execution is acknowledged too, because the router will hold
-   * nothing and knows it.
+   * Disarms the cleanup plan of a router that steps down. Also acknowledges an execution of the plan, because the
+   * router will have no addresses and knows that.
    */
   stepDown(unit: number): { readonly executed: boolean; readonly late: boolean } {
     const word = this.#words?.withdraw(unit, this.#patience)
@@ -111,7 +122,10 @@ class GuardianEnd implements Guardian {
     this.#channel.post(unit, withdrawMessage(unit))
   }
 
-  /** Wakes the guardian if the deadline is the first or nearer than before, because the guardian may sleep past it. */
+  /**
+   * Wakes the guardian if the new deadline is the first one or earlier than before. Otherwise the guardian could sleep
+   * longer than that.
+   */
   sent(unit: number, at: Millis): void {
     const before = this.#words?.deadline(unit, at)
     if (before === undefined || (before !== 0 && before <= at) || this.#channel.hasWaiting(unit)) return
@@ -123,7 +137,10 @@ class GuardianEnd implements Guardian {
     return this.#held.has(unit) ? 'armed' : 'withdrawn'
   }
 
-  /** Acknowledges without waiting for a stopped guardian. The caller holds no address and retries. */
+  /**
+   * Acknowledges an executed cleanup plan, without waiting for a stopped guardian. The caller has no address and
+   * retries.
+   */
   acknowledge(unit: number): boolean {
     this.#held.delete(unit)
     return !has(this.#words?.acknowledge(unit, 0), WORD.executed)
@@ -169,7 +186,7 @@ class GuardianEnd implements Guardian {
     this.#channel.close()
   }
 
-  /** A word that a dead guardian left busy stays busy. */
+  /** A shared word that a dead guardian left busy stays busy. */
   get #patience(): number {
     return this.#channel.descriptor === undefined ? 0 : BUSY_LIMIT_MS
   }

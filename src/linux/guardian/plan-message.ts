@@ -1,7 +1,7 @@
 /**
  * Encodes a cleanup plan: the bytes from which the guardian removes the addresses without the engine. Pure. The format
  * is described in native/guardian/message.h (native byte order, little endian on x64 and arm64). The guardian knows
- * neither VRRP nor rtnetlink, so packets and requests arrive complete. Not decided here: the socketpair, and when a
+ * neither VRRP nor rtnetlink, so a plan has complete packets and requests. Not decided here: the socketpair, and when a
  * plan is due.
  */
 import type { CleanupPlan, PlanGuard } from '../../daemon/ports.ts'
@@ -19,7 +19,7 @@ const LOOK = 4
 const MANAGER = 5
 const READY = 6
 const LOG = 7
-/** Numbers of native/guardian/message.h. */
+/** Numbers of the log formats in native/guardian/message.h. */
 const LOG_FORMATS = { json: 1, text: 2, journald: 3 } as const
 export type GuardianLogFormat = keyof typeof LOG_FORMATS
 const HEADER = 12
@@ -41,11 +41,11 @@ function header(bytes: Uint8Array, kind: number, unit: number, requests: number,
 
 export const withdrawMessage = (unit: number): Uint8Array => header(new Uint8Array(HEADER), WITHDRAW, unit, 0, 0)
 
-/** Returns the message that a deadline has come nearer than the deadline for which the guardian may wait. */
+/** Returns the message that a deadline is now nearer than the deadline for which the guardian may be waiting. */
 export const lookMessage = (unit: number): Uint8Array => header(new Uint8Array(HEADER), LOOK, unit, 0, 0)
 
 /**
- * Returns the message that the signal handlers are in place. From then on the guardian forwards every signal, and
+ * Returns the message that the engine's signal handlers are in place. After it the guardian forwards every signal, and
  * reports the start.
  */
 export const readyMessage = (): Uint8Array => header(new Uint8Array(HEADER), READY, 0, 0, 0)
@@ -58,7 +58,7 @@ export const logMessage = (format: GuardianLogFormat | undefined): Uint8Array =>
   header(new Uint8Array(HEADER), LOG, format === undefined ? 0 : LOG_FORMATS[format], 0, 0)
 
 /**
- * Returns the message with text for the service manager (sd_notify(3)), at most 4 KiB. The guardian passes it on
+ * Returns the message with text for the service manager (sd_notify(3)), at most 4 KiB. The guardian passes the text on
  * unchanged.
  */
 export function managerMessage(text: string): Uint8Array {
@@ -68,7 +68,7 @@ export function managerMessage(text: string): Uint8Array {
   return message
 }
 
-/** Returns the milliseconds between two renewals; 0 means that one renewal is enough. */
+/** Returns the milliseconds between two renewals of an address; 0 means that one renewal is enough. */
 function periodOf(renew: PlanGuard['renew']): number {
   const lifetimes = renew.flatMap(({ lifetime }) => lifetime ?? [])
   return lifetimes.length === 0 ? 0 : Math.floor((Math.min(...lifetimes) * 1000) / 3)
@@ -83,8 +83,8 @@ function guardHeader(bytes: Uint8Array, { renew, grace }: PlanGuard, generation:
 }
 
 /**
- * Encodes a plan. Sequence numbers stay 0, because the guardian sets its own. `generation` is that of the shared word
- * for this plan; 0 means no word, and so no deadline and no renewal.
+ * Encodes a cleanup plan. Sequence numbers stay 0, because the guardian sets its own. `generation` is the generation of
+ * the shared word for this plan. 0 means no word, and therefore no deadline and no renewal.
  */
 export function armMessage(plan: CleanupPlan, generation = 0): Uint8Array {
   const guard = generation === 0 ? undefined : plan.guard

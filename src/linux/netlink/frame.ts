@@ -44,7 +44,8 @@ export function words(...values: number[]): Uint8Array {
 }
 
 /**
- * Returns the attributes by kind. If a kind occurs twice, the last one counts. Returns `undefined` for a wrong length.
+ * Returns the attributes of a message by kind. If a kind occurs twice, the last attribute counts. Returns `undefined`
+ * for a wrong length.
  */
 export function attributesOf(bytes: Uint8Array): Map<number, Uint8Array> | undefined {
   const found = new Map<number, Uint8Array>()
@@ -60,6 +61,6 @@ export function attributesOf(bytes: Uint8Array): Map<number, Uint8Array> | undef
   return found
 }
 
-/** Returns `undefined` if the attribute is missing or too short for a number. */
+/** Returns the number in an attribute; `undefined` if the attribute is missing or too short for a number. */
 export const number = (bytes: Uint8Array | undefined): number | undefined =>
   bytes !== undefined && bytes.length >= 4 ? view(bytes).getUint32(0, true) : undefined

@@ -1,8 +1,8 @@
 /**
  * Encodes the rtnetlink requests that add and remove VIPs, and decodes messages about links, addresses, routes and
- * neighbours. Decided here: what a VIP looks like to the kernel (no prefix route, no duplicate address detection, never
- * a source address). Not decided here: sockets, sequence numbers and the meaning of an errno. No input throws: a cut or
- * hostile message becomes `malformed` and ends the datagram. frame.ts has the layout.
+ * neighbours. Decided here: the flags of a VIP in the kernel (no prefix route, no duplicate address detection, never a
+ * source address). Not decided here: sockets, sequence numbers and the meaning of an errno. No input throws: a cut or
+ * hostile message becomes `malformed` and ends the datagram. `frame.ts` has the layout.
  */
 import type {
   AddressStep,
@@ -48,7 +48,10 @@ const RTEXT_FILTER_SKIP_STATS = 8
 const IFF_UP = 0x01
 const IFF_RUNNING = 0x40
 
-/** Kinds of interfaces that receive for their ports. A vrf is none: its members receive for themselves. */
+/**
+ * Kinds of interfaces that receive the packets of their ports. A vrf is not one of them: its members receive their
+ * packets themselves.
+ */
 const TAKES_ALL = new Set(['bridge', 'openvswitch', 'bond', 'team'])
 
 const IFA_ADDRESS = 1
@@ -63,12 +66,12 @@ const IFA_F_PERMANENT = 0x80
 const IFA_F_NOPREFIXROUTE = 0x200
 
 const NDA_DST = 1
-/** NUD_REACHABLE, STALE, NOARP, PERMANENT. */
+/** States of a resolved neighbour entry: NUD_REACHABLE, STALE, NOARP, PERMANENT. */
 const NUD_RESOLVED = 0x02 | 0x04 | 0x40 | 0x80
-/** NUD_DELAY, PROBE: the entry was resolved before, and the kernel has not given it up. */
+/** NUD_DELAY, PROBE: the kernel resolved the neighbour entry before, and has not given it up. */
 const NUD_PROBED = 0x08 | 0x10
 
-/** Seconds: the kernel's INFINITY_LIFE_TIME. */
+/** An endless lifetime in seconds: the kernel's INFINITY_LIFE_TIME. */
 export const FOREVER = 0xffffffff
 
 export type NetlinkMessage =
@@ -82,20 +85,20 @@ export type NetlinkMessage =
       readonly address: Address
       readonly resolution: NeighborResolution
     }
-  /** The routes to one destination, one for each next hop. */
+  /** The routes to one destination: one route for each next hop. */
   | { readonly kind: 'routes'; readonly routes: readonly PresentRoute[] }
-  /** The answer to a request; errno 0 = success. */
+  /** The kernel's answer to a request; errno 0 = success. */
   | { readonly kind: 'ack'; readonly errno: number }
-  /** The end of a dump. */
+  /** The end of a dump of a kernel table. */
   | { readonly kind: 'done'; readonly errno: number }
   | { readonly kind: 'overrun' }
-  /** A type or family that no caller uses. */
+  /** A message of a type or family that no caller uses. */
   | { readonly kind: 'other'; readonly type: number }
   | { readonly kind: 'malformed' }
 
 /**
- * A message with its sequence number. `interrupted`: the table changed during the dump, so the dump has to be repeated
- * (NLM_F_DUMP_INTR).
+ * A netlink message with its sequence number. `interrupted`: the kernel's table changed during the dump, so the dump
+ * has to be repeated (NLM_F_DUMP_INTR).
  */
 export type Envelope = { readonly sequence: number; readonly interrupted: boolean; readonly message: NetlinkMessage }
 
@@ -106,15 +109,16 @@ function ifaddrmsg({ address, prefixLength, interfaceIndex }: WantedAddress): Ui
 }
 
 /**
- * An IPv6 VIP is usable immediately, without duplicate address detection, because it moves between nodes. It is never
- * chosen as a source (preferred lifetime 0, docs/architecture.md, Protocol decisions). An IPv4 VIP is preferred as long
- * as it is valid: the kernel refuses more, and less would only look odd.
+ * An IPv6 VIP is usable immediately, without duplicate address detection, because it moves between nodes. The kernel
+ * never chooses an IPv6 VIP as a source address (preferred lifetime 0, docs/architecture.md, Protocol decisions). The
+ * preferred lifetime of an IPv4 VIP equals its valid lifetime: the kernel refuses a longer one, and a shorter one has
+ * no use.
  */
 function newAddressRequest(flags: number, wanted: WantedAddress, sequence: number, lifetime?: number): Uint8Array {
   const value = addressBytes(wanted.address)
   const v6 = value.length === 16
   const valid = lifetime ?? FOREVER
-  // A prefix that is shorter than a host's means that the operator wants the route of its network as well
+  // A prefix shorter than 32 (IPv4) or 128 (IPv6) bits means that the operator wants the route of its network as well
   // (docs/architecture.md, Addresses).
   const alone = wanted.prefixLength === 8 * value.length ? IFA_F_NOPREFIXROUTE : 0
   const label =
@@ -130,14 +134,14 @@ function newAddressRequest(flags: number, wanted: WantedAddress, sequence: numbe
 }
 
 /**
- * EXCL, not REPLACE: another program that manages this address notices the conflict. For holdfast EEXIST is success.
+ * EXCL, not REPLACE: another program that manages this address notices the conflict. For holdfast EEXIST means success.
  */
 export const addAddressRequest = (wanted: WantedAddress, sequence: number, lifetime?: number): Uint8Array =>
   newAddressRequest(NLM_F_EXCL, wanted, sequence, lifetime)
 
 /**
  * Restarts the lifetime of an address without removing it; `undefined` ends the lifetime. The request creates a missing
- * address. So only the guardian sends it, never for a withdrawn unit, and the engine sends it only to change a
+ * address. So the guardian sends it only for units that are not withdrawn, and the engine sends it only to change a
  * lifetime.
  */
 export const renewAddressRequest = (wanted: WantedAddress, sequence: number, lifetime?: number): Uint8Array =>
@@ -154,7 +158,7 @@ export function removeAddressRequest(present: WantedAddress, sequence: number): 
 export const stepRequest = (step: AddressStep, sequence: number): Uint8Array =>
   step.action === 'add' ? addAddressRequest(step, sequence, step.lifetime) : removeAddressRequest(step, sequence)
 
-/** Asks for one link, or without an index for all links. */
+/** Asks the kernel for one link, or without an index for all links. */
 export function linkRequest(sequence: number, index?: number): Uint8Array {
   const fixed = words(AF_UNSPEC, index ?? 0, 0, 0)
   return request(RTM_GETLINK, index === undefined ? NLM_F_DUMP : 0, sequence, fixed, [
@@ -162,7 +166,7 @@ export function linkRequest(sequence: number, index?: number): Uint8Array {
   ])
 }
 
-/** Asks for all addresses of both families. The kernel cannot be asked for a single IPv4 address. */
+/** Asks the kernel for all addresses of both families. The kernel cannot be asked for a single IPv4 address. */
 export const addressesRequest = (sequence: number): Uint8Array =>
   request(RTM_GETADDR, NLM_F_DUMP, sequence, new Uint8Array(8), [])
 
@@ -172,13 +176,14 @@ function text(bytes: Uint8Array): string {
 }
 
 /**
- * Tunnels have addresses of another length and loopback has none. They get zeros, because nothing is announced there.
+ * Returns the MAC of an interface. Tunnels have link addresses of another length and loopback has none. Both get zeros,
+ * because no address is announced there.
  */
 const macOf = (bytes: Uint8Array | undefined): Mac => macFromBytes(bytes?.length === 6 ? bytes : new Uint8Array(6))
 
 function parseLink(type: number, body: Uint8Array): NetlinkMessage {
   if (body.length < 16) return { kind: 'malformed' }
-  // The kernel reports a port that leaves a bridge as DELLINK of family AF_BRIDGE. The interface still exists.
+  // The kernel reports a port that leaves a bridge as DELLINK of family AF_BRIDGE. The interface itself still exists.
   if (body[0] !== AF_UNSPEC) return { kind: 'other', type }
   const attributes = attributesOf(body.subarray(16))
   if (attributes === undefined) return { kind: 'malformed' }
@@ -224,7 +229,7 @@ function parsePresent(type: number, body: Uint8Array): NetlinkMessage {
   return { kind: type === RTM_NEWADDR ? 'address' : 'addressGone', present }
 }
 
-/** A removed entry has no useful state. FDB entries (AF_BRIDGE) are of another kind. */
+/** Decodes a neighbour entry. A removed entry has no useful state. FDB entries (AF_BRIDGE) are of another kind. */
 function parseNeighbor(type: number, body: Uint8Array): NetlinkMessage {
   if (body.length < 12) return { kind: 'malformed' }
   const size = body[0] === AF_INET ? 4 : body[0] === AF_INET6 ? 16 : 0
@@ -256,7 +261,7 @@ function parseBody(type: number, body: Uint8Array): NetlinkMessage {
   return { kind: type === NLMSG_DONE ? 'done' : 'ack', errno }
 }
 
-/** Returns all messages of one datagram, in order. */
+/** Returns all netlink messages of one datagram, in order. */
 export function parseMessages(bytes: Uint8Array): readonly Envelope[] {
   const envelopes: Envelope[] = []
   const input = view(bytes)
@@ -272,7 +277,7 @@ export function parseMessages(bytes: Uint8Array): readonly Envelope[] {
       interrupted: (input.getUint16(at + 6, true) & NLM_F_DUMP_INTR) !== 0,
       message: parseBody(input.getUint16(at + 4, true), bytes.subarray(at + HEADER, at + length)),
     })
-    // Not the 32-bit align(): a hostile length must not become negative.
+    // The 32-bit align() is not used: a hostile length must not become negative.
     at += Math.ceil(length / 4) * 4
   }
   return envelopes

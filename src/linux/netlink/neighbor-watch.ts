@@ -1,7 +1,8 @@
 /**
  * Reports the kernel's changes to its neighbour table for one interface and family (RTNLGRP_NEIGH). Decided here: a
- * filter in the kernel drops all others, because a node may have thousands of neighbours elsewhere; and an overrun is
- * reported as one. Not decided here: which neighbour matters, and what a reachable one means.
+ * filter in the kernel drops changes of other interfaces, because a node may have thousands of neighbours there. A
+ * queue overrun is reported as an overrun. Not decided here: which neighbour matters, and what a reachable neighbour
+ * means.
  */
 import type { Failure, NeighborWatch, NeighborWatchOptions } from '../../daemon/ports.ts'
 import { ERRNO, failureFrom, failureOf } from '../failure.ts'
@@ -13,9 +14,12 @@ import { openSocket } from './socket.ts'
 /** RTMGRP_NEIGH. */
 const GROUP = 0x004
 const BATCH = 16
-/** Octets for one message. A message has about 100, and each notification is a datagram of its own. */
+/**
+ * Octets of the buffer for one netlink message. A message has about 100, and each notification is a datagram of its
+ * own.
+ */
 const SIZE = 1024
-/** Batches per wake-up. The rest wakes the event loop again, after the advertisements. */
+/** Batches of messages per wake-up. The remaining messages wake the event loop again, after the advertisements. */
 const MAX_BATCHES = 4
 
 /** Offsets in host order. struct nlmsghdr: type at 4. struct ndmsg after it: family at 16, interface index at 20. */
@@ -49,7 +53,7 @@ export function openNeighborWatch(native: NativeAddon, options: NeighborWatchOpt
     }
     socket.attachFilter(onlyOf(options))
     socket.bind(netlinkSockaddr(GROUP))
-    // A callback may close this socket.
+    // A callback may close this socket while it is drained.
     const drain = (): void => {
       for (let batch = 0; batch < MAX_BATCHES && open; batch++) {
         const { count, envelopes } = receive()

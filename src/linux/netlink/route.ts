@@ -1,6 +1,6 @@
 /**
  * Decodes routes from rtnetlink. Decided here: only routes of the main table to other hosts count, and a route with
- * several next hops is several routes. No input throws.
+ * several next hops counts as several routes. No input throws.
  */
 import type { PresentRoute } from '../../daemon/ports.ts'
 import { addressFromBytes, type Family } from '../../wire/address.ts'
@@ -13,7 +13,7 @@ const AF_INET6 = 10
 const RT_TABLE_MAIN = 254
 const RTN_UNICAST = 1
 const RTPROT_RA = 9
-/** IPv6: a clone of a route for one destination. */
+/** Flag of an IPv6 route that is a clone for one destination. */
 const RTM_F_CLONED = 0x200
 
 const RTA_DST = 1
@@ -22,18 +22,23 @@ const RTA_GATEWAY = 5
 const RTA_PRIORITY = 6
 const RTA_MULTIPATH = 9
 const RTA_TABLE = 15
-/** An IPv4 route through an IPv6 gateway: struct rtvia, with the family in two octets before the address. */
+/**
+ * An IPv4 route through an IPv6 gateway. The value is a struct rtvia, with the family in two octets before the address.
+ */
 const RTA_VIA = 18
 
-/** Sizes of struct rtmsg and rtnexthop. */
+/** Sizes of struct rtmsg and struct rtnexthop in octets. */
 const FIXED = 12
 const NEXT_HOP = 8
 
-/** Asks for all routes of both families. */
+/** Asks the kernel for all routes of both families. */
 export const routesRequest = (sequence: number): Uint8Array =>
   request(RTM_GETROUTE, NLM_F_DUMP, sequence, new Uint8Array(FIXED), [])
 
-/** Returns an empty list for a route of another table or to no other host, and `undefined` for a wrong length. */
+/**
+ * Decodes a route. Returns an empty list for a route of another table or to no other host, and `undefined` for a wrong
+ * length.
+ */
 export function parseRoute(body: Uint8Array): readonly PresentRoute[] | undefined {
   if (body.length < FIXED) return undefined
   const [family, size] = familyIn(body[0])

@@ -1,8 +1,9 @@
 /**
- * Two kinds of rtnetlink sockets. A request socket asks and reads the answer in one call: the kernel works during
- * send(), so the answer is queued when it returns. A monitor socket receives changes by any program. They are separate,
- * because a socket in groups would receive its own notifications between request and ACK. Decided here: how long an
- * answer is waited for, and what an overrun means. Not decided here: what links and addresses are used for.
+ * Two kinds of rtnetlink sockets. A request socket sends a request and reads the answer in one call: the kernel works
+ * during send(), so the answer is queued when send() returns. A monitor socket receives changes that any program makes.
+ * The two sockets are separate, because a socket in multicast groups would receive its own notifications between
+ * request and ACK. Decided here: how long a caller waits for an answer, and what an overrun means. Not decided here:
+ * what links and addresses are used for.
  */
 import type { KernelClock } from '../clock.ts'
 import { ERRNO } from '../failure.ts'
@@ -14,34 +15,35 @@ import { type Envelope, type NetlinkMessage, parseMessages } from './message.ts'
 
 const SOCK_RAW = 3
 const NETLINK_ROUTE = 0
-/** RTMGRP_LINK, RTMGRP_IPV4_IFADDR, RTMGRP_IPV6_IFADDR. */
+/** Multicast groups RTMGRP_LINK, RTMGRP_IPV4_IFADDR and RTMGRP_IPV6_IFADDR. */
 const GROUPS = 0x001 | 0x010 | 0x100
-/** The kernel fills dumps up to 32 KiB a datagram. */
+/** Octets of the buffer for an answer. The kernel fills dumps up to 32 KiB a datagram. */
 const REQUEST_SIZE = 32 * 1024
 const REQUEST_BATCH = 8
 const MONITOR_SIZE = 16 * 1024
 const MONITOR_BATCH = 32
 const RECEIVE_BUFFER = 4 * 1024 * 1024
 /**
- * Number of requests in flight. Their ACKs must fit where neither buffer size may be raised (208 KiB hold about 256).
+ * Number of requests in flight. Their ACKs must fit into the receive buffer, even if its size may not be raised (208
+ * KiB hold about 256 ACKs).
  */
 const IN_FLIGHT = 128
 const ANSWER_LIMIT_MS = 100
 const DUMP_ATTEMPTS = 5
-/** Batches per wake-up, so that a storm of changes does not delay advertisements. */
+/** Batches of messages per wake-up, so that a storm of changes does not delay advertisements. */
 const MAX_BATCHES = 64
 
 export type MakeRequest = (sequence: number) => Uint8Array
 
 export type RequestSocket = {
-  /** Returns one errno for each request, in order: 0 = success, ETIMEDOUT = no answer. */
+  /** Sends requests. Returns one errno for each request, in order: 0 = success, ETIMEDOUT = no answer. */
   ask(requests: readonly MakeRequest[]): readonly number[]
-  /** Returns all messages of a dump; `undefined` if no attempt was complete. */
+  /** Returns all messages of a dump; `undefined` if every attempt was incomplete. */
   dump(request: MakeRequest): readonly NetlinkMessage[] | undefined
   close(): void
 }
 
-/** The result of one receive. The messages are `undefined` if they are not from the kernel or were cut. */
+/** Messages of one receive call. `undefined` messages are not from the kernel or were cut. */
 type Received = { readonly count: number; envelopes(packet: number): readonly Envelope[] | undefined }
 
 export function openSocket(native: NativeAddon, batch: number, size: number) {
@@ -64,10 +66,10 @@ const pause = (): void => {
   Atomics.wait(sleeper, 0, 0, 1)
 }
 
-/** Throws the addon's Error (EPERM, EMFILE …): without rtnetlink the engine cannot work. */
+/** Opens a request socket. Throws the addon's Error (EPERM, EMFILE …): without rtnetlink the engine cannot work. */
 export function openRequestSocket(native: NativeAddon, clock: KernelClock): RequestSocket {
   const { socket, receive } = openSocket(native, REQUEST_BATCH, REQUEST_SIZE)
-  // The ACK of a failed request then does not contain the request and stays small.
+  // With this option, the ACK of a failed request does not contain the request and stays small.
   setNumber(socket, OPTION.netlinkCapAck, 1)
   return new Requests(socket, receive, clock)
 }
@@ -109,7 +111,7 @@ class Requests implements RequestSocket {
     return this.#sequence
   }
 
-  /** Receives until `take` returns true. Returns false if nothing came for ANSWER_LIMIT_MS. */
+  /** Receives messages until `take` returns true. Returns false if no message arrived for ANSWER_LIMIT_MS. */
   #collect(take: (envelopes: readonly Envelope[] | undefined) => boolean): boolean {
     let limit = this.#clock.now() + ANSWER_LIMIT_MS
     while (this.#clock.now() < limit) {
@@ -173,14 +175,17 @@ class Requests implements RequestSocket {
 }
 
 export type MonitorSocket = {
-  /** Calls `onReadable` whenever something is queued. */
+  /** Calls `onReadable` whenever a message is queued. */
   start(onReadable: () => void): void
-  /** Returns what is queued. `lost`: the kernel dropped notifications, and the queue was empty afterwards. */
+  /** Returns the queued messages. `lost`: the kernel dropped notifications, and the queue was empty afterwards. */
   take(): { readonly messages: readonly NetlinkMessage[]; readonly lost: boolean }
   close(): void
 }
 
-/** The socket joins its groups immediately, so a change between a dump and start() is queued and not lost. */
+/**
+ * Opens a monitor socket. It joins its multicast groups immediately, so a change between a dump and start() is queued
+ * and not lost.
+ */
 export function openMonitorSocket(native: NativeAddon): MonitorSocket {
   const { socket, receive } = openSocket(native, MONITOR_BATCH, MONITOR_SIZE)
   socket.bind(netlinkSockaddr(GROUPS))
@@ -190,7 +195,7 @@ export function openMonitorSocket(native: NativeAddon): MonitorSocket {
     for (let batch = 0; batch < MAX_BATCHES; batch++) {
       const { count, envelopes } = receive()
       if (count === -ERRNO.EBADF) return false
-      // ENOBUFS came instead of a message. Reading on is enough.
+      // ENOBUFS arrived instead of a message. The next receive call gets the following messages.
       if (count < 0) overrun = true
       for (let i = 0; i < count; i++) {
         const parsed = envelopes(i)
@@ -215,8 +220,8 @@ export function openMonitorSocket(native: NativeAddon): MonitorSocket {
     take() {
       const messages: NetlinkMessage[] = []
       const empty = takeQueued(messages)
-      // Until the queue is empty, the kernel drops notifications without another error. An earlier dump could miss
-      // changes.
+      // Until the queue is empty, the kernel drops notifications without another error. A dump before that moment could
+      // miss changes.
       const lost = overrun && empty
       if (lost) overrun = false
       return { messages, lost }

@@ -1,6 +1,6 @@
 /**
  * Reports the end of a process that is not a child, by its pidfd. Decided here: if the process cannot be watched, the
- * result is `undefined`, whatever the reason. Does not know the purpose of the process.
+ * caller gets `undefined`, whatever the reason. Does not know the purpose of the process.
  */
 import type { NativeAddon } from '../native.ts'
 
@@ -13,7 +13,7 @@ export function watchProcessEnd(
   try {
     const opened = new native.ProcessEnd(pid)
     watch = opened
-    // A pidfd stays readable, so one call is enough.
+    // A pidfd stays readable after the process ended, so one call is enough.
     const ended = () => {
       opened.close()
       onEnd()
@@ -21,7 +21,7 @@ export function watchProcessEnd(
     opened.start(ended, ended)
     return { close: () => opened.close() }
   } catch {
-    // The process has ended (ESRCH), the kernel is older than 5.3, or no descriptor is left.
+    // The process cannot be watched: it has ended (ESRCH), the kernel is older than 5.3, or no descriptor is left.
     watch?.close()
     return undefined
   }

@@ -1,8 +1,11 @@
-/** The sockets of other processes, from /proc. A process of another user or PID namespace may be hidden. */
+/** Finds the sockets of other processes in /proc. A process of another user or PID namespace may be hidden. */
 import { readdirSync, readlinkSync, statSync } from 'node:fs'
 import type { Peer } from './socket-peer.ts'
 
-/** Returns the inodes of the sockets in `/proc/PID/fd`; `undefined` if they may not be read or the process is gone. */
+/**
+ * Returns the inodes of the sockets in `/proc/PID/fd`; `undefined` if that folder may not be read or the process has
+ * ended.
+ */
 export function socketsOf(folder: string): string[] | undefined {
   try {
     return readdirSync(folder).flatMap((descriptor) => {
@@ -14,7 +17,7 @@ export function socketsOf(folder: string): string[] | undefined {
   }
 }
 
-/** Returns the first process that has one of these sockets. */
+/** Returns the first process that has one of the sockets with these inodes. */
 export function processWith(inodes: ReadonlySet<string>, proc = '/proc'): Peer | undefined {
   for (const entry of readdirSync(proc)) {
     if (!/^\d+$/.test(entry) || socketsOf(`${proc}/${entry}/fd`)?.some((inode) => inodes.has(inode)) !== true) continue
@@ -28,7 +31,7 @@ function targetOf(path: string): string {
   try {
     return readlinkSync(path)
   } catch (error) {
-    // The process closed the descriptor meanwhile.
+    // The process has closed the descriptor in the meantime.
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return ''
     throw error
   }

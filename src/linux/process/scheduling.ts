@@ -1,12 +1,12 @@
 /**
  * How the kernel schedules a process, from /proc/PID/stat: the actual policy, not the requested one. Decided here: the
- * names. Not decided here: what follows from them.
+ * names of the policies. Not decided here: what a policy means for the daemon.
  */
 import { readFileSync } from 'node:fs'
 
 export type Scheduling = {
   readonly policy: string
-  /** 1 to 99 for a real-time policy, otherwise 0. */
+  /** Real-time priority, 1 to 99; 0 without a real-time policy. */
   readonly priority: number
 }
 
@@ -27,7 +27,7 @@ const POLICY = 38
 
 export const isRealtime = ({ policy }: Scheduling): boolean => policy === 'SCHED_RR' || policy === 'SCHED_FIFO'
 
-/** Returns the scheduling of the process's main thread; `undefined` without that process, or without /proc. */
+/** Returns the scheduling of a process's main thread; `undefined` if the process or /proc does not exist. */
 export function schedulingOf(pid: number | 'self', read: (path: string) => string = readText): Scheduling | undefined {
   const text = read(`/proc/${pid}/stat`)
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')

@@ -1,7 +1,7 @@
 /**
  * Identifies the process at the other end of a unix socket (SO_PEERCRED). Decided here: how to find the descriptor of a
- * socket of Node, which Node does not document. If it cannot be found, there is no peer, and the caller must treat the
- * client as unknown. Does not know what a user may do.
+ * socket of Node, which Node does not document. If the descriptor cannot be found, the caller must treat the client as
+ * unknown. Does not know what a user may do.
  */
 import type { Socket } from 'node:net'
 import type { Credentials } from '../native.ts'
@@ -9,7 +9,8 @@ import type { Credentials } from '../native.ts'
 export type Peer = { readonly pid: number; readonly uid: number }
 
 /**
- * Returns `undefined` if the peer is gone, if the socket is no unix socket, or if this Node has no known descriptor.
+ * Returns the process at the other end of a socket. Returns `undefined` if that process has ended, if the socket is no
+ * unix socket, or if the descriptor cannot be found.
  */
 export function socketPeer(native: Pick<Credentials, 'peerOf'>, socket: Socket): Peer | undefined {
   const descriptor = descriptorOf(socket)

@@ -1,8 +1,8 @@
 /**
  * Finds other programs that speak VRRP in this network namespace: compares the kernel's list of raw sockets of protocol
  * 112 with the descriptors of the visible processes. Decided here: what counts as evidence (docs/adr/0019). A hidden
- * process (another PID namespace, hidepid) is never named; only its socket counts. Does not know VRRP, nor what
- * follows.
+ * process (another PID namespace, hidepid) is never named; only its socket counts. Does not know VRRP, nor what the
+ * daemon does with the answer.
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { basename } from 'node:path'
@@ -11,31 +11,32 @@ import { socketsOf } from './process-sockets.ts'
 export type VrrpSocketHolder = { readonly pid: number; readonly name: string }
 
 export type VrrpSocketHolders = {
-  /** Processes that certainly have such a socket. */
+  /** Processes that certainly have a raw socket of protocol 112. */
   readonly holders: readonly VrrpSocketHolder[]
   /** Processes called keepalived in this network namespace whose descriptors may not be read. */
   readonly closed: readonly VrrpSocketHolder[]
-  /** Number of sockets without a visible process. */
+  /** Number of raw sockets of protocol 112 without a visible process. */
   readonly unseen: number
 }
 
 const NO_HOLDERS: VrrpSocketHolders = { holders: [], closed: [], unseen: 0 }
-/** Field of the list that has the protocol for raw sockets, and the port for TCP. */
+/** Protocol 112 in the kernel's list of raw sockets. For TCP this field has the port. */
 const VRRP_PORT = '0070'
 const INODE = 9
 const KEEPALIVED = 'keepalived'
 const GUARDIAN = 'holdfast-guardian'
 
-/** keepalived's processes may have names of their own (`process_names`), such as keepalived_vrrp. */
+/** keepalived's processes may have other names (`process_names`), such as keepalived_vrrp. */
 export const isKeepalived = ({ name }: VrrpSocketHolder): boolean => name.startsWith(KEEPALIVED)
 
 /**
- * Returns the holders of VRRP sockets without `own`: this process, and the guardian that opened its sockets earlier.
+ * Returns the processes that hold VRRP sockets. `own` processes are left out: this process, and the guardian that
+ * opened its sockets earlier.
  */
 export function vrrpSocketHolders(own: readonly number[], proc = '/proc'): VrrpSocketHolders {
   const inodes = vrrpInodes(`${proc}/self/net`)
   for (const pid of own) for (const inode of socketsOf(`${proc}/${pid}/fd`) ?? []) inodes.delete(inode)
-  // The usual case. A start then costs no time on a node with thousands of processes.
+  // Usually no such socket exists. A start then costs no time on a node with thousands of processes.
   if (inodes.size === 0) return NO_HOLDERS
   const holders: VrrpSocketHolder[] = []
   const closed: VrrpSocketHolder[] = []
@@ -54,7 +55,10 @@ export function vrrpSocketHolders(own: readonly number[], proc = '/proc'): VrrpS
   return { holders, closed, unseen: [...inodes].filter((inode) => !seen.has(inode)).length }
 }
 
-/** The list belongs to the namespace. Its sockets were opened here, wherever their processes are now. */
+/**
+ * The list of raw sockets belongs to the network namespace. Its sockets were opened in this namespace, wherever their
+ * processes are now.
+ */
 function vrrpInodes(net: string): Set<string> {
   const inodes = new Set<string>()
   for (const list of ['raw', 'raw6']) {
@@ -67,14 +71,17 @@ function vrrpInodes(net: string): Set<string> {
   return inodes
 }
 
-/** A process that sees the same sockets is in the same namespace. Unlike `ns/net`, this may be read for any process. */
+/**
+ * A process whose list shows the same sockets is in the same network namespace. Unlike `ns/net`, this list may be read
+ * for any process.
+ */
 function isHere(net: string, inodes: ReadonlySet<string>): boolean {
   return [...vrrpInodes(net)].some((inode) => inodes.has(inode))
 }
 
 /**
- * Returns the name of the binary if it can be seen. In keepalived the operator chooses the names of the processes, and
- * a guardian in the place of keepalived has its name.
+ * Returns the name of the binary if it can be seen. The name of the process is not certain: an operator can choose the
+ * names of keepalived's processes, and a guardian that runs in place of keepalived has the name keepalived.
  */
 function nameOf(folder: string): string {
   const binary = basename(linkOf(`${folder}/exe`))

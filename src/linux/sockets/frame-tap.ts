@@ -1,8 +1,8 @@
 /**
  * Reads frames of an interface as they are on the wire, received and sent (AF_PACKET): before this node's packet filter
- * on the way in, after it on the way out. Decided here: which frames. The kernel filters them, because all traffic
- * would wake the process. A tap takes no packet away, joins no group and answers nothing. Not decided here: the meaning
- * of a frame.
+ * on the way in, after it on the way out. Decided here: which frames are read. The kernel filters the frames, because
+ * all traffic would wake the process. A tap takes no packet away, joins no group and answers nothing. Not decided here:
+ * the meaning of a frame.
  */
 
 import type { Failure } from '../../daemon/ports.ts'
@@ -30,10 +30,13 @@ const PACKET_OTHERHOST = 3
 const PACKET_OUTGOING = 4
 const PROMISCUOUS = 1
 const MAX_BATCHES = 8
-/** The kernel takes the tag of a VLAN off before a tap gets the frame, and reports the tag beside the frame. */
+/** The kernel takes the VLAN tag off a frame before a tap gets the frame, and reports the tag beside the frame. */
 const VLAN_TAG_PRESENT = 0xfffff030
 
-/** Protocol 112, and all packets to VRRP's groups 224.0.0.18 and ff02::12. A tagged frame belongs to another interface. */
+/**
+ * Passes protocol 112, and all packets to VRRP's groups 224.0.0.18 and ff02::12. A frame with a VLAN tag belongs to
+ * another interface.
+ */
 const VRRP = socketFilter(
   [LOAD_WORD, 0, 0, VLAN_TAG_PRESENT],
   [JUMP_IF_EQUAL, 0, 14, 0],
@@ -55,8 +58,8 @@ const VRRP = socketFilter(
 )
 
 /**
- * Protocol 112, ARP, Neighbor Solicitations (135) and Advertisements (136) without extension headers. A tag that is still in the
- * frame moves each offset by 4.
+ * Passes protocol 112, ARP, Neighbor Solicitations (135) and Advertisements (136) without extension headers. A VLAN tag
+ * that is still in the frame moves each offset by 4.
  */
 const VRRP_AND_NEIGHBORS = socketFilter(
   [INDEX, 0, 0, 0],
@@ -82,9 +85,9 @@ const VRRP_AND_NEIGHBORS = socketFilter(
 export type FrameTapOptions = {
   readonly interfaceIndex: number
   readonly interfaceName: string
-  /** Receives each frame. It is whole, and valid during the call only. `at`: CLOCK_REALTIME in ms, 0 = unknown. */
+  /** Receives each whole frame, which is valid during the call only. `at`: CLOCK_REALTIME in ms, 0 = unknown. */
   readonly onFrame: (frame: Uint8Array, outgoing: boolean, at: number) => void
-  /** ENETDOWN: the interface went down or was deleted. */
+  /** Receives a failure of the tap. ENETDOWN: the interface went down or was deleted. */
   readonly onFailure: (failure: Failure) => void
 }
 
@@ -93,27 +96,27 @@ export type FrameTap = { close(): void }
 type Kind = {
   readonly filter: Uint8Array
   readonly batch: number
-  /** Octets of the longest frame. */
+  /** Octets of the longest frame that the tap reads. */
   readonly size: number
   prepare(socket: NativeSocket): void
-  /** True for frames between other hosts, which only a promiscuous interface accepts. */
+  /** True if the tap also reads frames between other hosts, which only a promiscuous interface accepts. */
   readonly ofOthers: boolean
 }
 
-/** Opens a tap for VRRP of this interface's own network, for frames that are for this node or from it. */
+/** Opens a tap for VRRP frames to or from this node on the interface, without VLAN tags. */
 export const openVrrpTap = (native: NativeAddon, options: FrameTapOptions): FrameTap | Failure =>
   openTap(native, options, {
     filter: VRRP,
     batch: 64,
-    // IPv6 with 255 addresses: Ethernet 14, IP 40, message 8 + 255 x 16.
+    // Longest frame: IPv6 with 255 addresses: Ethernet 14, IP 40, message 8 + 255 x 16.
     size: 4_200,
     ofOthers: false,
     prepare() {},
   })
 
 /**
- * Opens a tap for VRRP, ARP and Neighbor Discovery, in each VLAN, with the time of the kernel. The interface is promiscuous while
- * the tap is open: its card drops groups that this node has not joined.
+ * Opens a tap for VRRP, ARP and Neighbor Discovery, in each VLAN, with the kernel's receive times. The interface is
+ * promiscuous while the tap is open, because a network card drops multicast groups that the node has not joined.
  */
 export const openLanTap = (native: NativeAddon, options: FrameTapOptions): FrameTap | Failure =>
   openTap(native, options, {
@@ -139,8 +142,8 @@ function openTap(
     onFailure(failureOf(errno, { action: `listen on "${interfaceName}"`, syscall }))
   let tap: NativeSocket | undefined
   try {
-    // Protocol 0, and the filter before bind(): an unbound packet socket receives from every interface as soon as it
-    // exists.
+    // Protocol 0, and the filter before bind(): an unbound packet socket receives from every interface as soon as the
+    // socket exists.
     const socket = new native.NativeSocket(AF.packet, SOCK_RAW, 0, batch, size)
     tap = socket
     socket.attachFilter(filter)
@@ -173,7 +176,7 @@ function openTap(
   }
 }
 
-/** Returns the frame as it was on the wire, with the tag that the kernel took off. */
+/** Returns the frame as on the wire, with the VLAN tag that the kernel took off. */
 function withTag(frame: Uint8Array, tag: number): Uint8Array {
   if (tag === 0) return frame
   const whole = new Uint8Array(frame.length + 4)

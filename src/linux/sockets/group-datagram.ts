@@ -1,7 +1,5 @@
 /**
- * Sends UDP to a multicast group on one interface, and receives from it. Decided here: the index chooses the interface
- * in both directions, several processes may listen together, nothing is routed (TTL 1), and our own datagrams do not
- * come back. Not decided here: the content.
+ * Sends UDP to a multicast group on one interface, and receives from it. Decided here: the interface index chooses the interface for sending and receiving, and several processes may listen together. No datagram is routed (TTL 1), and our own datagrams do not come back. Not decided here: the content of a datagram.
  */
 import type { Failure } from '../../daemon/ports.ts'
 import { type Address, type Family, familyOf } from '../../wire/address.ts'
@@ -14,7 +12,7 @@ import { bindToDevice, joinGroup, OPTION, setMulticastInterface, setNumber } fro
 const SOCK_DGRAM = 2
 const BATCH = 32
 const SIZE = 1_500
-/** Offset of the port in sockaddr_in and sockaddr_in6, in network order. */
+/** Offset of the port in sockaddr_in and sockaddr_in6. The port is in network order. */
 const PORT = 2
 
 export type GroupSocketOptions = {
@@ -22,7 +20,7 @@ export type GroupSocketOptions = {
   readonly interfaceName: string
   readonly group: Address
   readonly port: number
-  /** Receives each datagram, valid during the call only. */
+  /** Receives each datagram, whose bytes are valid during the call only. */
   readonly onDatagram: (bytes: Uint8Array, from: Address) => void
 }
 export type GroupSocket = { send(bytes: Uint8Array): Failure | undefined; close(): void }

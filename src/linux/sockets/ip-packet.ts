@@ -6,7 +6,7 @@ import { type Address, addressBytes, familyOf } from '../../wire/address.ts'
 import { concatBytes, uint16 } from '../../wire/bytes.ts'
 
 const TTL = 255
-/** CS6, internetwork control (VR-TX-07). */
+/** Traffic class CS6, internetwork control (VR-TX-07). */
 const TRAFFIC_CLASS = 0xc0
 const DONT_FRAGMENT = 0x4000
 
@@ -15,11 +15,11 @@ export type IpPacket = {
   readonly destination: Address
   readonly protocol: number
   readonly message: Uint8Array
-  /** TTL or hop limit; 255 if absent. */
+  /** TTL or hop limit of the packet; 255 if absent. */
   readonly ttl?: number | undefined
 }
 
-/** Returns the packet. In IPv4 the kernel fills in identification and header checksum. */
+/** Returns an IP packet with the message. In IPv4 the kernel fills in identification and header checksum. */
 export function ipPacket({ source, destination, protocol, message, ttl = TTL }: IpPacket): Uint8Array {
   const addresses = [addressBytes(source), addressBytes(destination)]
   if (familyOf(destination) === 'ipv4') {

@@ -1,25 +1,25 @@
 /**
- * Reads the metadata that the addon wrote beside each packet: one view per socket, one table of offsets (native.ts).
- * Nothing is copied. Returned bytes are valid until the next receive().
+ * Reads the metadata that the addon wrote beside each packet: one view per socket, one table of offsets (native.ts). No
+ * bytes are copied. Returned bytes are valid until the next receive().
  */
 import { type Address, addressFromBytes, type Family } from '../../wire/address.ts'
 import { FLAG, META, META_SIZE, type NativeSocket } from '../native.ts'
 
 export type MetaReader = {
-  /** Returns the packet, cut to the socket's size if it was longer. */
+  /** Returns the octets of a packet. A packet longer than the socket's size is cut. */
   bytes(packet: number): Uint8Array
   truncated(packet: number): boolean
   ttl(packet: number): number | undefined
   interfaceIndex(packet: number): number
-  /** Returns CLOCK_REALTIME milliseconds; 0 = none. */
+  /** Returns the kernel's receive time of a packet in CLOCK_REALTIME milliseconds; 0 = none. */
   realtime(packet: number): number
-  /** Returns the number of packets dropped so far; 0 = not reported. */
+  /** Returns the number of packets that the receive queue dropped so far; 0 = not reported. */
   overflow(packet: number): number
   destination(packet: number, family: Family): Address | undefined
   source(packet: number): Uint8Array
   packetType(packet: number): number
   /**
-   * Returns the VLAN tag that the kernel took off the frame, with the TPID in the high half. 0 = none, or
+   * Returns the VLAN tag that the kernel took off a frame, with the TPID in the high half. 0 = no tag, or
    * PACKET_AUXDATA is off.
    */
   vlan(packet: number): number

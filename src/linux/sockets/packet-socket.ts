@@ -1,7 +1,7 @@
 /**
  * Sends and receives ARP or Neighbor Discovery as Ethernet frames (AF_PACKET). Decided here: which frames may wake the
- * engine: ARP, or Neighbor Advertisements, of other hosts. A tap bound to their type selects them. One tap for all
- * types would cost a look at each packet of a busy node. Not decided here: the meaning of a frame.
+ * engine: ARP, or Neighbor Advertisements, of other hosts. A tap that is bound to one EtherType selects these frames. A
+ * tap for all EtherTypes would have to filter each packet of a busy node. Not decided here: the meaning of a frame.
  */
 import type { Failure, FrameSocket, FrameSocketOptions, Hears, SendOutcome } from '../../daemon/ports.ts'
 import type { Family } from '../../wire/address.ts'
@@ -19,12 +19,18 @@ const ETH_P_ARP = 0x0806
 const ETH_P_IPV6 = 0x86dd
 const PACKET_OUTGOING = 4
 const BATCH = 64
-/** Octets for one frame. An ARP frame has at most 60, and a Neighbor Advertisement with its options fits as well. */
+/**
+ * Octets of the buffer for one frame. An ARP frame has at most 60, and a Neighbor Advertisement with its options fits
+ * as well.
+ */
 const SIZE = 256
-/** Batches per wake-up: an ARP storm must not delay the advertisements. */
+/** Batches of frames per wake-up: an ARP storm must not delay the advertisements. */
 const MAX_BATCHES = 4
 
-/** Ethernet 14 + IPv6 40: next header 58 (ICMPv6), type 136 (RFC 4861 §4.4; no extension headers are in use there). */
+/**
+ * Passes Neighbor Advertisements. Ethernet 14 + IPv6 40: next header 58 (ICMPv6), type 136 (RFC 4861 §4.4; such packets
+ * have no extension headers in practice).
+ */
 const NEIGHBOR_ADVERTISEMENT = socketFilter(
   [LOAD_BYTE, 0, 0, 14 + 6],
   [JUMP_IF_EQUAL, 0, 3, 58],
@@ -34,7 +40,7 @@ const NEIGHBOR_ADVERTISEMENT = socketFilter(
   [RETURN, 0, 0, 0],
 )
 
-/** The same with the flag S: the answer to a solicitation. */
+/** Passes Neighbor Advertisements with flag S: answers to a solicitation. */
 const NEIGHBOR_ANSWER = socketFilter(
   [LOAD_BYTE, 0, 0, 14 + 6],
   [JUMP_IF_EQUAL, 0, 5, 58],
@@ -46,7 +52,7 @@ const NEIGHBOR_ANSWER = socketFilter(
   [RETURN, 0, 0, 0],
 )
 
-/** Ethernet 14, then the operation 6 octets into ARP (RFC 826). */
+/** Passes ARP replies. Ethernet 14, then the operation 6 octets into ARP (RFC 826). */
 const ARP_REPLY = socketFilter(
   [LOAD_HALF, 0, 0, 14 + 6],
   [JUMP_IF_EQUAL, 0, 1, 2],
@@ -63,8 +69,8 @@ const FILTERS: Readonly<Record<Family, Readonly<Record<Hears, Uint8Array>>>> = {
 }
 
 /**
- * Protocol 0, and the filter before bind(): an unbound packet socket receives from every interface as soon as it
- * exists.
+ * Protocol 0, and the filter before bind(): an unbound packet socket receives from every interface as soon as the
+ * socket exists.
  */
 function openTap(
   native: NativeAddon,
@@ -74,7 +80,7 @@ function openTap(
   try {
     socket.attachFilter(FILTERS[family][hears])
     setNumber(socket, OPTION.timestampNs, 1)
-    // A socket bound to protocol 0 sends and receives nothing.
+    // A packet socket bound to protocol 0 sends and receives nothing.
     const etherType = family === 'ipv6' ? ETH_P_IPV6 : ETH_P_ARP
     socket.bind(packetSockaddr(hears === 'nothing' ? 0 : etherType, interfaceIndex))
     return socket
@@ -97,7 +103,7 @@ function listen(
     onFailure(failureOf(errno, { action: `receive frames on "${interfaceName}"`, syscall }))
 
   function drain(): void {
-    // A callback may close this socket.
+    // A callback may close this socket while it is drained.
     for (let batch = 0; batch < MAX_BATCHES && isOpen(); batch++) {
       const clocks = clock.pair()
       const count = tap.receive()
@@ -138,8 +144,8 @@ export function openFrameSocket(
     if (hears !== 'nothing') listen(tap, clock, options, () => open)
     return {
       send(frames) {
-        // The type is also given beside the frame, because queues and filters on the way out read that and not the
-        // octets.
+        // The EtherType is also given beside the frame, because queues and packet filters on the way out read that
+        // field and not the octets.
         const addresses = frames.map((frame) => addressed(etherTypeOf(frame)))
         const results = sender.send(frames, addresses)
         if (results === undefined) return frames.map(() => SENT)

@@ -1,8 +1,8 @@
 /**
- * Advertisements over the package `raw-socket` (io: raw-socket), behind the same port as the addon's. Decided here: one
- * socket for each direction, whole IP packets out, and the list of what this socket does not report (LIMITS, logged at
- * start). Does not know VRRP, except that its checksum covers the pseudo-header: in IPv6 only the checksum shows a
- * packet's destination.
+ * Sends and receives advertisements with the package `raw-socket` (io: raw-socket), behind the same port as the addon's
+ * sockets. Decided here: one socket for each direction, whole IP packets are sent, and the list of functions that this
+ * socket lacks (LIMITS, logged at start). Does not know VRRP, except that its checksum covers the pseudo-header: in
+ * IPv6 only the checksum shows a packet's destination.
  */
 import type {
   AdvertisementSocket,
@@ -39,8 +39,8 @@ import {
 } from './socket-option.ts'
 
 /**
- * Functions that the daemon lacks with this socket. It is logged at every start, because the operator chose it and can
- * undo it.
+ * Functions that the daemon lacks with this socket. The list is logged at every start, because the operator chose this
+ * socket and can undo that.
  */
 export const LIMITS: readonly string[] = [
   'no kernel receive time: after a stall a deadline starts when the packet is read, so a takeover may come later by the stall',
@@ -51,9 +51,9 @@ export const LIMITS: readonly string[] = [
   'child processes inherit the sockets (no close-on-exec)',
 ]
 
-/** RFC 9568 §5.1.2.2. */
+/** VRRP's IPv6 group (RFC 9568 §5.1.2.2). */
 const VRRP_GROUP = address('ff02::12')
-/** Numbers of the package: 1 is IPv4, 2 is IPv6. */
+/** Numbers of the package `raw-socket` for address families: 1 is IPv4, 2 is IPv6. */
 const ADDRESS_FAMILY: Record<Family, number> = { ipv4: 1, ipv6: 2 }
 
 export function openRawAdvertisementSocket(
@@ -82,8 +82,8 @@ function prepare(
 ): void {
   progress(`bind a raw socket to "${interfaceName}"`)
   bindToDevice(socket, interfaceName)
-  // Drops packets that came between socket() and SO_BINDTODEVICE, from any interface. Later no field shows where a
-  // packet arrived.
+  // Drops packets that came between socket() and SO_BINDTODEVICE, from any interface. No field of a packet shows the
+  // interface on which it arrived.
   const buffer = new Uint8Array(1)
   while (socket.receive(buffer) >= 0);
   progress(`prepare a raw socket on "${interfaceName}"`)
@@ -201,15 +201,15 @@ class PackageAdvertisementSocket implements AdvertisementSocket {
   }
 
   /**
-   * Returns the address for which the checksum holds. If it holds for none, the packet is broken, and the receive
-   * checks report that for the likely address.
+   * Returns the destination address for which the checksum of the message is right. If there is none, the packet is
+   * broken, and the receive checks report that for the likely address.
    */
   #vouchedFor(message: Uint8Array, source: Address): Address {
     const { source: own } = this.#options
     const sum = wordSum(message)
     const likely = this.#group ?? own
-    // An IPv6 raw socket receives every group that any program of this node has joined, whatever IPV6_MULTICAST_ALL
-    // says.
+    // An IPv6 raw socket receives every multicast group that any program of this node has joined, whatever
+    // IPV6_MULTICAST_ALL says.
     const holds = (to: Address) => checksumHolds(sum + pseudoHeaderSum(source, to, IPPROTO_VRRP, message.length))
     return [likely, own, VRRP_GROUP].find(holds) ?? likely
   }

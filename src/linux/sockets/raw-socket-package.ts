@@ -1,15 +1,18 @@
 /**
- * The part of the package `raw-socket` (1.8) that holdfast uses: one socket that is read and written immediately.
- * Decided here: its queue and its callbacks are not used. Its own send waits for a turn of the event loop, and its
- * receive delivers one packet a turn. The binding inside does both immediately, as ground rule 2 needs. Its errors are
- * texts of strerror(3), so this file looks up their numbers. Does not know IP and VRRP.
+ * The functions of the package `raw-socket` (1.8) that holdfast uses: one socket that is read and written immediately.
+ * Decided here: the queue and the callbacks of the package are not used. The package's own send waits for a turn of the
+ * event loop, and its receive delivers one packet a turn. The C++ binding inside sends and receives immediately, as
+ * ground rule 2 needs. Errors of the package are texts of strerror(3), so raw-socket-package.ts looks up their numbers.
+ * Does not know IP and VRRP.
  */
 import { createRequire } from 'node:module'
 import { ERRNO } from '../failure.ts'
 import type { NativeSocket } from '../native.ts'
 import { whyUnavailable } from '../optional-package.ts'
 
-/** The C++ object. After close(), recv and send would open another socket, so no caller may use them. */
+/**
+ * The C++ object of the package. After close(), its recv and send would open another socket, so no caller may use them.
+ */
 type Binding = {
   setOption(level: number, name: number, value: Uint8Array, length: number): void
   getOption(level: number, name: number, value: Uint8Array, length: number): number
@@ -25,7 +28,7 @@ export type RawSocketPackage = {
   createSocket(options: { protocol: number; addressFamily: number; bufferSize: number }): { readonly wrap: Binding }
 }
 
-/** Throws an Error with code 'ERR_RAW_SOCKET'. */
+/** Loads the package raw-socket. Throws an Error with code 'ERR_RAW_SOCKET'. */
 export function loadRawSocketPackage(): RawSocketPackage {
   try {
     const require = createRequire(import.meta.url)
@@ -39,8 +42,7 @@ export function loadRawSocketPackage(): RawSocketPackage {
 }
 
 /**
- * Texts of strerror(3) in glibc, and in musl if they differ, for the errors of these calls. An unknown text counts as
- * EIO.
+ * Errno numbers by the text of strerror(3) in glibc, and in musl if its text differs. An unknown text counts as EIO.
  */
 const ERRNO_OF_TEXT: Readonly<Record<string, number>> = {
   'Resource temporarily unavailable': ERRNO.EAGAIN,
@@ -76,8 +78,8 @@ const NAMES = new Map(Object.entries(ERRNO).map(([code, number]) => [number, cod
 NAMES.set(ERRNO.EAGAIN, 'EAGAIN')
 
 /**
- * Returns the positive errno of a plain Error with a text of strerror(3). A TypeError means a wrong argument: it is a
- * defect of holdfast and is thrown again.
+ * Returns the positive errno of a plain Error with a text of strerror(3). A TypeError means a wrong argument: such an
+ * error is a defect of holdfast and is thrown again.
  */
 function errnoOf(thrown: unknown): number {
   if (!(thrown instanceof Error) || thrown.constructor !== Error) throw thrown
@@ -85,8 +87,8 @@ function errnoOf(thrown: unknown): number {
 }
 
 /**
- * Returns an error with negative `errno`, `code` and `syscall`, as Node's own. Throws the error again if it is no
- * system error.
+ * Returns an error with negative `errno`, `code` and `syscall`, like Node's own errors. Throws again if the thrown
+ * value is no system error.
  */
 export function systemError(thrown: unknown, syscall: string): Error {
   const errno = errnoOf(thrown)
@@ -106,18 +108,21 @@ function attempt<T>(syscall: string, action: () => T): T {
   }
 }
 
-/** Like NativeSocket: errors of the network are numbers (negative errno), and failed set-up calls throw. */
+/**
+ * A socket of the package with the interface of NativeSocket: errors of the network are numbers (negative errno), and
+ * failed set-up calls throw.
+ */
 export type PackageSocket = Pick<NativeSocket, 'setOption'> & {
   /**
-   * Calls `onReadable` once a loop turn while something is queued. Calls `onError` with a positive errno and goes on
-   * watching.
+   * Calls `onReadable` once a turn of the event loop while a packet is queued. Calls `onError` with a positive errno
+   * and goes on watching.
    */
   start(onReadable: () => void, onError: (errno: number) => void): void
   /** Calls recvfrom() once. Returns the octets written to `buffer`, or -EAGAIN for an empty queue. */
   receive(buffer: Uint8Array): number
-  /** Source of the last received packet; IPv6 without its zone. */
+  /** Source address of the last received packet; an IPv6 address has no zone. */
   readonly source: string
-  /** Returns the number of packets dropped by a full queue so far. It wraps at 2³². */
+  /** Returns the number of packets that a full receive queue dropped so far. The number wraps at 2³². */
   drops(): number
   /** Calls sendto() once. Returns 0 or -errno. */
   send(bytes: Uint8Array, destination: string): number
@@ -126,13 +131,13 @@ export type PackageSocket = Pick<NativeSocket, 'setOption'> & {
 
 const SO_ERROR = [1, 4] as const
 const SO_MEMINFO = [1, 55] as const
-/** SK_MEMINFO_DROPS: the ninth number. */
+/** Offset of SK_MEMINFO_DROPS, the ninth number. */
 const DROPS = 8 * 4
 const nothing = (): void => {}
 
 /**
- * Returns 0, or the negative errno of the thrown error. Every empty queue is an exception of the binding. Without its
- * stack the exception costs a fifth, and a flood causes 20 000 of them a second.
+ * Calls the binding. Returns 0, or the negative errno of the thrown error. For every empty queue the binding throws.
+ * Without its stack an exception costs a fifth, and a flood causes 20 000 exceptions a second.
  */
 function outcomeOf(call: () => void): number {
   const limit = Error.stackTraceLimit
@@ -153,7 +158,7 @@ export function openPackageSocket(
   protocol: number,
 ): PackageSocket {
   const { wrap } = attempt('socket', () => createSocket({ protocol, addressFamily, bufferSize: 1 }))
-  // The package's own listener would receive into another buffer.
+  // The package's own listener would receive packets into another buffer.
   wrap.removeAllListeners()
   return new BindingSocket(wrap)
 }
@@ -164,7 +169,7 @@ class BindingSocket implements PackageSocket {
   readonly #pending = new Uint8Array(4)
   #length = 0
   #dropped = 0
-  /** The kernel reports the number of dropped packets. */
+  /** The kernel reports the number of dropped packets (SO_MEMINFO). */
   #counts = true
   #source = ''
   #isScheduled = false
@@ -184,7 +189,7 @@ class BindingSocket implements PackageSocket {
 
   /**
    * The binding calls outside of any callback scope of Node, so promises that are settled there would wait for another
-   * event. An immediate runs in the same turn of the loop, after all sockets.
+   * event. An immediate runs in the same turn of the event loop, after all sockets.
    */
   start(onReadable: () => void, onError: (errno: number) => void): void {
     this.#binding.on('recvReady', () => {
@@ -198,9 +203,9 @@ class BindingSocket implements PackageSocket {
     this.#binding.on('error', () => {
       setImmediate(() => {
         if (this.#isClosed) return
-        // Reading the option clears the error.
+        // Reading the socket option SO_ERROR clears the error.
         attempt('getsockopt', () => this.#binding.getOption(...SO_ERROR, this.#pending, this.#pending.length))
-        // libuv has stopped watching. The socket itself still works.
+        // After an error libuv has stopped watching the socket. The socket itself still works.
         this.#binding.pause(false, true)
         onError(new DataView(this.#pending.buffer).getUint32(0, true))
       })
@@ -217,7 +222,7 @@ class BindingSocket implements PackageSocket {
     return this.#source
   }
 
-  /** Returns the last number if the kernel does not report one. */
+  /** Returns the number of dropped packets, or the last known number if the kernel does not report one. */
   drops(): number {
     if (this.#isClosed || !this.#counts) return this.#dropped
     const failed = outcomeOf(() => this.#binding.getOption(...SO_MEMINFO, this.#meminfo, this.#meminfo.length))

@@ -21,29 +21,32 @@ import {
 const SOCK_RAW = 3
 export const IPPROTO_VRRP = 112
 /**
- * Packets in one batch of a drain (daemon/ports.ts). It is small, because the drain checks the time between two batches
- * (ADR 0003).
+ * Packets in one batch of a drain (daemon/ports.ts). A batch is small, because the engine checks the time between two
+ * batches (ADR 0003).
  */
 export const BATCH = 128
 /**
- * Room for the largest message: 255 addresses with header and trailer. IPv4 packets include their IP header, IPv6
- * packets do not.
+ * Octets of the buffer for the largest packet: 255 addresses with header and trailer. IPv4 packets include their IP
+ * header, IPv6 packets do not.
  */
 export const SIZE = { ipv4: 1500, ipv6: 4200 } as const
-/** Ground rule 2: a default buffer holds 256 advertisements, and a full buffer drops the newest. */
+/**
+ * Octets of the receive buffer (ground rule 2). A default buffer holds 256 advertisements, and a full buffer drops the
+ * newest packets.
+ */
 export const RECEIVE_BUFFER = 4 * 1024 * 1024
 const TTL = 255
-/** CS6, internetwork control (VR-TX-07). */
+/** Traffic class CS6, internetwork control (VR-TX-07). */
 const TRAFFIC_CLASS = 0xc0
-/** TC_PRIO_INTERACTIVE, the first band of a default queue. A higher priority needs CAP_NET_ADMIN. */
+/** Socket priority TC_PRIO_INTERACTIVE, the first band of a default queue. A higher priority needs CAP_NET_ADMIN. */
 export const VRRP_SOCKET_PRIORITY = 6
-/** BPF_RET | BPF_K, 0: the socket queues nothing. */
+/** BPF_RET | BPF_K, 0: a socket with this filter queues no packet. */
 const DROP_ALL = Uint8Array.of(0x06, 0, 0, 0, 0, 0, 0, 0)
 
-/** Called before each step that can fail, so that an error names the failed action. */
+/** Called before each system call that can fail, so that an error names the failed action. */
 export type Progress = (action: string) => void
 
-/** Makes the socket a member of the group. Returns why it is none. */
+/** Makes the socket a member of the multicast group. Returns the reason if that fails. */
 export function joinLate(
   socket: Parameters<typeof joinGroup>[0],
   group: Address,
@@ -75,7 +78,7 @@ export function openReceiver(
     setNumber(socket, OPTION.overflowCount, 1)
     setNumber(socket, v4 ? OPTION.ipPacketInfo : OPTION.ipv6ReceivePacketInfo, 1)
     setNumber(socket, v4 ? OPTION.ipReceiveTtl : OPTION.ipv6ReceiveHopLimit, 1)
-    // Receives only the group of this socket, not every group that some process of this node has joined.
+    // The socket receives only its own multicast group, not every group that some process of this node has joined.
     if (v4) setNumber(socket, OPTION.ipMulticastAll, 0)
     else setNumberIfKnown(socket, OPTION.ipv6MulticastAll, 0)
     if (group !== undefined) {
@@ -90,7 +93,7 @@ export function openReceiver(
 }
 
 /**
- * Opens a socket of its own for sending. If the receiving socket were bound to the source, the kernel would compare the
+ * Opens a separate socket for sending. If the receiving socket were bound to the source, the kernel would compare the
  * source with the destination of received packets and drop multicast. IPV6_CHECKSUM stays off, because the message
  * contains the checksum (RFC 9568 §5.2.8).
  */
@@ -122,7 +125,7 @@ export function openSender(
       setNumber(socket, OPTION.ipv6MulticastLoop, 0)
       setNumber(socket, OPTION.ipv6MulticastInterface, interfaceIndex)
     }
-    // Set after IP_TOS, which sets a priority of its own.
+    // The socket priority is set after IP_TOS, which sets a priority of its own.
     setNumber(socket, OPTION.priority, VRRP_SOCKET_PRIORITY)
     progress(`send from ${source} on "${interfaceName}"`)
     socket.bind(ipSockaddr(source, interfaceIndex))

@@ -1,18 +1,18 @@
 /**
  * Converts the kernel's receive time of a packet to the monotonic clock. Decided here: when a time stamp is trusted
- * (ground rule 2). Pure: the clocks are arguments. The stamp is CLOCK_REALTIME, which operators and NTP may step. A
- * wrong early time would move a deadline into the past, so a doubtful stamp counts as now.
+ * (ground rule 2). Pure: the clocks are arguments. The kernel's time stamp is CLOCK_REALTIME, which operators and NTP
+ * may step. A wrong early time would move a deadline into the past, so a doubtful time stamp counts as now.
  */
 import { type Millis, millis } from '../../wire/units.ts'
 
 /** Milliseconds of CLOCK_MONOTONIC and CLOCK_REALTIME, read together. */
 export type ClockPair = { readonly monotonic: number; readonly realtime: number }
 
-/** Clocks of the last drain, or of the opening of the socket. */
+/** Clocks at the last drain of a socket, or at its opening. */
 export type DrainMark = {
-  /** Realtime minus monotonic. */
+  /** CLOCK_REALTIME minus CLOCK_MONOTONIC, in milliseconds. */
   readonly offset: number
-  /** Time before the receive call that found the queue empty. No packet queued now is older. */
+  /** Time before the receive call that found the queue empty. No packet that is queued now is older. */
   readonly emptyAt: number
 }
 
@@ -20,7 +20,7 @@ const MAX_OFFSET_CHANGE = 1
 
 export const clockOffset = (clocks: ClockPair): number => clocks.realtime - clocks.monotonic
 
-/** Returns the time of a packet. `stamp`: realtime milliseconds, 0 = the kernel gave none. */
+/** Returns the receive time of a packet. `stamp`: CLOCK_REALTIME in milliseconds, 0 = the kernel gave none. */
 export function receiveTime(stamp: number, clocks: ClockPair, last: DrainMark): Millis {
   const now = millis(clocks.monotonic)
   const offset = clockOffset(clocks)

@@ -1,6 +1,6 @@
 /**
  * struct sockaddr of the five families in use, as bytes (linux/in.h, in6.h, netlink.h, if_packet.h, un.h; little endian
- * hosts). Not decided here: which of them a socket uses.
+ * hosts). Not decided here: which family a socket uses.
  */
 import { type Address, addressBytes, addressFromBytes } from '../../wire/address.ts'
 
@@ -9,8 +9,8 @@ export const AF = { unix: 1, inet: 2, inet6: 10, netlink: 16, packet: 17 } as co
 const view = (bytes: Uint8Array): DataView => new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
 /**
- * Returns an address with port 0, because raw sockets have no port. `scope` is the interface index, and matters for
- * link-local and group addresses.
+ * Returns an IP socket address with port 0, because raw sockets have no port. `scope` is the interface index, and
+ * matters for link-local and group addresses.
  */
 export function ipSockaddr(address: Address, scope: number): Uint8Array {
   const octets = addressBytes(address)
@@ -21,7 +21,7 @@ export function ipSockaddr(address: Address, scope: number): Uint8Array {
   return bytes
 }
 
-/** Returns `undefined` if the kernel gave no address of these two families. */
+/** Returns the IP address in a sockaddr; `undefined` if the sockaddr is of another family. */
 export function addressOfSockaddr(bytes: Uint8Array): Address | undefined {
   const family = bytes.length >= 2 ? view(bytes).getUint16(0, true) : 0
   if (family === AF.inet && bytes.length >= 8) return addressFromBytes(bytes.subarray(4, 8))
@@ -30,8 +30,8 @@ export function addressOfSockaddr(bytes: Uint8Array): Address | undefined {
 }
 
 /**
- * Returns the address of a name. The kernel takes its length as the length of the name: an abstract name begins with
- * NUL and may contain NULs.
+ * Returns the address of a name. The length of the sockaddr is the length of the name, because an abstract name begins
+ * with NUL and may contain NULs.
  */
 export function unixSockaddr(path: string): Uint8Array {
   const octets = Buffer.from(path, 'latin1')
@@ -51,11 +51,11 @@ export function netlinkSockaddr(groups: number): Uint8Array {
   return bytes
 }
 
-/** Returns the sender's port; 0 is the kernel. */
+/** Returns the netlink port of the sender; port 0 is the kernel. */
 export const netlinkPort = (bytes: Uint8Array): number | undefined =>
   bytes.length >= 8 && view(bytes).getUint16(0, true) === AF.netlink ? view(bytes).getUint32(4, true) : undefined
 
-/** Returns an address without a link address, because our frames contain their own Ethernet header. */
+/** Returns a packet socket address without a link address, because our frames contain their own Ethernet header. */
 export function packetSockaddr(etherType: number, interfaceIndex: number): Uint8Array {
   const bytes = new Uint8Array(20)
   view(bytes).setUint16(0, AF.packet, true)

@@ -1,11 +1,11 @@
 /**
  * Classic BPF for SO_ATTACH_FILTER: struct sock_filter and the few instructions in use. Loads are in network byte
- * order. Not decided here: which socket drops what.
+ * order. Not decided here: which socket drops which packets.
  */
 
 type Instruction = readonly [code: number, jumpIfTrue: number, jumpIfFalse: number, k: number]
 
-/** Encodes each instruction: u16 code, u8 jump if true, u8 jump if false, u32 k. */
+/** Encodes the instructions of a filter, each as u16 code, u8 jump if true, u8 jump if false, u32 k. */
 export function socketFilter(...program: readonly Instruction[]): Uint8Array {
   const bytes = new Uint8Array(8 * program.length)
   const view = new DataView(bytes.buffer)
@@ -20,10 +20,10 @@ export function socketFilter(...program: readonly Instruction[]): Uint8Array {
 export const LOAD_WORD = 0x20
 export const LOAD_HALF = 0x28
 export const LOAD_BYTE = 0x30
-/** Loads at an offset from the index register. */
+/** Instruction that loads at an offset from the index register. */
 export const LOAD_HALF_INDEXED = 0x48
 export const LOAD_BYTE_INDEXED = 0x50
-/** Sets the index register. */
+/** Instruction that sets the index register. */
 export const INDEX = 0x01
 export const JUMP_IF_EQUAL = 0x15
 export const JUMP_IF_SET = 0x45

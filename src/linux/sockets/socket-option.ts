@@ -6,7 +6,9 @@ import type { Address } from '../../wire/address.ts'
 import { addressBytes } from '../../wire/address.ts'
 import type { NativeSocket } from '../native.ts'
 
-/** The addon's socket, or another object that takes options as setsockopt(2) does. */
+/**
+ * A socket whose options can be set: the addon's socket, or another object that takes options as setsockopt(2) does.
+ */
 type Target = Pick<NativeSocket, 'setOption'>
 
 type Option = readonly [level: number, name: number]
@@ -60,8 +62,8 @@ export function setNumberIfKnown(socket: Target, option: Option, value: number):
 }
 
 /**
- * Sets the size of the receive buffer. Without CAP_NET_ADMIN the kernel allows net.core.rmem_max at most, which is then
- * used.
+ * Sets the size of the receive buffer. Without CAP_NET_ADMIN the kernel allows net.core.rmem_max at most, and uses that
+ * size.
  */
 export function setReceiveBuffer(socket: Target, bytes: number): void {
   try {
@@ -81,7 +83,10 @@ export function bindToDevice(socket: Target, interfaceName: string): void {
   )
 }
 
-/** Joins a group by interface index (ip_mreqn, ipv6_mreq). By address, the routing table would choose the interface. */
+/**
+ * Joins a multicast group on an interface index (ip_mreqn, ipv6_mreq). Without an index, the routing table would choose
+ * the interface.
+ */
 export function joinGroup(socket: Target, group: Address, interfaceIndex: number): void {
   const octets = addressBytes(group)
   if (octets.length === 16) {

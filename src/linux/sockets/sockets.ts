@@ -1,6 +1,6 @@
 /**
- * The sockets of the daemon: implements the port of daemon/ports.ts with the addon. Decided here: `io: raw-socket`
- * replaces the advertisement sockets and nothing else, because the package has neither AF_PACKET nor netlink.
+ * The sockets of the daemon: implements the port of daemon/ports.ts with the addon. Decided here: the setting
+ * `io: raw-socket` replaces the advertisement sockets only, because the package has neither AF_PACKET nor netlink.
  */
 import type { SocketPort } from '../../daemon/ports.ts'
 import type { KernelClock } from '../clock.ts'

@@ -1,7 +1,7 @@
 /**
- * A TCP connection for one question: connect, send, receive, close. Decided here: on a loopback the handshake is over
- * when connect(2) returns, so the question is sent in the same turn, without a wake-up in between. Does not know the
- * question.
+ * A TCP connection for one request: connect, send, receive, close. On a loopback interface the handshake is over when
+ * connect(2) returns. So the request is sent in the same turn, without a wake-up in between. Does not know the content
+ * of the request.
  */
 import { getSystemErrorName } from 'node:util'
 import { address as toAddress } from '../../wire/address.ts'
@@ -11,8 +11,8 @@ import { AF, ipSockaddr } from './sockaddr.ts'
 const SOCK_STREAM = 1
 const RECEIVED_AT_ONCE = 4_096
 /**
- * Number of reads per wake-up. The event loop polls the socket again if more is waiting, so timers and other sockets
- * run in between.
+ * Number of reads per wake-up. The event loop polls the socket again if more data is waiting, so timers and other
+ * sockets run in between.
  */
 const MOST_READS = 32
 const EAGAIN = -11
@@ -24,8 +24,8 @@ type Events = {
 }
 
 /**
- * Throws as socket(2) and epoll_ctl(2) fail, and reports every later error by callback. The question fits into any send
- * buffer.
+ * Opens a stream and sends the request. Throws if socket(2) or epoll_ctl(2) fails, and reports every later error by
+ * callback. The request fits into any send buffer.
  */
 export function openStream(
   native: Pick<NativeAddon, 'NativeSocket'>,
@@ -47,7 +47,7 @@ export function openStream(
   return stream
 }
 
-/** Socket addresses by name, because the same few are used again and again. */
+/** Socket addresses by their text, because the same few addresses are used repeatedly. */
 const known = new Map<string, Uint8Array>()
 const MOST_KNOWN = 64
 
@@ -95,13 +95,13 @@ class QuestionStream {
     const connecting = this.#socket.connect(sockaddr)
     const sent = connecting === 0 || connecting === EINPROGRESS ? this.#send() : connecting
     if (sent < 0 && sent !== EAGAIN) {
-      // The caller has no stream before this constructor returns.
+      // The end is reported later: the caller has no stream before this constructor returns.
       queueMicrotask(() => this.#end(sent))
       return
     }
     const read = () => this.#read()
     const failed = (errno: number) => {
-      // Data before the error counts. After it the kernel reports the end without a reason.
+      // Data before the error counts. After the error the kernel reports the end of the stream without a reason.
       this.#read(-errno)
       this.#end(-errno)
     }
@@ -121,7 +121,7 @@ class QuestionStream {
     return sent
   }
 
-  /** Reads what is queued. `why`: reason of the end, if it is known already. */
+  /** Reads the queued data. `why`: errno that ends the stream, if known already. */
   #read(why?: number): void {
     for (let reads = 0; !this.#over && reads < MOST_READS; reads++) {
       const count = this.#socket.receive()

@@ -1,8 +1,9 @@
 /**
- * Tests whether this node's own rules let VRRP packets pass, with a packet that does not leave the node. Its TTL or hop
- * limit is 0, so the kernel drops it after its output rules (RFC 1112 §6.1). Decided here: IPv6 is tested only if a
- * copy may come back, because otherwise Linux sends a packet with hop limit 0. The packet has eight zeros, which is no
- * version of VRRP, so no receiver takes it for an advertisement. Not decided here: what follows from the result.
+ * Tests whether this node's own rules let VRRP packets pass, with a packet that does not leave the node. The TTL or hop
+ * limit of that packet is 0, so the kernel drops it after its output rules (RFC 1112 §6.1). Decided here: IPv6 is
+ * tested only if a copy may come back, because otherwise Linux sends a packet with hop limit 0. The packet consists of
+ * eight zeros, which is no version of VRRP, so no receiver takes it for an advertisement. Not decided here: what the
+ * caller does after the test.
  */
 import type { Failure } from '../../daemon/ports.ts'
 import type { Address, Family } from '../../wire/address.ts'
@@ -24,13 +25,13 @@ export type UnsentOptions = {
   readonly source: Address
   readonly group: Address
   /**
-   * True if a copy may come back. It goes to every socket of this node that has joined the group, so use it only if no
-   * other program has one.
+   * True if a copy of the packet may come back. The copy reaches every socket of this node that has joined the group,
+   * so no other program may have such a socket.
    */
   readonly loop: boolean
 }
 
-/** Sends the packet. The group must have been joined on the interface. */
+/** Sends the test packet. The socket must have joined the group on the interface. */
 export function sendUnsent(native: NativeAddon, options: UnsentOptions): 'passed' | 'not tried' | Failure {
   const { family, group, interfaceIndex, interfaceName, loop, source } = options
   if (family === 'ipv6' && !loop) return 'not tried'

@@ -21,7 +21,7 @@ import { BATCH, joinLate, openReceiver, openSender, type Progress, SIZE } from '
 import { clockOffset, type DrainMark, receiveTime } from './receive-time.ts'
 import { addressOfSockaddr, ipSockaddr } from './sockaddr.ts'
 
-/** Messages as the kernel takes them. */
+/** Messages and their destinations, in the form in which the addon sends them. */
 type Message = { readonly bytes: readonly Uint8Array[]; readonly addresses: readonly Uint8Array[] }
 
 const SENT: SendOutcome = { ok: true }
@@ -47,7 +47,7 @@ export function openAdvertisementSocket(
   }
 }
 
-/** The sending side: one socket, and one more for each TTL other than 255 (VR-UC-03), which few routers have. */
+/** The sockets for sending: one socket, and one more for each TTL other than 255 (VR-UC-03), which few routers have. */
 class Senders {
   readonly #sender: NativeSocket
   readonly #interfaceIndex: number
@@ -55,7 +55,7 @@ class Senders {
   readonly #openFor: (ttl: number) => NativeSocket
   readonly #byTtl = new Map<number, NativeSocket>()
   readonly #targets = new Map<Address, Uint8Array>()
-  /** Messages of the last call, because an Active sends the same list again and again. */
+  /** Messages of the last send call, kept because an Active sends the same list repeatedly. */
   #before: { readonly datagrams: readonly Datagram[] } & Message = { datagrams: [], bytes: [], addresses: [] }
 
   constructor(
@@ -151,7 +151,7 @@ class KernelAdvertisementSocket implements AdvertisementSocket {
     deliver: (packet: ReceivedPacket) => void,
     until = millis(Number.POSITIVE_INFINITY),
   ): ReturnType<AdvertisementSocket['drain']> {
-    // The buffers are shared. A drain inside of a delivery would overwrite the packet that is being delivered.
+    // The receive buffers are shared. A drain inside of a delivery would overwrite the packet that is being delivered.
     if (this.#isDraining) throw new Error('Cannot drain an advertisement socket while it delivers')
     const mark = this.#mark
     const meta = this.#meta
@@ -217,7 +217,10 @@ class KernelAdvertisementSocket implements AdvertisementSocket {
     return { family, source, destination, ttl: meta.ttl(index), bytes: meta.bytes(index), receivedAt }
   }
 
-  /** Returns the number of lost packets. The kernel's counter wraps at 2³², and is omitted until the first drop. */
+  /**
+   * Returns the number of packets that the kernel dropped before this packet. The kernel's counter wraps at 2³²,
+   * and is omitted until the first drop.
+   */
   #lostUntil(index: number): number {
     const counter = this.#meta.overflow(index)
     if (counter === 0) return 0

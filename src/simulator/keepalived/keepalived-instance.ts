@@ -1,6 +1,6 @@
 /**
  * One vrrp_instance of a keepalived node. It models what keepalived 2.2.7 was seen to do, where it follows RFC 9568
- * §6.4 and where it does not (docs/simulate.md). keepalived-model.test.ts compares it with recordings. Decided here:
+ * §6.4 and where it does not (docs/simulate.md). `keepalived-model.test.ts` compares it with recordings. Decided here:
  * states, timers and announcements. Time is an argument. Does not know packets, kernels, processes and what is tracked.
  */
 import { activeDownInterval, skewTime } from '../../vrrp/timers.ts'

@@ -1,5 +1,5 @@
 /**
- * One run of the engine on a simulated node: the product's own (src/daemon) behind simulated ports. node.ts decides
+ * One run of the engine on a simulated node: the product's own (src/daemon) behind simulated ports. `node.ts` decides
  * when it begins, when it has the CPU, and how it ends.
  */
 import type { Config } from '../../config/config.ts'

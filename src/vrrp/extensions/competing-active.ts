@@ -1,10 +1,11 @@
 /**
  * Competing Active: another router advertises while this one is Active and wins, or releases addresses that this one
- * has. The RFC answers each such advertisement, lines (710) and (775). This file limits the answers, so that a sender
- * of many packets cannot make us flood the segment. An answer that would be too early is delayed, not dropped. The
- * addresses are announced again, because clients may use the other router's MAC (docs/adr/0007). This file does not
- * know priorities. It knows the first repeat of an announcement (arp/announcement.ts), but not the announcement itself.
- * Options: `assertOnLower`, `assertSpacing`, `announceOnRival`.
+ * has. The RFC answers each such advertisement, lines (710) and (775). This extension limits the answering
+ * advertisements, so that a sender of many packets cannot make us flood the segment. An answering advertisement that
+ * would be too early is delayed, not dropped. The router announces the addresses again, because clients may use the
+ * other router's MAC (docs/adr/0007). `competing-active.ts` does not know priorities. It knows the delay of the first
+ * repeat of an announcement (arp/announcement.ts), but not the frames. Options: `assertOnLower`, `assertSpacing`,
+ * `announceOnRival`.
  */
 import type { Address, Family } from '../../wire/address.ts'
 import { centisToMillis, type Millis, millis, plus } from '../../wire/units.ts'
@@ -29,7 +30,7 @@ export const competingActive: Extension = {
           return hearRelease(state, source, parameters, now, () => inner(state, event, parameters, now))
         }
         const [next, effects] = inner(state, event, parameters, now)
-        // The election is lost, lines (740) to (765), or the packet is our own.
+        // This router has lost the election, lines (740) to (765), or the packet is our own.
         if (next.name !== 'Active' || !isOther) return [next, effects]
         return hearLower(next, source, effects, parameters, now)
       },
@@ -38,12 +39,16 @@ export const competingActive: Extension = {
 }
 
 /**
- * Returns the options. If a reload turned the extension off while answers are remembered, the RFC's behaviour applies.
+ * Returns the options for a competing Active. If a reload turned the extension off while a state still remembers
+ * answered routers, the RFC's behaviour applies.
  */
 const optionsOf = ({ extensions, version }: Parameters): CompetingOptions =>
   extensions.competingActive ?? { answers: version === 3, spacing: millis(0), announces: false }
 
-/** Handles an advertisement of lower priority, line (775). `effects` has the refusal and the answer of the RFC. */
+/**
+ * Handles an advertisement of lower priority, line (775). `effects` are the refusal and the answering advertisement of
+ * the RFC.
+ */
 function hearLower(
   state: Active,
   source: Address,
@@ -62,9 +67,9 @@ function hearLower(
 }
 
 /**
- * Handles priority 0, line (705). A Backup sends nothing, so the router that releases was Active beside us. If an
- * answer would be too early, it is delayed, not dropped, because a Backup may have cut its timer to Skew_Time. `asRfc`
- * is the RFC's step, lines (710) and (715).
+ * Handles priority 0, line (705). A Backup sends nothing, so the router that sent priority 0 was Active beside us. An
+ * answering advertisement that would be too early is delayed, not dropped, because a Backup may have cut its timer to
+ * Skew_Time. `asRfc` is the RFC's step, lines (710) and (715).
  */
 function hearRelease(state: Active, source: Address, parameters: Parameters, now: Millis, asRfc: () => Step): Step {
   const release = { to: 'release', source } as const
@@ -95,24 +100,25 @@ const answerSpacing = (parameters: Parameters): number =>
 const same = (a: Question, b: Question): boolean => a.source === b.source && a.to === b.to
 
 /**
- * Number of sources that get an answer within one spacing. A sender can invent sources. Without this limit a flood
- * would cause a flood of answers and use all our time.
+ * Number of source addresses that get an answering advertisement within one spacing. A sender can forge source
+ * addresses. Without this limit a flood of packets would cause a flood of advertisements and use all our CPU time.
  */
 const MOST_ANSWERS = 16
 
-/** Returns the time from which this source may get another answer. */
+/** Returns the time from which this source address may get another answering advertisement. */
 function answerableAt({ asserted }: Active, question: Question, parameters: Parameters): Millis {
   const last = asserted.find((answered) => same(answered, question))
-  // The list starts with the oldest answer. When it expires, there is room for another one.
+  // The list starts with the router that was answered longest ago. When that entry expires, another router may be
+  // answered.
   const before = last ?? (asserted.length < MOST_ANSWERS ? undefined : asserted[0])
   return before === undefined ? millis(Number.NEGATIVE_INFINITY) : plus(before.at, answerSpacing(parameters))
 }
 
 /**
- * Delays an answer that would be too early, so that it does not wait for the next periodic advertisement. A competing
- * Active that finds no room in the list may not advertise again. A router that we answered earlier may have become
- * Active again, for example after a forged second priority 0 of ours. Within half a spacing after our answer, the
- * advertisement is the last one of a router that has lost; it gets no answer.
+ * Delays an answering advertisement that would be too early, so that it does not wait for the next periodic
+ * advertisement. A competing Active that finds no room in the list may not advertise again. A router that we answered
+ * earlier may have become Active again, for example after a forged second priority 0 with our address. An advertisement
+ * within half a spacing after our answer is the last one of a router that has lost; it gets no answer.
  */
 function answerLate(state: Active, question: Question, parameters: Parameters, now: Millis): Active {
   const answered = state.asserted.find((each) => same(each, question))
@@ -121,7 +127,7 @@ function answerLate(state: Active, question: Question, parameters: Parameters, n
   return again < state.adverAt ? { ...state, adverAt: again } : state
 }
 
-/** Returns the state after an answer that is sent now. */
+/** Returns the state after an answering advertisement that is sent now. */
 function rememberAnswer(state: Active, question: Question, parameters: Parameters, now: Millis): Active {
   const spacing = answerSpacing(parameters)
   if (spacing <= 0) return { ...state, asserted: [] }
@@ -132,20 +138,21 @@ function rememberAnswer(state: Active, question: Question, parameters: Parameter
 // Announcements -------------------------------------------------------------------------------------------------------
 
 /**
- * Milliseconds between two batches. At most the time to the first repeat of a batch, so that a repeat follows every
- * packet that got no batch of its own.
+ * Milliseconds between two batches of announcements. At most the time to the first repeat of a batch, so that a repeat
+ * follows every packet that caused no batch.
  */
 const ANNOUNCE_SPACING = 50
 /**
- * Credit for three batches at the same time: for an answer to our question, for the first advertisement of a router
- * that loses, and for its last one.
+ * Credit for three batches of announcements at the same time: after a host answered our question, after the first
+ * advertisement of a router that loses, and after its last one.
  */
 const ANNOUNCE_CREDIT = 3 * ANNOUNCE_SPACING
 
 /**
- * Announces the addresses again after a packet that may have misled clients. Our announcement must be the last one. So
- * a batch, or the repeat of one, follows every packet within 50 ms. In IPv6 a repeat comes a second later (RFC 4861
- * §7.2.6). There a packet beyond the credit gets a batch of its own when the rate limit allows it.
+ * Announces the addresses again after a packet that may have misled clients. The last announcement on the LAN must be
+ * ours. So a batch of announcements, or the repeat of a batch, follows every such packet within 50 ms. In IPv6 a repeat
+ * comes a second later (RFC 4861 §7.2.6). There a packet beyond the credit causes a batch of announcements as soon as
+ * the rate limit allows.
  */
 export function announceOverCompetitor(
   state: Active,
@@ -153,8 +160,8 @@ export function announceOverCompetitor(
   now: Millis,
 ): readonly [Active, readonly Effect[]] {
   const { announcedOverAt } = state
-  // Packets that were read together (one turn, one `now`) cause one batch, after all of them. A batch that is still to
-  // come also follows this packet.
+  // Packets that were read together (one turn, one `now`) cause one batch of announcements, after all of them. A batch
+  // that is still to come also follows this packet.
   if (announcedOverAt !== undefined && announcedOverAt >= now) return [state, []]
   const paidAt = plus(millis(Math.max(state.announcementsPaidAt ?? now, now)), ANNOUNCE_SPACING)
   const early = paidAt - now - ANNOUNCE_CREDIT

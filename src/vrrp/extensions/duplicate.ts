@@ -1,20 +1,22 @@
 /**
- * Duplicate: decides what an Active does about another host that answers for its addresses (`onDuplicate`). It may give
- * them up only if it would lose the election of RFC 9568 §6.4.3. Otherwise both hosts, or the wrong one, could give
- * them up. So the other host must be a router whose advertisements arrive. This file does not wrap `step`; the daemon
- * calls it. It does not know how the host was found.
+ * Duplicate: decides what an Active does about another host that answers for its addresses (`onDuplicate`). The Active
+ * may give its addresses up only if it would lose the election of RFC 9568 §6.4.3. Otherwise both hosts, or the wrong
+ * host, could give the addresses up. So the other host must be a router whose advertisements arrive. `duplicate.ts`
+ * does not wrap `step`; the daemon calls it. How the other host was found is not known here.
  */
 import { type Address, compareAddresses } from '../../wire/address.ts'
 import { ownsAddresses, type Parameters } from '../parameters.ts'
 
 export type OnDuplicate = 'announce' | 'yield' | 'alarm'
 
-/** The router with that MAC, from its last advertisement; `undefined` if none of its advertisements reaches us. */
+/**
+ * Router that answers with a MAC, from its last advertisement; `undefined` if no advertisement of this host reaches us.
+ */
 export type DuplicateRouter = { readonly source: Address; readonly priority: number }
 
 /**
- * Returns the reaction. A host that sends no advertisement wins no election. Addresses that are the node's own (255)
- * cannot be given up.
+ * Returns what an Active does about another host with its addresses. A host that sends no advertisement wins no
+ * election. Addresses that are the node's own (priority 255) cannot be given up.
  */
 export function answerToDuplicate(
   wanted: OnDuplicate,
@@ -26,7 +28,7 @@ export function answerToDuplicate(
   return outranks(router, parameters) ? 'yield' : 'announce'
 }
 
-/** Tells whether the router wins by RFC 9568 §6.4.3: by priority, then by address. */
+/** Tells whether the other router wins the election of RFC 9568 §6.4.3: by priority, then by address. */
 export function outranks({ source, priority }: DuplicateRouter, parameters: Parameters): boolean {
   if (priority !== parameters.priority) return priority > parameters.priority
   return compareAddresses(source, parameters.primaryAddress) > 0

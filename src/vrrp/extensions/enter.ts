@@ -1,6 +1,6 @@
 /**
- * The RFC's transitions for extensions that cause one outside of the RFC's lines. They are the functions of fsm.ts,
- * with the additions of stagger and phase to a state that was just entered. This file does not know the reason of a
+ * The transitions of RFC 9568 for extensions that cause a transition outside of the RFC's lines. They are functions of
+ * fsm.ts. Each adds the delays of stagger.ts and phase.ts to the new state. `enter.ts` does not know the reason of a
  * transition.
  */
 import type { Millis } from '../../wire/units.ts'

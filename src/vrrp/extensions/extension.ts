@@ -1,8 +1,8 @@
 /**
  * Defines an extension: a wrapper around the state machine of RFC 9568 (fsm.ts), written as a table of cells. A cell is
- * one event in one state. The wrapper of a cell receives the machine inside. It passes the event on, drops it, or
- * changes the result. This file decides how extensions become one machine. It does not know which ones exist
- * (index.ts).
+ * one event in one state. The wrapper of a cell receives the state machine inside. The wrapper passes the event on,
+ * drops it, or changes the next state and the effects. `extension.ts` decides how extensions become one state machine.
+ * Which extensions exist is decided in index.ts.
  */
 import type { Millis } from '../../wire/units.ts'
 import { EVENT_KINDS, type Event } from '../event.ts'
@@ -10,7 +10,7 @@ import { type Step, step } from '../fsm.ts'
 import type { Parameters } from '../parameters.ts'
 import { STATE_NAMES, type State } from '../state.ts'
 
-/** A whole state machine. */
+/** A state machine: returns the next state and the effects of an event. */
 export type Stepper = (state: State, event: Event, parameters: Parameters, now: Millis) => Step
 
 type Name = State['name']
@@ -18,7 +18,7 @@ type Kind = Event['kind']
 type Called<N extends Name> = Extract<State, { readonly name: N }>
 type OfKind<K extends Kind> = Extract<Event, { readonly kind: K }>
 
-/** Handles one cell. `inner` is the same cell of the machine inside. */
+/** Handles one event in one state (a cell). `inner` is the same cell of the state machine inside. */
 export type Wrapper<N extends Name, K extends Kind> = (
   inner: (state: Called<N>, event: OfKind<K>, parameters: Parameters, now: Millis) => Step,
   state: Called<N>,
@@ -36,16 +36,20 @@ export type Extension = {
   /** Tells whether the options turn the extension on. */
   readonly isOn: (parameters: Parameters) => boolean
   /**
-   * Tells whether the extension has something to finish in a state. It does so even after a reload has turned it off.
+   * Tells whether the extension has something to finish in a state. An extension finishes even after a reload has
+   * turned it off.
    */
   readonly isPending?: Pending
   readonly wraps: Cells
 }
 
-/** Turns an extension on in every profile. For extensions that handle facts which the RFC does not have. */
+/** Turns an extension on in every profile. Meant for extensions that handle events which the RFC does not have. */
 export const always = (): boolean => true
 
-/** Returns one wrapper for every event of a state. If `applies` returns false, the event goes to the machine inside. */
+/**
+ * Returns one wrapper for every event of a state. If `applies` returns false, the event goes to the state machine
+ * inside.
+ */
 export function everyEvent<N extends Name, S extends Called<N>>(
   applies: (state: State) => state is S,
   wrapper: (inner: (state: Called<N>) => Step, state: S, event: Event, parameters: Parameters, now: Millis) => Step,
@@ -60,11 +64,13 @@ export function everyEvent<N extends Name, S extends Called<N>>(
 }
 
 type Table = Readonly<Record<Name, Readonly<Record<Kind, Stepper>>>>
-/** A wrapper without the types of its cell. The table calls it for its own cell only. */
+/**
+ * A wrapper without the types of its state and event. The table calls each wrapper only for its own state and event.
+ */
 type AnyWrapper = (inner: Stepper, state: State, event: Event, parameters: Parameters, now: Millis) => Step
 
 /**
- * Returns the machine of RFC 9568 with these extensions around it, the first one outermost. Without extensions it is
+ * Returns the machine of RFC 9568 with these extensions around it, the first one outermost. Without extensions, returns
  * `step` itself.
  */
 export function compose(extensions: readonly Extension[]): Stepper {
@@ -73,7 +79,7 @@ export function compose(extensions: readonly Extension[]): Stepper {
   return (state, event, parameters, now) => table[state.name][event.kind](state, event, parameters, now)
 }
 
-/** Returns the names of the extensions that wrap a cell, outermost first. */
+/** Returns the names of the extensions that wrap this event in this state, outermost first. */
 export function wrappersOf(extensions: readonly Extension[], name: Name, kind: Kind): readonly string[] {
   return extensions.filter(({ wraps }) => wraps[name]?.[kind] !== undefined).map((extension) => extension.name)
 }

@@ -1,8 +1,8 @@
 /**
  * Faults: a router that cannot take part in the election is in Initialize, with the reasons. keepalived calls this
- * state FAULT. A fault acts as the RFC's Shutdown event. The end of the last fault acts as its Startup event. This file
- * decides what a fault changes in a state, and prevents a start before the last fault has ended. It does not know the
- * cause of a fault. On in every profile.
+ * state FAULT. A fault acts as the RFC's Shutdown event. The end of the last fault acts as the RFC's Startup event.
+ * This extension decides what a fault changes in a state, and prevents a start before the last fault has ended. It does
+ * not know the cause of a fault. The extension is on in every profile.
  */
 import type { Effect, StateName } from '../effect.ts'
 import type { Fault } from '../event.ts'
@@ -10,7 +10,7 @@ import type { Step } from '../fsm.ts'
 import { start } from './enter.ts'
 import { always, type Extension } from './extension.ts'
 
-/** Returns the step to Initialize with a fault. `stopped` is true if a shutdown was under way. */
+/** Returns the step to Initialize because of a fault. `stopped` is true if a shutdown was under way. */
 export function fail(from: StateName, fault: Fault, stopped: boolean, effects: readonly Effect[] = []): Step {
   const transition: Effect = { kind: 'transition', from, to: 'Initialize', reason: fault }
   return [{ name: 'Initialize', faults: [fault], stopped }, [...effects, transition]]
@@ -38,7 +38,8 @@ export const faults: Extension = {
     Backup: { faultRaised: (_inner, _state, event) => fail('Backup', event.fault, false) },
     Active: {
       faultRaised: (_inner, _state, event, parameters) => {
-        // The addresses are removed first: whatever is wrong here, two hosts must not answer.
+        // The addresses are removed before priority 0 is sent. Whatever is wrong on this node, two hosts must not
+        // answer for an address.
         const release: Effect[] = event.canSend ? [{ kind: 'sendAdvertisement', priority: 0, reason: 'fault' }] : []
         const removal: Effect = { kind: 'removeAddresses', addresses: parameters.addresses }
         return fail('Active', event.fault, false, [removal, ...release])

@@ -1,8 +1,9 @@
 /**
  * Grace period (docs/adr/0045): a router that has lost, lines (740) to (765), keeps answering for each address until
- * the winner has announced it, for 20 ms at most. In that time it follows the winner like any Backup. This file decides
- * which router does so, and until when. It does not know how a Backup handles an event, or how the winner handles the
- * last advertisement. Option: `keepUntilClaimed`. A reload that turns the option off does not end a grace period.
+ * the winner has announced it, for 20 ms at most. In that time the router follows the winner like any Backup. This
+ * extension decides which router answers longer, and until when. It does not know how a Backup handles an event, or how
+ * the winner handles the last advertisement. Option: `keepUntilClaimed`. A reload that turns the option off does not
+ * end a grace period.
  */
 import { type Millis, millis, plus } from '../../wire/units.ts'
 import type { Event } from '../event.ts'
@@ -13,28 +14,31 @@ import { type Extension, everyEvent } from './extension.ts'
 import { removal } from './leaving.ts'
 
 /**
- * Milliseconds after the winner's announcement. Clients have received it, too. Packets that they sent to us before it
- * arrive within this time.
+ * Milliseconds from the winner's announcement to the removal of the address. Clients receive the announcement, too.
+ * Packets that clients sent to us before arrive within this time.
  */
 const OFF_AFTER_ANNOUNCEMENT = 1
 /**
- * Milliseconds after the winner's advertisement. The winner's first repeat comes 50 ms after our last advertisement. By
- * then this router no longer answers.
+ * Milliseconds from the winner's advertisement to the removal of the addresses. The winner repeats its announcement 50
+ * ms after our last advertisement. By then this router no longer answers.
  */
 const LONGEST = 20
 /**
  * Milliseconds after becoming Active without a grace period. On a busy machine, two routers of equal priority may take
- * over together. The one that loses then removes its addresses immediately, before clients have learned its MAC.
+ * over together. The router that loses then removes its addresses immediately, before clients have learned its MAC.
  */
 const RACE = 100
 
 type InGracePeriod = Backup & { readonly stillAnswered: readonly StillAnswered[] }
 
-/** Tells whether a Backup still answers for addresses. */
+/** Tells whether a Backup still answers for addresses that it lost. */
 export const isInGracePeriod = (state: State): state is InGracePeriod =>
   state.name === 'Backup' && state.stillAnswered !== undefined
 
-/** Returns the addresses that a router still answers for after it has lost; `undefined` if there is no grace period. */
+/**
+ * Returns the addresses that a router still answers for after it has lost; `undefined` if the router has no grace
+ * period.
+ */
 export function answeredAfterLosing(
   { since }: Active,
   heardAt: Millis,
@@ -58,7 +62,7 @@ export const gracePeriod: Extension = {
         if (next.name !== 'Backup') return [next, effects]
         const stillAnswered = answeredAfterLosing(state, event.receivedAt, parameters, now)
         if (stillAnswered === undefined) return [next, effects]
-        // The addresses are removed later, each after the winner has announced it.
+        // Each address is removed later, after the winner has announced that address.
         return [{ ...next, stillAnswered }, effects.filter(({ kind }) => kind !== 'removeAddresses')]
       },
     },
@@ -77,16 +81,16 @@ function stepInGracePeriod(
   if (event.kind === 'announcementHeard') return [withAnnounced(state, event), []]
   const { stillAnswered, ...backup } = state
   const [next, effects] = asBackup(backup)
-  // The winner is gone again, and this router still has the addresses.
+  // The winner has disappeared, and this router still has the addresses.
   if (next.name === 'Active') return [next, effects]
   const rest = next.name === 'Backup' ? stillAnswered.filter((each) => staysFor(event, each, parameters, now)) : []
   return [still(next, rest), [...removal(stillAnswered.filter((each) => !rest.includes(each))), ...effects]]
 }
 
 function staysFor(event: Event, { address, offAt }: StillAnswered, parameters: Parameters, now: Millis): boolean {
-  // The guardian has removed the addresses. Those that it could not remove must not stay.
+  // The guardian has removed the addresses. Addresses that the guardian could not remove must not stay.
   if (event.kind === 'absenceNoticed') return false
-  // An address that a reload took from this router is removed immediately.
+  // An address that a reload took from this router is removed immediately, without a grace period.
   if (event.kind === 'parametersChanged') return parameters.addresses.includes(address)
   return now < offAt
 }

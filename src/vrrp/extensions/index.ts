@@ -1,6 +1,6 @@
 /**
- * The state machine of the daemon: `step` of fsm.ts with the extensions around it that the parameters turn on. This
- * file decides which extensions exist, and their order. It does not know what they do.
+ * The state machine of the daemon: `step` of fsm.ts with the extensions around it that the parameters turn on.
+ * `index.ts` decides which extensions exist, and their order, and does not know what an extension does.
  */
 import type { Millis } from '../../wire/units.ts'
 import type { Event } from '../event.ts'
@@ -28,8 +28,8 @@ import { succession } from './succession.ts'
 import { yieldAside } from './yield.ts'
 
 /**
- * All extensions, outermost first. Where two wrap the same cell, test/unit/vrrp/extensions/extensions.test.ts has the
- * reason for their order.
+ * All extensions, outermost first. If two extensions wrap the same event in the same state,
+ * test/unit/vrrp/extensions/extensions.test.ts has the reason for their order.
  */
 export const EXTENSIONS: readonly Extension[] = [
   gracePeriod,
@@ -57,7 +57,7 @@ export const EXTENSIONS: readonly Extension[] = [
 export const extensionsOf = (parameters: Parameters): readonly Extension[] =>
   EXTENSIONS.filter(({ isOn }) => isOn(parameters))
 
-/** A set of extensions. The lowest bit is the first one. */
+/** A set of extensions as a bit mask. The lowest bit is the first extension of the list. */
 type Bits = number
 type Machine = { readonly bits: Bits; readonly step: Stepper }
 
@@ -67,8 +67,8 @@ const composed = new Map<Bits, Machine>()
 const known = new WeakMap<Parameters, Machine>()
 
 /**
- * Returns the next state of one virtual router and its effects. An extension that the parameters turn off still
- * finishes what it has begun.
+ * Returns the next state of one virtual router and its effects. If the parameters turn an extension off, that extension
+ * still finishes what it has begun.
  */
 export function extendedStep(state: State, event: Event, parameters: Parameters, now: Millis): Step {
   const machine = known.get(parameters) ?? machineFor(parameters)
@@ -102,7 +102,7 @@ const IN_LEAVING = endingIn('Leaving')
 
 /**
  * Returns the extensions that have something to finish in this state. In Initialize and Returning, faults.ts and
- * returning.ts do so in every profile.
+ * returning.ts are among them in every profile.
  */
 function pendingIn(state: State): Bits {
   let bits = 0

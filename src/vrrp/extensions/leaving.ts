@@ -1,9 +1,9 @@
 /**
- * Leaving: an Active that stops on purpose has sent priority 0. It keeps answering for its addresses until the
- * successor advertises, so that a planned move loses no packets. It ignores competing routers and sends only a second
- * priority 0. This file decides how Leaving begins, when each address is removed, and what state follows. It knows
- * whether the router stays on the node (yield) or stops (shutdown), but not why. Option: `leaving`. A reload that turns
- * the option off does not end Leaving.
+ * Leaving: an Active that stops on purpose has sent priority 0. A router in Leaving keeps answering for its addresses
+ * until the successor advertises, so that a planned move loses no packets. A router in Leaving ignores competing
+ * routers and sends only a second priority 0. `leaving.ts` decides how the state Leaving begins, when each address is
+ * removed, and what state follows. `leaving.ts` knows whether the router stays on the node (yield) or stops (shutdown),
+ * but not why. Option: `leaving`. A reload that turns the option off does not end Leaving.
  */
 import { type Address, familyOf } from '../../wire/address.ts'
 import { centisToMillis, type Millis, millis, plus } from '../../wire/units.ts'
@@ -17,15 +17,19 @@ import { fail } from './faults.ts'
 import { staggerStep } from './stagger.ts'
 
 /**
- * Milliseconds to the second priority 0. It is sent twice, because one lost packet must not cost a failover (VR-TX-02).
+ * Milliseconds from the first priority 0 to the second one. Priority 0 is sent twice, so that one lost packet does not
+ * prolong the failover (VR-TX-02).
  */
 const REPEAT_AFTER = 2
-/** Milliseconds after the successor's gratuitous ARP, which has then reached the whole LAN. */
+/**
+ * Milliseconds from the successor's gratuitous ARP to the removal of the address. The gratuitous ARP has then reached
+ * the whole LAN.
+ */
 const OFF_AFTER_ANNOUNCEMENT = 5
 /**
- * Milliseconds after the successor's advertisement. Its addresses are installed by then (ground rule 6 gives 10 ms),
- * even if we missed its gratuitous ARP. A kernel under load needs some 30 ms more before an IPv6 address answers, and
- * announces it only then (docs/adr/0013).
+ * Milliseconds from the successor's advertisement to the removal of the addresses. The successor has installed its
+ * addresses by then (within 10 ms, ground rule 6), even if we missed its gratuitous ARP. A kernel under load needs some
+ * 30 ms more before an IPv6 address answers, and announces the address only then (docs/adr/0013).
  */
 const OFF_AFTER_ADVERTISEMENT = { ipv4: 20, ipv6: 100 } as const
 /** Upper limit of the time in Leaving without a successor, in milliseconds. */
@@ -56,7 +60,8 @@ export const leaving: Extension = {
         const { interval, priority } = advertisement
         const successor = { source, priority, interval, heardAt: event.receivedAt }
         const next = hearSuccessor(state, successor, event.receivedAt, parameters)
-        // The successor's announcements arrived before its advertisement, and every address is removed already.
+        // The successor's announcements arrived before its advertisement, and this router has already removed every
+        // address.
         return isOver(next) ? follow(next, successor, parameters, now) : [next, []]
       },
       announcementHeard: (_inner, state, { address, heardAt }) => {
@@ -104,8 +109,8 @@ function leave(parameters: Parameters, now: Millis, reason: 'shutdown' | 'yield'
 }
 
 /**
- * Notes the successor and the removal times of the addresses. `heardAt` is the time of its advertisement, or of that of
- * a router competing with it (succession.ts).
+ * Notes the successor and the time at which each address is removed. `heardAt` is the time of the successor's
+ * advertisement, or of the advertisement of a router that competes with the successor (succession.ts).
  */
 export function hearSuccessor(state: Leaving, successor: Successor, heardAt: Millis, parameters: Parameters): Leaving {
   return {
@@ -119,15 +124,15 @@ export function hearSuccessor(state: Leaving, successor: Successor, heardAt: Mil
 }
 
 /**
- * Handles a reload: an address that is no longer ours is removed immediately. An added address belongs to the
- * successor. Nothing is sent.
+ * Handles a reload in Leaving: an address that is no longer ours is removed immediately. An added address belongs to
+ * the successor. The router sends nothing.
  */
 function keepOnlyOurs(state: Leaving, parameters: Parameters, now: Millis): Step {
   const stillAnswered = state.stillAnswered.filter(({ address }) => parameters.addresses.includes(address))
   if (stillAnswered.length === state.stillAnswered.length) return [state, []]
   const removed = removal(state.stillAnswered.filter((entry) => !stillAnswered.includes(entry)))
   const next = { ...state, stillAnswered }
-  // No address is left to wait for.
+  // This router answers for no address any longer.
   if (stillAnswered.length === 0 && state.successor !== undefined) {
     return follow(next, state.successor, parameters, now, removed)
   }
@@ -135,9 +140,10 @@ function keepOnlyOurs(state: Leaving, parameters: Parameters, now: Millis): Step
 }
 
 /**
- * Handles an executed cleanup plan: the guardian has removed the addresses and sent priority 0. Installing them again
- * would undo what the operator wants. A yield still waits for its successor, without answering. The removal covers
- * addresses that the guardian could not remove.
+ * Handles an executed cleanup plan: the guardian has removed the addresses and sent priority 0. Installing the
+ * addresses again would undo what the operator wants. A router that yields still waits for its successor, without
+ * answering for the addresses. The engine removes the addresses again, in case the guardian could not remove some of
+ * them.
  */
 function planExecuted(state: Leaving, parameters: Parameters, now: Millis): Step {
   const removed = removal(state.stillAnswered)
@@ -147,15 +153,15 @@ function planExecuted(state: Leaving, parameters: Parameters, now: Millis): Step
 }
 
 /**
- * Returns the milliseconds until an address is removed. An address that is not in the packet may be of the other
- * family.
+ * Returns the milliseconds until a router in Leaving removes an address. An address that is not in the advertisement
+ * may be of the other family.
  */
 const offAfterAdvertisement = (address: Address, { family }: Parameters): number =>
   Math.max(OFF_AFTER_ADVERTISEMENT[family], OFF_AFTER_ADVERTISEMENT[familyOf(address)])
 
 /**
- * Sets the removal time of addresses, and never moves a known one back. The first sign of the successor sets it; later
- * ones can only shorten it.
+ * Sets the removal time of addresses in Leaving, and never makes a known time later. The first packet of the successor
+ * sets the time; later packets can only make it earlier.
  */
 function offBy(
   stillAnswered: Leaving['stillAnswered'],
@@ -169,7 +175,7 @@ function offBy(
   })
 }
 
-/** Returns the effect that removes these addresses; none if there are none. */
+/** Returns the effect that removes these addresses; no effect for an empty list. */
 export function removal(stillAnswered: readonly { readonly address: Address }[]): Effect[] {
   return stillAnswered.length === 0
     ? []
@@ -194,13 +200,13 @@ export function removeDue(state: Leaving, now: Millis): readonly [Leaving, reado
 }
 
 /**
- * Returns the successor as last heard. If packets were lost, that is now, because its later advertisements may be among
- * them (ground rule 2).
+ * Returns the successor with the time of its last advertisement. If packets were lost, that time is now, because a
+ * later advertisement of the successor may be among them (ground rule 2).
  */
 export const asHeard = (successor: Successor, receptionLost: boolean, now: Millis): Successor =>
   receptionLost ? { ...successor, heardAt: now } : successor
 
-/** Tells whether every address is removed and no race of successors is observed. */
+/** Tells whether a router in Leaving has removed every address and observes no race of several successors. */
 export const isOver = ({ stillAnswered, succession }: Leaving): boolean =>
   stillAnswered.length === 0 && succession === undefined
 
@@ -224,8 +230,8 @@ export function follow(
 }
 
 /**
- * Ends Leaving because no router took over here, but one did for another member of the sync group. The addresses are
- * removed, too.
+ * Ends Leaving because a router took over from another member of the sync group, but none from this member. The
+ * addresses are removed, too.
  */
 export function giveWay(state: Leaving, parameters: Parameters, now: Millis): Step {
   const [next, entered] = enterBackup(parameters, now, {
@@ -238,7 +244,7 @@ export function giveWay(state: Leaving, parameters: Parameters, now: Millis): St
   return [next, [...removal(state.stillAnswered), ...entered]]
 }
 
-/** Ends Leaving because no router took over: a shutdown continues, a yield is undone. */
+/** Ends Leaving because no router took over: a shutdown continues, and a yield is undone. */
 function giveUp(state: Leaving, parameters: Parameters, now: Millis): Step {
   if (state.reason === 'shutdown') return stop('Leaving', 'noSuccessor', removal(state.stillAnswered))
   return becomeActive(parameters, now, 'Leaving', 'noSuccessor', 'noSuccessor')

@@ -1,7 +1,7 @@
 /**
  * Lost packets (ground rule 2): packets were lost, or this process slept too long. An advertisement of the Active may
- * be among them. So the deadline of this Backup starts again, once. The next deadline decides. This file does not know
- * how a loss is noticed. On in every profile.
+ * be among the lost packets. So the Active_Down_Timer of this Backup starts again, once. When it expires a second time,
+ * the Backup takes over. This extension does not know how a loss is noticed. The extension is on in every profile.
  */
 import { type Millis, plus } from '../../wire/units.ts'
 import type { Parameters } from '../parameters.ts'
@@ -23,7 +23,7 @@ export const lostPackets: Extension = {
 }
 
 /**
- * Restarts the deadline for a whole Active_Down_Interval, even if a fast preemption was pending
+ * Restarts the Active_Down_Timer for a whole Active_Down_Interval, even if a fast preemption was pending
  * (preemption/fast-preempt.ts).
  */
 function extend(state: Backup, parameters: Parameters, now: Millis): Backup {

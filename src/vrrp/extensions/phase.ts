@@ -1,14 +1,14 @@
 /**
- * Phase: the first periodic advertisement of an Active comes after a share of Advertisement_Interval. So many routers
- * of one node do not send in the same millisecond. It is never later than in the RFC (VR-TM-05). This file does not
- * know how the share is computed. Option: `phase`.
+ * Phase: the first periodic advertisement of an Active comes after a share of Advertisement_Interval. So the many
+ * routers of one node do not all send in the same millisecond. The first periodic advertisement is never later than in
+ * the RFC (VR-TM-05). The caller computes the share. Option: `phase`.
  */
 import { centisToMillis, type Millis, plus } from '../../wire/units.ts'
 import type { Step } from '../fsm.ts'
 import type { Parameters } from '../parameters.ts'
 import type { Extension } from './extension.ts'
 
-/** Moves the first deadline of an Active that was just entered. */
+/** Makes the first Adver_Timer of a new Active shorter, by the phase of the router. */
 export function phaseEntry(entered: Step, { advertisementInterval, phase = 1 }: Parameters, now: Millis): Step {
   const [next, effects] = entered
   if (next.name !== 'Active' || phase === 1) return entered

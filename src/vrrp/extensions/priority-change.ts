@@ -1,8 +1,8 @@
 /**
  * Priority change: a health check, an interface or a reload has changed the effective priority. In Backup the running
- * timer moves with it, in every profile (VR-TM-06). An Active advertises the change before the next periodic
- * advertisement, at most once an interval (VR-TM-07). This file does not know why the priority changed. Option of the
- * extra advertisement: `advertisePriorityChange`.
+ * Active_Down_Timer moves by the difference, in every profile (VR-TM-06). An Active advertises the change before the
+ * next periodic advertisement, at most once an interval (VR-TM-07). The extension does not know why the priority
+ * changed. Option of the extra advertisement: `advertisePriorityChange`.
  */
 import { centisToMillis, type Millis, plus } from '../../wire/units.ts'
 import type { AdvertisementReason } from '../effect.ts'
@@ -36,8 +36,9 @@ export const advertiseChange: Extension = {
 }
 
 /**
- * Moves the running timer by the difference of the two Active_Down_Intervals. While a fast preemption is pending, the
- * timer of line (470) moves, too. The preemption is withdrawn if the Active is no longer below us.
+ * Moves the running timer of a Backup by the difference of the two Active_Down_Intervals. While a fast preemption is
+ * pending, the timer of line (470) moves, too. The fast preemption is withdrawn if the priority of the Active is no
+ * longer below ours.
  */
 export function moveTimer(state: Backup, previous: number, parameters: Parameters): Backup {
   const { active, activeAdverInterval: interval } = state
@@ -47,7 +48,8 @@ export function moveTimer(state: Backup, previous: number, parameters: Parameter
     !outranks(parameters.priority, active.priority, parameters)
   const following = overtaken ? withdrawn(state, parameters) : undefined
   if (following !== undefined) return following
-  // VR-SG-03: without fastPreempt the timer keeps running, but the member no longer asks its group to become Active.
+  // VR-SG-03: without fastPreempt the timer of this member keeps running, but the member no longer wants its sync group
+  // to become Active.
   const held = overtaken && state.heldSince !== undefined ? { heldSince: undefined } : {}
   const before = activeDownDelay({ ...parameters, priority: previous }, interval, active?.source)
   const moved = activeDownDelay(parameters, interval, active?.source) - before
@@ -59,7 +61,10 @@ export function moveTimer(state: Backup, previous: number, parameters: Parameter
   }
 }
 
-/** Sends an extra advertisement, at most one an interval. The next periodic one carries later changes. */
+/**
+ * Sends an extra advertisement with the changed priority, at most one an interval. The next periodic advertisement
+ * carries later changes.
+ */
 export function advertiseSoon(
   state: Active,
   parameters: Parameters,

@@ -1,7 +1,7 @@
 /**
- * Release of the Active: in Backup, priority 0 counts only if it comes from the Active last accepted, or if none is
- * known. A repeated one never lengthens the wait. In the RFC, priority 0 of any router restarts the timer, line (425).
- * This file does not decide which router is the Active (followed.ts). Option: `priorityZeroFromActiveOnly`.
+ * Release of the Active: in Backup, priority 0 counts only if it comes from the Active last accepted, or if no Active
+ * is known. A repeated priority 0 never makes the Backup wait longer. In the RFC, priority 0 of any router restarts the
+ * timer, line (425). `followed.ts` decides which router is the Active. Option: `priorityZeroFromActiveOnly`.
  */
 import { millis } from '../../wire/units.ts'
 import type { Extension } from './extension.ts'
@@ -20,7 +20,8 @@ export const releaseOfActive: Extension = {
           return [state, [{ kind: 'refused', reason: 'priority-zero-not-from-active', source }]]
         }
         const [next, effects] = inner(state, event, parameters, now)
-        // True for the second copy, and for a release while a fast preemption is pending (preemption/fast-preempt.ts).
+        // True for the second copy of priority 0, and for priority 0 while a fast preemption is pending
+        // (preemption/fast-preempt.ts).
         const isShort = state.downReason === 'activeReleased' || state.regularDownAt !== undefined
         if (!isShort || next.name !== 'Backup') return [next, effects]
         return [{ ...next, activeDownAt: millis(Math.min(state.activeDownAt, next.activeDownAt)) }, effects]

@@ -1,8 +1,9 @@
 /**
- * Reload: a router gets new parameters while it runs. Timers keep running and move with the change (VR-TM-06,
- * VR-CFG-08). A parameter that is neither advertised nor an address has no effect here. The caller replaces the router
- * if its VRID, interface, version or address family changes. A change between multicast and unicast does not replace
- * it. The Active stays Active, and routers that have also changed receive it (docs/adr/0008). On in every profile.
+ * Reload: a router gets new parameters while it runs. Running timers are moved, not restarted (VR-TM-06, VR-CFG-08).
+ * Only advertised parameters and addresses matter to this extension. The caller replaces the router if its VRID,
+ * interface, version or address family changes. A change between multicast and unicast does not replace the router. The
+ * Active stays Active, and the other nodes receive its advertisements after the same reload (docs/adr/0008). The
+ * extension is on in every profile.
  */
 import type { Address } from '../../wire/address.ts'
 import { centisToMillis, type Millis, millis, plus } from '../../wire/units.ts'
@@ -15,8 +16,8 @@ import { advertiseSoon, moveTimer } from './priority-change.ts'
 import { activeDownDelay } from './stagger.ts'
 
 /**
- * Reload of Backup and Active. leaving.ts and grace-period.ts handle addresses that are still answered. The other
- * states have no addresses and have advertised nothing.
+ * Handles a reload in Backup and Active. `leaving.ts` and grace-period.ts handle addresses that a router still answers
+ * for after it stopped being Active. The other states have no addresses and have advertised nothing.
  */
 export const reload: Extension = {
   name: 'reload',
@@ -51,37 +52,39 @@ function activeChanges(state: Active, previous: Parameters, parameters: Paramete
     removed.length > 0 ||
     added.length > 0
   if (!priorityChanged && !othersChanged) return [state, []]
-  // Backups have learned the old interval. The next advertisement must not be later than that, and not later than the
-  // new interval.
+  // Backups have learned the old interval. The next advertisement must not be later than the old interval allows, and
+  // not later than the new interval.
   const adverAt = Math.min(state.adverAt, now + centisToMillis(parameters.advertisementInterval))
   const sooner = adverAt < state.adverAt ? { ...state, adverAt: millis(adverAt) } : state
   const [next, sent] = advertiseSoon(sooner, parameters, now, othersChanged ? 'parametersChanged' : 'priorityChanged')
   const effects: Effect[] = []
-  // The removal comes first, so that another router of this node that takes the address finds no other host that
-  // answers. An address that was the node's own stays.
+  // The removal comes before the installation. If another router of this node gets the address, no second host answers
+  // for it. An address that was the node's own stays.
   if (removed.length > 0 && !ownsAddresses(previous)) effects.push({ kind: 'removeAddresses', addresses: removed })
   effects.push(...sent)
-  // The addresses were the node's own. From now on this router has to install them.
+  // Before the reload the addresses were the node's own. From now on this router has to install them.
   const disowned = ownsAddresses(previous) && !ownsAddresses(parameters)
   if (added.length > 0 || disowned) effects.push({ kind: 'installAddresses' })
-  // A removal announces as well, so that repeats do not contain the removed address.
+  // A removal also causes an announcement, so that its repeats do not contain the removed address.
   if (added.length > 0 || removed.length > 0) effects.push({ kind: 'announce', reason: 'takeover' })
   return [next, effects]
 }
 
 function backupChanges(before: Backup, previous: Parameters, parameters: Parameters, now: Millis): Backup {
   const longer = parameters.preemptDelay - previous.preemptDelay
-  // The delay began with the first advertisement of the lower Active, whatever its length was then.
+  // The preemption delay began with the first advertisement of the lower Active, whatever the configured delay was
+  // then.
   const { preemptAt } = before
   const state = longer === 0 || preemptAt === undefined ? before : { ...before, preemptAt: plus(preemptAt, longer) }
   const own = parameters.advertisementInterval
-  // Version 2 waits three of its own intervals, version 3 three of the Active's, if one is known (VR-TM-03).
+  // Version 2 waits three of our own intervals, version 3 three intervals of the Active, if an Active is known
+  // (VR-TM-03).
   const usesOwn = parameters.version === 2 || state.active === undefined
   const changed = previous.advertisementInterval !== own && usesOwn
   const timed = changed
     ? waitAgain({ ...state, activeAdverInterval: own }, parameters, now)
     : isOtherTransport(previous, parameters)
-      ? // The Active may change its transport a little later, and is not received until then.
+      ? // The Active may change its transport a little later. Until then its advertisements do not arrive.
         waitAgain(state, parameters, now)
       : state
   if (previous.priority === parameters.priority || timed.activeDownAt !== state.activeDownAt) return timed
@@ -89,8 +92,8 @@ function backupChanges(before: Backup, previous: Parameters, parameters: Paramet
 }
 
 /**
- * Starts the wait again from now. Counted from the last advertisement, a shorter wait could be over although the Active
- * is well.
+ * Starts Active_Down_Timer again from now. Counted from the last advertisement, a shorter Active_Down_Interval could be
+ * over although the Active is well.
  */
 function waitAgain(state: Backup, parameters: Parameters, now: Millis): Backup {
   const shortened = state.downReason === 'activeReleased' || state.regularDownAt !== undefined

@@ -1,9 +1,9 @@
 /**
  * Returning (ground rule 3): the way back of an Active that was away. Its guardian has executed the cleanup plan, or
- * the engine slept so long that other routers may have acted. It has no addresses. It drains its sockets and asks the
- * LAN for its addresses. It becomes Active again only if no other router is there. It sends no priority 0, because a
- * router that took over needs none. This file does not know how an absence is noticed, or which host answers. On in
- * every profile.
+ * the engine slept so long that other routers may have acted. A router in Returning has no addresses. The router drains
+ * its sockets and asks the LAN which host has its addresses. It becomes Active again only if no other router is Active.
+ * A router in Returning sends no priority 0, because a router that took over needs none. This extension does not know
+ * how an absence is noticed, or which host answers. The extension is on in every profile.
  */
 import type { Address } from '../../wire/address.ts'
 import { centisToMillis, type Millis, plus } from '../../wire/units.ts'
@@ -20,23 +20,23 @@ import { releasedDelay } from './stagger.ts'
 type AbsenceNoticed = Extract<Event, { kind: 'absenceNoticed' }>
 type Received = Extract<Event, { kind: 'advertisementReceived' }>
 
-/** Milliseconds in which a host of the LAN answers a question. */
+/** Milliseconds within which a host of the LAN answers an ARP request or Neighbor Solicitation. */
 const ANSWERED_WITHIN = 20
 /**
- * Number of silent intervals after which others may act. The deadline of the cleanup plan is the same, and no Backup
- * acts earlier.
+ * Number of intervals without an advertisement after which other routers may act. The deadline of the cleanup plan is
+ * the same, and no Backup acts earlier.
  */
 const SILENCE = 3
 /** Shortest advertisement interval, in milliseconds. */
 const SHORTEST_INTERVAL = 10
 /**
- * Milliseconds. An advertisement that is later by no more than this is in time for every Backup, whatever the interval.
+ * Milliseconds by which an advertisement may be late. Every Backup still receives it in time, whatever the interval.
  */
 export const LEAST_SILENCE = (SILENCE - 1) * SHORTEST_INTERVAL
 
 /**
- * A second absence in Returning is not an event here. The deadline drains the sockets anyway, and absences must not
- * delay it for ever.
+ * A second absence in Returning has no effect. The deadline drains the sockets anyway, and absences must not delay it
+ * for ever.
  */
 export const returning: Extension = {
   name: 'returning',
@@ -59,8 +59,9 @@ export const returning: Extension = {
 }
 
 /**
- * Tells whether the Active was silent for too long, without a guardian that could have acted. It counts from the last
- * advertisement, as other routers do, not from the begin of the stall. `adverAt` is at most an interval after that.
+ * Tells whether an Active sent no advertisement for too long, without a guardian that could have acted. The time counts
+ * from the last advertisement, as other routers count it, not from the begin of the stall. `adverAt` is at most an
+ * interval after the last advertisement.
  */
 export function wasSilentTooLong(state: State, parameters: Parameters, now: Millis): boolean {
   if (state.name !== 'Active') return false
@@ -68,9 +69,9 @@ export function wasSilentTooLong(state: State, parameters: Parameters, now: Mill
 }
 
 /**
- * Handles an absence of an Active. If the addresses are the node's own, they were never removed, and the router is
- * Active whenever it runs (RFC 9568 §6.1). An owner that installs its addresses (docs/adr/0008) has lost them to the
- * guardian, and listens like any other router.
+ * Handles an absence of an Active. Addresses that are the node's own were never removed, and such a router is Active
+ * whenever it runs (RFC 9568 §6.1). If an owner installs its addresses (docs/adr/0008), the guardian has removed them,
+ * and the owner listens like any other router.
  */
 function comeBack(state: Active, event: AbsenceNoticed, parameters: Parameters, now: Millis): Step {
   if (!ownsAddresses(parameters)) return enterReturning(event, parameters, now)
@@ -87,26 +88,26 @@ function comeBack(state: Active, event: AbsenceNoticed, parameters: Parameters, 
 export function enterReturning(event: AbsenceNoticed, parameters: Parameters, now: Millis): Step {
   const { cause, linkWasUp } = event
   const effects: Effect[] = [
-    // If the guardian slept as well, the addresses are still here, and another router may answer for them.
+    // If the guardian slept as well, the addresses are still on this node, and another router may answer for them.
     { kind: 'removeAddresses', addresses: parameters.addresses },
     { kind: 'transition', from: 'Active', to: 'Returning', reason: cause },
   ]
-  // The deadline is due immediately, because deadlines drain the queues (ground rule 2).
+  // The deadline in Returning is due immediately, because the engine drains its queues at a deadline (ground rule 2).
   return [{ name: 'Returning', phase: 'drain', until: now, linkWasUp }, effects]
 }
 
-/** Waits for the sync group: this member may become Active, but another one may not yet. */
+/** Waits for the sync group: this member may become Active, but another member may not yet. */
 export function standBy(state: Returning, now: Millis): Returning {
   return { ...state, phase: 'ready', until: plus(now, ANSWERED_WITHIN) }
 }
 
-/** Becomes Active, advertisement first, after all queues were drained and no other router was found. */
+/** Becomes Active again after all queues were drained and no other router was found. The advertisement comes first. */
 export function takeBack(parameters: Parameters, now: Millis): Step {
   return becomeActive(parameters, now, 'Returning', 'nobodyElse', 'returned')
 }
 
 /**
- * Becomes Backup, because another router is there or may be. Waits a full Active_Down_Interval from now, or from that
+ * Becomes Backup, because another router is Active or may be. Waits a full Active_Down_Interval from now, or from that
  * router's advertisement.
  */
 export function retreat(parameters: Parameters, now: Millis, reason: TransitionReason, active?: Successor): Step {
@@ -122,12 +123,12 @@ export function retreat(parameters: Parameters, now: Millis, reason: TransitionR
 type Successor = { readonly heard: HeardActive; readonly interval: Parameters['advertisementInterval'] }
 
 /**
- * Follows the sender of an advertisement, whatever its priority, because it has the addresses. After an
- * Active_Down_Interval, line (470) may take them back.
+ * Follows the sender of an advertisement, whatever its priority, because the sender has the addresses. After an
+ * Active_Down_Interval, line (470) may take the addresses back.
  */
 function hear(state: Returning, event: Received, parameters: Parameters, now: Millis): Step {
   const { source, advertisement, receivedAt } = event
-  // The priority 0 of our guardian is refused here, too (VR-RX-16).
+  // The priority 0 that our own guardian sent is refused here, too (VR-RX-16).
   if (source === parameters.primaryAddress) return [state, [{ kind: 'refused', reason: 'self-originated', source }]]
   const { priority, interval } = advertisement
   if (priority === 0) return hearRelease(event, parameters, now)
@@ -141,8 +142,8 @@ const hearHolder = (state: Returning, address: Address, parameters: Parameters, 
   parameters.addresses.includes(address) ? retreat(parameters, now, 'addressClaimed') : [state, []]
 
 /**
- * Handles priority 0: the sender is gone already. Other Backups wait for their Skew_Time now, and so does this router
- * (430).
+ * Handles priority 0 in Returning: its sender has already stopped being Active. Other Backups now wait for their
+ * Skew_Time, and so does this router (430).
  */
 function hearRelease({ source, receivedAt }: Received, parameters: Parameters, now: Millis): Step {
   const [next, effects] = retreat(parameters, now, 'activeHeard')
@@ -155,7 +156,7 @@ function hearRelease({ source, receivedAt }: Received, parameters: Parameters, n
 function expire(state: Returning, receptionLost: boolean, parameters: Parameters, now: Millis): Step {
   if (receptionLost || !state.linkWasUp) {
     const [next, effects] = retreat(parameters, now, receptionLost ? 'receptionLost' : 'linkWasDown')
-    // This restart because of lost packets is the only one (ground rule 2).
+    // Active_Down_Timer restarts only once because of lost packets. This restart is that one (ground rule 2).
     return [next.name === 'Backup' ? { ...next, extended: receptionLost } : next, effects]
   }
   if (state.phase !== 'drain') return takeBack(parameters, now)

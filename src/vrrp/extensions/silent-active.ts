@@ -1,8 +1,8 @@
 /**
- * Silent Active: another host has one of our addresses, but no advertisement of it arrives. It may be a host that
- * answers our question. It may also be a unicast peer that is reachable again and was Active in the meantime
- * (docs/adr/0007, 0022). This file decides which of them make us announce again. It does not know who asks, and
- * leaves the rate limit to competing-active.ts. Option: `probeRivals`.
+ * Silent Active: another host has one of our addresses, but no advertisement of it arrives. That host may be one that
+ * answers our ARP request or Neighbor Solicitation. It may also be a unicast peer that is reachable again and was
+ * Active in the meantime (docs/adr/0007, 0022). This extension decides which of these hosts make us announce again. The
+ * daemon asks the LAN, and competing-active.ts limits the rate of announcements. Option: `probeRivals`.
  */
 import { centisToMillis, type Millis, millis } from '../../wire/units.ts'
 import type { Event } from '../event.ts'
@@ -24,31 +24,31 @@ export const silentActive: Extension = {
 }
 
 /**
- * Milliseconds between two announcements because of answers. While the host answers, we ask repeatedly, and one batch
- * of announcements has repeats of its own.
+ * Milliseconds between two announcements because another host answered our question. While the host answers, this
+ * router asks repeatedly, and one batch of announcements has repeats of its own.
  */
 const ANSWER_SPACING = 1_000
-/** Milliseconds to the last repeat of a batch (arp/announcement.ts). */
+/** Milliseconds to the last repeat of a batch of announcements (arp/announcement.ts). */
 const REPEATS_TAKE = 200
 /** Number of intervals after which an Active has certainly advertised, even if its first advertisement was lost. */
 const MUTE_START = 1.2
 type AddressAnswered = Extract<Event, { readonly kind: 'addressAnswered' }>
 
 /**
- * Handles an answer to our question: another host has our address. Only its advertisement shows whether it gives way.
- * The first IPv6 advertisement of FRR is never sent. For one interval only its Neighbor Advertisement shows that it has
- * the address. A host that answers like FRR gets that interval, because otherwise our announcement would come before
- * its own.
+ * Handles an answer to our question: another host has our address. Only an advertisement of that host shows whether it
+ * gives way. FRR never sends its first IPv6 advertisement. For one interval only the Neighbor Advertisement of FRR
+ * shows that FRR has the address. For a host that answers like FRR, this router waits one interval; otherwise our
+ * announcement would come before that of the host.
  */
 function hearAnswer(state: Active, event: AddressAnswered, parameters: Parameters, now: Millis): Step {
   const { silentAnswerAt, ...before } = state
   const { announcedOverAt } = before
   const repeatsSoon = parameters.family === 'ipv4'
   if (announcedOverAt !== undefined && now - announcedOverAt < ANSWER_SPACING) {
-    // In IPv4, repeats of the batch are still to come. In IPv6 they come a second later, so a batch is enough there
-    // only if an answer has caused it.
+    // In IPv4, repeats of the batch of announcements are still to come. In IPv6 they come a second later. There a batch
+    // is enough only if an answer of the host has caused it.
     const announcedAt = repeatsSoon ? announcedOverAt : Number.NEGATIVE_INFINITY
-    // If a question stayed unanswered in between, the first host is gone, and this is another split that has healed.
+    // If a question stayed unanswered in between, the first host has disappeared, and a second split brain has healed.
     const silence = now - Math.max(announcedAt, silentAnswerAt ?? announcedAt)
     const unasked = Math.max(1.5 * centisToMillis(parameters.advertisementInterval), REPEATS_TAKE)
     if (silence < unasked) return [{ ...state, silentAnswerAt: now }, []]
@@ -64,15 +64,15 @@ function hearAnswer(state: Active, event: AddressAnswered, parameters: Parameter
 }
 
 /**
- * Milliseconds after a takeover in which its own announcements still follow. A peer that is reached in this time
+ * Milliseconds after a takeover in which its own announcements still follow. A peer that becomes reachable in this time
  * receives them.
  */
 const TAKEOVER_TAKES = 50
 
 /**
- * Handles a unicast peer that is reachable again. It may have been Active beside us, and now receives an advertisement
- * of ours that had waited. No question was sent before that one. If the peer gives way without advertising, no later
- * question finds it.
+ * Handles a unicast peer that is reachable again. The peer may have been Active beside us, and now receives an
+ * advertisement of ours that had waited. This router asked the LAN nothing before that advertisement. If the peer gives
+ * way without advertising, no later question finds the peer.
  */
 function reachPeer(state: Active, parameters: Parameters, now: Millis): Step {
   if (now - state.since < TAKEOVER_TAKES) return [state, []]

@@ -1,7 +1,7 @@
 /**
  * Stagger: routers of equal priority take over one after the other, in the order in which they would win by RFC 9568
- * §6.4.3. Without it all of them take over together. This file decides what a router adds to each Active_Down_Timer. It
- * does not know what starts the timer. Option: `stagger`.
+ * §6.4.3. Without the stagger all these routers take over together. `stagger.ts` decides what a router adds to each
+ * Active_Down_Timer, and does not know what starts the timer. Option: `stagger`.
  */
 import { type Address, compareAddresses } from '../../wire/address.ts'
 import { type Centis, centisToMillis, type Millis, millis, plus } from '../../wire/units.ts'
@@ -11,16 +11,16 @@ import { activeDownInterval, skewTime } from '../timers.ts'
 import type { Extension } from './extension.ts'
 
 /**
- * Returns the delay for each rank. It is longer than the differences of delivery times on a LAN. The last rank still
- * takes over within half an interval.
+ * Returns the stagger between two successive routers of equal priority. The stagger is longer than the differences of
+ * delivery times on a LAN. The last router still takes over within half an interval.
  */
 export function staggerStep(interval: Centis, peers: number): Millis {
   return peers === 0 ? millis(0) : millis(Math.min(3, centisToMillis(interval) / (2 * peers)))
 }
 
 /**
- * Returns the milliseconds that this router adds to its timer. Zero without preemption, because then the first router
- * to advertise stays Active.
+ * Returns the milliseconds that this router adds to its timer. Returns zero without preemption, because then the first
+ * router to advertise stays Active.
  */
 export function staggerDelay(parameters: Parameters, interval: Centis, lastActive: Address | undefined): Millis {
   const { extensions, peers, preempt, priority, primaryAddress } = parameters
@@ -28,13 +28,13 @@ export function staggerDelay(parameters: Parameters, interval: Centis, lastActiv
   const ahead = contenders(peers, priority).filter(
     (peer) => peer.address !== lastActive && compareAddresses(peer.address, primaryAddress) > 0,
   )
-  // All listed peers count, not only those ahead, because every node must compute the same step.
+  // All listed peers count, not only those that take over before us, because every node must compute the same delays.
   return millis(ahead.length * staggerStep(interval, peers.length))
 }
 
 /**
- * Returns the peers that may have our priority. If one priority is listed, the list counts as complete. Otherwise any
- * peer may have our priority.
+ * Returns the peers that may have our priority. If at least one peer is listed with a priority, the list counts as
+ * complete. Otherwise any peer may have our priority.
  */
 function contenders(peers: readonly Peer[], priority: number): readonly Peer[] {
   if (peers.every((peer) => peer.priority === undefined)) return peers
@@ -74,7 +74,7 @@ export const stagger: Extension = {
       advertisementReceived: (inner, state, event, parameters, now) => {
         const stepped = inner(state, event, parameters, now)
         const [next, effects] = stepped
-        // A refused advertisement does not restart the timer.
+        // A refused advertisement does not restart Active_Down_Timer.
         if (next.name !== 'Backup' || effects[0]?.kind === 'refused') return stepped
         const { active, activeAdverInterval } = next
         const isRelease = event.advertisement.priority === 0

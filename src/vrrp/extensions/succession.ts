@@ -1,9 +1,10 @@
 /**
  * Succession: several routers take over from one in Leaving (docs/adr/0045). keepalived nodes of equal priority take
- * over in the same millisecond. All of them announce, and one stays Active. A client that received a loser's
- * announcement last gets no answer until the winner announces again, 5 s later. If keepalived wins, it announces
- * immediately when it receives a lower priority. This file decides which router is the successor, when the race is
- * over, and whether the winner is reminded. It does not know the addresses on the links. Option: `remindSuccessor`.
+ * over in the same millisecond. All these routers announce the addresses, and one of them stays Active. A client that
+ * received a loser's announcement last reaches no node until the winner announces again, 5 s later. A keepalived that
+ * wins announces immediately when it receives a lower priority. So this extension reminds the winner with such an
+ * advertisement. `succession.ts` decides which router is the successor, when the race of the successors is over, and
+ * whether the winner is reminded. Option: `remindSuccessor`.
  */
 import { compareAddresses } from '../../wire/address.ts'
 import { type Millis, plus } from '../../wire/units.ts'
@@ -14,17 +15,18 @@ import type { Extension } from './extension.ts'
 import { asHeard, follow, hearSuccessor, isOver, removeDue, type Successor } from './leaving.ts'
 
 /**
- * Milliseconds for which successors are observed. On a busy machine, takeovers of equal routers are 10 to 100 ms apart.
+ * Milliseconds for which a router in Leaving observes its successors. On a busy machine, takeovers of equal routers are
+ * 10 to 100 ms apart.
  */
 const WATCHED = 200
 /**
- * Milliseconds after the advertisement of a router that loses. Its addresses and announcements come after that, and
- * later if it has to wait for a CPU.
+ * Milliseconds from the advertisement of a router that loses to each reminder. The losing router announces its
+ * addresses after its advertisement, and later if it has to wait for a CPU.
  */
 const REMINDERS = [30, 120] as const
 /**
- * Priority of a reminder. It is below that of every Active: it changes no election, and no Backup that preempts follows
- * it.
+ * Priority of the advertisement that reminds the winner. It is below that of every Active: a reminder changes no
+ * election, and no Backup that preempts follows it.
  */
 const REMINDER = 1
 
@@ -57,7 +59,7 @@ export const succession: Extension = {
   },
 }
 
-/** Returns the router that stays Active, of two (RFC 9568 §6.4.3). */
+/** Returns which of two routers stays Active (RFC 9568 §6.4.3). */
 function bestOf(before: Successor | undefined, heard: Successor): Successor {
   if (before === undefined || before.source === heard.source) return heard
   const order = heard.priority - before.priority || compareAddresses(heard.source, before.source)
@@ -65,9 +67,10 @@ function bestOf(before: Successor | undefined, heard: Successor): Successor {
 }
 
 /**
- * Returns the race after an advertisement. A further one of the winner, perhaps in answer to us, changes nothing. A
- * router that still advertises after the race changes nothing either. It may be a second Active that does not receive
- * the first, or the successor of a winner that has left. Waiting for its end could last for ever.
+ * Returns the race of the successors after an advertisement. A further advertisement of the winner, perhaps in answer
+ * to us, changes nothing. A router that still advertises after the race changes nothing either. That router may be a
+ * second Active that does not receive the first, or the successor of a winner that has stopped. Waiting until it stops
+ * could last for ever.
  */
 function raceOn({ succession: race, successor }: Leaving, { source, heardAt }: Successor): Succession {
   if (race === undefined) return { until: plus(heardAt, WATCHED), remindAt: [] }
@@ -75,7 +78,7 @@ function raceOn({ succession: race, successor }: Leaving, { source, heardAt }: S
   return { until: race.until, remindAt: REMINDERS.map((after) => plus(heardAt, after)) }
 }
 
-/** Returns the race and the effects that are due; `undefined` if the race is over. */
+/** Returns the race of the successors and the effects that are due; `undefined` if the race is over. */
 function advance(
   race: Succession,
   successor: Successor,
@@ -90,8 +93,8 @@ function advance(
 }
 
 /**
- * Tells whether the reminder is below the winner. A winner with the lowest priority and a lower address than ours would
- * give way to it.
+ * Tells whether our reminder is below the winner. A winner with the lowest priority and a lower address than ours would
+ * give way to the reminder.
  */
 function isBelow({ priority, source }: Successor, { primaryAddress }: Parameters): boolean {
   return priority > REMINDER || compareAddresses(primaryAddress, source) < 0

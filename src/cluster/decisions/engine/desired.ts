@@ -1,6 +1,6 @@
 /**
  * The configuration for this node's engine in the terms of the cluster. It is complete: an earlier one is not needed.
- * desired-state.ts computes it; document.ts and keepalived-text.ts write it as text.
+ * `desired-state.ts` computes it; document.ts and keepalived-text.ts write it as text.
  */
 import type { Address } from '../../../wire/address.ts'
 import type { Service } from './vrid.ts'

@@ -1,7 +1,7 @@
 /**
  * Margin: an Active whose priority is lower than ours by no more than the margin is not preempted. This router follows
- * it as if Preempt_Mode were False (445). An owner needs no margin. This file does not know why priorities differ.
- * Option: `margin`.
+ * that Active as if Preempt_Mode were False (445). An owner (priority 255) always preempts, whatever the margin is. The
+ * extension does not know why priorities differ. Option: `margin`.
  */
 import { isOwner, outranks, withoutPreemption } from '../../parameters.ts'
 import type { Extension } from '../extension.ts'
@@ -21,7 +21,7 @@ export const margin: Extension = {
         }
         const [next] = inner(state, event, withoutPreemption(parameters), now)
         if (next.name !== 'Backup') return [next, []]
-        // Reported once while it lasts. No delay of preempt-delay.ts runs in that time.
+        // Reported once while the margin prevents a preemption. No delay of preempt-delay.ts runs in that time.
         const withinMargin = { ...next, preemptAt: undefined, withinMargin: true }
         if (state.withinMargin === true) return [withinMargin, []]
         return [withinMargin, [{ kind: 'moveSuppressed', reason: 'margin', source, at: now }]]

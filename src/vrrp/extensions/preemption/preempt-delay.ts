@@ -1,7 +1,8 @@
 /**
  * Preempt delay (VR-PRE-02, VR-PRE-03): this router follows an Active of lower priority as if Preempt_Mode were False
- * (445), until the delay after its first advertisement is over. An Active of equal or higher priority cancels the
- * delay. Expiry and priority 0 are not delayed, and an owner never waits. Option: `preemptDelay`.
+ * (445), until the delay after the first advertisement of that Active is over. An Active of equal or higher priority
+ * cancels the delay. A takeover after Active_Down_Interval or after priority 0 is not delayed, and an owner never
+ * waits. Option: `preemptDelay`.
  */
 import { plus } from '../../../wire/units.ts'
 import { isOwner, withoutPreemption } from '../../parameters.ts'

@@ -1,8 +1,8 @@
 /**
- * Keeps the members of a sync group consistent (VR-SG-01). They start together. A member that cannot take part keeps
- * the others in Initialize. No member is Active while another one is Backup. This runs after every event, and most of
- * the time it changes nothing. This file does not know what an event means for one member (index.ts) or for the others
- * (sync-group.ts).
+ * Keeps the members of a sync group consistent (VR-SG-01). All members start together. A member that cannot take part
+ * keeps the other members in Initialize. No member is Active while another member is Backup. These rules run after
+ * every event, and most of the time they change nothing. What an event means for one member is decided in index.ts, and
+ * for the other members in sync-group.ts.
  */
 import type { Millis } from '../../../wire/units.ts'
 import type { Effect } from '../../effect.ts'
@@ -16,8 +16,8 @@ import { enter, groupFault, type Moving, post, stepDown } from './member.ts'
 export type StartReason = 'startup' | 'faultCleared'
 
 /**
- * Faults of a member's own, remembered for each list of faults. Every event of a group checks up to 255 members, and
- * each list may name 254 others.
+ * A member's own faults, remembered for each list of faults. Every event of a sync group checks up to 255 members, and
+ * each list may name 254 other members.
  */
 const own = new WeakMap<readonly Fault[], readonly Fault[]>()
 
@@ -29,13 +29,13 @@ function ownFaults({ faults }: Initialize): readonly Fault[] {
   return found
 }
 
-/** Tells whether a member has a fault of its own, has not started, or is shutting down. */
+/** Tells whether a member cannot take part: it has a fault of its own, has not started, or is shutting down. */
 function isMissing({ state }: Moving): boolean {
   if (state.name === 'Initialize') return state.stopped || ownFaults(state).length > 0
   return state.name === 'Leaving' && state.reason === 'shutdown'
 }
 
-/** Tells whether nothing has to change: all members take part and agree, or all are shutting down. */
+/** Tells whether the members are consistent: all take part and agree, or all are shutting down. */
 function isSettled(members: readonly Moving[]): boolean {
   let [active, backup, ending] = [0, 0, 0]
   for (const { state } of members) {
@@ -58,7 +58,8 @@ export function settle(members: readonly Moving[], reason: StartReason, now: Mil
 
 /** Keeps the other members in Initialize, with a fault that names each missing member (VR-SG-01). */
 function blockAll(members: readonly Moving[], missing: readonly Moving[], now: Millis): readonly Moving[] {
-  // A member that is not missing lacks all of these. All such members share one list, because there may be 254.
+  // A member that can take part waits for all of these missing members. All waiting members share one list of faults,
+  // because a group may have 254 of them.
   const faults = missing.map(({ name }) => groupFault(name))
   return members.map((member) => {
     if (isMissing(member)) return blockMissing(member, faults)
@@ -71,7 +72,7 @@ function blockAll(members: readonly Moving[], missing: readonly Moving[], now: M
   })
 }
 
-/** Gives a missing member its own faults first, then the other missing members. */
+/** Gives a missing member its own faults first, then a fault for each other missing member. */
 function blockMissing(member: Moving, missing: readonly GroupFault[]): Moving {
   const { name, state } = member
   if (state.name !== 'Initialize') return member
@@ -83,7 +84,8 @@ function blockMissing(member: Moving, missing: readonly GroupFault[]): Moving {
 }
 
 function startTogether(members: readonly Moving[], reason: StartReason, now: Millis): readonly Moving[] {
-  // An owner is Active from its start (105), but only in a group of owners. Other members have to wait for silence.
+  // An owner is Active from its start (105), but only in a group of owners. Other members have to wait for
+  // Active_Down_Interval.
   const owners = members.every(
     ({ state, parameters }) => isOwner(parameters) && (state.name === 'Initialize' || state.name === 'Active'),
   )
@@ -106,7 +108,7 @@ function startTogether(members: readonly Moving[], reason: StartReason, now: Mil
 
 /**
  * Makes a member give up Returning or Active, because another member is Backup. An Active beside Backups exists only
- * after a reload. It yields without a gap, and returns when all members are ready.
+ * after a reload. Such an Active yields without a gap, and becomes Active again when all members are ready.
  */
 function stepAside(member: Moving, name: string, now: Millis): Moving {
   if (member.state.name === 'Returning') return enter(member, retreat(member.parameters, now, groupFault(name)))

@@ -1,6 +1,6 @@
 /**
- * A member of a sync group in the middle of a step: its state so far, its effects, and the operations that several
- * rules share. This file does not know the rules (sync-group.ts, agreement.ts).
+ * A member of a sync group while the group handles one event: its state so far, its effects so far, and operations that
+ * several rules share. The rules are in sync-group.ts and agreement.ts.
  */
 import type { Millis } from '../../../wire/units.ts'
 import type { Effect } from '../../effect.ts'
@@ -16,14 +16,14 @@ export type Member = {
   readonly name: string
   readonly state: State
   readonly parameters: Parameters
-  /** False if the member's link is down. The member then cannot send priority 0 when another one fails. */
+  /** False if the member's link is down. Such a member cannot send priority 0 when another member fails. */
   readonly canSend?: boolean | undefined
 }
 
-/** A member in the middle of a step: its state so far, and its effects. */
+/** A member while its group handles one event: its state and its effects so far. */
 export type Moving = Pick<Member, 'name' | 'state' | 'parameters'> & {
   readonly effects: readonly Effect[]
-  /** Function, because most events of a group of 255 concern one member only. */
+  /** A function, because most events of a group with 255 members concern one member only. */
   readonly canSend: () => boolean
 }
 
@@ -46,9 +46,9 @@ export const post = (member: Moving, event: Event, now: Millis): Moving =>
 export const groupFault = (name: string): GroupFault => `syncGroup:${name}`
 
 /**
- * Makes a member Backup without priority 0 and without a last advertisement. The member that received the winner's
- * advertisement sends the last one (VR-SG-02). `heardAt` is the time of the winner's advertisement; `undefined` if
- * there is another reason. The winner announces on each network.
+ * Makes a member Backup without priority 0 and without a last advertisement. Only the member that received the winner's
+ * advertisement sends a last advertisement (VR-SG-02). `heardAt` is the time of the winner's advertisement; `undefined`
+ * if no advertisement is the reason. The winner announces the addresses on each network.
  */
 export function stepDown(member: Moving, name: string, now: Millis, heardAt?: Millis): Moving {
   const { parameters, state } = member

@@ -1,10 +1,10 @@
 /**
  * A sync group (VR-SG-01 to VR-SG-06): several virtual routers that are Active together or not at all. Each member
- * steps as if it were alone (index.ts). This file decides what that means for the others, and that no member acts
- * alone. tie.ts decides ties between groups of equal priority. agreement.ts keeps the members consistent. This file
- * does not know which routers form a group, or their interfaces. The caller runs the effects in rounds: the first
- * effect of each member, then the second. So every advertisement of a takeover is sent before the first address is
- * installed.
+ * steps as if it were alone (index.ts). `sync-group.ts` decides what a step of one member means for the other members,
+ * and ensures that no member acts alone. `tie.ts` decides ties between groups of equal priority. `agreement.ts` keeps
+ * the members consistent. The daemon decides which routers form a group. The caller runs the first effect of each
+ * member, then the second effect of each member. So every advertisement of a takeover is sent before the first address
+ * is installed.
  */
 import { type Millis, millis, plus } from '../../../wire/units.ts'
 import type { Effect } from '../../effect.ts'
@@ -25,8 +25,8 @@ import { rememberTie, tieOf } from './tie.ts'
 export type GroupStep = { readonly state: State; readonly effects: readonly Effect[] }
 
 /**
- * Returns one step for each member, in their order. `index` is the member that received the event. With one member the
- * result is that of `extendedStep`.
+ * Returns one step (state and effects) for each member of a sync group, in the order of the members. `index` is the
+ * member that received the event. A group with one member gets the same step as from `extendedStep`.
  */
 export function stepGroup(members: readonly Member[], index: number, event: Event, now: Millis): readonly GroupStep[] {
   const alone = members.length === 1 ? members[index] : undefined
@@ -64,13 +64,14 @@ function advance(members: readonly Moving[], subject: Moving, event: Event, now:
     members.map((member) => (member === subject ? moved : others(member)))
   if (event.kind === 'shutdown') return leaveTogether(members, event, now)
   if (event.kind === 'yield') {
-    // An owner cannot yield (RFC 9568 §6.1), and no member of a group yields alone.
+    // An owner cannot yield (RFC 9568 §6.1). All members of a group yield together, so a group with an owner cannot
+    // yield either.
     const bound = members.some(({ state, parameters }) => state.name === 'Active' && isOwner(parameters))
     return bound ? members : leaveTogether(members, event, now)
   }
   if (event.kind === 'absenceNoticed') return returnTogether(members, event, now)
   const { state } = subject
-  // A member does not decide to start: settle() starts all members or none (VR-SG-01).
+  // A member does not start alone: settle() starts all members of the group or none (VR-SG-01).
   if (state.name === 'Initialize' && event.kind === 'startup') {
     return instead({ ...subject, state: { ...state, stopped: false } })
   }
@@ -91,14 +92,15 @@ function advance(members: readonly Moving[], subject: Moving, event: Event, now:
     const goes = (other: Moving) => stepDown(other, subject.name, now, heardAt)
     return instead(moved, (other) => (other.state.name === 'Active' ? goes(other) : other))
   }
-  // VR-SG-06: a client that uses the competing Active on one member's network may do so on the others.
+  // VR-SG-06: a client that uses the competing Active on the network of one member may use it on the other networks,
+  // too.
   const announces = event.kind === 'advertisementReceived' && moved.effects.some(({ kind }) => kind === 'announce')
   return announces ? instead(moved, (other) => announceAsWell(other, now)) : instead(moved)
 }
 
 /**
- * Handles yield and shutdown, which apply to the whole group. All members wait equally long, so that they give up
- * together.
+ * Handles yield and shutdown, which apply to the whole sync group. All members wait equally long, so that they stop
+ * waiting for a successor together.
  */
 function leaveTogether(members: readonly Moving[], event: Event, now: Millis): readonly Moving[] {
   const moved = members.map((member) => post(member, event, now))
@@ -112,8 +114,8 @@ function leaveTogether(members: readonly Moving[], event: Event, now: Millis): r
 }
 
 /**
- * Handles an absence, which concerns all members of a group (ground rule 3). The members listen first, except if all
- * addresses are the node's own.
+ * Handles an absence, which concerns all members of a sync group (ground rule 3). The members listen before they send,
+ * unless all addresses are the node's own.
  */
 function returnTogether(
   members: readonly Moving[],
@@ -123,7 +125,7 @@ function returnTogether(
   const owners = members.every(({ parameters }) => ownsAddresses(parameters))
   const listens = ({ state }: Moving) => state.name === 'Active' && !owners
   const moved = members.map((member) => (listens(member) ? member : post(member, event, now)))
-  // The successor of this member is known already, so there is nothing to listen for. Only a reload creates such a
+  // The successor of this member is known already, so the member need not listen first. Only a reload creates such a
   // group.
   const followed = moved.find(({ state }) => state.name === 'Backup')
   return moved.map((member) => {
@@ -134,14 +136,14 @@ function returnTogether(
 }
 
 /**
- * Decides whether a member becomes Active (VR-SG-03). `moved` is the member as Active. If all other members are ready,
- * the group becomes Active. Otherwise this member waits.
+ * Decides whether a member becomes Active (VR-SG-03). `moved` is this member after its transition to Active. If all
+ * other members are ready, the whole group becomes Active. Otherwise this member waits.
  */
 function rise(members: readonly Moving[], subject: Moving, moved: Moving, now: Millis): readonly Moving[] {
   const others = members.filter((member) => member !== subject)
   if (others.every(wantsActive)) return members.map((member) => (member === subject ? moved : activate(member, now)))
-  // Each member must have drained its sockets and asked its network. Silence on one network proves nothing about the
-  // others.
+  // Each member must have drained its sockets and asked its own network. A network without an advertisement proves
+  // nothing about the other networks.
   const listening = others.every((other) => other.state.name === 'Returning' || wantsActive(other))
   return members.map((member) => (member === subject ? wait(member, listening, now) : member))
 }
@@ -184,14 +186,15 @@ function wait(member: Moving, listening: boolean, now: Millis): Moving {
       : enter(member, retreat(parameters, now, 'activeHeard'))
   }
   if (state.name === 'Backup') return { ...member, state: hold(state, parameters, now) }
-  // Another router took over for another member. Becoming Active again would split the group.
+  // Another router took over from another member of the group. If this member became Active again, it would split the
+  // group.
   if (state.name === 'Leaving') return enter(member, giveWay(state, parameters, now))
   return member
 }
 
 /**
- * Restarts the timer of a waiting member and sends nothing (VR-SG-03). The member stays ready until it accepts an
- * advertisement.
+ * Restarts Active_Down_Timer of a member that waits for its group, and sends nothing (VR-SG-03). The member stays ready
+ * until it accepts an advertisement.
  */
 function hold(state: Backup, parameters: Parameters, now: Millis): Backup {
   const delay = activeDownDelay(parameters, state.activeAdverInterval, state.active?.source)
@@ -203,7 +206,7 @@ function refuseTie(member: Moving, event: Event): Moving {
   return enter(member, [member.state, [{ kind: 'refused', reason: 'tie-of-group', source: event.source }]])
 }
 
-/** Advertises on the network of each member after a new tie, at most once in four intervals. */
+/** Advertises on the network of each member after a new tie with another group, at most once in four intervals. */
 function askAll(member: Moving, tied: boolean, now: Millis): Moving {
   const { state, parameters } = member
   if (state.name !== 'Active') return member

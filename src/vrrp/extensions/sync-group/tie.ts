@@ -1,9 +1,10 @@
 /**
- * Tie: decides which of two sync groups of equal priority wins. RFC 9568 §6.4.3 compares addresses. Their order may
- * differ between the members, because each has its own network and address family. Then each group loses with another
- * member, both groups become Backup, and both return together, repeatedly. So one member decides, the same one on every
- * node: the lowest VRID, IPv4 before IPv6. If its network does not reach the other group, line (735) applies to the
- * other members an interval later. Option: `groupTie`.
+ * Tie: decides which of two sync groups of equal priority wins. RFC 9568 §6.4.3 compares the routers' addresses. Each
+ * member has its own network and address family, so the comparison may end differently for two members. Then each group
+ * loses with another member, both groups become Backup, and both become Active again together, repeatedly. So one
+ * member decides for the whole group, and it is the same member on every node: the lowest VRID, IPv4 before IPv6. If
+ * the network of that member does not reach the other group, line (735) applies to the other members an interval later.
+ * Option: `groupTie`.
  */
 import { compareAddresses } from '../../../wire/address.ts'
 import { centisToMillis, type Millis } from '../../../wire/units.ts'
@@ -11,20 +12,20 @@ import type { Event } from '../../event.ts'
 import type { Parameters } from '../../parameters.ts'
 import type { Active, State } from '../../state.ts'
 
-/** Number of intervals after which an old tie counts as over. */
+/** Number of intervals after which an earlier tie is forgotten. */
 const FORGOTTEN_AFTER = 4
 
 type Tied = { readonly state: State; readonly parameters: Parameters }
 
 /**
- * Handling of a tie. `ask`: the tie is new, so advertise on all networks, to reach the deciding member of the
- * other group.
+ * Handling of a tie between two groups. `ask`: the tie is new, so each member advertises, to reach the deciding member
+ * of the other group.
  */
 export type Tie = 'ask' | 'wait' | 'lost'
 
 /**
- * Returns what line (735) means for a member of a group; `undefined` if there is no such tie, or if this member
- * decides.
+ * Returns what line (735) means for a member of a sync group; `undefined` if there is no tie between groups, or if this
+ * member decides it.
  */
 export function tieOf(members: readonly Tied[], subject: Tied, event: Event, now: Millis): Tie | undefined {
   const { parameters, state } = subject
