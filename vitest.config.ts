@@ -89,7 +89,7 @@ const WAITING = [
   'test/netns/notify.test.ts',
   'test/netns/open-connections.test.ts',
   'test/netns/optional-packages.test.ts',
-  'test/netns/owner-status.test.ts',
+  'test/netns/holder-status.test.ts',
   'test/netns/pod-contract.test.ts',
   'test/netns/presets.test.ts',
   'test/netns/privileges.test.ts',

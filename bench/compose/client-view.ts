@@ -12,7 +12,7 @@ export type Sight = {
   /** Time in which two nodes claimed the address, ms. */
   readonly overlapMs: number
   /** Nodes that answered, one for each change. */
-  readonly owners: readonly string[]
+  readonly holders: readonly string[]
 }
 
 /** Returns `undefined` for another text, because other programs may write there too. */
@@ -50,8 +50,8 @@ export class ClientView {
   }
 
   /** Returns the node that answered last. */
-  owner(address: string): string | undefined {
-    const last = this.#of(address, 'owner').at(-1)
+  holder(address: string): string | undefined {
+    const last = this.#of(address, 'holder').at(-1)
     return last === undefined ? undefined : String(last.name)
   }
 
@@ -72,7 +72,7 @@ export class ClientView {
       outageMs: longest,
       lost: gaps.reduce((sum, { lost }) => sum + count(lost), 0),
       overlapMs,
-      owners: this.#of(address, 'owner', mark).map(({ name }) => String(name)),
+      holders: this.#of(address, 'holder', mark).map(({ name }) => String(name)),
     }
   }
 }

@@ -20,7 +20,7 @@ export class Lab {
   readonly project: Project
   readonly client = new ClientView()
   readonly #logs: ChildProcess
-  #resting: { readonly owner: string | undefined; readonly since: number } = { owner: undefined, since: 0 }
+  #resting: { readonly holder: string | undefined; readonly since: number } = { holder: undefined, since: 0 }
 
   static async attach(project: Project): Promise<Lab> {
     return new Lab(project, await project.container('client'))
@@ -42,19 +42,19 @@ export class Lab {
 
   #take(line: Line): void {
     this.client.take(line)
-    if (this.owner === this.#resting.owner) return
-    this.#resting = { owner: this.owner, since: monotonicMs() }
+    if (this.holder === this.#resting.holder) return
+    this.#resting = { holder: this.holder, since: monotonicMs() }
   }
 
   /** Node that has each address, as the client sees it. */
   get sight(): Readonly<Record<string, string>> {
-    const of = (address: string) => `${this.client.owner(address)}, ${this.client.claimants(address)} say so`
+    const of = (address: string) => `${this.client.holder(address)}, ${this.client.claimants(address)} say so`
     return Object.fromEntries(ADDRESSES.map((address) => [address, of(address)]))
   }
 
   /** The only node that has both; `undefined` if there is none. */
-  get owner(): string | undefined {
-    const [one, ...others] = ADDRESSES.map((address) => this.client.owner(address))
+  get holder(): string | undefined {
+    const [one, ...others] = ADDRESSES.map((address) => this.client.holder(address))
     const alone = ADDRESSES.every((address) => this.client.claimants(address) === 1)
     return alone && others.every((other) => other === one) ? one : undefined
   }
@@ -62,9 +62,9 @@ export class Lab {
   /** Resolves with the node that has had both addresses alone for a while: the named one, or any other than `not`. */
   async rests(who: { readonly at?: string; readonly not?: string }): Promise<string> {
     const rests = () => {
-      const { owner, since } = this.#resting
-      const wanted = owner !== undefined && (who.at === undefined || owner === who.at) && owner !== who.not
-      return wanted && monotonicMs() - since >= AT_REST && owner
+      const { holder, since } = this.#resting
+      const wanted = holder !== undefined && (who.at === undefined || holder === who.at) && holder !== who.not
+      return wanted && monotonicMs() - since >= AT_REST && holder
     }
     const expected = who.at === undefined ? `another node than ${who.not}` : who.at
     return eventually(`${expected} to have both addresses alone`, rests, () => this.sight, {

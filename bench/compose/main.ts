@@ -91,7 +91,7 @@ async function prometheusImage(): Promise<string> {
 
 function told({ title, fault, during, after }: Row): string {
   const outage = Object.entries(fault).map(([address, { outageMs }]) => `${address} ${outageMs.toFixed(0)} ms`)
-  return `${title}: without an answer ${outage.join(', ')}; ${'parted' in during ? during.parted.join(' and ') : during.owner} had it, then ${after.owner}`
+  return `${title}: without an answer ${outage.join(', ')}; ${'parted' in during ? during.parted.join(' and ') : during.holder} had it, then ${after.holder}`
 }
 
 const { faults, compose, json, build } = readOptions()
@@ -132,7 +132,7 @@ try {
     compose: version,
     up: await prometheus.up(),
     rules: await prometheus.rules(),
-    changes: changesOf(rests.map(({ owner }) => owner)),
+    changes: changesOf(rests.map(({ holder }) => holder)),
     // A node that Prometheus does not scrape is not among its Actives.
     changesByPrometheus: changesOf(rests.map(({ actives }) => actives.join())),
     tookMs: monotonicMs() - startedAt,

@@ -12,7 +12,7 @@ import type { PrometheusView } from './prometheus-view.ts'
 /** Results by address. */
 export type Sights = Readonly<Record<string, Sight>>
 /** A node that had both addresses alone, as the client saw it, and the nodes that Prometheus had as Active then. */
-export type Rest = { readonly owner: string; readonly actives: readonly string[] }
+export type Rest = { readonly holder: string; readonly actives: readonly string[] }
 export type Row = {
   readonly name: string
   readonly title: string
@@ -62,8 +62,8 @@ export async function play(fault: Fault, lab: Lab, prometheus: PrometheusView): 
   const sights = (mark: number): Sights =>
     Object.fromEntries(ADDRESSES.map((address) => [address, client.since(mark, address)]))
   const rest = async (who: Parameters<Lab['rests']>[0]): Promise<Rest> => {
-    const owner = await lab.rests(who)
-    return { owner, actives: await prometheus.actives(Date.now() / 1_000) }
+    const holder = await lab.rests(who)
+    return { holder, actives: await prometheus.actives(Date.now() / 1_000) }
   }
   const before = await rest({ at: 'r1' })
   await fault.prepare?.(lab)
@@ -85,8 +85,8 @@ export async function play(fault: Fault, lab: Lab, prometheus: PrometheusView): 
 }
 
 /** Returns how often another node had the addresses than at the rest before. */
-export const changesOf = (owners: readonly string[]): number =>
-  owners.filter((owner, i) => i > 0 && owner !== owners[i - 1]).length
+export const changesOf = (holders: readonly string[]): number =>
+  holders.filter((holder, i) => i > 0 && holder !== holders[i - 1]).length
 
 /** Returns all rests in order. */
 export const restsOf = (rows: readonly Row[]): readonly Rest[] =>

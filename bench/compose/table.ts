@@ -9,7 +9,7 @@ const outages = (sights: Sights): string =>
     .join(', ')
 
 const held = ({ before, during, after }: Row): string =>
-  [before.owner, 'parted' in during ? during.parted.join(' and ') : during.owner, after.owner].join(' → ')
+  [before.holder, 'parted' in during ? during.parted.join(' and ') : during.holder, after.holder].join(' → ')
 
 export function table(rows: readonly Row[]): string {
   const titles = [
@@ -17,7 +17,7 @@ export function table(rows: readonly Row[]): string {
     'without an answer, ms (probes lost)',
     'while it comes back',
     'who had it',
-    'two owners, ms',
+    'two holders, ms',
   ]
   return [
     `| ${titles.join(' | ')} |`,

@@ -92,7 +92,7 @@ class FleetClient {
   }
 
   /** Returns how many addresses each node answers for. */
-  get owners(): Readonly<Record<string, number>> {
+  get holders(): Readonly<Record<string, number>> {
     const names = new Map(this.#moves.map(({ vip, name }) => [vip, name]))
     const counts: Record<string, number> = {}
     for (const name of names.values()) counts[name] = (counts[name] ?? 0) + 1
@@ -136,9 +136,9 @@ async function happen(lab: Lab, cell: Cell, turn: Turn, strike: (daemon: Daemon)
   const client = new FleetClient(lab, family)
   const observation = await startObservation(lab, { family, cachedNeighbour: true })
   try {
-    const settled = () => client.owners.r1 === COUNT && monotonicMs() - client.lastMoveAt > 300 + downMs(cell)
+    const settled = () => client.holders.r1 === COUNT && monotonicMs() - client.lastMoveAt > 300 + downMs(cell)
     const within = 30_000 + 6 * downMs(cell)
-    await eventually(`r1 to answer at ${COUNT} addresses`, settled, () => client.owners, { within, every: 100 })
+    await eventually(`r1 to answer at ${COUNT} addresses`, settled, () => client.holders, { within, every: 100 })
     await observation.answeredBy('r1')
     await turn.ready()
     // The repeated announcements of 255 routers belong to the start.

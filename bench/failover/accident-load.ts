@@ -10,7 +10,7 @@ import { monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { Capture } from '../../src/lab/watch/capture.ts'
 import { type Accident, type Cell, type Figures, only, type Stage, type Theory } from './accident.ts'
 import { loseAdvertisements, startBusyLoops } from './load.ts'
-import { expectedTakeovers, lateOwners, takeoversIn } from './takeovers.ts'
+import { expectedTakeovers, lateHolders, takeoversIn } from './takeovers.ts'
 
 const WINDOW = 20_000
 const LOOPS = [2, 4] as const
@@ -35,16 +35,16 @@ function sourceOf({ cell }: Stage, host: Host): string {
 async function count(stage: Stage, at: number, capture: Capture): Promise<Figures> {
   const { cell, lab } = stage
   await sleep(Math.max(0, at + WINDOW - monotonicMs()))
-  const owner = sourceOf(stage, lab.router(1))
+  const holder = sourceOf(stage, lab.router(1))
   const frames = (await capture.stop()).filter(({ priority }) => priority !== '')
   const seen = frames.map((each) => ({
     atMs: Number(each.at) * 1_000,
     source: each.source,
     priority: Number(each.priority),
   }))
-  if (!seen.some(({ source }) => source === owner)) throw new Error(`no advertisement of ${owner} was seen`)
-  const takeovers = takeoversIn(seen, owner, cell.intervalMs)
-  return { takeovers: takeovers.length, ownerLate: lateOwners(takeovers, seen, owner, cell.intervalMs) }
+  if (!seen.some(({ source }) => source === holder)) throw new Error(`no advertisement of ${holder} was seen`)
+  const takeovers = takeoversIn(seen, holder, cell.intervalMs)
+  return { takeovers: takeovers.length, holderLate: lateHolders(takeovers, seen, holder, cell.intervalMs) }
 }
 
 function disturbed(

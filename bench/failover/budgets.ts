@@ -42,7 +42,7 @@ const moved = (most: number, of: Limit['of']): Limit => ({
   ...{ what: 'moved', unit: 'ms', value: ({ movedMs }) => movedMs, most, of },
 })
 const overlap = (most: number, of: Limit['of'] = 'max'): Limit => ({
-  ...{ what: 'two owners', unit: 'ms', value: ({ overlapMs }) => overlapMs, most, of },
+  ...{ what: 'two holders', unit: 'ms', value: ({ overlapMs }) => overlapMs, most, of },
 })
 const lost = (most: number, of: Limit['of'] = 'max'): Limit => ({
   ...{ what: 'probes lost', unit: '', value: ({ lost: count }) => count, most, of },

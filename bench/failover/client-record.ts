@@ -9,7 +9,7 @@ import { spreadOf } from './statistics.ts'
 type Probe = { readonly sentAt: number; readonly lateness: number; readonly error: number }
 type Reply = { readonly at: number; readonly by: number; readonly sequence: number }
 
-export type OwnerNumber = { readonly at: number; readonly by: number }
+export type HolderNumber = { readonly at: number; readonly by: number }
 
 /** Milliseconds, all about the gauge and not about the routers. */
 export type Punctuality = {
@@ -39,7 +39,7 @@ export class ClientRecord {
   /** First reply to each probe, in the order of arrival. */
   readonly #replies: Reply[] = []
   readonly #answeredAt = new Map<number, number>()
-  readonly #owners: OwnerNumber[] = []
+  readonly #holders: HolderNumber[] = []
   #doubled = 0
 
   take({ kind, number, value, at, other }: Entry): void {
@@ -58,11 +58,11 @@ export class ClientRecord {
     }
     this.#answeredAt.set(reply.sequence, reply.at)
     this.#replies.push(reply)
-    if (this.#owners.at(-1)?.by !== reply.by) this.#owners.push({ at: reply.at, by: reply.by })
+    if (this.#holders.at(-1)?.by !== reply.by) this.#holders.push({ at: reply.at, by: reply.by })
   }
 
-  get owners(): readonly OwnerNumber[] {
-    return this.#owners
+  get holders(): readonly HolderNumber[] {
+    return this.#holders
   }
 
   /** Number of probes that two services answered. */
@@ -71,8 +71,8 @@ export class ClientRecord {
   }
 
   /** Returns the node that answered last before that time. */
-  ownerAt(at: number): number | undefined {
-    return this.#owners.findLast((owner) => owner.at <= at)?.by
+  holderAt(at: number): number | undefined {
+    return this.#holders.findLast((holder) => holder.at <= at)?.by
   }
 
   #within(from: number, to: number): readonly (Probe & { readonly sequence: number })[] {
@@ -131,7 +131,7 @@ export class ClientRecord {
   }
 
   /** Returns the first reply in the window from another node. */
-  movedFrom(before: number, from: number, to = Number.POSITIVE_INFINITY): OwnerNumber | undefined {
+  movedFrom(before: number, from: number, to = Number.POSITIVE_INFINITY): HolderNumber | undefined {
     return this.#replies.find(({ at, by }) => at >= from && at <= to && by !== before)
   }
 
@@ -142,7 +142,7 @@ export class ClientRecord {
 
   /** Returns from when on the last node of the window answered without a change. */
   settledAt(to: number): number | undefined {
-    return this.#owners.findLast((owner) => owner.at <= to)?.at
+    return this.#holders.findLast((holder) => holder.at <= to)?.at
   }
 
   punctuality(from: number, to: number): Punctuality {

@@ -13,7 +13,7 @@
 import { ip, macOf } from '../../src/lab/ip.ts'
 import { type Host, LAB_VIP, type LabView } from '../../src/lab/lab.ts'
 import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
-import type { OwnerChange } from '../../src/lab/watch/probe.ts'
+import type { HolderChange } from '../../src/lab/watch/probe.ts'
 import { ClientRecord, type Punctuality } from './client-record.ts'
 import { GAUGE_PORT, Gauge } from './gauge.ts'
 import { ObserverRecord } from './observer-record.ts'
@@ -112,18 +112,18 @@ export class Observation {
   }
 
   /** Nodes that answered the client, one for each change. */
-  get owners(): readonly OwnerChange[] {
-    return this.#client.owners.map(({ at, by }) => ({ at, name: this.#nameOf(by) }))
+  get holders(): readonly HolderChange[] {
+    return this.#client.holders.map(({ at, by }) => ({ at, name: this.#nameOf(by) }))
   }
 
   /** Returns the node that answered the client last. */
-  get owner(): string | undefined {
-    const last = this.#client.owners.at(-1)
+  get holder(): string | undefined {
+    const last = this.#client.holders.at(-1)
     return last === undefined ? undefined : this.#nameOf(last.by)
   }
 
   /** Returns the first time at or after `at` at which another node than `before` answered. */
-  movedFrom(before: string, at: number): OwnerChange | undefined {
+  movedFrom(before: string, at: number): HolderChange | undefined {
     const moved = this.#client.movedFrom(this.#names.indexOf(before) + 1, at)
     return moved === undefined ? undefined : { at: moved.at, name: this.#nameOf(moved.by) }
   }
@@ -131,9 +131,9 @@ export class Observation {
   async answeredBy(name: string, within = 5_000): Promise<void> {
     const reached = () => {
       for (const gauge of this.#gauges) gauge.check()
-      return this.owner === name
+      return this.holder === name
     }
-    await eventually(`the client to reach ${name}`, reached, () => this.owners, { within, every: 20 })
+    await eventually(`the client to reach ${name}`, reached, () => this.holders, { within, every: 20 })
   }
 
   /** Observes until `accidentAt + windowMs` (monotonicMs()), and returns what was seen from the accident on. */
@@ -142,7 +142,7 @@ export class Observation {
     await sleep(Math.max(0, until + LAST_REPLIES - monotonicMs()))
     for (const gauge of this.#gauges) gauge.check()
     const client = this.#client
-    const before = client.ownerAt(accidentAt) ?? 0
+    const before = client.holderAt(accidentAt) ?? 0
     return {
       outageMs: client.outage(accidentAt, until),
       sent: client.sent(accidentAt, until),

@@ -65,7 +65,7 @@ export function overview({ cells }: Result): string {
     groups.set(key, [...(groups.get(key) ?? []), cell])
   }
   const titles = ['what happens', 'interval', 'what counts', 'holdfast', 'keepalived', 'FRR', 'holdfast ÷ keepalived']
-  const head = [...titles, 'most lost: holdfast · keepalived', 'longest two owners: holdfast · keepalived']
+  const head = [...titles, 'most lost: holdfast · keepalived', 'longest two holders: holdfast · keepalived']
   const lines = [...groups.values()].flatMap(line)
   return [`| ${head.join(' | ')} |`, `|${'---|'.repeat(head.length)}`, ...lines.map((text) => `| ${text} |`)].join('\n')
 }

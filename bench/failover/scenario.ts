@@ -95,10 +95,10 @@ function plans(lab: LabView, { family, intervalMs }: Cell, { equal, realtime }: 
 /** Resolves when only this node has answered the client for that long. */
 function answers(observation: Observation, name: string, forMs: number, within: number): Promise<true> {
   const steady = () => {
-    const last = observation.owners.at(-1)
+    const last = observation.holders.at(-1)
     return last?.name === name && monotonicMs() - last.at >= forMs
   }
-  return eventually(`${name} to answer for ${forMs.toFixed(0)} ms`, steady, () => observation.owners, {
+  return eventually(`${name} to answer for ${forMs.toFixed(0)} ms`, steady, () => observation.holders, {
     within: within + forMs,
     every: 20,
   })
@@ -158,10 +158,10 @@ async function happen(accident: Accident, cell: Cell, lab: LabView, startOne: St
     const stage: Stage = { cell, lab, daemons, observation, plan, restart }
     await accident.prepare?.(stage)
     await sleep(Math.random() * cell.intervalMs)
-    const { before = accident.prepare === undefined ? 'r1' : observation.owner } = accident
-    if (observation.owner !== before)
+    const { before = accident.prepare === undefined ? 'r1' : observation.holder } = accident
+    if (observation.holder !== before)
       throw new Error(
-        `${observation.owner} answers before anything has happened: ${JSON.stringify(observation.owners)}`,
+        `${observation.holder} answers before anything has happened: ${JSON.stringify(observation.holders)}`,
       )
     const struck = await accident.strike(stage)
     const { at, meanwhile } = typeof struck === 'number' ? { at: struck, meanwhile: undefined } : struck

@@ -13,17 +13,17 @@ const SEPARATE = 2.5
 
 export type Takeover = { readonly atMs: number; readonly source: string; readonly priority: number }
 
-/** Returns the takeovers of all routers but `owner`, in the order of their times. */
+/** Returns the takeovers of all routers but `holder`, in the order of their times. */
 export function takeoversIn(
   advertisements: readonly Advertisement[],
-  owner: string,
+  holder: string,
   intervalMs: number,
 ): readonly Takeover[] {
   const runs = new Map<string, { atMs: number; priority: number; beaten: boolean }>()
   const takeovers: Takeover[] = []
   for (const { atMs, source, priority } of advertisements) {
     for (const run of runs.values()) if (run.priority < priority) run.beaten = true
-    if (source === owner || priority === 0) continue
+    if (source === holder || priority === 0) continue
     const before = runs.get(source)
     if (before === undefined || (before.beaten && atMs - before.atMs > SEPARATE * intervalMs))
       takeovers.push({ atMs, source, priority })
@@ -41,16 +41,16 @@ const LAST_HEARD = 0.1
 const MISSED = 3
 
 /**
- * Returns before how many takeovers the owner itself had sent fewer than three advertisements in the Backup's
+ * Returns before how many takeovers the holder itself had sent fewer than three advertisements in the Backup's
  * Active_Down_Interval. There the machine, not the loss alone, made it silent.
  */
-export function lateOwners(
+export function lateHolders(
   takeovers: readonly Takeover[],
   advertisements: readonly Advertisement[],
-  owner: string,
+  holder: string,
   intervalMs: number,
 ): number {
-  const sent = advertisements.filter(({ source }) => source === owner)
+  const sent = advertisements.filter(({ source }) => source === holder)
   return takeovers.filter(({ atMs, priority }) => {
     const from = atMs - activeDownIntervalMs(priority, intervalMs) + LAST_HEARD * intervalMs
     return sent.filter((each) => each.atMs > from && each.atMs < atMs).length < MISSED

@@ -26,10 +26,10 @@ function timeOfDay(t: unknown): string {
 const ms = (value: unknown) => `${Number(value).toFixed(0)} ms`
 const together = (macs: unknown): macs is readonly string[] => Array.isArray(macs) && macs.length > 1
 
-/** What is worth a line; two owners are told when they begin and when they end. */
+/** What is worth a line; two holders are told when they begin and when they end. */
 function sentence(fields: Fields, before: Fields | undefined): string | undefined {
   switch (fields.event) {
-    case 'owner':
+    case 'holder':
       return `${fields.name} answers`
     case 'gap':
       return `${ms(fields.ms)} without an answer, ${fields.lost} probes lost${fields.open === true ? ', and still none' : ''}`

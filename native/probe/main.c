@@ -19,7 +19,7 @@ static const char usage_text[] =
     "         answers each UDP datagram from the address it was sent to: \"<first word of it> NAME\"\n"
     "       holdfast-probe probe ADDRESS PORT [--interval-us 1000] [--duration-ms N] [--fifo]\n"
     "         one UDP probe per interval, until the duration is over or SIGTERM or SIGINT comes.\n"
-    "         JSON lines: start, owner (the answering NAME changed), gap, stall (the prober itself was late), duplicate\n"
+    "         JSON lines: start, holder (the answering NAME changed), gap, stall (the prober itself was late), duplicate\n"
     "         (two names answered one probe), summary. --fifo: SCHED_FIFO, where it is permitted\n"
     "       holdfast-probe arp INTERFACE ADDRESS [--interval-ms 10] [--duration-ms N] [--fifo]\n"
     "         asks which hosts have the ADDRESS, by ARP or Neighbor Discovery. JSON lines: start, claim (the set of MACs\n"

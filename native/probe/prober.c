@@ -22,7 +22,7 @@
 struct probe {
   uint64_t sequence;
   nanos sent_at;
-  int owner; /* index of the name that answered, -1 none yet */
+  int holder; /* index of the name that answered, -1 none yet */
 };
 
 struct prober {
@@ -38,7 +38,7 @@ struct prober {
   char names[NAMES_MAX][NAME_MAX_LENGTH + 1];
   uint64_t by_name[NAMES_MAX];
   int name_count;
-  int owner; /* of the last answer, -1 none */
+  int holder; /* of the last answer, -1 none */
   bool answered; /* the three below are set */
   uint64_t last_sequence; /* highest that was answered */
   nanos last_answer;
@@ -66,7 +66,7 @@ static void count_lost(struct prober *p, nanos until) {
   for (; p->oldest < p->next; p->oldest++) {
     const struct probe *probe = slot(p, p->oldest);
     if (probe->sent_at + ANSWER_LIMIT_NS > until) break;
-    if (probe->owner < 0) p->lost++;
+    if (probe->holder < 0) p->lost++;
   }
 }
 
@@ -80,7 +80,7 @@ static void send_probe(struct prober *p) {
   struct probe *probe = slot(p, p->next);
   probe->sequence = p->next++;
   probe->sent_at = now();
-  probe->owner = -1;
+  probe->holder = -1;
   ssize_t sent;
   do {
     sent = sendto(p->fd, text, (size_t)length, MSG_DONTWAIT | MSG_NOSIGNAL, (const struct sockaddr *)&p->target,
@@ -94,7 +94,7 @@ static uint64_t count_unanswered(struct prober *p, uint64_t after, uint64_t befo
   uint64_t count = 0;
   for (uint64_t sequence = after + 1; sequence < before; sequence++) {
     const struct probe *probe = slot(p, sequence);
-    if (probe->sequence != sequence || probe->owner < 0) count++;
+    if (probe->sequence != sequence || probe->holder < 0) count++;
   }
   return count;
 }
@@ -129,28 +129,28 @@ static void report_duplicate(struct prober *p, nanos at, uint64_t sequence, int 
 }
 
 static void handle_answer(struct prober *p, uint64_t sequence, const char *name, size_t length, nanos at) {
-  const int owner = find_name(p, name, length);
+  const int holder = find_name(p, name, length);
   struct probe *probe = slot(p, sequence);
-  if (owner < 0 || sequence >= p->next || probe->sequence != sequence) {
+  if (holder < 0 || sequence >= p->next || probe->sequence != sequence) {
     p->unknown++;
     return;
   }
-  if (probe->owner >= 0) {
-    if (probe->owner != owner) report_duplicate(p, at, sequence, probe->owner, owner);
+  if (probe->holder >= 0) {
+    if (probe->holder != holder) report_duplicate(p, at, sequence, probe->holder, holder);
     return;
   }
   if (sequence < p->oldest || at - probe->sent_at > ANSWER_LIMIT_NS) {
     p->late++;
     if (sequence < p->oldest) return; /* counted as lost already */
   } else {
-    probe->owner = owner;
+    probe->holder = holder;
     p->received++;
-    p->by_name[owner]++;
+    p->by_name[holder]++;
   }
   if (p->answered) report_silence(p, at, sequence, false);
-  if (owner != p->owner) {
-    p->owner = owner;
-    print_line("{\"t\":%.3f,\"event\":\"owner\",\"name\":\"%s\",\"seq\":%" PRIu64 "}", to_ms(at), p->names[owner],
+  if (holder != p->holder) {
+    p->holder = holder;
+    print_line("{\"t\":%.3f,\"event\":\"holder\",\"name\":\"%s\",\"seq\":%" PRIu64 "}", to_ms(at), p->names[holder],
                sequence);
   }
   if (!p->answered || at > p->last_answer) p->last_answer = at;
@@ -180,7 +180,7 @@ static void read_answers(struct prober *p) {
 static bool is_under_way(struct prober *p) {
   for (uint64_t sequence = p->answered ? p->last_sequence + 1 : p->oldest; sequence < p->next; sequence++) {
     if (sequence < p->oldest) continue;
-    if (slot(p, sequence)->owner < 0) return true;
+    if (slot(p, sequence)->holder < 0) return true;
   }
   return false;
 }
@@ -203,7 +203,7 @@ int run_probe(const struct options *options) {
   if (options->count != 3) wrong_usage();
   p.interval = (nanos)(options->interval_us > 0 ? options->interval_us : 1000) * 1000;
   p.target_length = read_address(options->words[1], options->words[2], &p.target);
-  p.owner = -1;
+  p.holder = -1;
   p.ring_size = 1024;
   while ((nanos)p.ring_size * p.interval < 2 * ANSWER_LIMIT_NS + LAST_ANSWERS_NS) p.ring_size *= 2;
   p.ring = calloc(p.ring_size, sizeof *p.ring);

@@ -7,9 +7,9 @@
 import type { Address } from '../wire/address.ts'
 import { type Millis, millis, plus } from '../wire/units.ts'
 
-/** Frame that a router wants to send. `owner` is the name under which it can withdraw the frame. */
+/** Frame that a router wants to send. `router` is the name under which it can withdraw the frame. */
 export type WantedAnnouncement = {
-  readonly owner: string
+  readonly router: string
   readonly address: Address
   readonly first: boolean
   /** Number of the frame within its round; absent = 0. */
@@ -79,13 +79,13 @@ export function nextTakeAt(pacer: Pacer, spacing?: number): Millis | undefined {
   return millis(Math.min(first, repeat))
 }
 
-/** Removes the waiting frames of an owner (VR-GARP-05), or only those for some of its addresses. */
+/** Removes the waiting frames of a router (VR-GARP-05), or only those for some of its addresses. */
 export function withdrawAnnouncements(
   pacer: Pacer,
-  owner: string,
+  router: string,
   which: (address: Address) => boolean = () => true,
 ): Pacer {
-  const stays = (one: WantedAnnouncement) => one.owner !== owner || !which(one.address)
+  const stays = (one: WantedAnnouncement) => one.router !== router || !which(one.address)
   const without = (lane: Lane): Lane => ({ ...lane, waiting: lane.waiting.filter(stays) })
   return { first: without(pacer.first), repeat: without(pacer.repeat) }
 }
@@ -104,7 +104,7 @@ const inOneLane = ({ first, repeat }: Pacer): Lane => ({
   waiting: first.waiting.length === 0 ? repeat.waiting : [...first.waiting, ...repeat.waiting],
 })
 
-const keyOf = (one: WantedAnnouncement): string => `${one.owner} ${one.address} ${one.copy ?? 0}`
+const keyOf = (one: WantedAnnouncement): string => `${one.router} ${one.address} ${one.copy ?? 0}`
 
 function extend(lane: Lane, wanted: readonly WantedAnnouncement[]): Lane {
   if (wanted.length === 0) return lane

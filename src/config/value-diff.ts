@@ -46,17 +46,17 @@ function inBoth(section: ValueChange['section'], old: readonly Entry[], next: re
   })
 }
 
-type Owner = Pick<ValueChange, 'section' | 'name'>
+type EntryName = Pick<ValueChange, 'section' | 'name'>
 
-function changesIn(owner: Owner, before: Keys, after: Keys, above: readonly string[] = []): ValueChange[] {
+function changesIn(entry: EntryName, before: Keys, after: Keys, above: readonly string[] = []): ValueChange[] {
   return [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap((key): ValueChange[] => {
     const [then, now] = [before[key], after[key]]
     if (JSON.stringify(then) === JSON.stringify(now)) return []
     const path = [...above, key]
-    if (isMapping(then) && isMapping(now)) return changesIn(owner, then, now, path)
-    const hidden = isSecret([...(owner.section === null ? [] : [owner.section]), ...path])
+    if (isMapping(then) && isMapping(now)) return changesIn(entry, then, now, path)
+    const hidden = isSecret([...(entry.section === null ? [] : [entry.section]), ...path])
     const [from, to] = hidden ? [null, null] : [shown(key, then), shown(key, now)]
-    return [{ ...owner, key: path.join('.'), from, to }]
+    return [{ ...entry, key: path.join('.'), from, to }]
   })
 }
 

@@ -13,7 +13,7 @@ import { type ResolvedRouter, resolveRouters } from '../config/resolve.ts'
 import { unknownRouter } from '../config/text/spelling.ts'
 import { type Millis, plus } from '../wire/units.ts'
 import { ColdStart } from './cold-start.ts'
-import { type DaemonOptions, type DaemonPorts, Engine, type EngineOwner } from './engine.ts'
+import { type DaemonOptions, type DaemonPorts, Engine, type EngineContext } from './engine.ts'
 import type { NetworkEvent } from './ports.ts'
 import { applyReload, type HandOver, handOverFields, planReload, type ReloadReport } from './reload.ts'
 import { endYield, yieldAddresses } from './router/operator-yield.ts'
@@ -37,10 +37,10 @@ export class Daemon {
   constructor(config: Config, ports: DaemonPorts, options: DaemonOptions = { drainBeforeExpire: true }) {
     this.#config = config
     this.#ports = ports
-    this.#engine = new Engine(ports, options, this.#owner())
+    this.#engine = new Engine(ports, options, this.#context())
   }
 
-  #owner(): EngineOwner {
+  #context(): EngineContext {
     const daemon = this
     return {
       get config() {

@@ -3,7 +3,7 @@
  * second, and so on. One system call in a round sends all advertisements of a segment, and one changes all addresses.
  * So the order inside one router stays that of the state machine. When many routers take over, all advertisements are
  * sent before any address is installed. This file does not know the purpose of an order. It returns the outcome to the
- * owner of the order.
+ * router of the order.
  */
 import type { Millis } from '../wire/units.ts'
 import type { AddressOutcome, AddressStep, Datagram, SendOutcome } from './ports.ts'
@@ -26,7 +26,7 @@ type SendAct = { readonly kind: 'send'; readonly sender: Sender } & Part<Datagra
 type AskAct = { readonly kind: 'ask'; readonly asker: Asker; readonly items: readonly Uint8Array[] }
 type ApplyAct = { readonly kind: 'apply' } & Part<AddressStep, AddressOutcome>
 
-/** Work that the runner does together with that of other owners. */
+/** Work that the runner does together with that of other routers. */
 export type Act = SendAct | ApplyAct | AskAct
 
 /**
@@ -37,7 +37,7 @@ export type Order = (now: Millis) => Act | undefined
 
 export class EffectRunner {
   readonly #writer: Writer
-  /** Waiting orders of each owner (router). Owners are sorted by the time of their first order. */
+  /** Waiting orders of each router. Routers are sorted by the time of their first order. */
   readonly #orders = new Map<object, Order[]>()
   readonly #afterwards = new Set<() => void>()
   readonly #tellings: (() => void)[] = []
@@ -53,11 +53,11 @@ export class EffectRunner {
     return this.#orders.size === 0 && this.#afterwards.size === 0
   }
 
-  /** Adds orders of an owner. They run after the owner's earlier orders. */
-  add(owner: object, orders: readonly Order[]): void {
+  /** Adds orders of a router. They run after the router's earlier orders. */
+  add(router: object, orders: readonly Order[]): void {
     if (orders.length === 0) return
-    const before = this.#orders.get(owner)
-    if (before === undefined) this.#orders.set(owner, [...orders])
+    const before = this.#orders.get(router)
+    if (before === undefined) this.#orders.set(router, [...orders])
     else before.push(...orders)
   }
 
@@ -139,13 +139,13 @@ export class EffectRunner {
     this.#afterSending.clear()
   }
 
-  /** Runs the next order of every owner. Returns the datagrams and address steps of these orders. */
+  /** Runs the next order of every router. Returns the datagrams and address steps of these orders. */
   #nextActs(now: Millis): readonly Act[] {
     const acts: Act[] = []
-    for (const [owner, orders] of this.#orders) {
+    for (const [router, orders] of this.#orders) {
       const act = orders.shift()?.(now)
       if (act !== undefined) acts.push(act)
-      if (orders.length === 0) this.#orders.delete(owner)
+      if (orders.length === 0) this.#orders.delete(router)
     }
     return acts
   }

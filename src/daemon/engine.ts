@@ -91,7 +91,7 @@ export type DaemonPorts = {
 export type DaemonOptions = { readonly drainBeforeExpire: boolean; readonly noticeAbsence?: boolean }
 
 /** Part of the daemon that the engine uses. */
-export type EngineOwner = {
+export type EngineContext = {
   /** Configuration in force. */
   readonly config: Config
   readonly isStopping: boolean
@@ -125,15 +125,15 @@ export class Engine {
   readonly guardianWatch: GuardianWatch
   readonly status: EngineStatus
 
-  constructor(ports: DaemonPorts, options: DaemonOptions, owner: EngineOwner) {
+  constructor(ports: DaemonPorts, options: DaemonOptions, context: EngineContext) {
     const { addressMemory: memory = NO_MEMORY, checks, clock, guardian, network, recorder, sockets } = ports
     const { random = Math.random, schedule = onTheEventLoop, wakeUp = wakeUpBy(schedule) } = ports
     const { drainBeforeExpire } = options
-    const onIdle = (now: Millis) => owner.onIdle(now)
+    const onIdle = (now: Millis) => context.onIdle(now)
     this.turns = new TurnLoop({ clock, network, wakeUp, recorder, drainBeforeExpire, onIdle }, this)
     const { board, turns, view } = this
-    const config = () => owner.config
-    const isStopping = () => owner.isStopping
+    const config = () => context.config
+    const isStopping = () => context.isStopping
     const ownChanges = new OwnChanges()
     const writer = new AddressWriter(network, view, ownChanges)
     this.runner = new EffectRunner(writer)
@@ -173,7 +173,7 @@ export class Engine {
         if (this.absence.sleptUnnoticed) turns.end(turns.begin())
       },
       shortestLifetime: () => shortestLifetime(registry),
-      onLost: (silence) => owner.onGuardianLost(silence),
+      onLost: (silence) => context.onGuardianLost(silence),
     })
     const { lateness } = turns
     this.status = new EngineStatus({ ports, registry, segments, board, notices, lateness, takeovers })

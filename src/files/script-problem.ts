@@ -24,7 +24,7 @@ type NamedProgram = {
   readonly unsafe?: 'skip' | 'run' | undefined
   readonly leftOut: LeftOut
   /** End of a message: the check, router or group of the program. */
-  readonly owner: string
+  readonly purpose: string
   readonly path: Path
   /** Path of the keys for its user and its capabilities. */
   readonly base: Path
@@ -48,7 +48,7 @@ export const scriptProblems = async (config: Config, locate: Locate): Promise<re
 export async function judgeScripts(config: Config, locate: Locate): Promise<JudgedConfig> {
   const found = [...checkPrograms(config), ...notifyPrograms(config)].map((program) =>
     within(PATIENCE, judged(program, locate), (): Judgement => {
-      const message = `Cannot check whether ${program.argv[0]} is safe, ${program.owner}: its disk has not answered for ${PATIENCE} ms`
+      const message = `Cannot check whether ${program.argv[0]} is safe, ${program.purpose}: its disk has not answered for ${PATIENCE} ms`
       return { problems: [problemAt(locate, program.path, 'warning', message)] }
     }),
   )
@@ -66,7 +66,7 @@ const checkPrograms = ({ healthchecks }: Config): readonly NamedProgram[] =>
       {
         ...probe,
         leftOut: { kind: 'healthcheck', name },
-        owner: `for "${name}"`,
+        purpose: `for "${name}"`,
         path: [...base, 'exec', 0],
         base,
         userMissing: `check "${name}" cannot run`,
@@ -85,19 +85,19 @@ const notifyPrograms = ({ syncGroups, virtualRouters }: Config): readonly NamedP
         const argv = notify?.[event]
         if (argv === undefined) return []
         const base = [key, index, 'notify']
-        const owner = `for notifications of "${name}"`
-        const userMissing = `Cannot run ${argv[0]}, ${owner}`
+        const purpose = `for notifications of "${name}"`
+        const userMissing = `Cannot run ${argv[0]}, ${purpose}`
         const path = [...base, event, 0]
         const { capabilities, unsafe, user } = notify ?? {}
         const leftOut: LeftOut = { kind: 'notify', section: key, name, event }
-        return [{ argv, user, capabilities, unsafe, leftOut, owner, path, base, userMissing }]
+        return [{ argv, user, capabilities, unsafe, leftOut, purpose, path, base, userMissing }]
       }),
     ),
   )
 }
 
 async function judged(
-  { argv, base, capabilities, leftOut, owner, path, unsafe: wanted, user, userMissing }: NamedProgram,
+  { argv, base, capabilities, leftOut, purpose, path, unsafe: wanted, user, userMissing }: NamedProgram,
   locate: Locate,
 ): Promise<Judgement> {
   const runsAs = user === undefined ? undefined : await userNamed(user)
@@ -107,14 +107,14 @@ async function judged(
   // The launcher applies the same rule (native/launcher/privileges.c). The daemon may run as another user than this
   // command.
   else if (capabilities === 'keep' && runsAs !== undefined && ![0, process.geteuid?.()].includes(runsAs.uid)) {
-    const message = `${argv[0]} gets no capabilities, ${owner}, unless "${user}" is the user of the daemon`
+    const message = `${argv[0]} gets no capabilities, ${purpose}, unless "${user}" is the user of the daemon`
     problems.push(problemAt(locate, [...base, 'capabilities'], 'warning', message))
   }
   const unsafe = await disks.ask(argv[0], () =>
     unsafeBecause(argv[0], typeof runsAs === 'object' ? runsAs.uid : undefined),
   )
   const say = (severity: Severity, message: string) =>
-    problems.push(problemAt(locate, path, severity, `${message}, ${owner}`))
+    problems.push(problemAt(locate, path, severity, `${message}, ${purpose}`))
   if (unsafe?.reason === 'scriptUnsafe' && wanted === 'skip') {
     say('warning', `Skipped ${argv[0]}: ${unsafe.why}`)
     return { problems, leftOut }

@@ -94,25 +94,25 @@ function failuresOf(
 type Seen = { readonly injected: readonly Injected[]; readonly ms: number; readonly serviceOf: ServiceOf }
 
 function addressReport(address: string, all: readonly Moment[], { injected, ms, serviceOf }: Seen): AddressReport {
-  const since = all.find(({ owners }) => owners.length > 0)?.at
+  const since = all.find(({ holders }) => holders.length > 0)?.at
   const served = all.find((moment) => moment.served !== undefined)?.at
   const worst = (question: Question, moments = all): Worst => {
     const from = (question === 'client' ? served : since) ?? ms
     const spans = spansOf(moments, from, ms, WANTED[question])
     const longest = spans.reduce((most, span) => (span.to - span.from > most.to - most.from ? span : most), {
-      ...{ from, to: from, owners: [] },
+      ...{ from, to: from, holders: [] },
     })
     const before = injected.filter(({ at }) => at <= longest.from + 1).at(-1)
     return { ms: longest.to - longest.from, at: longest.from, after: before && faultText(before.fault) }
   }
   const held = new Map<string, number>()
-  let [owner, moves]: [string | undefined, number] = [undefined, 0]
-  all.forEach(({ at, owners }, i) => {
-    const [one, second] = owners
-    for (const each of owners) held.set(each, (held.get(each) ?? 0) + (all[i + 1]?.at ?? ms) - at)
+  let [holder, moves]: [string | undefined, number] = [undefined, 0]
+  all.forEach(({ at, holders }, i) => {
+    const [one, second] = holders
+    for (const each of holders) held.set(each, (held.get(each) ?? 0) + (all[i + 1]?.at ?? ms) - at)
     if (one === undefined || second !== undefined) return
-    if (owner !== undefined && owner !== one) moves++
-    owner = one
+    if (holder !== undefined && holder !== one) moves++
+    holder = one
   })
   return {
     ...{ address, since, moves, moments: all },
@@ -197,10 +197,10 @@ function keepalivedText(nodes: Play['nodes']): string {
 }
 
 function changes(moments: readonly Moment[], name: string): readonly Line[] {
-  return moments.flatMap(({ at, owners }, i) => {
+  return moments.flatMap(({ at, holders }, i) => {
     const before = moments[i - 1]
-    if (before === undefined || before.owners.join() === owners.join()) return []
-    return [{ at, text: `${name}  ${owners.length === 0 ? 'no holder' : owners.join(' AND ')}` }]
+    if (before === undefined || before.holders.join() === holders.join()) return []
+    return [{ at, text: `${name}  ${holders.length === 0 ? 'no holder' : holders.join(' AND ')}` }]
   })
 }
 

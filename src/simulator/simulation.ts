@@ -145,7 +145,7 @@ class Simulation {
     this.#time.run(this.#play.ms)
     const moments = this.#witness.moments
     for (const [vip, seen] of moments)
-      for (const { at, owners, served } of seen) this.#hash(`${vip} ${at} ${owners.join()} ${served}`)
+      for (const { at, holders, served } of seen) this.#hash(`${vip} ${at} ${holders.join()} ${served}`)
     return {
       ...{ moments, injected: this.#injected, defects: this.#defects, lines: this.#lines },
       standings: this.#standings(),
@@ -206,7 +206,8 @@ class Simulation {
     }
     for (const [vip, seen] of this.#witness.moments) {
       const last = seen.at(-1)
-      if (last?.owners.length !== 1) wrong.push(`${vip} has ${last?.owners.length} holders: ${last?.owners.join(' ')}`)
+      if (last?.holders.length !== 1)
+        wrong.push(`${vip} has ${last?.holders.length} holders: ${last?.holders.join(' ')}`)
       else if (last.served === undefined) wrong.push(`${vip}: its client is misled`)
     }
     return wrong

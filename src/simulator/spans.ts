@@ -4,12 +4,12 @@
  */
 import type { Moment } from './witness.ts'
 
-export type Span = { readonly from: number; readonly to: number; readonly owners: readonly string[] }
+export type Span = { readonly from: number; readonly to: number; readonly holders: readonly string[] }
 export type Question = 'two' | 'none' | 'client'
 
 export const WANTED: Readonly<Record<Question, (moment: Moment) => boolean>> = {
-  two: ({ owners }) => owners.length > 1,
-  none: ({ owners }) => owners.length === 0,
+  two: ({ holders }) => holders.length > 1,
+  none: ({ holders }) => holders.length === 0,
   client: ({ served }) => served === undefined,
 }
 
@@ -27,7 +27,7 @@ export function spansOf(
     const begin = Math.max(moment.at, from)
     const last = spans.at(-1)
     if (last !== undefined && last.to >= begin) spans[spans.length - 1] = { ...last, to: until }
-    else spans.push({ from: begin, to: until, owners: moment.owners })
+    else spans.push({ from: begin, to: until, holders: moment.holders })
   })
   return spans
 }

@@ -49,34 +49,34 @@ export function studyWeights(what: Play): WeightStudy {
     while (!leftOut) {
       const off = gone.map((node): Fault => ({ at: begins + settles, ms: 100 * settles, kind: 'power off', node }))
       const ready = begins + 2 * settles
-      const owner = ownerOf(end(off, ready), address)
-      if (owner === undefined || gone.length >= what.nodes.length - 1) break
-      for (const check of checksOf(what, owner.node, owner.router)) {
+      const holder = holderOf(end(off, ready), address)
+      if (holder === undefined || gone.length >= what.nodes.length - 1) break
+      for (const check of checksOf(what, holder.node, holder.router)) {
         leftOut = isEnough()
         if (leftOut) break
         const fails: Fault = {
-          ...{ at: ready, ms: 100 * settles, kind: 'service down', node: owner.node },
-          ...(check === undefined ? {} : { checks: probesOf(what, owner.node, check) }),
+          ...{ at: ready, ms: 100 * settles, kind: 'service down', node: holder.node },
+          ...(check === undefined ? {} : { checks: probesOf(what, holder.node, check) }),
         }
         const after = end([...off, fails], ready + settles)
-        const still = ownerOf(after, address)
+        const still = holderOf(after, address)
         const next = after
-          .filter((one) => one.node !== owner.node && one.addresses.includes(address) && one.state === 'Backup')
+          .filter((one) => one.node !== holder.node && one.addresses.includes(address) && one.state === 'Backup')
           .sort((one, other) => other.priority - one.priority)[0]
-        if (still?.node !== owner.node || next === undefined) continue
+        if (still?.node !== holder.node || next === undefined) continue
         unmoved.push({
-          ...{ address, node: owner.node, check, priority: still.priority },
+          ...{ address, node: holder.node, check, priority: still.priority },
           next: { node: next.node, priority: next.priority },
         })
       }
-      gone.push(owner.node)
+      gone.push(holder.node)
       leftOut ||= isEnough()
     }
   }
   return { unmoved, tried, leftOut }
 }
 
-const ownerOf = (standings: readonly EndStanding[], address: string): EndStanding | undefined =>
+const holderOf = (standings: readonly EndStanding[], address: string): EndStanding | undefined =>
   standings.find(({ addresses, state }) => state === 'Active' && addresses.includes(address))
 
 /** Returns what the router and its group track, and all of it together if that is more than one. */

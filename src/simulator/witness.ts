@@ -17,7 +17,7 @@ const GIVES_UP = 8_000
 /** Milliseconds: RFC 4861 §10 RetransTimer, and the same of Linux for ARP. */
 const ASKS_AGAIN = 1_000
 
-export type Moment = { readonly at: number; readonly owners: readonly string[]; readonly served: string | undefined }
+export type Moment = { readonly at: number; readonly holders: readonly string[]; readonly served: string | undefined }
 
 type Lan = { readonly time: VirtualTime; readonly wire: Wire; readonly note: (text: string) => void }
 
@@ -42,7 +42,7 @@ export class Witness implements Station {
     this.#wire = wire
     this.#nodes = nodes
     for (const node of nodes) this.#byMac.set(node.kernel.mac, node)
-    for (const address of addresses) this.moments.set(address, [{ at: 0, owners: [], served: undefined }])
+    for (const address of addresses) this.moments.set(address, [{ at: 0, holders: [], served: undefined }])
     wire.stations.set(this.name, this)
   }
 
@@ -67,17 +67,17 @@ export class Witness implements Station {
 
   #look(address: Address): void {
     const moments = this.moments.get(address) ?? []
-    const owners = this.#nodes
+    const holders = this.#nodes
       .filter((node) => node.kernel.has(address) && this.#isReached(node))
       .map(({ name }) => name)
     const mac = this.#entries.get(address)
     const named = mac === undefined ? undefined : this.#byMac.get(mac)?.name
-    const served = named !== undefined && owners.includes(named) ? named : undefined
+    const served = named !== undefined && holders.includes(named) ? named : undefined
     const last = moments.at(-1)
     if (served !== undefined) this.#stopAsking(address)
     else if (!this.#asking.has(address)) this.#ask(address, mac === undefined ? 0 : GIVES_UP)
-    if (last !== undefined && last.served === served && last.owners.join() === owners.join()) return
-    const moment = { at: this.#time.now, owners, served }
+    if (last !== undefined && last.served === served && last.holders.join() === holders.join()) return
+    const moment = { at: this.#time.now, holders, served }
     if (last?.at === this.#time.now) moments[moments.length - 1] = moment
     else moments.push(moment)
   }

@@ -34,9 +34,9 @@ export class Launchers {
     this.#port = port
   }
 
-  /** Sets the programs of `owner` that may be started. */
-  permit(owner: 'healthchecks' | 'notify', sets: readonly ProgramSet[]): void {
-    this.#inForce.set(owner, sets)
+  /** Sets the programs of `purpose` that may be started. */
+  permit(purpose: 'healthchecks' | 'notify', sets: readonly ProgramSet[]): void {
+    this.#inForce.set(purpose, sets)
   }
 
   /**

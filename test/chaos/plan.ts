@@ -137,7 +137,7 @@ export function makePlan(options: PlanOptions): Plan {
     }
     return bag.pop() ?? 'kill engine'
   }
-  // r1 has the highest priority: usually the faults meet the owner.
+  // r1 has the highest priority: usually the faults meet the holder.
   const weighted = (except?: NodeName): NodeName => {
     const weights = { r1: 0.6, r2: 0.25, r3: 0.15 }
     const free = nodes.filter((node) => node !== except)

@@ -21,7 +21,7 @@ export type Sentence = {
 const on = (node: NodeName, variant: string, ms: number, cause: Cause | undefined, says: string): Sentence => ({
   ...{ node, variant, ms, cause, says },
 })
-const owner = (ms: number, cause: Cause | undefined, says: string, variant = ''): Sentence =>
+const holder = (ms: number, cause: Cause | undefined, says: string, variant = ''): Sentence =>
   on('r1', variant, ms, cause, says)
 
 const CUT =
@@ -29,85 +29,85 @@ const CUT =
 
 export const SENTENCES: Readonly<Record<FaultKind, readonly Sentence[]>> = {
   'kill engine': [
-    owner(
+    holder(
       1_500,
       'engineDied',
       'moved from r1 to r2: the engine of r1 crashed or was killed; its guardian released the VIP.',
     ),
   ],
-  'kill guardian': [owner(1_500, 'guardianLost', 'moved from r1 to r2: r1 lost its guardian and stopped.')],
+  'kill guardian': [holder(1_500, 'guardianLost', 'moved from r1 to r2: r1 lost its guardian and stopped.')],
   'kill group': [
-    owner(2_500, 'nodeDied', 'moved from r1 to r2: r1 died: engine and guardian together, or the whole machine.'),
+    holder(2_500, 'nodeDied', 'moved from r1 to r2: r1 died: engine and guardian together, or the whole machine.'),
   ],
   'freeze engine': [
-    owner(
+    holder(
       1_500,
       'engineAway',
       'moved from r1 to r2: the engine of r1 did not run (frozen, no CPU, or the machine was paused).',
     ),
-    owner(200, 'engineAway', 'r1: engine woke … late (no CPU, or the machine was paused).'),
+    holder(200, 'engineAway', 'r1: engine woke … late (no CPU, or the machine was paused).'),
   ],
-  'freeze guardian': [owner(3_000, 'guardianLost', 'moved from r1 to r2: r1 lost its guardian and stopped.')],
+  'freeze guardian': [holder(3_000, 'guardianLost', 'moved from r1 to r2: r1 lost its guardian and stopped.')],
   'freeze both': [
-    owner(
+    holder(
       1_500,
       'engineAway',
       'moved from r1 to r2: the engine of r1 did not run (frozen, no CPU, or the machine was paused).',
     ),
   ],
-  'link flap': [owner(1_500, 'carrierLost', 'moved from r1 to r2: r1 lost its link.')],
+  'link flap': [holder(1_500, 'carrierLost', 'moved from r1 to r2: r1 lost its link.')],
   'one way': [
-    owner(1_500, 'cut', CUT, 'out all'),
-    owner(1_500, 'cut', CUT, 'out vrrp'),
+    holder(1_500, 'cut', CUT, 'out all'),
+    holder(1_500, 'cut', CUT, 'out vrrp'),
     on('r2', 'in all', 1_500, 'cut', CUT),
     on('r2', 'in vrrp', 1_500, 'cut', CUT),
   ],
   'loss 30 %': [
-    owner(
+    holder(
       3_000,
       'lossy',
       'missed advertisements of r1…: none for …, at an interval of 100 ms: lost on the way; r1 was neither late nor away.',
     ),
   ],
   partition: [
-    owner(1_500, 'cut', CUT, 'alone'),
-    owner(1_500, 'cut', CUT, 'routers'),
-    owner(1_500, 'cut', CUT, 'with client'),
+    holder(1_500, 'cut', CUT, 'alone'),
+    holder(1_500, 'cut', CUT, 'routers'),
+    holder(1_500, 'cut', CUT, 'with client'),
   ],
-  'VIP deleted': [owner(0, 'foreignChange', 'r1: another program removed 10.77.0.100 from eth0: added again.')],
+  'VIP deleted': [holder(0, 'foreignChange', 'r1: another program removed 10.77.0.100 from eth0: added again.')],
   'address to bridge': [
-    owner(
+    holder(
       1_500,
       'networkMoved',
       'moved from r1 to r2: the interface of r1 lost its own address, or became the port of a bridge or bond (interfaceIsPort).',
     ),
   ],
-  'interface gone': [owner(1_500, 'interfaceGone', 'moved from r1 to r2: the interface of r1 was removed.')],
+  'interface gone': [holder(1_500, 'interfaceGone', 'moved from r1 to r2: the interface of r1 was removed.')],
   'clock step': [
-    owner(0, undefined, 'The wall clock of r1 was changed by 1 h 0 min before …', '+1 h'),
-    owner(0, undefined, 'The wall clock of r1 was changed by -1 h 0 min before …', '-1 h'),
+    holder(0, undefined, 'The wall clock of r1 was changed by 1 h 0 min before …', '+1 h'),
+    holder(0, undefined, 'The wall clock of r1 was changed by -1 h 0 min before …', '-1 h'),
   ],
   // Beside two busy CPUs an engine with --realtime runs; one that does not says that it woke late, as after a short freeze.
-  'CPU hogs': [owner(1_500, undefined, '')],
+  'CPU hogs': [holder(1_500, undefined, '')],
   'reload storm': [
-    owner(5_000, 'reloaded', 'r1: reloads its configuration: v4 changed, v6 changed.', 'same order'),
-    owner(5_000, 'reloaded', 'moved from r1 to r2: a reload changed the configuration on r1.', 'demoted'),
+    holder(5_000, 'reloaded', 'r1: reloads its configuration: v4 changed, v6 changed.', 'same order'),
+    holder(5_000, 'reloaded', 'moved from r1 to r2: a reload changed the configuration on r1.', 'demoted'),
   ],
-  'packet flood': [owner(4_000, 'rejected', 'r1: discards … on eth0, the last of 10.77.0.66: ….')],
+  'packet flood': [holder(4_000, 'rejected', 'r1: discards … on eth0, the last of 10.77.0.66: ….')],
   forged: [
-    owner(
+    holder(
       4_000,
       'outranked',
       'moved from r1 to 10.77.0.4: 10.77.0.4 has higher priority (255 > …) and took over; its journal is not here.',
       'priority 255',
     ),
-    owner(
+    holder(
       4_000,
       'forged',
       'moved from r1 to r2: a forged release (priority 0) was sent in the name of r1, which had not sent it.',
       'priority 0',
     ),
-    owner(
+    holder(
       4_000,
       'rival',
       'r1: is Active, and heard that 10.77.0.4 is Active too, with priority 50; the journal of 10.77.0.4 is not here.',

@@ -26,10 +26,10 @@ describeContainer('three routers in containers', () => {
   /** Expects one takeover by r2 within the bound. Then `heal` brings one back to r1. */
   async function movesToSecondAndBack(since: number, occasion: string, heal: () => Promise<void>): Promise<void> {
     expect(trio.longestGap(since), `ms without an answer after ${occasion}`).toBeLessThan(UNTOLD)
-    trio.expectOwners(['r2'], since, occasion)
+    trio.expectHolders(['r2'], since, occasion)
     await heal()
     await trio.settlesOn(1, `${occasion} was over`)
-    trio.expectOwners(['r2', 'r1'], since, `${occasion} was over`)
+    trio.expectHolders(['r2', 'r1'], since, `${occasion} was over`)
     expect(trio.longestGap(since), `ms without an answer, until ${occasion} was over`).toBeLessThan(UNTOLD)
   }
 
@@ -52,7 +52,7 @@ describeContainer('three routers in containers', () => {
   })
 
   describe('pause', () => {
-    test('after a short pause, in which the kernel keeps the address, one owner is left', async () => {
+    test('after a short pause, in which the kernel keeps the address, one holder is left', async () => {
       const r1 = trio.router(1)
       const at = monotonicMs()
       await r1.container.pause()
@@ -60,7 +60,7 @@ describeContainer('three routers in containers', () => {
       await movesToSecondAndBack(at, 'the pause', () => r1.container.unpause())
     })
 
-    test('in a long pause the kernel drops the addresses, and one owner is left', async () => {
+    test('in a long pause the kernel drops the addresses, and one holder is left', async () => {
       const r1 = trio.router(1)
       const at = monotonicMs()
       await r1.container.pause()
@@ -101,7 +101,7 @@ describeContainer('three routers in containers', () => {
     expect(await r1.pid(), 'first process of r1').toBe(pid)
   })
 
-  test('while protocol 112 is dropped two owners are reported, and afterwards only the right one is left', async () => {
+  test('while protocol 112 is dropped two holders are reported, and afterwards only the right one is left', async () => {
     const r1 = trio.router(1)
     const observers = new Map(FAMILIES.map((family) => [family, trio.observer(family)]))
     const link = (await r1.shown()).find(({ ifname }) => ifname !== 'lo')
@@ -121,7 +121,7 @@ describeContainer('three routers in containers', () => {
     expect(await trio.holders(), 'the kernels').toEqual({ IPv4: ['r1', 'r2'], IPv6: ['r1', 'r2'] })
     const told = async () => (await Promise.all([1, 2].map((of) => alarmed(trio, of)))).every(Boolean)
     const seen = () => Promise.all([1, 2].map((of) => trio.router(of).snapshot()))
-    await eventually('r1 and r2 to tell of a second owner', told, seen, { within: WITHIN, every: 200 })
+    await eventually('r1 and r2 to tell of a second holder', told, seen, { within: WITHIN, every: 200 })
 
     for (const router of trio.routers) await router.inNetwork('nft', 'delete', 'table', 'inet', 'split')
     await trio.settlesOn(1, 'everybody heard each other again')

@@ -332,14 +332,14 @@ export class DockerTrio {
     return {
       states: Object.fromEntries(await this.#states()),
       holders: await this.holders(),
-      clients: FAMILIES.map((family) => `${family}: ${this.#probers.get(family)?.owner}`),
+      clients: FAMILIES.map((family) => `${family}: ${this.#probers.get(family)?.holder}`),
     }
   }
 
   /** Waits until this router answers the clients of both families. Other kernels may have the addresses as well. */
   answeredBy(position: number, occasion: string): Promise<true> {
     const { name } = this.router(position)
-    const answered = () => FAMILIES.every((family) => this.prober(family).owner === name)
+    const answered = () => FAMILIES.every((family) => this.prober(family).holder === name)
     return eventually(`${name} to answer both clients after ${occasion}`, answered, () => this.sight(), {
       within: WITHIN,
       every: 20,
@@ -381,10 +381,10 @@ export class DockerTrio {
    * Returns the routers that have answered the client since then, without repetitions, in the order of the questions.
    * A frozen or waiting router may answer old questions when another one already answers new ones.
    */
-  ownersSince(family: Family, since: number): readonly string[] {
+  holdersSince(family: Family, since: number): readonly string[] {
     const names: string[] = []
     let latest = -1
-    for (const { at, name, sequence } of this.prober(family).owners) {
+    for (const { at, name, sequence } of this.prober(family).holders) {
       if (at < since || sequence < latest) continue
       latest = sequence
       if (names.at(-1) !== name) names.push(name)
@@ -393,9 +393,9 @@ export class DockerTrio {
   }
 
   /** Asserts that both clients saw exactly these routers, one after the other. */
-  expectOwners(names: readonly string[], since: number, occasion: string): void {
+  expectHolders(names: readonly string[], since: number, occasion: string): void {
     for (const family of FAMILIES)
-      expect(this.ownersSince(family, since), `who answered the client of ${family} after ${occasion}`).toEqual(names)
+      expect(this.holdersSince(family, since), `who answered the client of ${family} after ${occasion}`).toEqual(names)
   }
 
   /** Removes everything; may be called again. */

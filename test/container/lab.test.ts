@@ -50,20 +50,20 @@ describeContainer('make lab', () => {
     for (const { title } of story.rows) expect(words).toContain(`| ${title} | IPv4 `)
   })
 
-  test.each(FAULTS)('%s has one owner before and after it, and an outage that ends', (name) => {
+  test.each(FAULTS)('%s has one holder before and after it, and an outage that ends', (name) => {
     const { before, during, after, fault, back } = rowOf(name)
-    expect(before.owner, 'who had the addresses before').toBe('r1')
-    expect(after.owner, 'who had the addresses afterwards').toBe('r1')
+    expect(before.holder, 'who had the addresses before').toBe('r1')
+    expect(after.holder, 'who had the addresses afterwards').toBe('r1')
     expect(before.actives, 'whom Prometheus had as Active before').toEqual(['r1'])
     expect(after.actives, 'whom Prometheus had as Active afterwards').toEqual(['r1'])
     if (name === 'split') expect(during).toEqual({ parted: ['r1', 'r2'] })
-    else if (name === 'keepalived') expect(during).toEqual({ owner: 'keepalived', actives: [] })
-    else expect(during).toEqual({ owner: 'r2', actives: ['r2'] })
+    else if (name === 'keepalived') expect(during).toEqual({ holder: 'keepalived', actives: [] })
+    else expect(during).toEqual({ holder: 'r2', actives: ['r2'] })
     for (const [address, { outageMs }] of [...Object.entries(fault), ...Object.entries(back)])
       expect(outageMs, `ms without an answer of ${address}`).toBeLessThan(UNTOLD)
   })
 
-  test('the client misses a node that dies without priority 0, and a split has two owners', () => {
+  test('the client misses a node that dies without priority 0, and a split has two holders', () => {
     for (const { outageMs } of Object.values(rowOf('kill').fault)) expect(outageMs).toBeGreaterThan(200)
     expect(rowOf('split').overlapMs).toBeGreaterThan(1_000)
   })

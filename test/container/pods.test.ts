@@ -124,10 +124,10 @@ class Watch {
     return eventually(
       `${name} to answer at ${this.#vip}`,
       () => {
-        const last = this.#prober.owners.at(-1)
+        const last = this.#prober.holders.at(-1)
         return last?.name === name && last.at >= since && last.at
       },
-      () => this.#prober.owners.slice(-5),
+      () => this.#prober.holders.slice(-5),
       WITHIN,
     )
   }
@@ -137,7 +137,7 @@ class Watch {
     const change = await eventually(
       `somebody other than ${before} to answer at ${this.#vip}`,
       () => this.#prober.movedFrom(before, since),
-      () => this.#prober.owners.slice(-5),
+      () => this.#prober.holders.slice(-5),
       WITHIN,
     )
     return change.name
@@ -272,18 +272,18 @@ describeStaticPod(() => {
       await client.moves(first, killed)
       podOf(first).startAgain()
       await settled(podOf(first), 'holdfast')
-      const owner = await keeper(home, LAB_VIP, client)
+      const holder = await keeper(home, LAB_VIP, client)
 
       // The first process alone ends: the runtime starts the container again, as kubelet would.
-      const guardian = podOf(owner).pid('holdfast')
+      const guardian = podOf(holder).pid('holdfast')
       process.kill(guardian, 'SIGKILL')
       await eventually(
         'the container to be started again',
-        () => ![0, guardian].includes(podOf(owner).pid('holdfast')),
-        () => podOf(owner).log('holdfast'),
+        () => ![0, guardian].includes(podOf(holder).pid('holdfast')),
+        () => podOf(holder).log('holdfast'),
         WITHIN,
       )
-      await settled(podOf(owner), 'holdfast')
+      await settled(podOf(holder), 'holdfast')
 
       // A frozen engine is not alive, and has lost its addresses before the probe asks.
       const frozen = await keeper(home, LAB_VIP, client)
@@ -384,16 +384,16 @@ describeStaticPod(() => {
         const said = monotonicMs()
         bootstrap.write('/opt/openshift/manifests/stop', '')
         await api.moves('r1', said)
-        const owner = await keeper(home, LAB_VIP, api, 'r1')
+        const holder = await keeper(home, LAB_VIP, api, 'r1')
         // One Skew_Time of a second at most; without priority 0 it would be three seconds and more.
         expect(api.silence(said), 'milliseconds without an answer while it was handed over').toBeLessThan(2_500)
         expect(bootstrap.live('keepalived')).toBe(true)
         expect(bootstrap.exec('keepalived', 'holdfast-healthcheck', 'ready').ok).toBe(false)
 
-        const lost = [second, third].find(({ host }) => host.name === owner)
-        if (lost === undefined) throw new Error(`Cannot kill the pod of ${owner}: it has the API`)
+        const lost = [second, third].find(({ host }) => host.name === holder)
+        if (lost === undefined) throw new Error(`Cannot kill the pod of ${holder}: it has the API`)
         const killed = lost.kill()
-        expect(await api.moves(owner, killed)).toBe(owner === 'r2' ? 'r3' : 'r2')
+        expect(await api.moves(holder, killed)).toBe(holder === 'r2' ? 'r3' : 'r2')
         lost.startAgain()
 
         await settled(third, 'keepalived')

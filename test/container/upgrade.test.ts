@@ -45,7 +45,7 @@ describeContainer('three routers in containers, whose image is replaced', () => 
       const { Config, State } = await container.inspect()
       expect([Config.Labels[LABEL], State.Running], `revision of ${name}, running`).toEqual([REVISION, true])
     }
-    trio.expectOwners(['r2', 'r1'], at, 'all were replaced')
+    trio.expectHolders(['r2', 'r1'], at, 'all were replaced')
     expect(trio.longestGap(at), 'ms without an answer').toBeLessThan(PLANNED)
   }, 120_000)
 }, ['nsenter', 'ip'])

@@ -50,7 +50,7 @@ describeContainer('a Prometheus that scrapes three routers in containers', () =>
       { within: 30_000, every: 500 },
     )
     expect(
-      FAMILIES.map((family) => trio.prober(family).owner),
+      FAMILIES.map((family) => trio.prober(family).holder),
       'who answers the clients',
     ).toEqual([name, name])
   }
@@ -81,7 +81,7 @@ describeContainer('a Prometheus that scrapes three routers in containers', () =>
     await sleep(2 * SLACK)
 
     for (const family of FAMILIES) {
-      const seen = trio.ownersSince(family, at)
+      const seen = trio.holdersSince(family, at)
       expect(seen, `who answered the client of ${family}`).toEqual(['r2', 'r1'])
       // r1 has a new life, and counts from 0.
       const counted = [1, 2, 3].map((of) => becameActive(family, of) - (of === 1 ? 0 : becameActive(family, of, from)))
@@ -92,7 +92,7 @@ describeContainer('a Prometheus that scrapes three routers in containers', () =>
       const samples = told.flatMap(({ metric, values }) =>
         values.map(([time, value]) => ({ name: routerOf(metric.instance), value, at: 1_000 * time - epoch })),
       )
-      const periods = periodsOf(trio.prober(family).owners, monotonicMs())
+      const periods = periodsOf(trio.prober(family).holders, monotonicMs())
       for (const { name, value, at: time } of samples.filter((sample) => sample.value === 1)) {
         const own = periods.filter((period) => period.name === name)
         const inside = own.some((period) => period.from < time + SLACK && period.to > time - SLACK)
@@ -120,6 +120,6 @@ describeContainer('a Prometheus that scrapes three routers in containers', () =>
 type Period = { readonly name: string; readonly from: number; readonly to: number }
 
 const periodsOf = (
-  owners: readonly { readonly at: number; readonly name: string }[],
+  holders: readonly { readonly at: number; readonly name: string }[],
   until: number,
-): readonly Period[] => owners.map(({ at, name }, i) => ({ name, from: at, to: owners[i + 1]?.at ?? until }))
+): readonly Period[] => holders.map(({ at, name }, i) => ({ name, from: at, to: holders[i + 1]?.at ?? until }))

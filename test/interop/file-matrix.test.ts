@@ -18,7 +18,7 @@ const CELLS: Readonly<Record<string, Row>> = {
 const SLACK = 700
 const PROMISE = 'docs/migrating-from-keepalived.md'
 /**
- * ms with several owners. One advertisement decides between equal nodes that take over together, and a leaving node
+ * ms with several holders. One advertisement decides between equal nodes that take over together, and a leaving node
  * goes 5 ms after the successor's announcement. Both took 10 to 20 ms when the daemons had a CPU. This bound is
  * larger, because a daemon without CPU reads the advertisement late and answers until then (149 ms was seen). Nodes
  * that need a second advertisement answer together for 1 s and more. npm run bench:matrix checks 20 ms.
@@ -36,7 +36,7 @@ function nobodyAllowed({ event, outcome }: Measured): number {
   if (outcome === 'comes') return 20_000
   if (event.startsWith('SIGKILL')) return 3_000 + SKEW + SLACK
   if (event.startsWith('SIGTERM') || event.endsWith('FAULT')) return SKEW + SLACK
-  // A better node takes the address from an existing owner.
+  // A better node takes the address from an existing holder.
   return HANDED_OVER
 }
 
@@ -46,7 +46,7 @@ async function plays(row: Row, { onTestFinished }: TestContext): Promise<void> {
   for (const one of measured) {
     const told = JSON.stringify(one)
     judgeTime(`with no holder: ${told}`, one.nobody, nobodyAllowed(one), PROMISE)
-    if (one.outcome === 'holds') expect(one.to, `the owner after: ${told}`).toBe(one.from)
+    if (one.outcome === 'holds') expect(one.to, `the holder after: ${told}`).toBe(one.from)
     if (one.rivals.some((name) => name.endsWith('holdfast')))
       judgeTime(`with two holders, one of them a holdfast: ${told}`, one.several, SEVERAL, PROMISE)
   }

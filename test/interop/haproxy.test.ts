@@ -81,7 +81,7 @@ describeHaproxy('HAProxy under http and tcp checks every second', () => {
     first = new Holdfast(lab, { ...plan, host, priority: 150 }, { track, minHold: '0s' }, IN_TIME, { healthchecks })
     const second = new Holdfast(lab, { ...plan, host: lab.router(2), priority: 120 }, {}, IN_TIME)
     await Promise.all([first.ready(), second.ready()])
-    const isWell = async () => (await checks()).every(({ verdict }) => verdict === 'up') && prober.owner === 'r1'
+    const isWell = async () => (await checks()).every(({ verdict }) => verdict === 'up') && prober.holder === 'r1'
     await eventually('all checks up and r1 to answer', isWell, sight, { within: WITHIN })
     // The log arrives by another way than the status, and later when this machine is busy.
     const isTold = () => healthchecks.every(({ name }) => told().some((msg) => msg.startsWith(toldUp(name))))
@@ -92,10 +92,10 @@ describeHaproxy('HAProxy under http and tcp checks every second', () => {
   const checks = async () => (await first.snapshot())?.healthchecks ?? []
   const told = () => first.records.filter(({ msg }) => msg.startsWith('healthcheck ')).map(({ msg }) => msg)
   const toldUp = (name: string) => `healthcheck ${name}: first result: up`
-  const sight = async () => ({ owner: prober.owner, checks: await checks(), told: told(), haproxy: haproxy.lines })
+  const sight = async () => ({ holder: prober.holder, checks: await checks(), told: told(), haproxy: haproxy.lines })
 
   test(`${RELOADS} reloads: nothing moves, nothing fails, every poll has a result`, async () => {
-    const owners = prober.owners.length
+    const holders = prober.holders.length
     const lines = told().length
     const before = await checks()
     for (let reload = 1; reload <= RELOADS; reload++) {
@@ -111,7 +111,7 @@ describeHaproxy('HAProxy under http and tcp checks every second', () => {
     }
     const after = await checks()
     expect(told().slice(lines), 'changes of a check').toEqual([])
-    expect(prober.owners.slice(owners), 'changes of owner').toEqual([])
+    expect(prober.holders.slice(holders), 'changes of holder').toEqual([])
     for (const [i, { name, runs, results }] of after.entries()) {
       const { runs: asked = 0, results: { ok = 0 } = {} } = before[i] ?? {}
       const failed = runs - asked - ((results.ok ?? 0) - ok)

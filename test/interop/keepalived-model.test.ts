@@ -21,7 +21,7 @@ import { describeInterop } from '../support/require.ts'
 
 /** Interval in ms. It is long, because keepalived without CPU for three intervals takes over for no reason. */
 const INTERVAL = Number(process.env.MODEL_INTERVAL ?? '1000')
-/** Shortest time of an owner in ms; a shorter one is a hand-over, whose order is chance. */
+/** Shortest time of a holder in ms; a shorter one is a hand-over, whose order is chance. */
 const MOMENT = 100
 /** ms for the place of an accident in an interval, for the start of a process, and for a busy machine. */
 const TOLERANCE = INTERVAL + 300
@@ -38,10 +38,10 @@ type Story = {
   readonly ms: number
   /** The number of announcements depends on the first of equal nodes, or on the number of waiting advertisements. */
   readonly race?: boolean
-  /** Shortest time of an owner in ms: two nodes meet again at any point of the interval. */
+  /** Shortest time of a holder in ms: two nodes meet again at any point of the interval. */
   readonly moment?: number
 }
-type Change = { readonly at: number; readonly owners: readonly string[] }
+type Change = { readonly at: number; readonly holders: readonly string[] }
 type Counts = Readonly<Record<string, number>>
 type Seen = { readonly changes: readonly Change[]; readonly announced: Counts; readonly released: Counts }
 /** Result of the real keepalived, and the story with its real times: on a busy machine, actions come late. */
@@ -57,7 +57,7 @@ const on = (node: string, kind: Fault['kind'], ms: number, more: Partial<Fault> 
   ...more,
 })
 
-/** By 10 s the second batch of announcements of the first owner is over. */
+/** By 10 s the second batch of announcements of the first holder is over. */
 const STORIES: readonly Story[] = [
   {
     ...{ name: 'a better one comes second', faults: [], ms: 17_000 },
@@ -66,16 +66,16 @@ const STORIES: readonly Story[] = [
       { priority: 150, startsAt: 0 },
     ],
   },
-  { name: 'SIGTERM of the owner', routers: TWO, faults: [on('r1', 'stop', 5_000)], ms: 20_000 },
+  { name: 'SIGTERM of the holder', routers: TWO, faults: [on('r1', 'stop', 5_000)], ms: 20_000 },
   { name: 'SIGTERM of the other', routers: TWO, faults: [on('r2', 'stop', 2_000)], ms: 15_000 },
-  { name: 'SIGKILL of all of the owner', routers: TWO, faults: [on('r1', 'crash both', 5_000)], ms: 20_000 },
+  { name: 'SIGKILL of all of the holder', routers: TWO, faults: [on('r1', 'crash both', 5_000)], ms: 20_000 },
   {
     ...{ name: 'SIGKILL of its VRRP process', routers: TWO, ms: 18_000, race: true },
     faults: [on('r1', 'crash engine', 0)],
   },
   { name: 'SIGKILL of its parent', routers: TWO, faults: [on('r1', 'crash guardian', 5_000)], ms: 20_000 },
   {
-    ...{ name: 'the owner is cut off, and comes back', routers: TWO, ms: 20_000, race: true, moment: 0.8 * INTERVAL },
+    ...{ name: 'the holder is cut off, and comes back', routers: TWO, ms: 20_000, race: true, moment: 0.8 * INTERVAL },
     faults: [on('r1', 'cut off', 5_000)],
   },
   { name: 'its address is deleted', routers: TWO, faults: [on('r1', 'VIP deleted', 0)], ms: 18_000 },
@@ -84,7 +84,7 @@ const STORIES: readonly Story[] = [
     faults: [on('r1', 'demoted', 7_000, { amount: 100 })],
   },
   {
-    ...{ name: 'the owner is stopped for a while', routers: TWO, ms: 18_000, race: true },
+    ...{ name: 'the holder is stopped for a while', routers: TWO, ms: 18_000, race: true },
     faults: [on('r1', 'freeze engine', 5_000)],
   },
   { name: 'the other is stopped for a while', routers: TWO, faults: [on('r2', 'freeze engine', 5_000)], ms: 18_000 },
@@ -93,7 +93,7 @@ const STORIES: readonly Story[] = [
     faults: [on('r1', 'stop', 5_000)],
   },
   {
-    ...{ name: 'two equal ones behind an owner that gets SIGTERM', routers: EQUALS, ms: 20_000, race: true },
+    ...{ name: 'two equal ones behind a holder that gets SIGTERM', routers: EQUALS, ms: 20_000, race: true },
     faults: [on('r3', 'stop', 5_000)],
   },
 ]
@@ -128,7 +128,7 @@ async function playReal(story: Story, lab: Lab, others: Promise<unknown>, over: 
   await others
   const [record] = await witness.stop()
   const frames = await capture.stop()
-  const changes = (record?.owners ?? []).map(({ from, owners }) => ({ at: from - began, owners }))
+  const changes = (record?.holders ?? []).map(({ from, holders }) => ({ at: from - began, holders }))
   const when = (at: number) => Math.round(actedAt.get(at) ?? at)
   const faults = story.faults.map((fault) => ({
     ...{ ...fault, at: when(fault.at), ms: fault.ms === 0 ? 0 : when(fault.at + fault.ms) - when(fault.at) },
@@ -229,21 +229,21 @@ function playModel(story: Story): Seen {
   return { changes: lasting(moments.get(address(LAB_VIP)) ?? [], story), announced, released }
 }
 
-/** Returns the changes without short owners; consecutive changes with the same owners are one. */
+/** Returns the changes without short holders; consecutive changes with the same holders are one. */
 function lasting(changes: readonly Change[], { moment = MOMENT, ms: end }: Story): Change[] {
   const kept: Change[] = []
-  changes.forEach(({ at, owners }, i) => {
-    if ((changes[i + 1]?.at ?? end) - at < moment || kept.at(-1)?.owners.join() === owners.join()) return
-    kept.push({ at, owners: [...owners].sort() })
+  changes.forEach(({ at, holders }, i) => {
+    if ((changes[i + 1]?.at ?? end) - at < moment || kept.at(-1)?.holders.join() === holders.join()) return
+    kept.push({ at, holders: [...holders].sort() })
   })
-  return kept.filter(({ owners }, i) => i > 0 || owners.length > 0)
+  return kept.filter(({ holders }, i) => i > 0 || holders.length > 0)
 }
 
 // Both ------------------------------------------------------------------------------------------------------------------------
 
 const shown = ({ announced, changes, released }: Seen): string =>
   [
-    changes.map(({ at, owners }) => `${Math.round(at)} ${owners.join('+') || 'nobody'}`).join(', '),
+    changes.map(({ at, holders }) => `${Math.round(at)} ${holders.join('+') || 'nobody'}`).join(', '),
     `announced ${JSON.stringify(announced)}`,
     `priority 0 ${JSON.stringify(released)}`,
   ].join('; ')
@@ -273,9 +273,9 @@ function expectAlike({ seen: real, story }: Played): void {
   const both = ` of "${story.name}":\nkeepalived: ${shown(real)}\nmodel:      ${shown(model)}`
   // The winner among equal nodes is chance.
   const equals = new Set(story.routers.length > 2 ? ['r1', 'r2'] : [])
-  const ownersOf = ({ changes }: Seen) =>
-    changes.map(({ owners }) => owners.map((owner) => (equals.has(owner) ? 'an equal one' : owner)))
-  expect(ownersOf(real), `who answered, one after the other,${both}`).toEqual(ownersOf(model))
+  const holdersOf = ({ changes }: Seen) =>
+    changes.map(({ holders }) => holders.map((holder) => (equals.has(holder) ? 'an equal one' : holder)))
+  expect(holdersOf(real), `who answered, one after the other,${both}`).toEqual(holdersOf(model))
   for (const [n, { at }] of real.changes.entries())
     expect(Math.abs(at - (model.changes[n]?.at ?? 0)), `ms between both at change ${n + 1}${both}`).toBeLessThan(
       TOLERANCE,

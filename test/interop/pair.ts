@@ -121,7 +121,7 @@ export class Pair {
     return {
       ...Object.fromEntries(await Promise.all(states)),
       holders: this.holders(),
-      client: this.#prober?.owner,
+      client: this.#prober?.holder,
     }
   }
 
@@ -159,7 +159,7 @@ export class Pair {
   }
 
   #clientIsAnsweredBy(which: Which): boolean {
-    return this.#prober?.owner === this[which].host.name
+    return this.#prober?.holder === this[which].host.name
   }
 
   get #wait() {

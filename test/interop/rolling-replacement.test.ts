@@ -1,6 +1,6 @@
 /**
  * A typical migration of five nodes with keepalived's file. keepalived is stopped and holdfast is started with the
- * same file, node after node, the owner last, and all the way back. A client resolves the address again every
+ * same file, node after node, the holder last, and all the way back. A client resolves the address again every
  * millisecond. Each outage is compared with the outage of a leaving keepalived in the same group. Refuses to know the
  * content of the file.
  */
@@ -15,7 +15,7 @@ import { expectContent } from './content.ts'
 
 const NODES = 5
 /**
- * `equal`: equal priorities as on OpenShift. Otherwise priorities differ, and the owner takes the address back when
+ * `equal`: equal priorities as on OpenShift. Otherwise priorities differ, and the holder takes the address back when
  * it returns.
  */
 type Plan = Row & { readonly equal?: boolean }
@@ -50,11 +50,11 @@ const HANDED_OVER = 300
  */
 const REMINDED = 500
 /**
- * ms with two owners. One advertisement, here after 1 s, decides between two owners at a move. A node that missed it
+ * ms with two holders. One advertisement, here after 1 s, decides between two holders at a move. A node that missed it
  * decides with the next one. A daemon without CPU reads it late: 150 ms were seen beside nine other files. npm run
  * bench:matrix checks the exact figure.
  */
-const TWO_OWNERS = 500
+const TWO_HOLDERS = 500
 
 type Move = {
   readonly what: 'leaves' | 'returns'
@@ -63,7 +63,7 @@ type Move = {
   readonly to: string
   readonly silence: number
   readonly lost: number
-  readonly twoOwners: number
+  readonly twoHolders: number
   readonly rivals: readonly string[]
   /** Answering nodes and log lines of the daemons, in ms since the cause. */
   readonly story: readonly string[]
@@ -93,8 +93,8 @@ class Replacement {
     await this.group.settles('the start of five keepalived nodes', 2 * this.#interval, 30_000, wanted)
   }
 
-  get owner(): number {
-    return this.group.positionOf(this.group.owner() ?? '')
+  get holder(): number {
+    return this.group.positionOf(this.group.holder() ?? '')
   }
 
   get #interval(): number {
@@ -107,7 +107,7 @@ class Replacement {
     const name = group.nameOf(position)
     const leaves = this.#kinds.get(name) ?? kind
     await expectContent(group.daemon(position))
-    if (group.owner() === name) {
+    if (group.holder() === name) {
       await this.#move(
         'leaves',
         leaves,
@@ -136,36 +136,36 @@ class Replacement {
     wanted: (name: string) => boolean,
   ): Promise<void> {
     const { group } = this
-    const before = group.owner() ?? 'nobody'
+    const before = group.holder() ?? 'nobody'
     const from = monotonicMs()
     await cause()
     const after = await group.settles(`${kind} on ${before} ${what}`, 500, 30_000, wanted)
     const to = monotonicMs()
     const { longest: silence, lost } = group.silence(from, to)
     const rivals = group.rivals(from, to).map((one) => `${one} ${this.#kinds.get(one)}`)
-    const twoOwners = group.longest((count) => count > 1, from, to)
+    const twoHolders = group.longest((count) => count > 1, from, to)
     const story = group.story(from, to)
-    this.moves.push({ what, kind, from: before, to: after, silence, lost, twoOwners, rivals, story })
+    this.moves.push({ what, kind, from: before, to: after, silence, lost, twoHolders, rivals, story })
   }
 
   /** Asserts that the address does not move, neither then nor in the next advertisements. */
   async #nothing(occasion: string, cause: () => Promise<unknown>): Promise<void> {
     const { group } = this
-    const owner = group.owner()
+    const holder = group.holder()
     const from = monotonicMs()
     await cause()
     await sleep(1.2 * this.#interval)
     const to = monotonicMs()
     expect(
-      group.owners().filter(({ at }) => at > from && at < to),
-      `changes of owner when ${occasion} (${from.toFixed(0)} to ${to.toFixed(0)})`,
+      group.holders().filter(({ at }) => at > from && at < to),
+      `changes of holder when ${occasion} (${from.toFixed(0)} to ${to.toFixed(0)})`,
     ).toEqual([])
-    expect(group.owner(), `the owner after ${occasion}`).toBe(owner)
+    expect(group.holder(), `the holder after ${occasion}`).toBe(holder)
     expect(group.silence(from, to), `probes without an answer when ${occasion}`).toEqual({ longest: 0, lost: 0 })
   }
 
   async replaceAll(kind: FileKind): Promise<void> {
-    const last = this.owner
+    const last = this.holder
     for (let position = 1; position <= NODES; position++) if (position !== last) await this.replace(position, kind)
     await this.replace(last, kind)
     for (let position = 1; position <= NODES; position++) await expectContent(this.group.daemon(position))
@@ -177,8 +177,8 @@ async function replaces(name: string, plan: Plan, { onTestFinished }: TestContex
   const roll = new Replacement(plan)
   onTestFinished(() => roll.group.destroy())
   await roll.begin()
-  // Reference: keepalived's own outage when its owner leaves and comes back, twice, since outages differ.
-  for (let i = 0; i < 2; i++) await roll.replace(roll.owner, 'keepalived')
+  // Reference: keepalived's own outage when its holder leaves and comes back, twice, since outages differ.
+  for (let i = 0; i < 2; i++) await roll.replace(roll.holder, 'keepalived')
   const alone = [...roll.moves]
   await roll.replaceAll('holdfast')
   expect(roll.group.daemon(1), 'the daemon of the first node').toBeInstanceOf(Holdfast)
@@ -203,7 +203,7 @@ async function replaces(name: string, plan: Plan, { onTestFinished }: TestContex
     const outage = Math.min(move.silence, move.lost)
     const promise = 'docs/migrating-from-keepalived.md'
     judgeTime(`without an answer; keepalived alone ${theirs.join(' and ')}: ${told}`, outage, allowed, promise)
-    if (!equal) judgeTime(`with two owners: ${told}`, move.twoOwners, TWO_OWNERS, promise)
+    if (!equal) judgeTime(`with two holders: ${told}`, move.twoHolders, TWO_HOLDERS, promise)
   }
 }
 

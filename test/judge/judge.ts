@@ -5,7 +5,7 @@
 
 import { type History, lengthOf, longestOf, type Span, sumOf, within } from '../../src/lab/watch/history.ts'
 import { type Bound, type Limit, type Limits, NEVER } from './bounds.ts'
-import { type Outage, outagesIn, outside, ownerAt, QUESTIONS, type Question } from './outages.ts'
+import { holderAt, type Outage, outagesIn, outside, QUESTIONS, type Question } from './outages.ts'
 
 /** A fault, with when it began and when its undoing was complete, on the clock of the histories. */
 export type Happened<F> = { readonly fault: F; readonly at: number; readonly end: number }
@@ -61,7 +61,7 @@ export function judge<F>(rules: Rules<F>, { happened, histories, window }: Evide
   const judged = histories.flatMap((history) => {
     const incidentOf = (outage: Outage): Incident<F> => ({
       ...{ ...outage, address: history.address, faults: near(outage) },
-      before: ownerAt(history.owners, outage.from - dating),
+      before: holderAt(history.holders, outage.from - dating),
     })
     return (rules.questions ?? QUESTIONS)
       .flatMap((question) => outagesIn(history, question, window, joins))
@@ -119,11 +119,11 @@ const sum = (values: readonly number[]): number => values.reduce((total, value) 
  * Returns the limit of one fault for an incident. An engine that did not run must not take over from an Active that it could have
  * received (docs/adr/0003). It may not answer a single question, nor mislead a client. Actions of other nodes do not count.
  */
-function limitOf<F>(rules: Rules<F>, one: Happened<F>, incident: Incident<F>, { owners }: History): Limit {
-  const { before, faults, owners: answering, question } = incident
+function limitOf<F>(rules: Rules<F>, one: Happened<F>, incident: Incident<F>, { holders }: History): Limit {
+  const { before, faults, holders: answering, question } = incident
   const node = rules.stopped?.(one.fault)
   const whole = () => rules.boundOf(one, faults)[question]
-  const wasBackup = ownerAt(owners, one.at - rules.tolerances.dating) !== node && before !== node
+  const wasBackup = holderAt(holders, one.at - rules.tolerances.dating) !== node && before !== node
   if (node === undefined || !wasBackup) return whole()
   return question === 'two' && answering.includes(node) ? NEVER : rules.quiet[question]
 }

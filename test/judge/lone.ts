@@ -35,7 +35,7 @@ export type Outcome = {
   /** The node may do nothing: no program runs, no packet is sent, no address is removed. */
   readonly stays: boolean
   /** Node that answers in the end. */
-  readonly owner: 'itself' | 'successor' | 'nobody'
+  readonly holder: 'itself' | 'successor' | 'nobody'
   /** Time after the end of the fault until that node answers, ms. */
   readonly settled: number
 }
@@ -57,14 +57,14 @@ const LEAVE = 20
 const QUESTION = 20
 
 const positive = (ms: number): number => Math.max(0, ms)
-const QUIET: Outcome = { overlap: 0, absence: 0, gone: undefined, stays: true, owner: 'itself', settled: 0 }
+const QUIET: Outcome = { overlap: 0, absence: 0, gone: undefined, stays: true, holder: 'itself', settled: 0 }
 
 /** No node follows, and it has its addresses back when it has asked for them. */
 function aloneOutcome({ engine, guardian, ms }: NodeFault, { handover, interval, own }: Setting): Outcome {
   const lifetime = lifetimeOf(own.down)
   const lost = (gone: number): Outcome => {
     const absence = Number.POSITIVE_INFINITY
-    return { overlap: 0, absence, gone, stays: false, owner: 'nobody', settled: gone }
+    return { overlap: 0, absence, gone, stays: false, holder: 'nobody', settled: gone }
   }
   if (engine === 'lives') {
     if (guardian === 'stops' && ms < PATIENCE) return QUIET
@@ -78,7 +78,7 @@ function aloneOutcome({ engine, guardian, ms }: NodeFault, { handover, interval,
   const gone = guardian === 'stops' ? Math.min(ms + RELEASED, lifetime + EXPIRY) : 3 * interval + RELEASED
   const settled = QUESTION + handover
   const absence = positive(ms - kept) + settled
-  return { overlap: 0, absence, gone: surely ? gone : undefined, stays: false, owner: 'itself', settled }
+  return { overlap: 0, absence, gone: surely ? gone : undefined, stays: false, holder: 'itself', settled }
 }
 
 export function outcomeOf(fault: NodeFault, setting: Setting): Outcome {
@@ -93,7 +93,7 @@ export function outcomeOf(fault: NodeFault, setting: Setting): Outcome {
   /** The address may expire before the successor comes: a renewal was due at two thirds of it. */
   const gap = positive(next.down + handover - (2 / 3) * lifetime)
   const moved = (overlap: number, absence: number, gone: number, settled = gone): Outcome => {
-    return { overlap, absence, gone, stays: false, owner: 'successor', settled }
+    return { overlap, absence, gone, stays: false, holder: 'successor', settled }
   }
 
   if (engine === 'lives') {
@@ -118,6 +118,6 @@ export function outcomeOf(fault: NodeFault, setting: Setting): Outcome {
     overlap: positive(both ? gone - earliest : RELEASED - next.skew),
     absence: Math.max(absence, both && ms > (2 / 3) * lifetime ? gap : 0),
     gone: surely ? gone : undefined,
-    ...{ stays: false, owner: 'itself', settled: own.down + handover },
+    ...{ stays: false, holder: 'itself', settled: own.down + handover },
   }
 }

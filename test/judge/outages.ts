@@ -11,19 +11,19 @@ export const QUESTIONS = ['two', 'none', 'client'] as const
 /** One overlap or outage. `parts`: the spans of it that each way of observing saw. */
 export type Outage = Sight & { readonly question: Question; readonly parts: readonly Sight[] }
 
-const unowned = (found: readonly Span[]): Sight[] => found.map((span) => ({ ...span, owners: [] }))
+const unheld = (found: readonly Span[]): Sight[] => found.map((span) => ({ ...span, holders: [] }))
 
 /** Returns each piece of time in the window in which the answer to the question is yes. */
 export function outagesIn(history: History, question: Question, window: Span, joins: number): Outage[] {
-  const owners = within(history.owners, window)
+  const holders = within(history.holders, window)
   const seen: Readonly<Record<Question, () => readonly Sight[][]>> = {
-    two: () => [spans(owners, (count) => count > 1, joins)],
+    two: () => [spans(holders, (count) => count > 1, joins)],
     // Two ways to observe the same time. A span that both ways saw is one outage.
     none: () => [
-      spans(owners, (count) => count === 0, joins),
-      joined(unowned(within(history.unanswered, window)), joins),
+      spans(holders, (count) => count === 0, joins),
+      joined(unheld(within(history.unanswered, window)), joins),
     ],
-    client: () => [joined(unowned(within(history.stranded, window)), joins)],
+    client: () => [joined(unheld(within(history.stranded, window)), joins)],
   }
   const parts = seen[question]().flat()
   return joined(parts, joins).map((whole) => ({
@@ -34,9 +34,9 @@ export function outagesIn(history: History, question: Question, window: Span, jo
 }
 
 /** Returns the node that answered alone at a time. `undefined`: no node or several did. */
-export function ownerAt(sights: readonly Sight[], at: number): string | undefined {
-  const owners = sights.find((sight) => sight.to > at)?.owners ?? []
-  return owners.length === 1 ? owners[0] : undefined
+export function holderAt(sights: readonly Sight[], at: number): string | undefined {
+  const holders = sights.find((sight) => sight.to > at)?.holders ?? []
+  return holders.length === 1 ? holders[0] : undefined
 }
 
 /** Returns how many milliseconds of the span lie in none of the windows. */

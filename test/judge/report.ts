@@ -19,10 +19,10 @@ export const nameOf = ({ kind, variant }: Pick<Named, 'kind' | 'variant'>): stri
 
 /** Returns a sentence with the expectation, the event, its time and the faults near it. `zero`: the time that is shown as 0. */
 export function describe<F>(violation: Violation<F>, zero: number, words: (fault: F) => string): string {
-  const { address, expected, faults, from, owners, question, seen } = violation
+  const { address, expected, faults, from, holders, question, seen } = violation
   const at = (ms: number) => (ms - zero).toFixed(0)
   const near = faults.map((one) => `${words(one.fault)} ${at(one.at)}–${at(one.end)}`)
-  const who = question === 'two' ? ` by ${owners.join(' and ')}` : ''
+  const who = question === 'two' ? ` by ${holders.join(' and ')}` : ''
   return `${address} at ${at(from)} ms: expected ${expected}${who}, saw ${seen}; ${near.join(', ') || 'no fault near'}`
 }
 export const inWords = (fault: Named): string => `#${fault.id} ${fault.node} ${nameOf(fault)}`

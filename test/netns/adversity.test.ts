@@ -69,7 +69,7 @@ describeNetns('a flood of packets that must be discarded', () => {
     await flood(group.lab, 20_000, 20_000).exited
     await sleep(300)
     const before = await Promise.all(daemons.map(account))
-    const owners = group.prober.owners.length
+    const holders = group.prober.holders.length
     const memory = daemons.map(residentKilobytes)
     const lines = daemons.map((daemon) => daemon.lines.length)
     const routers = group.lab.routers.map(({ address }) => `src host ${address}`).join(' or ')
@@ -103,21 +103,21 @@ describeNetns('a flood of packets that must be discarded', () => {
     const times = advertisements.map(({ at }) => 1_000 * Number(at))
     const longest = Math.max(...times.slice(1).map((at, i) => at - (times[i] ?? at)))
     judgeTime('longest ms between two advertisements of the Active', longest, 3 * INTERVAL, 'docs/failures.md')
-    expect(group.prober.owners.slice(owners), 'changes of who answers the client').toEqual([])
+    expect(group.prober.holders.slice(holders), 'changes of who answers the client').toEqual([])
   })
 
   test(`a flood that begins when the engines have just started changes no state, ${STARTS} times`, async () => {
     for (let start = 1; start <= STARTS; start++) {
       const group = await Trio.settled()
       trio = group
-      const owners = group.prober.owners.length
+      const holders = group.prober.holders.length
       const before = await Promise.all([1, 2, 3].map((position) => account(group.daemon(position))))
       const since = monotonicMs()
       const source = flood(group.lab, 0, 20_000)
       await sleep(1_500)
       expect(source.exit, 'the flood still runs').toBeUndefined()
-      const moved = group.prober.owners
-        .slice(owners)
+      const moved = group.prober.holders
+        .slice(holders)
         .map(({ at, name }) => `${name} after ${(at - since).toFixed(0)} ms`)
       expect(moved, `who answered the client during the flood after start ${start}, instead of r1`).toEqual([])
       for (const [i, then] of before.entries())
@@ -130,10 +130,10 @@ describeNetns('a flood of packets that must be discarded', () => {
   test('an Active that dies during the flood is replaced while the flood goes on', async () => {
     const group = await Trio.settled()
     trio = group
-    const owners = group.prober.owners.length
+    const holders = group.prober.holders.length
     const source = flood(group.lab, 0, 20_000)
     await sleep(1_000)
-    expect(group.prober.owners.slice(owners), 'changes of who answers the client before r1 died').toEqual([])
+    expect(group.prober.holders.slice(holders), 'changes of who answers the client before r1 died').toEqual([])
     const at = group.lab.cut(group.lab.router(1))
     await group.answeredBy(2, 'r1 died during a flood')
     const moved = (group.prober.movedFrom('r1', at)?.at ?? Number.NaN) - at

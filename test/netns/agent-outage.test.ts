@@ -42,8 +42,8 @@ async function settled() {
   }
   const prober = new Prober(lab, lab.client, LAB_VIP)
   for (const node of nodes) await node.routersAre(UNICAST, WITHIN)
-  const owner = await settledOwner(prober, 'after the start')
-  return { lab, nodes, api, prober, owner }
+  const holder = await settledHolder(prober, 'after the start')
+  return { lab, nodes, api, prober, holder }
 }
 
 function begin(node: LabNode): void {
@@ -65,10 +65,10 @@ async function die(node: LabNode): Promise<number> {
 }
 
 /**
- * Returns the owner that kernels, client and engines agree on: of equal priorities two may have been Active for a
+ * Returns the holder that kernels, client and engines agree on: of equal priorities two may have been Active for a
  * moment.
  */
-function settledOwner(prober: Prober, occasion: string): Promise<LabNode> {
+function settledHolder(prober: Prober, occasion: string): Promise<LabNode> {
   const { lab, nodes = [] } = cluster ?? {}
   const states = () =>
     Promise.all(
@@ -77,13 +77,13 @@ function settledOwner(prober: Prober, occasion: string): Promise<LabNode> {
   return eventually(
     `one node to have the VIP and to answer ${occasion}`,
     async () => {
-      const [holder, ...others] = lab?.holders(LAB_VIP) ?? []
-      if (others.length > 0 || holder !== prober.owner) return undefined
-      const owner = nodes.find(({ host }) => host.name === holder)
+      const [name, ...others] = lab?.holders(LAB_VIP) ?? []
+      if (others.length > 0 || name !== prober.holder) return undefined
+      const holder = nodes.find(({ host }) => host.name === name)
       const active = (await states()).flatMap((state, i) => (state === 'Active' ? [nodes[i]] : []))
-      return active.length === 1 && active[0] === owner ? owner : undefined
+      return active.length === 1 && active[0] === holder ? holder : undefined
     },
-    async () => [lab?.holders(LAB_VIP), prober.owner, await states()],
+    async () => [lab?.holders(LAB_VIP), prober.holder, await states()],
     { within: WITHIN, every: 20 },
   )
 }
@@ -119,7 +119,7 @@ describeNetns('engine and agent of a node die', () => {
   test('the address moves, and when engine and agent of the old holder are back, peers and status are right', {
     timeout: LONGEST,
   }, async () => {
-    const { lab, nodes, api, prober, owner } = await settled()
+    const { lab, nodes, api, prober, holder } = await settled()
     const published = () => readPublished(api.store.get(HOSTED, 'cluster'))
     const named = (node: LabNode, occasion: string) =>
       eventually(
@@ -130,25 +130,25 @@ describeNetns('engine and agent of a node die', () => {
         published,
         { within: WITHIN, every: 20 },
       )
-    await named(owner, 'at first')
+    await named(holder, 'at first')
     const history = new HolderHistory(lab, LAB_VIP)
-    const since = await die(owner)
+    const since = await die(holder)
     const moved = await eventually(
       'another node to answer',
-      () => prober.movedFrom(owner.host.name, since),
-      () => [lab.holders(LAB_VIP), prober.owner],
+      () => prober.movedFrom(holder.host.name, since),
+      () => [lab.holders(LAB_VIP), prober.holder],
       { within: WITHIN },
     )
-    const next = await settledOwner(prober, 'after the death')
+    const next = await settledHolder(prober, 'after the death')
     await named(next, 'after the death')
     const namedAt = monotonicMs()
 
     const back = monotonicMs()
-    begin(owner)
-    await owner.agent?.line(/"configuration handed over to the engine"/, WITHIN)
+    begin(holder)
+    await holder.agent?.line(/"configuration handed over to the engine"/, WITHIN)
     for (const node of nodes) await node.routersAre(UNICAST, WITHIN)
-    expect(owner.peers().ostest_API_0, 'peers of who is back').toEqual(
-      nodes.flatMap(({ name, host }) => (name === owner.name ? [] : [host.address])),
+    expect(holder.peers().ostest_API_0, 'peers of who is back').toEqual(
+      nodes.flatMap(({ name, host }) => (name === holder.name ? [] : [host.address])),
     )
     await named(next, 'after the return')
     const to = monotonicMs()
@@ -156,16 +156,16 @@ describeNetns('engine and agent of a node die', () => {
     const told = api.store.list('v1/events', 'default').map(({ message }) => String(message))
     const figures = {
       ...{ movedAfter: moved.at - since, namedAfter: namedAt - since, longestGap: prober.longestGap(since, to) },
-      ...{ ...account, parts: partsOf(owner, back), told },
+      ...{ ...account, parts: partsOf(holder, back), told },
     }
-    tell('owner dies', figures)
+    tell('holder dies', figures)
     expect(figures.movedAfter, 'ms, an Active_Down_Interval since the last advertisement').toBeGreaterThan(
       ACTIVE_DOWN - INTERVAL - ABOUT,
     )
     expect(figures.movedAfter, 'ms until another answers').toBeLessThan(12_000)
     expect(account.holders, 'at the end: nobody is better than who has it').toEqual([next.host.name])
-    expect(told.join('\n')).toContain(`moved from ${owner.name} to ${next.name}: ${owner.name} fell silent`)
-    expect(prober.owner).toBe(next.host.name)
+    expect(told.join('\n')).toContain(`moved from ${holder.name} to ${next.name}: ${holder.name} fell silent`)
+    expect(prober.holder).toBe(next.host.name)
   })
 
   test('after all nodes restart without the API, the memory of engine or agent is enough for one node to get the address', {
@@ -188,9 +188,9 @@ describeNetns('engine and agent of a node die', () => {
         { within: WITHIN },
       )
       const answered = silence.to - since
-      const owner = await settledOwner(prober, `when the ${remembers} remembers`)
-      await owner.engine?.line(/API_0.*→ Active/, WITHIN)
-      const parts = partsOf(owner, since)
+      const holder = await settledHolder(prober, `when the ${remembers} remembers`)
+      await holder.engine?.line(/API_0.*→ Active/, WITHIN)
+      const parts = partsOf(holder, since)
       tell(`cold, the ${remembers} remembers`, { answered, ...parts })
       expect(answered, 'ms from the start to the first answer').toBeLessThan(25_000)
       expect(parts.active - parts.backup, 'ms in Backup').toBeGreaterThan(ACTIVE_DOWN - ABOUT)

@@ -55,7 +55,7 @@ describeInterop("the agent in dynkeepalived's place beside real keepalived", () 
       (await n3.snapshot())?.routers.map(({ name, state, faults: why }) => [name, state, ...why])
     const sight = async () => ({
       addresses: lab.routers.map(addressesOf),
-      owners: [api.owner, ingress.owner],
+      holders: [api.holder, ingress.holder],
       pods: [first.sight, second.sight],
       engine: await engine(),
       agent: n3.agent?.lines.slice(-4).map(({ text }) => text),
@@ -66,8 +66,8 @@ describeInterop("the agent in dynkeepalived's place beside real keepalived", () 
         () =>
           lab.holders(LAB_VIP).join() === byApi &&
           lab.holders(INGRESS_VIP).join() === byIngress &&
-          api.owner === byApi &&
-          ingress.owner === byIngress,
+          api.holder === byApi &&
+          ingress.holder === byIngress,
         sight,
         WITHIN,
       )
@@ -77,7 +77,7 @@ describeInterop("the agent in dynkeepalived's place beside real keepalived", () 
     // A node joins: both keepalived daemons advertise to it, and no node changes its state.
     const heard = await Capture.start(lab, 'new-node', 'ip proto 112', n3.host)
     const before = [first.entered, second.entered].map((states) => states.length)
-    const owners = [api.owners.length, ingress.owners.length]
+    const holders = [api.holders.length, ingress.holders.length]
     made.register({ name: n3.name, addresses: [n3.host.address] })
     const joined = monotonicMs()
     for (const [pod, other] of [
@@ -130,7 +130,7 @@ describeInterop("the agent in dynkeepalived's place beside real keepalived", () 
       [first.entered, second.entered].map((states) => states.length),
       'states that were entered',
     ).toEqual(before)
-    expect([api.owners.length, ingress.owners.length], 'owners that the client has seen').toEqual(owners)
+    expect([api.holders.length, ingress.holders.length], 'holders that the client has seen').toEqual(holders)
 
     // keepalived is stopped and started, as by an upgrade of its image. Its monitor goes on.
     const figures: [string, number][] = [['listed', listed]]

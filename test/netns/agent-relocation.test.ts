@@ -93,10 +93,10 @@ class RelocatedCluster {
       await eventually(
         `both VIPs to be answered for, and ${wanted} alone, ${occasion}`,
         () =>
-          probers.every(({ owner }) => owner === this.host.name) && JSON.stringify(addressesOf(this.host)) === wanted,
+          probers.every(({ holder }) => holder === this.host.name) && JSON.stringify(addressesOf(this.host)) === wanted,
         async () => ({
           here: addressesOf(this.host),
-          owners: probers.map(({ owner }) => owner),
+          holders: probers.map(({ holder }) => holder),
           routers: (await this.node.snapshot())?.routers.map(({ name, state, interface: there, source, faults }) =>
             [name, state, there, source, ...faults].join(' '),
           ),

@@ -57,7 +57,7 @@ describeNetns('the agent beside an engine', () => {
     }, 200)
     api.store.put(HOSTED, { apiVersion: `${GROUP}/${VERSION}`, kind: KIND, metadata: { name: 'cluster' }, spec: {} })
     await eventually(
-      'the owner in the API',
+      'the holder in the API',
       () => readPublished(api.store.get(HOSTED, 'cluster'))?.apiServerInternalIpOwner === 'n1',
       () => [api.store.get(HOSTED, 'cluster'), node.told.slice(-5)],
       { within: WITHIN },

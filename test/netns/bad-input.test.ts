@@ -112,7 +112,7 @@ describeNetns('a mismatched router with our VRID', () => {
     await sleep(activeDownIntervalMs(100, ours.intervalMs))
 
     const router = await us.router()
-    expect([router.state, router.holder.self], 'our state and owner beside priority 254').toEqual(['Active', true])
+    expect([router.state, router.holder.self], 'our state and holder beside priority 254').toEqual(['Active', true])
     expect(router.counters.transitions, 'our transitions since it came').toEqual(before)
     expect(router.counters.received, 'advertisements that counted').toBe(0)
     expect(lab.holders(LAB_VIP), 'who has our address').toEqual(['r1'])
@@ -165,7 +165,7 @@ describeNetns('a mismatched router with our VRID', () => {
       await active(stranger)
       await us.becomes('Backup', WITHIN)
       const router = await us.router()
-      expect(router.holder, 'owner by the account of r1').toMatchObject({ self: false, address: '10.77.0.12' })
+      expect(router.holder, 'holder by the account of r1').toMatchObject({ self: false, address: '10.77.0.12' })
       expect(router.mismatchedRouters, 'strangers by the account of r1').toMatchObject([
         { address: '10.77.0.12', reason: 'address-list-mismatch', listenedTo: true },
       ])

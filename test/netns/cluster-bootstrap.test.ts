@@ -30,9 +30,9 @@ async function oneHolder(lab: ClusterLab['lab'], prober: Prober): Promise<string
     'one node to have the VIP and to answer',
     () => {
       const [holder, ...others] = lab.holders(LAB_VIP)
-      return others.length === 0 && holder !== undefined && prober.owner === holder ? holder : undefined
+      return others.length === 0 && holder !== undefined && prober.holder === holder ? holder : undefined
     },
-    () => [lab.holders(LAB_VIP), prober.owner],
+    () => [lab.holders(LAB_VIP), prober.holder],
     { within: WITHIN, every: 50 },
   )
 }
@@ -102,7 +102,7 @@ describeNetns('a bootstrap node', () => {
       expect(figures.outage, 'ms without an answer').toBeLessThan(5_000)
       expect(account.holders, 'at the end').toHaveLength(1)
       expect(controlPlane.map(({ host }) => host.name)).toContain(account.holders[0])
-      expect(account.several, 'ms with two owners').toBeLessThan(500)
+      expect(account.several, 'ms with two holders').toBeLessThan(500)
 
       // An agent that begins again does not wait for an API that was never ready: it has given up before.
       const again = monotonicMs()

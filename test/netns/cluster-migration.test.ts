@@ -164,14 +164,14 @@ describeNetns('from multicast to unicast', () => {
     await played.begin()
     for (const node of nodes) await node.routersAre(MULTICAST, WITHIN)
     const prober = new Prober(lab, lab.client, LAB_VIP)
-    const owner = await eventually(
+    const holder = await eventually(
       'one node to have the VIP and to answer',
-      () => (lab.holders(LAB_VIP).join() === prober.owner ? prober.owner : undefined),
-      () => [lab.holders(LAB_VIP), prober.owner],
+      () => (lab.holders(LAB_VIP).join() === prober.holder ? prober.holder : undefined),
+      () => [lab.holders(LAB_VIP), prober.holder],
       { within: WITHIN, every: 50 },
     )
     const history = new HolderHistory(lab, LAB_VIP)
-    const backup = nodes.find(({ host }) => host.name !== owner)
+    const backup = nodes.find(({ host }) => host.name !== holder)
     if (backup === undefined) throw new Error('There is no Backup')
     const former = readFileSync(backup.memory, 'utf8')
     const since = monotonicMs()
@@ -213,9 +213,9 @@ describeNetns('from multicast to unicast', () => {
     await prober.stop()
     const sent = (await played.sent()).filter(({ at }) => at > since && at < to)
     const by = (name: string) => sent.filter(({ node }) => node === name)
-    const silence = silenceIn(by(owner), isMulticast)
+    const silence = silenceIn(by(holder), isMulticast)
     // It differs only if an engine was corrected too late, or had no CPU.
-    const inTheEnd = backAgain.holders[0] ?? owner
+    const inTheEnd = backAgain.holders[0] ?? holder
     const silenceBack = silenceIn(
       by(inTheEnd).filter(({ at }) => at > returning),
       (one) => !isMulticast(one),
@@ -228,7 +228,7 @@ describeNetns('from multicast to unicast', () => {
         .map(({ at, text }) => `${(at - since).toFixed(0)} ${host.name} ${text.slice(0, 300)}`),
     )
     const figures = {
-      ...{ owner, clocksDifferBy: spread(SKEWS), changedWithin: spread(there.times), backWithin: spread(back.times) },
+      ...{ holder, clocksDifferBy: spread(SKEWS), changedWithin: spread(there.times), backWithin: spread(back.times) },
       ...{ silence, silenceBack, longestGap: gap },
       ...{ overruledAfter: overruled - restarted, account, atRestart, backAgain },
     }
@@ -242,19 +242,19 @@ describeNetns('from multicast to unicast', () => {
     // An engine that is later than an Active_Down_Interval acts as if it were alone.
     if (figures.overruledAfter >= 3_000)
       throw new CannotBeJudged(`the restarted engine was overruled after ${figures.overruledAfter.toFixed(0)} ms`)
-    const well = { nobody: 0, several: 0, holders: [owner] }
-    expect(account, `ms without an owner, and with two, there:${told}`).toMatchObject(well)
+    const well = { nobody: 0, several: 0, holders: [holder] }
+    expect(account, `ms without a holder, and with two, there:${told}`).toMatchObject(well)
     expect(backAgain, `and back:${told}`).toMatchObject({ nobody: 0, several: 0 })
     judgeTime(`ms without an answer:${told}`, gap, 500, 'docs/agent-decisions.md')
     expect(atRestart, `at the restart:${told}`).toMatchObject(well)
-    expect([...new Set(sent.map(({ node }) => node))], 'nodes that have advertised').toEqual([owner])
+    expect([...new Set(sent.map(({ node }) => node))], 'nodes that have advertised').toEqual([holder])
     expect(backAgain.holders, `in the end:${told}`).toHaveLength(1)
     // One mode until the first node has changed, the other mode since the last one has. Packets in between may still
     // be under way.
-    const places = (from: number, until: number, name = owner) => [
+    const places = (from: number, until: number, name = holder) => [
       ...new Set(by(name).flatMap(({ at, frame }) => (at > from && at < until ? [frame.destination] : []))),
     ]
-    const peers = nodes.flatMap(({ host }) => (host.name === owner ? [] : [host.address]))
+    const peers = nodes.flatMap(({ host }) => (host.name === holder ? [] : [host.address]))
     expect(places(since, Math.min(...there.times) - ABOUT), 'before').toEqual([GROUP])
     expect(places(there.inForce, Math.min(...back.times) - ABOUT).sort(), 'since').toEqual(peers)
     expect(places(back.inForce, to, inTheEnd), 'in the end').toEqual([GROUP])

@@ -32,7 +32,8 @@ export type Observed = Inflicted & {
   readonly news: readonly AddressNews[]
   /** End of the observation; the LAN was at rest by then. */
   readonly until: number
-  readonly holders: readonly string[]
+  /** Nodes whose kernel has the address after the row. */
+  readonly kernels: readonly string[]
   /** r1's log. */
   readonly lines: readonly LoggedLine[]
 }
@@ -58,7 +59,7 @@ const SENDING = 10
 const CROSSING = 3
 
 const ms = (value: number): string => `${value.toFixed(1)} ms`
-export const ownerOf = ({ owner }: Outcome): string => ({ itself: 'r1', successor: 'r2', nobody: '' })[owner]
+export const holderOf = ({ holder }: Outcome): string => ({ itself: 'r1', successor: 'r2', nobody: '' })[holder]
 
 export function boundsOf(fault: NodeFault, { at, end }: Inflicted, { interval }: Column, alone: boolean): Outcome {
   const next = { skew: skewTimeMs(NEXT, interval), down: activeDownIntervalMs(NEXT, interval) }
@@ -66,12 +67,12 @@ export function boundsOf(fault: NodeFault, { at, end }: Inflicted, { interval }:
   return outcomeOf({ ...fault, ms: end - at }, { interval, own, next, alone, handover: HANDOVER })
 }
 
-const rulesOf = ({ absence, overlap, owner }: Outcome): Rules<NodeFault> => ({
+const rulesOf = ({ absence, overlap, holder }: Outcome): Rules<NodeFault> => ({
   tolerances: { dating: 0, joins: NOISE, least: NOISE },
   boundOf: () => ({
     ...{ two: limit(overlap), none: limit(absence), client: NEVER, source: '' },
     // A node that comes back hands over later.
-    aftermath: owner === 'itself' ? HANDOVER : Number.POSITIVE_INFINITY,
+    aftermath: holder === 'itself' ? HANDOVER : Number.POSITIVE_INFINITY,
   }),
   quiet: { two: limit(HANDOVER), none: limit(HANDOVER), client: NEVER },
   questions: ['two', 'none'],
@@ -84,20 +85,20 @@ export function judge(observed: Observed): Cell {
   const verdict = judgeBy(rulesOf(bounds), evidence)
   const told = verdict.violations.map((one) => describe(one, at, ({ name }) => name))
   const { late, unseen } = findingsOf(verdict, told)
-  const owners = within(record.owners, { from: at, to: until })
-  const gone = goneAfter(owners, bounds, at)
+  const holders = within(record.holders, { from: at, to: until })
+  const gone = goneAfter(holders, bounds, at)
   const deeds = wrongDeeds(observed, bounds)
   const wrong = deeds.filter((one) => !one.late).map(({ text }) => text)
   const slow = [
     ...late,
-    ...endings(observed, bounds, owners, gone),
+    ...endings(observed, bounds, holders, gone),
     ...deeds.filter((one) => one.late).map(({ text }) => text),
   ]
   const figures = (returning: boolean) => {
     const { none, two } = longest(verdict.incidents.filter(({ faults }) => (faults.length === 0) === returning))
     return { overlap: two, absence: none }
   }
-  const story = [`who answered: ${storyOf(owners, at)}`, ...lateness(observed), ...said(observed)]
+  const story = [`who answered: ${storyOf(holders, at)}`, ...lateness(observed), ...said(observed)]
   return {
     ...{ row: fault.name, column: column.name, ...figures(false), returning: figures(true), gone, bounds, loss },
     ...{ late: slow, unseen, wrong },
@@ -107,24 +108,25 @@ export function judge(observed: Observed): Cell {
 
 /** Lists the differences from the required end state. */
 function endings(
-  { end, holders }: Observed,
+  { end, kernels }: Observed,
   bounds: Outcome,
-  owners: readonly Sight[],
+  holders: readonly Sight[],
   gone: number | undefined,
 ): string[] {
-  const owner = ownerOf(bounds)
-  const last = owners.at(-1)
+  const holder = holderOf(bounds)
+  const last = holders.at(-1)
   const settled = bounds.settled + HANDOVER
   const tooLong = bounds.gone !== undefined && (gone === undefined || gone > bounds.gone + NOISE)
   const found: (string | false)[] = [
     tooLong &&
       `expected r1 without the address ${ms(bounds.gone)} after the fault, saw ${gone === undefined ? 'it stay' : ms(gone)}`,
-    last?.owners.join() !== owner && `expected ${owner || 'no node'} in the end, saw ${last?.owners.join() || 'none'}`,
-    last?.owners.join() === owner &&
+    last?.holders.join() !== holder &&
+      `expected ${holder || 'no node'} in the end, saw ${last?.holders.join() || 'none'}`,
+    last?.holders.join() === holder &&
       last.from > end + settled &&
-      `expected ${owner || 'no node'} ${ms(settled)} after the fault's end, saw it after ${ms(last.from - end)}`,
-    holders.join() !== owner &&
-      `expected the address in the kernel of ${owner || 'no node'}, saw ${holders.join() || 'none'}`,
+      `expected ${holder || 'no node'} ${ms(settled)} after the fault's end, saw it after ${ms(last.from - end)}`,
+    kernels.join() !== holder &&
+      `expected the address in the kernel of ${holder || 'no node'}, saw ${kernels.join() || 'none'}`,
   ]
   return found.filter((text) => text !== false)
 }
@@ -138,18 +140,18 @@ function said({ at, lines, until }: Observed): string[] {
   })
 }
 
-function storyOf(owners: readonly Sight[], at: number): string {
-  const lasting = owners.filter((sight) => lengthOf(sight) >= 1)
-  return lasting.map((one) => `${one.owners.join('+') || 'none'} from ${(one.from - at).toFixed(0)}`).join(', ')
+function storyOf(holders: readonly Sight[], at: number): string {
+  const lasting = holders.filter((sight) => lengthOf(sight) >= 1)
+  return lasting.map((one) => `${one.holders.join('+') || 'none'} from ${(one.from - at).toFixed(0)}`).join(', ')
 }
 
-function goneAfter(owners: readonly Sight[], bounds: Outcome, at: number): number | undefined {
-  const has = ({ owners: names }: Sight) => names.includes('r1')
-  if (bounds.owner !== 'itself') {
-    const last = owners.findLast(has)
-    return last === owners.at(-1) ? undefined : (last?.to ?? at) - at
+function goneAfter(holders: readonly Sight[], bounds: Outcome, at: number): number | undefined {
+  const has = ({ holders: names }: Sight) => names.includes('r1')
+  if (bounds.holder !== 'itself') {
+    const last = holders.findLast(has)
+    return last === holders.at(-1) ? undefined : (last?.to ?? at) - at
   }
-  const first = owners.find((sight) => !has(sight) && lengthOf(sight) >= NOISE)
+  const first = holders.find((sight) => !has(sight) && lengthOf(sight) >= NOISE)
   return first === undefined ? undefined : first.from - at
 }
 /** A forbidden action. `late`: the node itself had been silent for three intervals, so its guardian was right. */
@@ -210,11 +212,11 @@ function wrongDeeds({ at, column, end, fault, news, record, spoken, until }: Obs
 }
 
 /** Returns the times at which an answering node stopped answering. */
-function lossesOf({ owners }: History, at: number, until: number) {
-  const lasting = owners.filter((sight) => lengthOf(sight) >= NOISE && sight.to > at && sight.from < until)
+function lossesOf({ holders }: History, at: number, until: number) {
+  const lasting = holders.filter((sight) => lengthOf(sight) >= NOISE && sight.to > at && sight.from < until)
   return lasting.flatMap((sight, i) =>
-    sight.owners
-      .filter((node) => lasting[i + 1]?.owners.includes(node) === false)
+    sight.holders
+      .filter((node) => lasting[i + 1]?.holders.includes(node) === false)
       .map((node) => ({ node, moment: sight.to })),
   )
 }

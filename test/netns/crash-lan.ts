@@ -84,16 +84,17 @@ export class CrashLan {
   async settled(within = 15_000): Promise<void> {
     // Longer than a third of the shortest lifetime: by then all addresses have been renewed together.
     const steady = 800
-    const last = () => this.look().map(({ address, owners }) => ({ address, ...owners.at(-1) }))
+    const last = () => this.look().map(({ address, holders }) => ({ address, ...holders.at(-1) }))
     const sure = async () => {
-      if (!last().every((one) => one.owners?.join() === 'r1' && monotonicMs() - (one.from ?? 0) >= steady)) return false
+      if (!last().every((one) => one.holders?.join() === 'r1' && monotonicMs() - (one.from ?? 0) >= steady))
+        return false
       const snapshots = await Promise.all(this.nodes.map((node) => node.snapshot()))
       return snapshots.every((snapshot, i) =>
         snapshot?.routers.every(({ state }) => state === (i === 0 ? 'Active' : 'Backup')),
       )
     }
     const sight = async () => ({
-      owners: last().map(({ address, owners }) => `${address}: ${owners?.join() ?? 'never anybody'}`),
+      holders: last().map(({ address, holders }) => `${address}: ${holders?.join() ?? 'never anybody'}`),
       states: await Promise.all(
         this.nodes.map(
           async (node) => (await node.snapshot())?.routers.map(({ state }) => state).join() ?? 'no daemon',

@@ -7,7 +7,7 @@ import type { LoggedLine } from '../../src/lab/logged-process.ts'
 import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { excuses, judge as judgeTime, type Loss, watchMachine } from '../judge/time.ts'
 import type { Inflicted, Row } from './crash-faults.ts'
-import { boundsOf, type Cell, judge, ownerOf } from './crash-judge.ts'
+import { boundsOf, type Cell, holderOf, judge } from './crash-judge.ts'
 import { CrashLan } from './crash-lan.ts'
 import type { Column } from './crash-node.ts'
 
@@ -20,7 +20,7 @@ type Done = Inflicted & {
   readonly alone: boolean
   readonly until: number
   readonly loss: Loss
-  readonly holders: readonly (readonly string[])[]
+  readonly kernels: readonly (readonly string[])[]
   readonly complaints: readonly string[]
   readonly lines: readonly LoggedLine[]
 }
@@ -48,11 +48,11 @@ export async function runRows(rows: readonly Row[], { columns, nodes = 3, option
     const { news } = lan
     const records = lan.look()
     const spoken = await lan.stop()
-    return done.flatMap(({ row: { fault }, holders, complaints, ...rest }) =>
+    return done.flatMap(({ row: { fault }, kernels, complaints, ...rest }) =>
       columns.flatMap((column, i) => {
         const record = records[i]
         if (record === undefined) return []
-        const cell = judge({ ...rest, fault, column, record, spoken, news, holders: holders[i] ?? [] })
+        const cell = judge({ ...rest, fault, column, record, spoken, news, kernels: kernels[i] ?? [] })
         return [{ ...cell, late: [...complaints, ...cell.late] }]
       }),
     )
@@ -82,13 +82,14 @@ async function runRow(lan: CrashLan, row: Row): Promise<Done> {
   const lost = watchMachine()
   const { at, end } = await row.inflict(victim)
   const complaints: string[] = []
-  const wanted = lan.columns.map((column) => ownerOf(boundsOf(row.fault, { at, end }, column, alone)))
+  const wanted = lan.columns.map((column) => holderOf(boundsOf(row.fault, { at, end }, column, alone)))
   const atRest = () =>
-    lan.look().every(({ owners }, i) => {
-      const last = owners.at(-1)
-      return last !== undefined && last.owners.join() === wanted[i] && monotonicMs() - last.from >= REST
+    lan.look().every(({ holders }, i) => {
+      const last = holders.at(-1)
+      return last !== undefined && last.holders.join() === wanted[i] && monotonicMs() - last.from >= REST
     })
-  const sight = () => lan.look().map(({ address, owners }) => `${address}: ${owners.at(-1)?.owners.join() || 'nobody'}`)
+  const sight = () =>
+    lan.look().map(({ address, holders }) => `${address}: ${holders.at(-1)?.holders.join() || 'nobody'}`)
   try {
     // Late events need time to happen.
     await sleep(end + REST - monotonicMs())
@@ -109,6 +110,6 @@ async function runRow(lan: CrashLan, row: Row): Promise<Done> {
   const until = monotonicMs()
   const loss = lost()
   const { lines } = victim.process
-  const holders = lan.columns.map(({ vip }) => lan.holders(vip))
-  return { row, at, end, until, alone, loss, holders, complaints, lines }
+  const kernels = lan.columns.map(({ vip }) => lan.holders(vip))
+  return { row, at, end, until, alone, loss, kernels, complaints, lines }
 }

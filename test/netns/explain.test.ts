@@ -47,10 +47,10 @@ describeNetns('holdfast explain names the fault', () => {
   }
 
   const holders = () => lab.holders(LAB_VIP).join()
-  const sight = () => ({ client: prober.owner, holders: holders() })
+  const sight = () => ({ client: prober.holder, holders: holders() })
   const answeredBy = (name: string) => prober.answeredBy(name, WITHIN)
   const settlesOn = (name: string) =>
-    eventually(`${name} alone to have the address`, () => prober.owner === name && holders() === name, sight, {
+    eventually(`${name} alone to have the address`, () => prober.holder === name && holders() === name, sight, {
       within: WITHIN,
     })
 

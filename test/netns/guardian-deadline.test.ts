@@ -66,7 +66,7 @@ describeNetns('a guardian with deadlines', () => {
   const present = () => shownAddresses(here).filter(({ local }) => VIPS.includes(local))
 
   /** Starts the engine with all VIPs installed. */
-  async function owner(interval: number, more: Partial<NonNullable<Order['take']>> = {}) {
+  async function engineWithVips(interval: number, more: Partial<NonNullable<Order['take']>> = {}) {
     const talker = new Talker(here, [GUARDIAN, '--', ...ENGINE])
     running = talker
     const pid = Number((await talker.line('ready', ({ ready }) => ready === true)).pid)
@@ -106,7 +106,7 @@ describeNetns('a guardian with deadlines', () => {
   test.each([10, 100, 1000])(
     'an engine frozen at %i ms loses its addresses at its deadline, with one log line, and notices it',
     async (interval) => {
-      const { talker, pid, order } = await owner(interval, { lifetime: 6 })
+      const { talker, pid, order } = await engineWithVips(interval, { lifetime: 6 })
       const listener = await listen()
       await sleep(3 * interval)
       signal(pid, 'SIGSTOP')
@@ -130,7 +130,7 @@ describeNetns('a guardian with deadlines', () => {
       })
       const before = talker.said.length
       order({ take: { index, vips: VIPS, interval } })
-      await talker.line('ownership', (line) => line.taken === true && talker.said.indexOf(line) >= before)
+      await talker.line('the taken address', (line) => line.taken === true && talker.said.indexOf(line) >= before)
       // A deadline from before the stop must not count.
       await sleep(3 * interval + 200)
       expect(present()).toHaveLength(VIPS.length)
@@ -139,7 +139,7 @@ describeNetns('a guardian with deadlines', () => {
   )
 
   test('the addresses of a killed engine are removed immediately', async () => {
-    const { talker, pid } = await owner(1000, { lifetime: 4 })
+    const { talker, pid } = await engineWithVips(1000, { lifetime: 4 })
     const listener = await listen()
     signal(pid, 'SIGKILL')
     const at = monotonicMs()
@@ -151,7 +151,7 @@ describeNetns('a guardian with deadlines', () => {
   })
 
   test('if the engine is killed between stepping down and removing its addresses, they are removed without priority 0', async () => {
-    const { talker, pid, order } = await owner(100)
+    const { talker, pid, order } = await engineWithVips(100)
     const listener = await listen()
     order({ stepDown: true })
     expect(await talker.line('its answer', ({ steppedDown }) => steppedDown !== undefined)).toEqual({
@@ -168,7 +168,7 @@ describeNetns('a guardian with deadlines', () => {
   })
 
   test('a nearer deadline is kept, although the guardian sleeps until a later one', async () => {
-    const { talker, order } = await owner(1000)
+    const { talker, order } = await engineWithVips(1000)
     await sleep(50)
     order({ nearer: 30 })
     const nearer = Number((await talker.line('a nearer deadline', (line) => line.nearer !== undefined)).nearer)
@@ -180,7 +180,7 @@ describeNetns('a guardian with deadlines', () => {
   test.each([10, 100])(
     'an engine on time at %i ms keeps its addresses although the guardian is stopped for half a second',
     async (interval) => {
-      const { talker } = await owner(interval, { lifetime: 2 })
+      const { talker } = await engineWithVips(interval, { lifetime: 2 })
       await sleep(1000)
       talker.signal('SIGSTOP')
       await sleep(500)
@@ -200,7 +200,7 @@ describeNetns('a guardian with deadlines', () => {
   )
 
   test('a renewed address is never missing, never tentative and never near its end', async () => {
-    const { talker } = await owner(100, { lifetime: 3 })
+    const { talker } = await engineWithVips(100, { lifetime: 3 })
     const until = monotonicMs() + 6000
     let lowest = Number.POSITIVE_INFINITY
     let looks = 0
@@ -218,7 +218,7 @@ describeNetns('a guardian with deadlines', () => {
   })
 
   test('no renewal brings a withdrawn address back', async () => {
-    const { talker, order } = await owner(100, { lifetime: 2 })
+    const { talker, order } = await engineWithVips(100, { lifetime: 2 })
     for (let round = 0; round < 10; round++) {
       const before = talker.said.length
       order({ withdraw: true })
@@ -236,7 +236,7 @@ describeNetns('a guardian with deadlines', () => {
   })
 
   test('if an address is withdrawn while the channel is full and a renewal is due, the word decides', async () => {
-    const { talker, order } = await owner(100, { lifetime: 3 })
+    const { talker, order } = await engineWithVips(100, { lifetime: 3 })
     talker.signal('SIGSTOP')
     order({ fill: true })
     await talker.line('a full channel', ({ filled }) => filled === true)
@@ -251,7 +251,7 @@ describeNetns('a guardian with deadlines', () => {
   })
 
   test('if engine and guardian are frozen the kernel removes the VIPs, and the resumed guardian sends no late priority 0', async () => {
-    const { talker, pid } = await owner(100, { lifetime: 2 })
+    const { talker, pid } = await engineWithVips(100, { lifetime: 2 })
     const listener = await listen()
     await sleep(1000)
     talker.signal('SIGSTOP')
@@ -281,7 +281,7 @@ describeNetns('a guardian with deadlines', () => {
   })
 
   test('an engine notices a killed or silent guardian', async () => {
-    const one = await owner(100)
+    const one = await engineWithVips(100)
     one.talker.signal('SIGSTOP')
     const stoppedAt = monotonicMs()
     const silent = await one.talker.line('silence', ({ guardian }) => guardian !== undefined)
@@ -294,7 +294,7 @@ describeNetns('a guardian with deadlines', () => {
   })
 
   test('storing a deadline costs less than 0.1 ms', async () => {
-    const { talker, order } = await owner(1000)
+    const { talker, order } = await engineWithVips(1000)
     order({ cost: 10_000 })
     const { cost } = await talker.line('the cost', (line) => line.cost !== undefined)
     console.log(`one deadline: ${(Number(cost) * 1000).toFixed(2)} µs`)

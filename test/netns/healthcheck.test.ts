@@ -105,7 +105,7 @@ describeNetns('the VIP follows the healthy service', () => {
   })
 
   const sight = async () => ({
-    client: prober.owner,
+    client: prober.holder,
     router: await first.router(),
     // Checks, transitions, and faults of the engine.
     log: first.records
@@ -114,8 +114,8 @@ describeNetns('the VIP follows the healthy service', () => {
       .slice(-12),
   })
 
-  const ownerIs = (position: number, occasion: string) =>
-    eventually(`r${position} to answer after ${occasion}`, () => prober.owner === `r${position}`, sight, {
+  const holderIs = (position: number, occasion: string) =>
+    eventually(`r${position} to answer after ${occasion}`, () => prober.holder === `r${position}`, sight, {
       within: WITHIN,
       every: 2,
     })
@@ -124,7 +124,7 @@ describeNetns('the VIP follows the healthy service', () => {
     const isUp = async () => {
       const { healthchecks = [], routers } = (await first.snapshot()) ?? {}
       const all = healthchecks.length === CHECKS.length && healthchecks.every(({ verdict }) => verdict === 'up')
-      return all && routers?.[0]?.priority.effective === 150 && prober.owner === 'r1'
+      return all && routers?.[0]?.priority.effective === 150 && prober.holder === 'r1'
     }
     await eventually(`every check up and r1 to answer after ${occasion}`, isUp, sight, { within: 2 * WITHIN })
   }
@@ -152,7 +152,7 @@ describeNetns('the VIP follows the healthy service', () => {
   async function loses(what: string, fail: () => void): Promise<{ readonly since: number; readonly took: number }> {
     const since = monotonicMs()
     fail()
-    await ownerIs(2, what)
+    await holderIs(2, what)
     const took = (prober.movedFrom('r1', since)?.at ?? Number.NaN) - since
     console.log(`${what}: the client is answered by the other node after ${took.toFixed(0)} ms`)
     return { since, took }

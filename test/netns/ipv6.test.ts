@@ -129,7 +129,7 @@ describeNetns('IPv6, three routers', () => {
     const at = monotonicMs()
     const fresh = new Prober(group.lab, stranger, LAB_VIP6)
     await fresh.answeredBy('r1', WITHIN)
-    expect((fresh.owners[0]?.at ?? 0) - at, 'ms for a process start, resolution and an answer').toBeLessThan(SILENCE)
+    expect((fresh.holders[0]?.at ?? 0) - at, 'ms for a process start, resolution and an answer').toBeLessThan(SILENCE)
     const { lost } = await fresh.stop()
     expect(lost, 'probes lost').toBe(0)
   })
@@ -147,7 +147,7 @@ describeNetns('IPv6, three routers', () => {
     const story = () => ({
       leftAt: at,
       gaps: client.gaps,
-      owners: client.owners,
+      holders: client.holders,
       announced: group.observer.announcements.filter((each) => each.at >= at),
       answering: group.observer.claims.filter((each) => each.at >= at),
       successor: group.daemon(2).records.map(({ at: loggedAt, msg }) => [loggedAt, msg]),
@@ -179,7 +179,7 @@ describeNetns('IPv6, three routers', () => {
     expect(group.overlapSince(at), 'ms in which two answered').toBeLessThan(OVERLAP)
   })
 
-  test('a second owner that speaks no VRRP is noticed by our question, and the client kept', async () => {
+  test('a second holder that speaks no VRRP is noticed by our question, and the client kept', async () => {
     const group = await settled()
     const client = group.lab.host('observer')
     ip(client, `-6 address add ${LAB_VIP6}/128 dev eth0 nodad`)

@@ -64,8 +64,8 @@ describeInterop('what a keepalived file can say', () => {
     const client = new Prober(lab, lab.client, LAB_VIP6)
     await eventually(
       `${LAB_VIP6} to answer a client`,
-      () => client.owners.at(-1)?.name === host.name,
-      () => client.owners,
+      () => client.holders.at(-1)?.name === host.name,
+      () => client.holders,
       { within: WITHIN, every: 20 },
     )
     await client.stop()

@@ -158,7 +158,7 @@ describeNetns('a reload of a keepalived file that keepalived refuses', () => {
     const until = monotonicMs()
     const { lost } = await prober.stop()
     expect(
-      prober.owners.map(({ name }) => name),
+      prober.holders.map(({ name }) => name),
       'who answered the client',
     ).toEqual(['r1'])
     expect([lost, prober.longestGap(from, until)], 'probes without an answer, the longest silence in ms').toEqual([

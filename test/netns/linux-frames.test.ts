@@ -20,7 +20,7 @@ describeNetns('frames', () => {
     await right.call('openFrames', { ...ETH, hears: 'claims' })
     expect(await left.call('sendFrames', sender, [arp])).toEqual([{ ok: true }])
     await until(
-      'the new owner',
+      'the new holder',
       () => ip(there, 'neigh show 198.51.100.200 dev eth0'),
       (text) => text.includes(mac),
     )

@@ -102,7 +102,7 @@ describeNetns('the probe on a LAN', () => {
     expect(summary).toMatchObject({ longestGapMs: gap.ms, gaps: 1, duplicates: 0, strangers: 0 })
     expect(Number(summary.received) + Number(summary.lost)).toBe(summary.sent)
     expect(Object.keys(Object(summary.byName))).toEqual(['r1', 'r2'])
-    expect(event(prober, 'owner').map(({ name }) => name)).toEqual(['r1', 'r2'])
+    expect(event(prober, 'holder').map(({ name }) => name)).toEqual(['r1', 'r2'])
   })
 
   test('without a loss nothing is reported, and the answer comes from the address that was asked', async () => {

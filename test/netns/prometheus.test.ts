@@ -178,7 +178,7 @@ describePrometheusLab('a Prometheus that scrapes three nodes', () => {
         ).toContain(1)
       }
     }
-    expect(compared, 'periods of an owner that scrapes could see: r1, r2, r1').toBeGreaterThanOrEqual(2)
+    expect(compared, 'periods of a holder that scrapes could see: r1, r2, r1').toBeGreaterThanOrEqual(2)
     // The counters show moves that no scrape has seen. r1 has begun a new life.
     const became = (position: number, at?: number) =>
       prometheus.query(
@@ -199,7 +199,7 @@ describePrometheusLab('a Prometheus that scrapes three nodes', () => {
     expect(lab.holders(LAB_VIP), 'the kernels').toEqual(['r1', 'r2'])
     const both = [1, 2].map((position) => macOf(lab.router(position))).sort()
     expect([...(observer.claims.at(-1)?.macs ?? [])].sort(), 'who answers the observer').toEqual(both)
-    expect(prometheus.query('holdfast:address_holders:sum')[0]?.values[0]?.[1], 'owners, by the rules').toBe(2)
+    expect(prometheus.query('holdfast:address_holders:sum')[0]?.values[0]?.[1], 'holders, by the rules').toBe(2)
     const [two] = prometheus.alerts().filter(({ labels }) => labels.alertname === 'HoldfastTwoHolders')
     expect(two?.annotations.summary).toBe(`2 nodes hold ${LAB_VIP}`)
 

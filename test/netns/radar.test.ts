@@ -113,7 +113,7 @@ describeNetns('a station that was given the address', () => {
       await eventually(
         'the client to be misled',
         () => prober.movedFrom('r1', at),
-        () => prober.owners,
+        () => prober.holders,
         {
           within: 1_000,
         },
@@ -134,7 +134,7 @@ describeNetns('a station that was given the address', () => {
         `vip: duplicate holder: ${macOf(group.station)} (no VRRP heard from it) has ${vip} as well: gratuitous ARP or NA sent again`,
         `vip: duplicate holder ${macOf(group.station)} no longer answers for ${vip}`,
       ])
-      expect([await daemon.state(), prober.owner]).toEqual(['Active', 'r1'])
+      expect([await daemon.state(), prober.holder]).toEqual(['Active', 'r1'])
       await capture.stop()
       const asked = questionsIn(capture, macOf(router), vip)
       expect(asked.length, 'questions').toBeGreaterThan(3)
@@ -167,7 +167,7 @@ describeNetns('a station that was given the address', () => {
       expect(counters.competingAnswers > 0).toBe(isTold)
       const announced = other.observer.announcements.filter((one) => one.at >= at)
       expect(announced, `sent after ${changesOf(other.daemon)}`).toEqual([])
-      expect(other.prober.owner, 'what the client believes').toBe('station')
+      expect(other.prober.holder, 'what the client believes').toBe('station')
       expect(
         told(other.daemon).map(({ msg }) => msg),
         'log lines',
@@ -230,7 +230,7 @@ describeNetns('two routers that no longer hear each other', () => {
       later.map(({ msg }) => msg),
       'transitions of the loser while the cut lasts',
     ).toEqual([])
-    expect([await sight(), prober.owner]).toEqual([{ r1: 'Active', r2: 'Initialize', holders: ['r1'] }, 'r1'])
+    expect([await sight(), prober.holder]).toEqual([{ r1: 'Active', r2: 'Initialize', holders: ['r1'] }, 'r1'])
     for (const host of pair.routers) nft(host, 'flush ruleset')
     await become('Active Backup', 'r1', 3_000)
     expect([(await loser.router()).faults, (await loser.router()).holder.address]).toEqual([[], pair.router(1).address])

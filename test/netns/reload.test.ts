@@ -448,8 +448,8 @@ describeNetns('reload', () => {
       await first.becomes('vip', 'Active', 'its return')
       await eventually(
         'r1 alone to hold it',
-        () => network.holders(LAB_VIP).join() === 'r1' && prober.owner === 'r1',
-        () => [network.holders(LAB_VIP), prober.owner],
+        () => network.holders(LAB_VIP).join() === 'r1' && prober.holder === 'r1',
+        () => [network.holders(LAB_VIP), prober.holder],
         { within: WITHIN },
       )
       const { lost, sent } = await prober.stop()

@@ -85,11 +85,11 @@ class RelocatedNode {
     try {
       await eventually(
         `${this.host.name} to answer for ${vip} on ${on} alone, ${occasion}`,
-        () => prober.owner === this.host.name && this.where(vip) === `${vip}/32@${on}`,
-        async () => ({ here: addressesOf(this.host), owner: prober.owner, router: await this.daemon.router() }),
+        () => prober.holder === this.host.name && this.where(vip) === `${vip}/32@${on}`,
+        async () => ({ here: addressesOf(this.host), holder: prober.holder, router: await this.daemon.router() }),
         { within: WITHIN, every: 10 },
       )
-      return (prober.owners[0]?.at ?? monotonicMs()) - since
+      return (prober.holders[0]?.at ?? monotonicMs()) - since
     } finally {
       await prober.stop()
     }

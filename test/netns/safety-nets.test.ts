@@ -18,7 +18,7 @@ import { Trio, WITHIN } from './trio.ts'
 
 /**
  * Longest overlap of a handover in ms, on a busy machine; docs/performance.md, Budgets has 50 ms for the benchmark.
- * Without its net an owner stays until its lifetime is over, about 1 s and more beside the successor, or for ever.
+ * Without its net a holder stays until its lifetime is over, about 1 s and more beside the successor, or for ever.
  */
 const OVERLAP = 500
 /**

@@ -56,7 +56,7 @@ describeNetns('an attacker that claims the address', () => {
     await attack.stop()
     const { at } = await attacker.send([claimFrame(LAB_VIP, macOf(host))])
     await answers('r1')
-    const wonBack = (prober.owners.at(-1)?.at ?? Number.NaN) - at
+    const wonBack = (prober.holders.at(-1)?.at ?? Number.NaN) - at
     judgeTime('ms from his last word until r1 answered', wonBack, WON_BACK + INTERVAL + MARGIN, 'docs/profiles.md')
     const duplicate = async () => (await here.account(1)).metric('duplicate_holder', { address: LAB_VIP }) === 1
     await eventually('r1 to call it a duplicate holder', duplicate, () => here.sight(), { within: 10_000 })

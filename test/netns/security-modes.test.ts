@@ -75,7 +75,7 @@ describeNetns('an attacker on the segment of a unicast group', () => {
   test('S-21 priority 255 of a router that is no peer counts, and the router is named', async () => {
     const here = await lay({ unicast: true })
     const { during } = await takesTheAddress(here, here.attacker, toEach(here, { source: STRANGER, priority: 255 }))
-    expect(during.router.holder, 'owner by the account of r1').toMatchObject({ address: STRANGER, priority: 255 })
+    expect(during.router.holder, 'holder by the account of r1').toMatchObject({ address: STRANGER, priority: 255 })
     expect(during.metric('mismatched_routers', { reason: 'unlisted-peer' }), 'strangers of r1').toBe(1)
     const warned = here
       .daemon(1)
@@ -94,7 +94,7 @@ describeNetns('an attacker on the segment of a unicast group', () => {
     await here.becomes(1, 'Backup')
     await here.becomes(2, 'Active')
     await here.prober.answeredBy('r2', 5_000)
-    expect((await here.account(1)).router.holder, 'owner by the account of r1').toMatchObject({ address: R2 })
+    expect((await here.account(1)).router.holder, 'holder by the account of r1').toMatchObject({ address: R2 })
     await attack.stop()
     await here.calm('priority 255 in the name of r2')
     const after = await here.accounts()
@@ -206,7 +206,7 @@ describeNetns('an attacker that can only route packets to the segment', () => {
     const before = await here.accounts()
     const attack = attacker.keepSending(asPeer, 1_000 / INTERVAL)
     await here.becomes(1, 'Backup')
-    expect((await here.account(1)).router.holder, 'owner by the account of r1').toMatchObject({ address: R2 })
+    expect((await here.account(1)).router.holder, 'holder by the account of r1').toMatchObject({ address: R2 })
     await attack.stop()
     await here.calm('priority 255 from another network')
     const after = await here.accounts()

@@ -80,9 +80,9 @@ describeNetns('a backend that all equal nodes ask', () => {
     await allHave(90, 'after it came back')
     await sleep(Math.max(0, backAt + WATCHED - monotonicMs()))
 
-    for (const { address, owners, unanswered } of await witness.stop()) {
-      const since = owners.filter(({ to }) => to > diedAt)
-      const others = since.filter(({ owners: names, from, to }) => names.join() !== 'r1' && to - from >= NOISE)
+    for (const { address, holders, unanswered } of await witness.stop()) {
+      const since = holders.filter(({ to }) => to > diedAt)
+      const others = since.filter(({ holders: names, from, to }) => names.join() !== 'r1' && to - from >= NOISE)
       expect(others, `who else answered for ${address}`).toEqual([])
       expect(
         unanswered.filter(({ to }) => to > diedAt),

@@ -123,7 +123,7 @@ export class Siege {
     return {
       ...Object.fromEntries(await Promise.all(states)),
       holders: this.lab.holders(this.address),
-      client: this.prober.owner,
+      client: this.prober.holder,
       log: this.daemons.flatMap(({ records, plan }) => records.slice(-3).map(({ msg }) => `${plan.host.name} ${msg}`)),
     }
   }
@@ -139,7 +139,7 @@ export class Siege {
       const [first, ...others] = routers.map(({ state }) => state)
       if (first !== 'Active' || others.some((state) => state !== 'Backup')) return false
       if (routers.some(({ duplicates }) => duplicates.length > 0)) return false
-      return this.prober.owner === 'r1' && this.lab.holders(this.address).join() === 'r1'
+      return this.prober.holder === 'r1' && this.lab.holders(this.address).join() === 'r1'
     }
     return eventually(`r1 alone to be Active and answer after ${occasion}`, alone, () => this.sight(), {
       within: WITHIN,
@@ -156,8 +156,8 @@ export class Siege {
    * Returns the routers that answered the client since `at`, in the order of the changes, and the longest silence.
    */
   client(at: number) {
-    const before = this.prober.owners.filter((change) => change.at < at).at(-1)?.name
-    const later = this.prober.owners.filter((change) => change.at >= at).map(({ name }) => name)
+    const before = this.prober.holders.filter((change) => change.at < at).at(-1)?.name
+    const later = this.prober.holders.filter((change) => change.at >= at).map(({ name }) => name)
     return { answeredBy: [...new Set([before, ...later])], longestGap: this.prober.longestGap(at, monotonicMs()) }
   }
 

@@ -85,14 +85,14 @@ export class Trio {
     return {
       ...Object.fromEntries(await Promise.all(states)),
       holders: this.lab.holders(this.address),
-      client: this.prober.owner,
+      client: this.prober.holder,
     }
   }
 
   /** Waits until this router answers the client and reports Active. Other routers may have the address as well. */
   answeredBy(position: number, occasion: string): Promise<true> {
     const { name } = this.lab.router(position)
-    const settled = async () => this.prober.owner === name && (await this.daemon(position).state()) === 'Active'
+    const settled = async () => this.prober.holder === name && (await this.daemon(position).state()) === 'Active'
     return eventually(`${name} to answer and be Active after ${occasion}`, settled, () => this.sight(), {
       within: WITHIN,
     })

@@ -159,7 +159,7 @@ describe('equal groups whose addresses are ordered differently', () => {
     { name: 'b', priority: 100 },
   ]
 
-  /** Returns the longest time in which a router of the group had no owner after a heal. */
+  /** Returns the longest time in which a router of the group had no holder after a heal. */
   function healed(groupTie: boolean, seed: number): { nobody: number; several: number } {
     const lan = new VirtualLan({ nodes, members: MEMBERS[0], interval: 100, knobs: { groupTie }, lateness: 0.4, seed })
     lan.startAll()
@@ -176,11 +176,11 @@ describe('equal groups whose addresses are ordered differently', () => {
     }
   }
 
-  test('one group stays: no router is without an owner for a moment, and two own for less than an interval', () => {
+  test('one group stays: no router is without a holder for a moment, and two own for less than an interval', () => {
     for (let seed = 1; seed <= 40; seed++) {
       const { nobody, several } = healed(true, seed)
-      expect(nobody, `ms without an owner, seed ${seed}`).toBe(0)
-      expect(several, `ms with two owners, seed ${seed}`).toBeLessThan(1000)
+      expect(nobody, `ms without a holder, seed ${seed}`).toBe(0)
+      expect(several, `ms with two holders, seed ${seed}`).toBeLessThan(1000)
     }
   })
 

@@ -105,7 +105,7 @@ export const SHARED_SCENARIOS: readonly SharedScenario[] = [
     },
   },
   {
-    name: 'sync group of both families: one family cut moves nothing, everything cut and healed leaves one owner of both',
+    name: 'sync group of both families: one family cut moves nothing, everything cut and healed leaves one holder of both',
     plan: { nodes: THREE.slice(0, 2), peers: false, bothFamilies: true },
     play: async (lan) => {
       await lan.start('a', 'b')

@@ -80,8 +80,8 @@ describe('the bootstrap play', () => {
       ({ engine }) =>
         engine.daemon?.snapshot().routers.find(({ name }) => name === 'ostest_API_0')?.priority.effective ?? 0,
     )
-  /** Returns the owners in turn; two are together only during a hand-over. */
-  const owners = (since: number) => [...new Set(play.history(API_VIP, since).map((text) => text.split(' ')[1]))]
+  /** Returns the holders in turn; two are together only during a hand-over. */
+  const holders = (since: number) => [...new Set(play.history(API_VIP, since).map((text) => text.split(' ')[1]))]
   const spans = (since: number) => ({
     two: play.spans(API_VIP, (count) => count > 1, since).longest,
     none: play.spans(API_VIP, (count) => count === 0, since).total,
@@ -95,7 +95,7 @@ describe('the bootstrap play', () => {
 
   test('the lone bootstrap node has the address after one Active_Down_Interval', () => {
     play.run(10 * SECOND)
-    expect(owners(1)).toEqual(['bootstrap'])
+    expect(holders(1)).toEqual(['bootstrap'])
     const took = play.spans(API_VIP, (count) => count === 0, 0).total
     expect(took).toBeGreaterThan(3_600)
     expect(took).toBeLessThan(4_000)
@@ -115,7 +115,7 @@ describe('the bootstrap play', () => {
     expect(orders[0]).toBe('304 s stop')
     expect(new Set(orders.map((order) => order.split(' s ')[1])), 'again and again').toEqual(new Set(['stop']))
     expect(bootstrap.engine.daemon?.snapshot().routers).toEqual([])
-    expect(play.owners(API_VIP)[0]).toMatch(/^cp-/)
+    expect(play.holders(API_VIP)[0]).toMatch(/^cp-/)
     const left = Number(play.history(API_VIP, GONE_AT).at(-1)?.split(' ')[0])
     expect(left - 304 * SECOND, 'ms after the order').toBeLessThan(1_000)
     handsOver(GONE_AT)
@@ -124,7 +124,7 @@ describe('the bootstrap play', () => {
   test('a bootstrap node whose API is back reloads, and has the address by its priority', () => {
     play.run(GONE_AGAIN_AT)
     expect(orders.at(-1)).toMatch(/ reload$/)
-    expect(play.owners(API_VIP)).toEqual(['bootstrap'])
+    expect(play.holders(API_VIP)).toEqual(['bootstrap'])
     expect(priorities()).toEqual([70, 68, 68, 68])
     handsOver(BACK_AT)
   })
@@ -132,8 +132,8 @@ describe('the bootstrap play', () => {
   test('after the end of the bootstrap node a control plane node has the address, and keeps it', () => {
     play.run(END)
     expect(orders.at(-1)).toMatch(/ stop$/)
-    expect(play.owners(API_VIP)[0]).toMatch(/^cp-/)
-    expect(owners(455 * SECOND)).toEqual([])
+    expect(play.holders(API_VIP)[0]).toMatch(/^cp-/)
+    expect(holders(455 * SECOND)).toEqual([])
     handsOver(GONE_AGAIN_AT)
   })
 })

@@ -46,7 +46,7 @@ export function historyOf(address: string, moments: readonly Moment[], to: numbe
   const first = moments.findIndex(({ served }) => served !== undefined)
   const unserved = (moment: Moment, i: number): Span[] =>
     i < first || moment.served !== undefined ? [] : [{ from: moment.at, to: moments[i + 1]?.at ?? to }]
-  return { address, owners: sightsOf(moments, to), unanswered: [], stranded: moments.flatMap(unserved), blind: [] }
+  return { address, holders: sightsOf(moments, to), unanswered: [], stranded: moments.flatMap(unserved), blind: [] }
 }
 
 export function judge({ defects, ends, injected, moments, ms, scenario }: Account): Judged {

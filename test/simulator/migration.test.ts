@@ -37,29 +37,29 @@ function changed(skews: readonly number[], from: Mode = 'multicast', seed = 1): 
   cluster.all({ kind: 'modeWanted', mode: OTHER[from] })
   const since = CHANGE - 10_000
   cluster.run(since)
-  for (const vip of VIPS) expect(cluster.owners(vip), `of ${vip} before`).toEqual([`cp-${skews.length - 1}`])
+  for (const vip of VIPS) expect(cluster.holders(vip), `of ${vip} before`).toEqual([`cp-${skews.length - 1}`])
   cluster.run(CHANGE + 60_000)
   for (const { agent } of cluster.nodes) expect(agent.state.mode).toBe(OTHER[from])
-  for (const vip of VIPS) expect(cluster.owners(vip), `of ${vip} in the end`).toHaveLength(1)
-  const worst = (wanted: (owners: number) => boolean) =>
+  for (const vip of VIPS) expect(cluster.holders(vip), `of ${vip} in the end`).toHaveLength(1)
+  const worst = (wanted: (holders: number) => boolean) =>
     Math.max(...VIPS.map((vip) => cluster.spans(vip, wanted, since).total))
   const story = VIPS.map((vip) => `${vip}: ${cluster.history(vip, since).join(', ')}`).join('\n')
-  return { two: worst((owners) => owners > 1), none: worst((owners) => owners === 0), story }
+  return { two: worst((holders) => holders > 1), none: worst((holders) => holders === 0), story }
 }
 
-const three = (owner: number, ...others: readonly [number, number]): number[] => [...others, owner]
+const three = (holder: number, ...others: readonly [number, number]): number[] => [...others, holder]
 
 describe('from multicast to unicast', () => {
   test.each([
     { name: 'clocks that are right', skews: three(0, 0, 0) },
-    { name: 'the owner 350 ms ahead', skews: three(350, 0, 0) },
-    { name: 'the owner 350 ms behind', skews: three(-350, 0, 0) },
-    { name: 'the owner 900 ms ahead', skews: three(900, 0, 0) },
-    { name: 'the owner 900 ms behind', skews: three(-900, 0, 0) },
+    { name: 'the holder 350 ms ahead', skews: three(350, 0, 0) },
+    { name: 'the holder 350 ms behind', skews: three(-350, 0, 0) },
+    { name: 'the holder 900 ms ahead', skews: three(900, 0, 0) },
+    { name: 'the holder 900 ms behind', skews: three(-900, 0, 0) },
     { name: '1.8 s between the others', skews: three(0, -900, 900) },
     { name: 'all of five differ', skews: [-900, 450, 900, -450, 0] },
-    { name: 'a broken NTP: the owner 2.5 s ahead', skews: three(2500, 0, 0) },
-    { name: 'a broken NTP: the owner 3 s behind', skews: three(-3000, 0, 0) },
+    { name: 'a broken NTP: the holder 2.5 s ahead', skews: three(2500, 0, 0) },
+    { name: 'a broken NTP: the holder 3 s behind', skews: three(-3000, 0, 0) },
     { name: 'a broken NTP: one Backup 3 s ahead', skews: three(0, 3000, 0) },
   ])('$name: no client notices the change', ({ skews }) => {
     for (const seed of [1, 2, 3]) {
@@ -69,8 +69,8 @@ describe('from multicast to unicast', () => {
   })
 
   test.each([
-    { name: 'the owner ahead', sign: 1 },
-    { name: 'the owner behind', sign: -1 },
+    { name: 'the holder ahead', sign: 1 },
+    { name: 'the holder behind', sign: -1 },
   ])('$name by more than an Active_Down_Interval makes two nodes answer for a while, and never none', ({ sign }) => {
     const { none, story, two } = changed(three(4500 * sign, 0, 0))
     expect(none, story).toBe(0)

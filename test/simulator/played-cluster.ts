@@ -69,21 +69,23 @@ export class PlayedCluster {
     for (const node of this.nodes) node.hear(event)
   }
 
-  owners(vip: string): readonly string[] {
-    return this.witness.moments.get(address(vip))?.at(-1)?.owners ?? []
+  holders(vip: string): readonly string[] {
+    return this.witness.moments.get(address(vip))?.at(-1)?.holders ?? []
   }
 
-  /** Returns the ms from `since` until now with such a number of owners: the sum, and the longest span. */
-  spans(vip: string, wanted: (owners: number) => boolean, since: number): { total: number; longest: number } {
+  /** Returns the ms from `since` until now with such a number of holders: the sum, and the longest span. */
+  spans(vip: string, wanted: (holders: number) => boolean, since: number): { total: number; longest: number } {
     const moments = this.witness.moments.get(address(vip)) ?? []
     const found = spansIn(moments, wanted, { from: since, to: this.time.now })
     return { total: rounded(sumOf(found)), longest: rounded(longestOf(found)) }
   }
 
-  /** Lists the owners since then, in order. */
+  /** Lists the holders since then, in order. */
   history(vip: string, since: number): string[] {
     const moments = this.witness.moments.get(address(vip)) ?? []
-    return moments.filter(({ at }) => at >= since).map(({ at, owners }) => `${rounded(at)} ${owners.join('+') || '-'}`)
+    return moments
+      .filter(({ at }) => at >= since)
+      .map(({ at, holders }) => `${rounded(at)} ${holders.join('+') || '-'}`)
   }
 }
 

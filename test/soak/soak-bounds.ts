@@ -4,7 +4,7 @@ import { type Accident, type Bound, boundOf, quietOf } from '../judge/bounds.ts'
 import type { Happened, Rules } from '../judge/judge.ts'
 import type { SoakFault, SoakKind } from './soak-plan.ts'
 
-/** Of a node that is to be the owner although r1 is well; with all weights that flap it is above r1 still. */
+/** Of a node that is to be the holder although r1 is well; with all weights that flap it is above r1 still. */
 export const LIFTED = 240
 export const soakPriorityOf = (node: string): number => PRIORITIES[node] ?? 1
 

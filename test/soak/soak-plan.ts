@@ -1,11 +1,11 @@
 /**
  * The soak as a list of moments: failovers at regular times, by every way in turn, and reloads at regular times.
- * PURE: the same options give the same plan. Decides the intended owner at each time, and that only processes of r1
+ * PURE: the same options give the same plan. Decides the intended holder at each time, and that only processes of r1
  * are ended. Those of r2 and r3 live as long as the soak. Refuses to know how a fault is done and what it may cost.
  */
 import { type Fault, type NodeName, randomOf } from '../chaos/plan.ts'
 
-/** Failovers. The ones that end a process come first: they are possible only while r1 is the owner. */
+/** Failovers. The ones that end a process come first: they are possible only while r1 is the holder. */
 export const FAILOVERS = ['stop', 'kill engine', 'yield', 'check failure', 'link flap', 'partition'] as const
 export const RELOADS = ['reload, same file', 'reload, other value', 'reload, other priority'] as const
 export const SOAK_KINDS = [...FAILOVERS, ...RELOADS] as const
@@ -16,9 +16,9 @@ export type SoakFault = Fault<SoakKind>
 export type SoakPlan = {
   /** Steps in the order of their times. */
   readonly steps: readonly SoakFault[]
-  /** Moments at which r1 is the owner and no step runs, a warm-up apart, for the heaps of the others. */
+  /** Moments at which r1 is the holder and no step runs, a warm-up apart, for the heaps of the others. */
   readonly looks: readonly number[]
-  /** End of the plan in ms: r1 is the owner with its own priority. */
+  /** End of the plan in ms: r1 is the holder with its own priority. */
   readonly ms: number
 }
 
@@ -50,7 +50,7 @@ const JITTER = 200
 /** Milliseconds after which the addresses are settled, after a reload that moves them. */
 const SETTLED = 4_500
 
-/** Reloads on r2 and r3 by turns, and back: for half of the time a node other than r1 is the owner. */
+/** Reloads on r2 and r3 by turns, and back: for half of the time a node other than r1 is the holder. */
 const RELOAD_TURNS = ['reload, same file', 'up', 'reload, other value', 'back'] as const
 
 export function makeSoakPlan({
@@ -63,7 +63,7 @@ export function makeSoakPlan({
   const random = randomOf(seed)
   const steps: SoakFault[] = []
   const counts = new Map<Failover, number>(FAILOVERS.map((kind) => [kind, 0]))
-  let owner: NodeName = 'r1'
+  let holder: NodeName = 'r1'
   let lifted: NodeName = 'r3'
   let reloads = 0
   const looks: number[] = []
@@ -74,24 +74,24 @@ export function makeSoakPlan({
     const turn = RELOAD_TURNS[reloads++ % RELOAD_TURNS.length] ?? 'up'
     if (turn !== 'up' && turn !== 'back') return void add(at, turn, '', 'r1', 0)
     if (turn === 'up') lifted = lifted === 'r3' ? 'r2' : 'r3'
-    owner = turn === 'up' ? lifted : 'r1'
+    holder = turn === 'up' ? lifted : 'r1'
     add(at, 'reload, other priority', turn, lifted, 0)
   }
   let at = 0
   for (; at < seconds * 1_000; at += every) {
-    const possible = FAILOVERS.filter((kind) => owner === 'r1' || !ENDS.has(kind))
+    const possible = FAILOVERS.filter((kind) => holder === 'r1' || !ENDS.has(kind))
     const least = Math.min(...possible.map((kind) => counts.get(kind) ?? 0))
     const kind = possible.find((one) => counts.get(one) === least) ?? 'yield'
     counts.set(kind, least + 1)
-    add(at + random() * JITTER, kind, '', owner, Math.min(LASTS[kind], every / 4))
+    add(at + random() * JITTER, kind, '', holder, Math.min(LASTS[kind], every / 4))
     const between = at + BETWEEN * every
     if (between >= nextReload) {
       reload(between)
       nextReload += reloadEvery
-    } else if (owner === 'r1' && between >= (looks.at(-1) ?? 0) + warmUp * 1_000) looks.push(between)
+    } else if (holder === 'r1' && between >= (looks.at(-1) ?? 0) + warmUp * 1_000) looks.push(between)
   }
   // The node starts with the configuration that it began with.
-  while (owner !== 'r1') {
+  while (holder !== 'r1') {
     reload(at)
     at += SETTLED
   }

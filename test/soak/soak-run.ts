@@ -117,7 +117,7 @@ async function lap(world: World, warmUp: number): Promise<void> {
   await settlesOn(witness, 'r1', STEADY, READY_WITHIN)
 }
 
-/** Measures until two measurements are the same: a late owner or an idle connection does not belong to the rest. */
+/** Measures until two measurements are the same: a late holder or an idle connection does not belong to the rest. */
 async function steadyRest(world: World): Promise<Map<string, Counts>> {
   await settlesOn(world.witness, 'r1', STEADY, READY_WITHIN)
   return restAsBefore(world, await lookAtRest(world))
@@ -175,7 +175,8 @@ export async function runSoak(options: SoakRunOptions): Promise<SoakResult> {
       aborted,
       complain: (text) => text !== '' && complaints.push(text),
     }
-    const answers = (name: string) => witness.look().some(({ owners }) => owners.at(-1)?.owners.includes(name) === true)
+    const answers = (name: string) =>
+      witness.look().some(({ holders }) => holders.at(-1)?.holders.includes(name) === true)
     const ground: Ground = { nodes, arena, answers }
     const world: World = { lab, nodes, witness, scraper: new Scraper(lab) }
     for (const one of nodes) one.chaos.start()
@@ -257,7 +258,7 @@ export async function runSoak(options: SoakRunOptions): Promise<SoakResult> {
   }
 }
 
-/** Measures all heaps but r1's: the owner must not pause for a collection. */
+/** Measures all heaps but r1's: the holder must not pause for a collection. */
 async function lookAtHeaps(looks: readonly number[], zero: number, nodes: readonly SoakNode[], aborted: AbortSignal) {
   for (const at of looks) {
     if (!(await sleepUntil(zero + at, aborted))) return

@@ -89,10 +89,10 @@ export function idleSteps(
     if (!isFailover(fault.kind)) return []
     return records
       .filter(
-        ({ owners }) =>
-          !owners.some(
+        ({ holders }) =>
+          !holders.some(
             (sight) =>
-              sight.to > at && sight.from < until && sight.owners.length === 1 && sight.owners[0] !== fault.node,
+              sight.to > at && sight.from < until && sight.holders.length === 1 && sight.holders[0] !== fault.node,
           ),
       )
       .map(({ address }) => `${what}: expected another node to answer for ${address} within ${within} ms, saw none`)

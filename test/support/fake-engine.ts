@@ -9,7 +9,7 @@ import type { Socket } from 'node:net'
 export type FakeRouter = {
   readonly address: string
   /** The Active; `undefined` while the engine listens and receives no advertisement. */
-  readonly owner: 'self' | string | undefined
+  readonly holder: 'self' | string | undefined
   readonly duplicates?: readonly { readonly mac: string; readonly router: string | undefined }[]
   readonly since?: string
 }
@@ -75,21 +75,21 @@ export class FakeEngine {
   }
 
   #status(): unknown {
-    const routers = this.#routers.map(({ address, duplicates = [], owner, since = '2026-11-22T12:00:00.000Z' }) => ({
+    const routers = this.#routers.map(({ address, duplicates = [], holder, since = '2026-11-22T12:00:00.000Z' }) => ({
       ...{
         name: address,
         departing: false,
-        state: owner === 'self' ? 'Active' : 'Backup',
+        state: holder === 'self' ? 'Active' : 'Backup',
         since,
         faults: [],
         source: null,
       },
       holder: {
-        self: owner === 'self',
-        address: owner === 'self' ? null : (owner ?? null),
-        heardMsAgo: owner === undefined ? null : 1,
+        self: holder === 'self',
+        address: holder === 'self' ? null : (holder ?? null),
+        heardMsAgo: holder === undefined ? null : 1,
       },
-      ...{ advertisementIntervalMs: 1_000, addresses: [{ address, present: owner === 'self' }] },
+      ...{ advertisementIntervalMs: 1_000, addresses: [{ address, present: holder === 'self' }] },
       duplicates: duplicates.map(({ mac, router }) => ({
         ...{ address, mac, foundMsAgo: 1 },
         router: router === undefined ? null : { address: router, priority: null },

@@ -1,7 +1,7 @@
 /**
  * Nodes of one virtual router, with a client and an observer. Each node reads the same kind of file, by keepalived or
  * by holdfast. Decides the content of the file (OpenShift's, with two checks that a test can fail) and how each
- * holdfast gets its own /run. A node counts as owner if its kernel answers for the address. Refuses to know what
+ * holdfast gets its own /run. A node counts as holder if its kernel answers for the address. Refuses to know what
  * happens to the nodes.
  */
 
@@ -39,7 +39,7 @@ export const BASE = { priority: 40, weight: 20 } as const
 export const BOOTSTRAP = 70
 const VIPS: Readonly<Record<Family, string>> = { ipv4: LAB_VIP, ipv6: 'fd77::100' }
 
-/** Among equal priorities the higher address wins, so the last node is the first owner. */
+/** Among equal priorities the higher address wins, so the last node is the first holder. */
 const lastPart = (host: Host) => host.address.split('.').at(-1) ?? ''
 
 function addIpv6(host: Host): void {
@@ -221,15 +221,15 @@ export class FileGroup {
     else daemon.reload()
   }
 
-  /** Nodes whose kernel answers, over time. A node whose daemon was killed is no owner until the daemon is back. */
-  owners(): Change[] {
+  /** Nodes whose kernel answers, over time. A node whose daemon was killed is no holder until the daemon is back. */
+  holders(): Change[] {
     const { claims } = this.#observer
     const turns = this.#deaths.flatMap(({ from, to }) => [from, to]).filter(Number.isFinite)
     const atTurns = turns.map((at) => ({ at, macs: claims.findLast((claim) => claim.at <= at)?.macs ?? [] }))
     const inOrder = [...claims, ...atTurns].sort((one, other) => one.at - other.at)
     return inOrder.map(({ at, macs }) => {
       const names = macs.map((mac) => this.#names.get(mac) ?? mac)
-      return { at, owners: names.filter((name) => !this.#isDead(name, at)).sort() }
+      return { at, holders: names.filter((name) => !this.#isDead(name, at)).sort() }
     })
   }
 
@@ -237,19 +237,19 @@ export class FileGroup {
     return this.#deaths.some((death) => death.name === name && at >= death.from && at < death.to)
   }
 
-  owner(): string | undefined {
-    const last = this.owners().at(-1)
-    return last?.owners.length === 1 ? last.owners[0] : undefined
+  holder(): string | undefined {
+    const last = this.holders().at(-1)
+    return last?.holders.length === 1 ? last.holders[0] : undefined
   }
 
   longest(wanted: (count: number) => boolean, from: number, to: number): number {
-    return longestOf(spansIn(this.owners(), wanted, { from, to }))
+    return longestOf(spansIn(this.holders(), wanted, { from, to }))
   }
 
   /** Returns the nodes that answered together with another node at some time in the window. */
   rivals(from: number, to: number): string[] {
-    const found = spansIn(this.owners(), (count) => count > 1, { from, to })
-    return [...new Set(found.flatMap(({ owners }) => owners))].sort()
+    const found = spansIn(this.holders(), (count) => count > 1, { from, to })
+    return [...new Set(found.flatMap(({ holders }) => holders))].sort()
   }
 
   /**
@@ -263,15 +263,15 @@ export class FileGroup {
   /** Waits until one node that passes has answered alone for `steady` ms and the client has an answer from it. */
   async settles(occasion: string, steady: number, within: number, passes = (_name: string) => true): Promise<string> {
     const look = () => {
-      const last = this.owners().at(-1)
-      const [name, ...others] = last?.owners ?? []
+      const last = this.holders().at(-1)
+      const [name, ...others] = last?.holders ?? []
       if (last === undefined || name === undefined || others.length > 0) return undefined
-      const settled = monotonicMs() - last.at >= steady && this.prober.owner === name && passes(name)
+      const settled = monotonicMs() - last.at >= steady && this.prober.holder === name && passes(name)
       return settled && this.#clientSendsTo() === name ? name : undefined
     }
-    const client = () => `answered by ${this.prober.owner}, sends to ${this.#clientSendsTo()}`
-    const sight = () => ({ claims: this.owners().slice(-4), client: client(), log: this.#lastLines() })
-    return eventually(`one owner after ${occasion}`, look, sight, { within, every: 20 })
+    const client = () => `answered by ${this.prober.holder}, sends to ${this.#clientSendsTo()}`
+    const sight = () => ({ claims: this.holders().slice(-4), client: client(), log: this.#lastLines() })
+    return eventually(`one holder after ${occasion}`, look, sight, { within, every: 20 })
   }
 
   /** Node of the MAC that the client's kernel has now. A loser's announcement may follow the winner's answer. */
@@ -284,9 +284,9 @@ export class FileGroup {
    * Lists the nodes that answered and the log lines of the daemons, in ms since `from`, for the reader of a failure.
    */
   story(from: number, to: number): string[] {
-    const answered = this.owners().map(({ at, owners }) => ({
+    const answered = this.holders().map(({ at, holders }) => ({
       at,
-      text: `answered by ${owners.join(' and ') || 'nobody'}`,
+      text: `answered by ${holders.join(' and ') || 'nobody'}`,
     }))
     const logged = this.#nodes.flatMap(({ host, everyDaemon }) =>
       everyDaemon.flatMap(({ lines }) => lines.map(({ at, text }) => ({ at, text: `${host.name}: ${text}` }))),

@@ -27,7 +27,7 @@ export type Outcome = 'comes' | 'moves' | 'holds'
 export type Measured = {
   readonly event: string
   readonly outcome: Outcome
-  /** Daemon of the node of the event. With the outcome `holds` and several nodes, the daemon of the owner. */
+  /** Daemon of the node of the event. With the outcome `holds` and several nodes, the daemon of the holder. */
   readonly kind: FileKind
   readonly from: string | undefined
   readonly to: string
@@ -60,10 +60,10 @@ class Course {
     return this.#kinds[this.#group.positionOf(name) - 1] ?? 'keepalived'
   }
 
-  get owner(): string {
-    const owner = this.#group.owner()
-    if (owner === undefined) throw new Error('Cannot go on: not exactly one node answers')
-    return owner
+  get holder(): string {
+    const holder = this.#group.holder()
+    if (holder === undefined) throw new Error('Cannot go on: not exactly one node answers')
+    return holder
   }
 
   async comes(event: string, cause: () => Promise<unknown>): Promise<void> {
@@ -73,35 +73,35 @@ class Course {
     this.#note(event, 'comes', undefined, to, at)
   }
 
-  /** Plays an event that moves the address from the owner to another node. */
-  async moves(event: string, cause: (owner: string) => unknown): Promise<void> {
-    const from = this.owner
+  /** Plays an event that moves the address from the holder to another node. */
+  async moves(event: string, cause: (holder: string) => unknown): Promise<void> {
+    const from = this.holder
     const at = monotonicMs()
     await cause(from)
     const to = await this.#group.settles(event, STEADY, WITHIN, (name) => name !== from)
     this.#note(event, 'moves', from, to, at)
   }
 
-  /** Plays an event after which the owner keeps the address for `ms`. */
-  async holds(event: string, cause: (owner: string) => unknown, ms: number): Promise<void> {
-    const from = this.owner
+  /** Plays an event after which the holder keeps the address for `ms`. */
+  async holds(event: string, cause: (holder: string) => unknown, ms: number): Promise<void> {
+    const from = this.holder
     const at = monotonicMs()
     await cause(from)
     await sleep(ms)
-    this.#note(event, 'holds', from, this.#group.owner() ?? 'nobody alone', at)
+    this.#note(event, 'holds', from, this.#group.holder() ?? 'nobody alone', at)
   }
 
   #note(event: string, outcome: Outcome, from: string | undefined, to: string, at: number): void {
     const group = this.#group
     const until = monotonicMs()
     const moved = group
-      .owners()
-      .find((span) => span.at >= at && span.owners.length > 0 && !span.owners.includes(from ?? ''))
+      .holders()
+      .find((span) => span.at >= at && span.holders.length > 0 && !span.holders.includes(from ?? ''))
     const took = moved === undefined ? 0 : moved.at - at
     this.measured.push({
       ...{ event, outcome, from, to, kind: this.kindOf(from ?? to) },
       took,
-      // No outage is counted before the first owner comes.
+      // No outage is counted before the first holder comes.
       nobody: outcome === 'comes' ? took : group.longest((count) => count === 0, at, until),
       several: group.longest((count) => count > 1, at, until),
       rivals: group.rivals(at, until).map((name) => `${name} ${this.kindOf(name)}`),
@@ -110,7 +110,7 @@ class Course {
   }
 }
 
-/** Throws with the story of the group if an event does not end with one owner. */
+/** Throws with the story of the group if an event does not end with one holder. */
 export async function playEvents(
   { lineUp, row }: Cell,
   opened: (group: FileGroup) => void,
@@ -123,9 +123,9 @@ export async function playEvents(
   const start = (name: string) => group.start(group.positionOf(name), course.kindOf(name))
   const startAll = () => Promise.all(MEMBERS.map((position) => group.start(position, kindAt(position))))
   let gone = ''
-  const goes = (how: (position: number) => Promise<unknown>) => (owner: string) => {
-    gone = owner
-    return how(group.positionOf(owner))
+  const goes = (how: (position: number) => Promise<unknown>) => (holder: string) => {
+    gone = holder
+    return how(group.positionOf(holder))
   }
   /** Time of three checks that pass, a second apart, and of two advertisements. */
   const recovered = 3_500
@@ -133,12 +133,12 @@ export async function playEvents(
   await course.comes('cold start of three nodes', startAll)
   await sleep(2 * row.intervalMs)
   await course.moves(
-    'SIGTERM of the owner',
+    'SIGTERM of the holder',
     goes((position) => group.stop(position)),
   )
   await course.holds('it is started again', () => start(gone), recovered)
   await course.moves(
-    'SIGKILL of the owner',
+    'SIGKILL of the holder',
     goes((position) => group.kill(position)),
   )
   await course.holds('it is started again after SIGKILL', () => start(gone), recovered)
@@ -146,9 +146,9 @@ export async function playEvents(
     ['serves', 'its weight is taken away'],
     ['lives', 'FAULT'],
   ] as const) {
-    await course.moves(`a check of the owner fails: ${how}`, (owner) => {
-      gone = owner
-      group.setCheck(owner, check, false)
+    await course.moves(`a check of the holder fails: ${how}`, (holder) => {
+      gone = holder
+      group.setCheck(holder, check, false)
     })
     await course.holds(`it passes again (${check})`, () => group.setCheck(gone, check, true), recovered)
   }

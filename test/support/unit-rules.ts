@@ -20,8 +20,8 @@ function breaks(rule: string): never {
   throw new Error(`a unit test ${rule}`)
 }
 
-function refuse(owner: object, names: readonly string[], rule: string): void {
-  const methods = owner as Methods
+function refuse(target: object, names: readonly string[], rule: string): void {
+  const methods = target as Methods
   for (const name of names)
     methods[name] = new Proxy(methods[name] as () => unknown, {
       apply: () => breaks(rule),

@@ -60,8 +60,8 @@ export class VirtualLan {
   readonly nodes: readonly VirtualNode[]
   readonly notes: Note[] = []
   /** Nodes that answered for the VIP, and nodes that were Active. */
-  readonly answering: Change[] = [{ at: 0, owners: [] }]
-  readonly reigning: Change[] = [{ at: 0, owners: [] }]
+  readonly answering: Change[] = [{ at: 0, holders: [] }]
+  readonly reigning: Change[] = [{ at: 0, holders: [] }]
   /** Nodes that answered for a router's addresses, by router. */
   readonly answeringFor = new Map<string, Change[]>()
   /** Share of lost deliveries, from 0 to 1. */
@@ -121,7 +121,7 @@ export class VirtualLan {
             this.#deliver(node, from, { kind: 'claim', wire: from.wire, address: claimed, at: 0 }),
           note: (text) => this.notes.push({ at: this.now, node: name, text }),
           answers: () => this.#recordAnswers(),
-          changed: () => this.reigning.push({ at: this.now, owners: this.active }),
+          changed: () => this.reigning.push({ at: this.now, holders: this.active }),
         },
         guarded ? new VirtualGuardian(activeDownInterval(priority, centis(interval), 3)) : undefined,
       )
@@ -282,7 +282,7 @@ export class VirtualLan {
    * `wanted`.
    */
   longest(wanted: (count: number) => boolean, since = 0, member?: string): number {
-    const changes = member === undefined ? this.answering : (this.answeringFor.get(member) ?? [{ at: 0, owners: [] }])
+    const changes = member === undefined ? this.answering : (this.answeringFor.get(member) ?? [{ at: 0, holders: [] }])
     return longestOf(spansIn(changes, wanted, { from: since, to: this.now }))
   }
 
@@ -354,12 +354,12 @@ export class VirtualLan {
 
   #recordAnswers(): void {
     const { holders, answering, now } = this
-    if (answering.at(-1)?.owners.join(' ') !== holders.join(' ')) answering.push({ at: now, owners: holders })
+    if (answering.at(-1)?.holders.join(' ') !== holders.join(' ')) answering.push({ at: now, holders })
     for (const { name } of this.#parts) {
-      const spans = this.answeringFor.get(name) ?? [{ at: 0, owners: [] }]
+      const spans = this.answeringFor.get(name) ?? [{ at: 0, holders: [] }]
       this.answeringFor.set(name, spans)
-      const owners = this.holdersOf(name)
-      if (spans.at(-1)?.owners.join(' ') !== owners.join(' ')) spans.push({ at: now, owners })
+      const ofMember = this.holdersOf(name)
+      if (spans.at(-1)?.holders.join(' ') !== ofMember.join(' ')) spans.push({ at: now, holders: ofMember })
     }
   }
 

@@ -261,10 +261,10 @@ export class VirtualNode {
     const ofFamily = here.filter(({ parameters }) => parameters.family === family)
     // The value that an IPv6 socket is asked to require is in the header of an IPv4 packet.
     const ttl = family === 'ipv6' ? 255 : undefined
-    const owner = (vrid: number) => ofFamily.find(({ parameters }) => parameters.vrid === vrid)
+    const routerOf = (vrid: number) => ofFamily.find(({ parameters }) => parameters.vrid === vrid)
     const received = receive(
       { family, source, destination, ttl, bytes },
-      (vrid) => owner(vrid)?.parameters,
+      (vrid) => routerOf(vrid)?.parameters,
       (address) => ofFamily.some(({ parameters }) => parameters.primaryAddress === address),
     )
     if (received.kind === 'discarded') {
@@ -278,7 +278,7 @@ export class VirtualNode {
       advertisement,
       receivedAt: at,
     }
-    this.post(event, now, owner(advertisement.vrid))
+    this.post(event, now, routerOf(advertisement.vrid))
   }
 
   #own(at: number): Millis {

@@ -125,11 +125,11 @@ function watchCluster(
       ...{ socket, client, log, wishes, remembered: wishes.ingressHa },
       onFailure: ({ kind }) => account.statusFailed(kind),
     })
-    const { owner, intent } = duty
+    const { holder, intent } = duty
     account.status = () => ({
-      writes: owner.publisher.counters,
+      writes: holder.publisher.counters,
       specsRefused: intent.refused,
-      events: owner.events,
+      events: holder.events,
     })
     duty.elsewhereIs(wishes.elsewhere)
     status.duty = duty

@@ -104,7 +104,7 @@ class Story {
       this.#say(`  ${node.host.name} is ${node === first ? `Active and holds ${VIP}` : 'Backup'}`)
     }
     const prober = new Prober(this.#network, this.#network.host(CLIENT.name), VIP)
-    await this.#until(`the client to be answered by ${first.host.name}`, () => prober.owner === first.host.name)
+    await this.#until(`the client to be answered by ${first.host.name}`, () => prober.holder === first.host.name)
     this.#say('the client probes the address every millisecond')
     await sleep(1_000)
 
@@ -150,11 +150,11 @@ class Story {
     await this.#until(`${to.host.name} to be Active`, async () => (await to.state()) === 'Active')
     // The prober reports a gap without answers when the first answer after the gap arrives.
     await sleep(100)
-    const owner = prober.movedFrom(from.host.name, at)?.name
+    const holder = prober.movedFrom(from.host.name, at)?.name
     const gaps = prober.gaps.filter((gap) => gap.to >= at)
     const lost = gaps.reduce((sum, gap) => sum + gap.lost, 0)
     const outage = prober.longestGap(at, now())
-    this.#say(`  ${owner} is Active and holds ${VIP}: ${outage.toFixed(0)} ms without an answer (${lost} probes lost)`)
+    this.#say(`  ${holder} is Active and holds ${VIP}: ${outage.toFixed(0)} ms without an answer (${lost} probes lost)`)
     process.stdout.write(`           (${why.join('\n            ')})\n`)
   }
 

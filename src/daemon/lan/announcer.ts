@@ -168,14 +168,14 @@ export class Announcer {
     if (next === undefined || next > now) return
     this.#known = undefined
     const wanted: WantedAnnouncement[] = []
-    for (const [owner, plans] of this.#plans) {
+    for (const [router, plans] of this.#plans) {
       for (const kind of REASONS) {
         const plan = plans[kind]
         const at = plan === undefined ? undefined : this.#dueAt(plan)
         if (plan === undefined || at === undefined || at > now) continue
         const result = dueFrames(plan, now)
         plans[kind] = result.plan
-        for (const { address, copy, first } of result.due) wanted.push({ owner, address, copy, first })
+        for (const { address, copy, first } of result.due) wanted.push({ router, address, copy, first })
       }
     }
     // All frames are offered together, because each offer examines all waiting ones.
@@ -202,9 +202,9 @@ export class Announcer {
     outcomes.forEach(({ ok }, i) => {
       const announcement = announcements[i]
       if (announcement === undefined) return
-      const { address, first, owner } = announcement
+      const { address, first, router } = announcement
       this.sent.add(ok ? (address.includes(':') ? 'neighborAdvertisement' : 'gratuitousArp') : 'failed')
-      if (ok && first) this.#onFirst.get(owner)?.(address)
+      if (ok && first) this.#onFirst.get(router)?.(address)
     })
   }
 }

@@ -30,7 +30,7 @@ const note = (words) => ({ tone: 'note', words })
  */
 export function remarksOn(own, nodes, groups, now) {
   const remarks = [
-    ...groups.flatMap(ownersOf),
+    ...groups.flatMap(ofHolders),
     ...own.routers.flatMap((router) => ofRouter(router, now)),
     ...faultsOf(nodes),
     ...checksOf(nodes),
@@ -41,7 +41,7 @@ export function remarksOn(own, nodes, groups, now) {
 }
 
 /** @param {Group} group @returns {readonly Remark[]} */
-function ownersOf(group) {
+function ofHolders(group) {
   const holders = holdersOf(group)
   if (holders.length > 1)
     return [bad(`${group.name}: ${holders.map(({ node }) => node.name).join(' and ')} hold it at the same time`)]

@@ -39,7 +39,7 @@ export class ArpObserver {
   }
 
   #sum(wanted: (count: number) => boolean, window: Span): number {
-    const changes = this.claims.map(({ at, macs }) => ({ at, owners: macs }))
+    const changes = this.claims.map(({ at, macs }) => ({ at, holders: macs }))
     return sumOf(spansIn(changes, wanted, window))
   }
 

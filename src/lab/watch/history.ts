@@ -7,14 +7,14 @@
 /** Times from (included) to (excluded). */
 export type Span = { readonly from: number; readonly to: number }
 /** A span with the names of the nodes that answered. */
-export type Sight = Span & { readonly owners: readonly string[] }
+export type Sight = Span & { readonly holders: readonly string[] }
 
 /** History of one address. All times are milliseconds on one clock. */
 export type History = {
   readonly address: string
   /** Nodes that answered, without holes. */
-  readonly owners: readonly Sight[]
-  /** Times without an answer for a client without a neighbour entry, by another question than that of `owners`. */
+  readonly holders: readonly Sight[]
+  /** Times without an answer for a client without a neighbour entry, by another question than that of `holders`. */
   readonly unanswered: readonly Span[]
   /** Times without an answer for a client with a neighbour entry. */
   readonly stranded: readonly Span[]
@@ -30,11 +30,11 @@ export const sumOf = (spans: readonly Span[]): number => spans.reduce((sum, span
 export const longestOf = (spans: readonly Span[]): number => Math.max(0, ...spans.map(lengthOf))
 
 /** Nodes that answer from `at` on. */
-export type Change = { readonly at: number; readonly owners: readonly string[] }
+export type Change = { readonly at: number; readonly holders: readonly string[] }
 
 /** Returns the sights between changes. The last one ends at `to`. */
 export function sightsOf(changes: readonly Change[], to: number): Sight[] {
-  return changes.map(({ at, owners }, i) => ({ from: at, to: Math.max(at, changes[i + 1]?.at ?? to), owners }))
+  return changes.map(({ at, holders }, i) => ({ from: at, to: Math.max(at, changes[i + 1]?.at ?? to), holders }))
 }
 
 /** Returns the sights within the window, cut at its ends. */
@@ -47,7 +47,7 @@ export function within<S extends Span>(sights: readonly S[], { from, to }: Span)
 /** Returns the sights with a wanted number of nodes. Two that are less than `joins` ms apart become one. */
 export function spans(sights: readonly Sight[], wanted: (count: number) => boolean, joins = NOISE): Sight[] {
   return joined(
-    sights.filter(({ owners }) => wanted(owners.length)),
+    sights.filter(({ holders }) => wanted(holders.length)),
     joins,
   )
 }
@@ -58,8 +58,8 @@ export function joined(sights: readonly Sight[], joins: number): Sight[] {
   for (const sight of [...sights].sort((one, other) => one.from - other.from)) {
     const last = found.at(-1)
     if (last !== undefined && (sight.from <= last.to || sight.from - last.to < joins)) {
-      const owners = [...new Set([...last.owners, ...sight.owners])].sort()
-      found[found.length - 1] = { from: last.from, to: Math.max(last.to, sight.to), owners }
+      const holders = [...new Set([...last.holders, ...sight.holders])].sort()
+      found[found.length - 1] = { from: last.from, to: Math.max(last.to, sight.to), holders }
     } else found.push(sight)
   }
   return found

@@ -37,14 +37,14 @@ export class HolderHistory {
       )
       .sort((one, other) => one.at - other.at)
     const now = new Set(this.#first)
-    const changes = [{ at: Number.NEGATIVE_INFINITY, owners: [...now] }]
+    const changes = [{ at: Number.NEGATIVE_INFINITY, holders: [...now] }]
     for (const { at, has, host } of news) {
       if (has) now.add(host)
       else now.delete(host)
-      changes.push({ at, owners: [...now] })
+      changes.push({ at, holders: [...now] })
     }
     const sum = (wanted: (count: number) => boolean) => sumOf(spansIn(changes, wanted, { from, to }))
-    const holders = changes.findLast(({ at }) => at <= to)?.owners ?? []
+    const holders = changes.findLast(({ at }) => at <= to)?.holders ?? []
     return { nobody: sum((count) => count === 0), several: sum((count) => count > 1), holders }
   }
 }

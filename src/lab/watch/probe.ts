@@ -11,9 +11,9 @@ import { eventually } from '../wait.ts'
 
 export const PROBE_PORT = 7007
 
-export type OwnerChange = { readonly at: number; readonly name: string }
+export type HolderChange = { readonly at: number; readonly name: string }
 /** A change with the sequence number of the answered probe. A late answer to an early probe is about the past. */
-type AnsweredChange = OwnerChange & { readonly sequence: number }
+type AnsweredChange = HolderChange & { readonly sequence: number }
 /** Time without an answer. `lost`: number of its probes that were never answered. */
 export type Gap = { readonly from: number; readonly to: number; readonly lost: number }
 export type ProbeSummary = {
@@ -80,7 +80,7 @@ export function startResponder(site: Site, host: Host): ProbeProcess {
 
 export class Prober {
   readonly address: string
-  readonly owners: AnsweredChange[] = []
+  readonly holders: AnsweredChange[] = []
   readonly gaps: Gap[] = []
   readonly #process: ProbeProcess
   #summary: ProbeSummary | undefined
@@ -93,9 +93,9 @@ export class Prober {
   }
 
   #take(fields: Fields): void {
-    if (fields.event === 'owner') {
+    if (fields.event === 'holder') {
       const sequence = numberOf(fields, 'seq')
-      this.owners.push({ at: numberOf(fields, 't'), name: String(fields.name), sequence })
+      this.holders.push({ at: numberOf(fields, 't'), name: String(fields.name), sequence })
     }
     if (fields.event === 'gap') {
       this.gaps.push({ from: numberOf(fields, 'from'), to: numberOf(fields, 'to'), lost: numberOf(fields, 'lost') })
@@ -112,19 +112,19 @@ export class Prober {
   }
 
   /** Name of the node that answered last; `undefined` before the first answer. */
-  get owner(): string | undefined {
-    return this.owners.at(-1)?.name
+  get holder(): string | undefined {
+    return this.holders.at(-1)?.name
   }
 
   /** Resolves when this host answers. */
   async answeredBy(name: string, within = 10_000): Promise<void> {
-    const sight = () => this.owners.slice(-5)
-    await eventually(`${name} to answer for ${this.address}`, () => this.owner === name, sight, { within })
+    const sight = () => this.holders.slice(-5)
+    await eventually(`${name} to answer for ${this.address}`, () => this.holder === name, sight, { within })
   }
 
   /** Returns the first time at or after `at` at which another node than `before` answers. */
-  movedFrom(before: string, at: number): OwnerChange | undefined {
-    return this.owners.find((change) => change.at >= at && change.name !== before)
+  movedFrom(before: string, at: number): HolderChange | undefined {
+    return this.holders.find((change) => change.at >= at && change.name !== before)
   }
 
   /** Returns the longest time without an answer that overlaps the window, in ms. 0 means no gap of 3 probes or more. */

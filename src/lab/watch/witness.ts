@@ -7,8 +7,8 @@
  *   const witness = await startWitness(lab, { addresses: [LAB_VIP], observer: lab.host('observer'), client: lab.client })
  *   …
  *   const records = await witness.stop()      // one for each address; witness.look() gives the same while it runs
- *   records[0].owners                         // [{ from, to, owners: ['r1'] }, …] without holes, by ARP or NS
- *   spans(records[0].owners, (n) => n > 1)    // the times in which two answered
+ *   records[0].holders                         // [{ from, to, holders: ['r1'] }, …] without holes, by ARP or NS
+ *   spans(records[0].holders, (n) => n > 1)    // the times in which two answered
  *   records[0].unanswered, .stranded          // [{ from, to }]: no node answered UDP; no node answered the cached client
  *
  * All times are CLOCK_MONOTONIC in ms (monotonicMs()). The two hosts must differ. Names are those of lab.routers, by
@@ -59,8 +59,8 @@ class Watch {
     this.#processes = [
       new ProbeProcess(lab, observer, asks, (fields) => {
         if (fields.event !== 'claim' || !Array.isArray(fields.macs)) return
-        const owners = fields.macs.map((mac) => names.get(String(mac)) ?? String(mac)).sort()
-        this.#claims.push({ at: numberOf(fields, 't'), owners })
+        const holders = fields.macs.map((mac) => names.get(String(mac)) ?? String(mac)).sort()
+        this.#claims.push({ at: numberOf(fields, 't'), holders })
       }),
       new ProbeProcess(lab, observer, probes, (fields) => this.#takeProbe(fields, this.#unanswered, true)),
       new ProbeProcess(lab, client, probes, (fields) => this.#takeProbe(fields, this.#stranded, false)),
@@ -68,7 +68,7 @@ class Watch {
   }
 
   #takeProbe(fields: Readonly<Record<string, unknown>>, gaps: Span[], sees: boolean): void {
-    if (fields.event === 'owner') this.#answered = true
+    if (fields.event === 'holder') this.#answered = true
     if (fields.event === 'gap') gaps.push({ from: numberOf(fields, 'from'), to: numberOf(fields, 'to') })
     if (fields.event === 'stall' && sees) {
       const to = numberOf(fields, 't')
@@ -87,7 +87,7 @@ class Watch {
       address: this.address,
       from: this.from,
       to,
-      owners: sightsOf(this.#claims, to),
+      holders: sightsOf(this.#claims, to),
       unanswered: [...this.#unanswered],
       stranded: [...this.#stranded],
       duplicates: this.#duplicates,
@@ -117,11 +117,11 @@ export function startWitness(lab: Lab, options: WitnessOptions): Witness {
 
 /** Resolves when this router alone has answered for every address for `steady` ms. */
 export async function settlesOn(witness: Witness, name: string, steady: number, within: number): Promise<void> {
-  const last = () => witness.look().map(({ address, owners }) => ({ address, ...owners.at(-1) }))
+  const last = () => witness.look().map(({ address, holders }) => ({ address, ...holders.at(-1) }))
   await eventually(
     `${name} alone to answer for ${steady} ms`,
-    () => last().every((one) => one.owners?.join() === name && monotonicMs() - (one.from ?? 0) >= steady),
-    () => last().map(({ address, owners }) => `${address}: ${owners?.join() ?? 'no answer'}`),
+    () => last().every((one) => one.holders?.join() === name && monotonicMs() - (one.from ?? 0) >= steady),
+    () => last().map(({ address, holders }) => `${address}: ${holders?.join() ?? 'no answer'}`),
     { within, every: 50 },
   )
 }

@@ -1,7 +1,7 @@
 /**
  * The clock of one node, and its timers. The clock may run fast or slow, it stands while the machine does, and its wall
  * clock may be stepped. Decided here: a stopped process has its timers held back, and they fire first when it
- * continues. Does not know the owner of a timer.
+ * continues. Does not know which part of the node uses a timer.
  */
 import { type Millis, millis } from '../../wire/units.ts'
 import type { Cancel, VirtualTime } from '../virtual-time.ts'

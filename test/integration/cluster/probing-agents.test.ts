@@ -55,8 +55,8 @@ async function started() {
   /** Node `i` holds both addresses; workers have no router for them. */
   const holds = (i: number) => {
     for (const [k, engine] of engines.entries()) {
-      const owner = k + 1 === i ? 'self' : at(i)
-      engine.sees(...(k < CONTROL_PLANE ? VIPS.map((vip) => ({ address: vip, owner })) : []))
+      const holder = k + 1 === i ? 'self' : at(i)
+      engine.sees(...(k < CONTROL_PLANE ? VIPS.map((vip) => ({ address: vip, holder })) : []))
     }
   }
   holds(1)

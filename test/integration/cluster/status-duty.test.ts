@@ -47,7 +47,7 @@ async function started(prepare: (api: KubeApi) => void = () => {}) {
       addresses: [{ type: 'InternalIP', address: '10.0.0.11' }],
     },
   ])
-  engine.sees({ address: VIP, owner: 'self' })
+  engine.sees({ address: VIP, holder: 'self' })
   const put = (spec: unknown) => {
     const there = api.store.get(COLLECTION, 'cluster')
     const head = { apiVersion: `${GROUP}/${VERSION}`, kind: 'HostedNetServices', metadata: { name: 'cluster' } }
@@ -70,7 +70,7 @@ test('the status follows a new object, its wishes and an invalid spec, and the l
   const { api, duty, intents, published, put, says } = await started()
   put({})
   await says('Available=True AsExpected')
-  await eventually('the owner', () => published()?.apiServerInternalIpOwner === 'node-1', published, SOON)
+  await eventually('the holder', () => published()?.apiServerInternalIpOwner === 'node-1', published, SOON)
   put({ ingressHa: 'Disabled' })
   await eventually(
     'the wish',
@@ -139,7 +139,7 @@ test('on another platform, Degraded is True while the engine holds a VIP, then D
   expect(published()).toMatchObject({ holders: [] })
   expect(published()?.apiServerInternalIpOwner).toBeUndefined()
   duty.elsewhereIs(undefined)
-  engine.sees({ address: VIP, owner: 'self' })
+  engine.sees({ address: VIP, holder: 'self' })
   decide()
   await says('Disabled=False AsExpected')
 })

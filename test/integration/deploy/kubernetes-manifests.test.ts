@@ -221,7 +221,7 @@ describe('deploy/kubernetes', () => {
     api.store.put(`${GROUP}/${VERSION}/${PLURAL}`, manifestsIn('cluster.yaml')[0] as unknown as KubeObject)
     const engine = await new FakeEngine(join(workshop, 'engine.sock')).start()
     const vip = address('127.0.0.1')
-    engine.sees({ address: vip, owner: 'self' })
+    engine.sees({ address: vip, holder: 'self' })
     const client = new ClusterClient(async () => [{ server: `http://127.0.0.1:${api.port}`, options: {} }])
     const ending = new AbortController()
     const duty = new StatusDuty({

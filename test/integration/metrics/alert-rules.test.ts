@@ -44,7 +44,7 @@ const S = SCRAPE_S / 60
 const QUIET: readonly Case[] = [
   ['a good day', 70, () => {}, [[0.25], [5], [15], [30], [65]]],
   [
-    'a clean failover, the new owner scraped first: two have it in what is known',
+    'a clean failover, the new holder scraped first: two have it in what is known',
     20,
     (all) =>
       all
@@ -57,7 +57,7 @@ const QUIET: readonly Case[] = [
     [[10], [10 + S], [10 + 2 * S], [10 + 3 * S], [11], [15, 'HoldfastDown']],
   ],
   [
-    'a clean failover, the old owner missed first: nobody has it in what is known',
+    'a clean failover, the old holder missed first: nobody has it in what is known',
     20,
     (all) =>
       all.dies('a', 10, 'Active').course('b', [
@@ -217,7 +217,7 @@ const LOUD: readonly Case[] = [
     [[10], [10.75, 'HoldfastNoHolder'], [19, 'HoldfastNoHolder']],
   ],
   [
-    'the owner is out of sight, the others follow it',
+    'the holder is out of sight, the others follow it',
     20,
     (all) => all.dies('a', 10, 'Active'),
     [[10.5], [11.25, 'HoldfastDown', 'HoldfastHolderNotSeen'], [19, 'HoldfastDown', 'HoldfastHolderNotSeen']],
@@ -276,7 +276,7 @@ const LOUD: readonly Case[] = [
     [[9.75], [10, 'HoldfastDuplicateAddress'], [19, 'HoldfastDuplicateAddress']],
   ],
   [
-    'only the owner is left',
+    'only the holder is left',
     30,
     (all) =>
       all.dies('b', 10, 'Backup').course('c', [

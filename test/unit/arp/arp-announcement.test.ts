@@ -132,8 +132,8 @@ function drain(pacer: Pacer, from: Millis, until = Number.POSITIVE_INFINITY) {
   }
   return { sent, pacer: left }
 }
-const wanted = (count: number, first: boolean, owner = 'api'): WantedAnnouncement[] =>
-  Array.from({ length: count }, (_, i) => ({ owner, address: address(`10.0.${i >> 8}.${i & 255}`), first }))
+const wanted = (count: number, first: boolean, router = 'api'): WantedAnnouncement[] =>
+  Array.from({ length: count }, (_, i) => ({ router, address: address(`10.0.${i >> 8}.${i & 255}`), first }))
 
 describe('pacer', () => {
   test('the pacer sends 256 first frames together', () => {
@@ -163,20 +163,20 @@ describe('pacer', () => {
     const busy = drain(offerAnnouncements(IDLE_PACER, wanted(200, false)), START, START + 10).pacer
     const now = millis(START + 11)
     const { send } = takeAnnouncements(offerAnnouncements(busy, wanted(5, true, 'ingress')), now)
-    expect(send.filter((one) => one.owner === 'ingress')).toHaveLength(5)
+    expect(send.filter((one) => one.router === 'ingress')).toHaveLength(5)
   })
   test('255 routers that take over send every first frame together, and the queue is limited by their addresses', () => {
     let pacer = IDLE_PACER
     let most = 0
     const atOnce: WantedAnnouncement[] = []
     let plans = Array.from({ length: 255 }, (_, i) => ({
-      owner: `vr${i}`,
+      router: `vr${i}`,
       plan: takeover({ addresses: [address(`10.1.0.${i}`)] }),
     }))
     for (let now = START; now < START + 8000; now = millis(now + 1)) {
-      const round = plans.map(({ owner, plan }) => ({ owner, ...dueFrames(plan, now) }))
-      plans = round.map(({ owner, plan }) => ({ owner, plan }))
-      const offers = round.flatMap(({ due, owner }) => due.map((one) => ({ owner, ...one })))
+      const round = plans.map(({ router, plan }) => ({ router, ...dueFrames(plan, now) }))
+      plans = round.map(({ router, plan }) => ({ router, plan }))
+      const offers = round.flatMap(({ due, router }) => due.map((one) => ({ router, ...one })))
       pacer = offerAnnouncements(pacer, offers)
       most = Math.max(most, pacer.repeat.waiting.length)
       const taken = takeAnnouncements(pacer, now)
@@ -190,7 +190,7 @@ describe('pacer', () => {
   test('a withdrawn announcement is not sent (VR-GARP-05)', () => {
     const both = offerAnnouncements(IDLE_PACER, [...wanted(3, false, 'api'), ...wanted(2, false, 'ingress')])
     const { sent } = drain(withdrawAnnouncements(both, 'api'), START)
-    expect(sent.map(({ one }) => one.owner)).toEqual(['ingress', 'ingress'])
+    expect(sent.map(({ one }) => one.router)).toEqual(['ingress', 'ingress'])
   })
   test('an idle pacer has no next time', () => {
     expect(nextTakeAt(IDLE_PACER)).toBeUndefined()

@@ -102,10 +102,10 @@ describe('asking', () => {
 describe('an answer', () => {
   test.each([
     ['once is chance', RIVAL, [1500], [false]],
-    ['twice, 100 ms apart, is an owner', RIVAL, [1500, 1600], [false, true]],
+    ['twice, 100 ms apart, is a holder', RIVAL, [1500, 1600], [false, true]],
     ['again and again at once is one answer', RIVAL, [1500, 1501, 1599.9], [false, false, false]],
     ['in between does not move the first one', RIVAL, [1500, 1590, 1600], [false, false, true]],
-    ['of a known owner is no news', RIVAL, [1500, 1600, 2600], [false, true, false]],
+    ['of a known holder is no news', RIVAL, [1500, 1600, 2600], [false, true, false]],
     ['within 500 ms of the takeover does not count', RIVAL, [1000, 1499.9, 1550, 1600], [false, false, false, false]],
     ['of our own does not count', OURS, [1500, 1600], [false, false]],
     ['of an allowed proxy does not count', PROXY, [1500, 1600], [false, false]],

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { type Cell, kindsOf, LINE_UPS, type LineUp } from '../../../bench/failover/accident.ts'
 import { SCENARIOS, theory, titleOf, unsupported, windowMs } from '../../../bench/failover/scenario.ts'
-import { expectedTakeovers, lateOwners, takeoversIn } from '../../../bench/failover/takeovers.ts'
+import { expectedTakeovers, lateHolders, takeoversIn } from '../../../bench/failover/takeovers.ts'
 
 const cell = (scenario: string, intervalMs = 100, lineUp: LineUp = 'holdfast'): Cell => ({
   ...{ scenario, intervalMs, lineUp, family: 4 },
@@ -68,7 +68,7 @@ test('what a daemon cannot do is said, and holdfast can do everything', () => {
   expect(Object.keys(LINE_UPS)).toHaveLength(5)
 })
 
-test('a run of advertisements is one takeover; the owner and a farewell are none', () => {
+test('a run of advertisements is one takeover; the holder and a farewell are none', () => {
   const said = (source: string, ...times: number[]) =>
     times.map((atMs) => ({ atMs, source, priority: { r1: 200, r2: 150 }[source] ?? 100 }))
   const wire = [
@@ -90,12 +90,12 @@ test('an Active that stalls has not taken over again, unless a better one spoke 
   expect(takeoversIn([...alone.slice(0, 2), at('r1', 200)(300), ...alone.slice(2)], 'r1', 100)).toHaveLength(2)
 })
 
-test('an owner whose advertisements were not on the wire was late, one whose advertisements were lost was not', () => {
+test('a holder whose advertisements were not on the wire was late, one whose advertisements were lost was not', () => {
   const said = (source: string, ...times: number[]) =>
     times.map((atMs) => ({ atMs, source, priority: source === 'r1' ? 200 : 150 }))
-  const late = (...owner: number[]) => {
-    const wire = [...said('r1', ...owner), ...said('r2', 1_341.4)].sort((a, b) => a.atMs - b.atMs)
-    return lateOwners(takeoversIn(wire, 'r1', 100), wire, 'r1', 100)
+  const late = (...holder: number[]) => {
+    const wire = [...said('r1', ...holder), ...said('r2', 1_341.4)].sort((a, b) => a.atMs - b.atMs)
+    return lateHolders(takeoversIn(wire, 'r1', 100), wire, 'r1', 100)
   }
   expect(late(1_000, 1_100, 1_200, 1_300, 1_400), '1000 was heard, three were lost').toBe(0)
   expect(late(1_000, 1_100, 1_200, 1_342), 'two were lost, the third came too late').toBe(1)

@@ -19,8 +19,8 @@ function client(ms: number, by: (at: number) => number | undefined, sendAt: (at:
   record.take(entry('begin', 1, 0, 0, 1))
   for (let at = 0; at < ms; at++) {
     record.take(entry('sent', 0, at, sendAt(at), at))
-    const owner = by(at)
-    if (owner !== undefined) record.take(entry('reply', owner, at, sendAt(at) + 0.1))
+    const holder = by(at)
+    if (holder !== undefined) record.take(entry('reply', holder, at, sendAt(at) + 0.1))
   }
   return record
 }
@@ -39,7 +39,7 @@ describe('a client', () => {
     expect(record.outageAt(100, 399)).toBeCloseTo(99.1)
     expect(record.lost(100, 399)).toBe(200)
     expect(record.movedFrom(1, 100)?.at).toBeCloseTo(300.1)
-    expect(record.ownerAt(99)).toBe(1)
+    expect(record.holderAt(99)).toBe(1)
     expect(record.lastOf(1, 399)).toBeCloseTo(99.1)
     expect(record.settledAt(399)).toBeCloseTo(300.1)
     // Before and after it, nothing was wrong.
@@ -74,7 +74,7 @@ describe('a client', () => {
     const record = client(100, () => 1)
     record.take(entry('reply', 2, 50, 51))
     expect(record.doubled).toBe(1)
-    expect(record.owners.map(({ by }) => by)).toEqual([1])
+    expect(record.holders.map(({ by }) => by)).toEqual([1])
   })
 
   test('a second later an answer is none', () => {

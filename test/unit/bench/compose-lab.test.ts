@@ -17,19 +17,19 @@ function viewOf(...lines: readonly Readonly<Record<string, unknown>>[]): ClientV
 describe('what the client of the lab said', () => {
   test('a line of somebody else is none', () => {
     expect(lineOf('ExperimentalWarning: no JSON')).toBeUndefined()
-    expect(lineOf('{"event":"owner","name":"r1"}')).toBeUndefined()
+    expect(lineOf('{"event":"holder","name":"r1"}')).toBeUndefined()
     expect(lineOf('null')).toBeUndefined()
   })
 
   test('who answered last, and how many say that they have it', () => {
     const view = viewOf(
-      { event: 'owner', name: 'r1', t: 1 },
+      { event: 'holder', name: 'r1', t: 1 },
       { event: 'claim', macs: ['a'], t: 1 },
-      { event: 'owner', name: 'r2', t: 2 },
+      { event: 'holder', name: 'r2', t: 2 },
       { event: 'claim', macs: ['a', 'b'], t: 2 },
     )
-    expect([view.owner(A), view.claimants(A)]).toEqual(['r2', 2])
-    expect([view.owner('fd42:51::100'), view.claimants('fd42:51::100')]).toEqual([undefined, 0])
+    expect([view.holder(A), view.claimants(A)]).toEqual(['r2', 2])
+    expect([view.holder('fd42:51::100'), view.claimants('fd42:51::100')]).toEqual([undefined, 0])
   })
 
   test('an outage counts for what happened before it was told, and the longest is the one', () => {
@@ -41,7 +41,7 @@ describe('what the client of the lab said', () => {
     expect(view.since(view.mark, A)).toMatchObject({ outageMs: 0, lost: 0 })
   })
 
-  test('two owners from the question that both answered to the one that one did', () => {
+  test('two holders from the question that both answered to the one that one did', () => {
     const view = viewOf(
       { event: 'claim', macs: ['a'], t: 100 },
       { event: 'claim', macs: ['a', 'b'], t: 1_000 },
@@ -54,8 +54,8 @@ describe('what the client of the lab said', () => {
 })
 
 describe('the story', () => {
-  const rest = (owner: string) => ({ owner, actives: [owner] })
-  const sight = { outageMs: 650.4, lost: 649, overlapMs: 0, owners: [] }
+  const rest = (holder: string) => ({ holder, actives: [holder] })
+  const sight = { outageMs: 650.4, lost: 649, overlapMs: 0, holders: [] }
   const row: Row = {
     ...{ name: 'kill', title: 'killed', before: rest('r1'), during: rest('r2'), after: rest('r1') },
     ...{ fault: { [A]: sight, 'fd42:51::100': { ...sight, outageMs: 0, lost: 0 } }, back: { [A]: sight } },
@@ -71,7 +71,7 @@ describe('the story', () => {
 
   test('moves are counted from rest to rest, and a split is no rest', () => {
     const split: Row = { ...row, during: { parted: ['r1', 'r2'] } }
-    expect(changesOf(restsOf([row, split]).map(({ owner }) => owner))).toBe(2)
+    expect(changesOf(restsOf([row, split]).map(({ holder }) => holder))).toBe(2)
     expect(changesOf([])).toBe(0)
   })
 })

@@ -190,7 +190,7 @@ test('nodes that differ', () => {
   writeFileSync(join(folder, 'n2.yaml'), configuration({ priority: 100 }).replace('vrid: 51', 'vrid: 52'))
   const { exitCode, stdout } = simulateCommand(path, { json: true })
   expect(JSON.parse(stdout).warnings).toContain('VRID 51 (IPv4): n1 alone has it, so no other node can take over')
-  expect(exitCode, 'two owners at the end').toBe(1)
+  expect(exitCode, 'two holders at the end').toBe(1)
 })
 
 test("keepalived's file, and who answered when", () => {
@@ -208,8 +208,8 @@ test("keepalived's file, and who answered when", () => {
   for (const [i, priority] of [150, 100].entries()) writeFileSync(join(folder, `n${i + 1}.yaml`), keepalived(priority))
   const { addresses } = json(path)
   const [{ moments, worst }] = addresses
-  const owners = moments.map((moment: { owners: string[] }) => moment.owners.join())
-  expect(owners.slice(0, 4)).toEqual(['', 'n1', '', 'n2'])
+  const holders = moments.map((moment: { holders: string[] }) => moment.holders.join())
+  expect(holders.slice(0, 4)).toEqual(['', 'n1', '', 'n2'])
   // RFC 9568 §6.1: three intervals and Skew_Time, less what had passed of the last one.
   expect(worst.none.ms).toBeGreaterThan(2_600)
   expect(worst.none.ms).toBeLessThan(3_650)
@@ -241,7 +241,7 @@ describe('keepalived beside holdfast', () => {
   }
   const changesOf = (path: string) =>
     json(path)
-      .addresses[0].moments.map(({ at, owners }: { at: number; owners: string[] }) => ({ at, who: owners.join() }))
+      .addresses[0].moments.map(({ at, holders }: { at: number; holders: string[] }) => ({ at, who: holders.join() }))
       .filter(({ who }: { who: string }, i: number, all: { who: string }[]) => all[i - 1]?.who !== who)
 
   test('its address stays in the kernel of a node whose processes are killed, until it is started again', () => {
@@ -272,7 +272,7 @@ describe('keepalived beside holdfast', () => {
       '10.0.0.100 stays on n2 when "chk" fails: n2 goes on with priority 130, n1 has 100',
     ])
   })
-  test('what it speaks alone is seen: two owners at the end', () => {
+  test('what it speaks alone is seen: two holders at the end', () => {
     const path = mixed()
     file('n2.conf', keepalivedFile(150).replace('version 3', 'version 2'))
     const { exitCode, stdout } = simulateCommand(path, { json: true })

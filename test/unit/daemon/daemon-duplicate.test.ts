@@ -69,7 +69,7 @@ function settledWorld(router: RouterConfig = ROUTER) {
 const broadcasts = (world: FakeWorld) => world.asked.filter(({ to }) => to === BROADCAST)
 const told = (world: FakeWorld, what = 'duplicate holder') =>
   world.records.filter(({ message }) => message.includes(what)).map(({ message }) => message)
-const owners = (world: FakeWorld) => world.router().duplicates.map((one) => `${one.address} ${one.mac}`)
+const holders = (world: FakeWorld) => world.router().duplicates.map((one) => `${one.address} ${one.mac}`)
 const gauge = (world: FakeWorld, vip = VIP) =>
   samplesOf(world.daemon.snapshot(), '1').find(
     ({ name, labels }) => name === 'holdfast_vrrp_duplicate_holder' && labels.address === vip,
@@ -155,7 +155,7 @@ describe('a station that speaks no VRRP', () => {
     expect(told(world)).toEqual([
       `api: duplicate holder: ${STATION} (no VRRP heard from it) has ${VIP} as well: gratuitous ARP or NA sent again`,
     ])
-    expect(owners(world)).toEqual([`${VIP} ${STATION}`])
+    expect(holders(world)).toEqual([`${VIP} ${STATION}`])
     expect(formatStatus(world.daemon.snapshot())).toContain(
       `DUPLICATE HOLDER: ${STATION} (no VRRP heard from it) also has ${VIP}`,
     )
@@ -182,7 +182,7 @@ describe('a station that speaks no VRRP', () => {
     expect((world.announced[0]?.at ?? 0) - since).toBeLessThanOrEqual(2_500)
     expect(gauge(world), 'two questions are not three').toBe(1)
     live(world, 2_600, {})
-    expect([gauge(world), owners(world)]).toEqual([0, []])
+    expect([gauge(world), holders(world)]).toEqual([0, []])
     expect(told(world, 'no longer answers')).toEqual([`api: duplicate holder ${STATION} no longer answers for ${VIP}`])
   })
 
@@ -205,7 +205,7 @@ describe('a station that speaks no VRRP', () => {
   test('only the duplicate one of several addresses is announced over', () => {
     const world = settledWorld({ ...ROUTER, addresses: [VIP, VIP2], probeRivals: false })
     live(world, FOUND_WITHIN + 300, { [VIP2]: [STATION] })
-    expect(owners(world)).toEqual([`${VIP2} ${STATION}`])
+    expect(holders(world)).toEqual([`${VIP2} ${STATION}`])
     expect([gauge(world, VIP), gauge(world, VIP2)]).toEqual([0, 1])
     expect(world.announced.map((one) => one.address)).toEqual([VIP2, VIP2, VIP2])
   })
@@ -218,7 +218,7 @@ describe('a station that speaks no VRRP', () => {
         world.hear(200)
         world.advance(DOWN + 6_500 + offset)
         live(world, FOUND_WITHIN, stations)
-        expect([world.router().state, owners(world)], `offset ${offset}`).toEqual(['Active', [`${VIP} ${STATION}`]])
+        expect([world.router().state, holders(world)], `offset ${offset}`).toEqual(['Active', [`${VIP} ${STATION}`]])
         expect(told(world), `offset ${offset}`).toHaveLength(1)
       }
     },

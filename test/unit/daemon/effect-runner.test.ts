@@ -1,5 +1,5 @@
 /**
- * Effects in rounds: the order of one owner stays, equal work of several owners is one call, each owner receives its
+ * Effects in rounds: the order of one router stays, equal work of several routers is one call, each router receives its
  * own outcomes, and an outcome may add orders.
  */
 import { describe, expect, test } from 'vitest'
@@ -66,7 +66,7 @@ describe('a round', () => {
     ])
   })
 
-  test('a round keeps the order of each owner, after its earlier orders', () => {
+  test('a round keeps the order of each router, after its earlier orders', () => {
     const { calls, heard, runner, sender } = scene()
     const [api, ingress] = [{}, {}]
     runner.add(api, [apply(['192.0.2.1'])])
@@ -98,7 +98,7 @@ describe('a round', () => {
 })
 
 describe('an outcome', () => {
-  test('an outcome goes to the owner of the part, with the time of the turn', () => {
+  test('an outcome goes to the router of the part, with the time of the turn', () => {
     const { heard, calls, runner } = scene(['192.0.2.2'])
     const tell = (name: string): Extract<Act, { kind: 'apply' }>['done'] => {
       return (outcomes, now) => heard(`${name} at ${now}: ${outcomes.map(({ ok, step: s }) => `${s.address} ${ok}`)}`)
@@ -109,7 +109,7 @@ describe('an outcome', () => {
     expect(calls.slice(1)).toEqual(['api at 1000: 192.0.2.1 true', 'ingress at 1000: 192.0.2.2 false,192.0.2.3 true'])
   })
 
-  test('an outcome may add orders after those of its owner', () => {
+  test('an outcome may add orders after those of its router', () => {
     const { heard, calls, runner, sender } = scene(['192.0.2.1'])
     const api = {}
     runner.add(api, [
@@ -140,7 +140,7 @@ describe('an outcome', () => {
   })
 })
 
-test('an order without datagrams reaches no socket, and its owner learns that it is done', () => {
+test('an order without datagrams reaches no socket, and its router learns that it is done', () => {
   const { calls, heard, runner, sender } = scene()
   const done = (outcomes: readonly unknown[]) => {
     heard(`done: ${outcomes.length}`)

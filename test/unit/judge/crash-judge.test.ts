@@ -13,7 +13,7 @@ const release = (node: string, at: number) => ({ at, node, vrid: 52, priority: 0
 
 const killed: Observed = {
   fault: { name: 'SIGKILL of the engine', engine: 'dies', guardian: 'lives', ms: 0 },
-  ...{ column, alone: false, at: 1_050, end: 1_050, until: 3_000, holders: ['r2'], news: [], lines: [] },
+  ...{ column, alone: false, at: 1_050, end: 1_050, until: 3_000, kernels: ['r2'], news: [], lines: [] },
   loss: { wall: 2_000, stolen: 0, waited: 0 },
   record: seen(history(['r1', 1_060], ['', 1_110], ['r2', 3_000])),
   spoken: [...said('r1', 0, 1_000), release('r1', 1_055), ...said('r2', 1_100, 2_900)],
@@ -38,7 +38,7 @@ test('an absence and an overlap that are too long are late', () => {
 })
 
 test('a dead node that keeps the address, and another holder in the end, are late', () => {
-  const { late } = told({ record: seen(history(['r1', 3_000])), holders: ['r1'] })
+  const { late } = told({ record: seen(history(['r1', 3_000])), kernels: ['r1'] })
   expect(late).toEqual([
     'expected r1 without the address 50.0 ms after the fault, saw it stay',
     'expected r2 in the end, saw r1',
@@ -55,6 +55,6 @@ test('a release of a healthy node is wrong, whatever the machine lost', () => {
 
 test('what is executed for an engine that was on time is wrong', () => {
   const fault = { ...killed.fault, engine: 'stops', ms: 50 } as const
-  const { wrong } = told({ fault, holders: ['r1'], record: seen(history(['r1', 3_000])), end: 1_100 })
+  const { wrong } = told({ fault, kernels: ['r1'], record: seen(history(['r1', 3_000])), end: 1_100 })
   expect(wrong).toEqual([expect.stringMatching(/^expected no priority 0, saw r1 send priority 0/)])
 })

@@ -17,8 +17,8 @@ const done = (kind: FaultKind, at: number, end: number, variant = ''): Injected 
   return { fault: fault(kind, end - at, variant), at, end, hit: true }
 }
 
-function judged(owners: readonly Sight[], injected: readonly Injected[], more: Partial<History> = {}) {
-  const histories = [{ ...seen(owners), ...more }]
+function judged(holders: readonly Sight[], injected: readonly Injected[], more: Partial<History> = {}) {
+  const histories = [{ ...seen(holders), ...more }]
   return judge(chaosRules(100), { histories, happened: injected, window: { from: 0, to: 10_000 } })
 }
 const told = (...of: Parameters<typeof judged>) =>
@@ -56,8 +56,8 @@ describe('the verdict', () => {
   })
 
   test('two on a quiet LAN is one', () => {
-    const owners = history(['r1', 1_000], ['r1 r2', 1_030], ['r2', 10_000])
-    expect(told(owners, [])).toEqual(['two: two nodes answering for at most 25 ms: 30.0 ms'])
+    const holders = history(['r1', 1_000], ['r1 r2', 1_030], ['r2', 10_000])
+    expect(told(holders, [])).toEqual(['two: two nodes answering for at most 25 ms: 30.0 ms'])
   })
 
   test('no answer for longer than Active_Down_Interval after a link went', () => {
@@ -69,24 +69,24 @@ describe('the verdict', () => {
   })
 
   test('what UDP says counts as well as ARP', () => {
-    const owners = history(['r1', 10_000])
+    const holders = history(['r1', 10_000])
     const hole = [{ from: 2_000, to: 2_040 }]
-    expect(told(owners, [], { unanswered: hole })).toEqual(['none: no node answering for at most 25 ms: 40.0 ms'])
-    expect(told(owners, [], { stranded: hole })).toEqual(['client: the client unanswered for at most 25 ms: 40.0 ms'])
+    expect(told(holders, [], { unanswered: hole })).toEqual(['none: no node answering for at most 25 ms: 40.0 ms'])
+    expect(told(holders, [], { stranded: hole })).toEqual(['client: the client unanswered for at most 25 ms: 40.0 ms'])
   })
 
   test('what ARP and UDP saw of one time is one outage', () => {
-    const owners = history(['r1', 2_000], ['', 2_020], ['r1', 10_000])
-    expect(told(owners, [], { unanswered: [{ from: 2_010, to: 2_030 }] })).toEqual([
+    const holders = history(['r1', 2_000], ['', 2_020], ['r1', 10_000])
+    expect(told(holders, [], { unanswered: [{ from: 2_010, to: 2_030 }] })).toEqual([
       'none: no node answering for at most 25 ms: 30.0 ms',
     ])
   })
 
   test('a part of an outage is held against the faults near to it alone', () => {
     // By ARP 390 ms after a link went; by UDP on into another fault, whose bound would add up.
-    const owners = history(['r1', 1_000], ['', 1_390], ['r2', 10_000])
+    const holders = history(['r1', 1_000], ['', 1_390], ['r2', 10_000])
     const injected = [done('link flap', 1_000, 1_100), done('link flap', 1_450, 1_900)]
-    expect(told(owners, injected, { unanswered: [{ from: 1_389, to: 1_700 }] })).toEqual([
+    expect(told(holders, injected, { unanswered: [{ from: 1_389, to: 1_700 }] })).toEqual([
       'none: no node answering for at most 386 ms: 390.0 ms',
     ])
   })
@@ -107,8 +107,8 @@ describe('the verdict', () => {
   })
 
   test('a dead node that keeps the address for longer than its lifetime', () => {
-    const owners = history(['r1', 1_300], ['r1 r2', 4_000], ['r2', 10_000])
-    expect(told(owners, [done('kill group', 1_000, 1_000)])).toEqual([
+    const holders = history(['r1', 1_300], ['r1 r2', 4_000], ['r2', 10_000])
+    expect(told(holders, [done('kill group', 1_000, 1_000)])).toEqual([
       'two: two nodes answering for at most 2200 ms: 2700.0 ms',
     ])
   })
@@ -122,8 +122,8 @@ describe('the verdict', () => {
   })
 
   test('a frozen Backup that takes over for a moment from an Active that it could have heard', () => {
-    const owners = history(['r2', 2_000], ['r1 r2', 2_010], ['r2', 10_000])
-    expect(told(owners, [done('freeze engine', 1_000, 1_995)])).toEqual([
+    const holders = history(['r2', 2_000], ['r1 r2', 2_010], ['r2', 10_000])
+    expect(told(holders, [done('freeze engine', 1_000, 1_995)])).toEqual([
       'two: two nodes answering for at most 0 ms: 10.0 ms',
     ])
     const rightful = history(['r2', 1_200], ['r1', 2_000], ['r1 r2', 2_010], ['r2', 10_000])
@@ -141,8 +141,8 @@ describe('the verdict', () => {
   })
 
   test('a fault that is over excuses nothing', () => {
-    const owners = history(['r1', 5_000], ['', 5_200], ['r1', 10_000])
-    expect(told(owners, [done('link flap', 1_000, 2_000)])).toEqual([
+    const holders = history(['r1', 5_000], ['', 5_200], ['r1', 10_000])
+    expect(told(holders, [done('link flap', 1_000, 2_000)])).toEqual([
       'none: no node answering for at most 25 ms: 200.0 ms',
     ])
   })
@@ -160,10 +160,10 @@ describe('the verdict', () => {
 
 describe('the record', () => {
   test('an answer that is late by a millisecond or two does not cut a time in two', () => {
-    const owners = history(['r1', 100], ['r1 r2', 110], ['r1', 112], ['r1 r2', 130], ['r1', 140], ['r1 r3', 150])
-    expect(spans(owners, (count) => count > 1)).toEqual([
-      { from: 100, to: 130, owners: ['r1', 'r2'] },
-      { from: 140, to: 150, owners: ['r1', 'r3'] },
+    const holders = history(['r1', 100], ['r1 r2', 110], ['r1', 112], ['r1 r2', 130], ['r1', 140], ['r1 r3', 150])
+    expect(spans(holders, (count) => count > 1)).toEqual([
+      { from: 100, to: 130, holders: ['r1', 'r2'] },
+      { from: 140, to: 150, holders: ['r1', 'r3'] },
     ])
   })
 })

@@ -31,13 +31,13 @@ describe('a plan', () => {
     expect(plan.steps.length - failovers.length).toBe(60)
   })
 
-  test('ends processes of r1 alone, and makes each node the owner', () => {
+  test('ends processes of r1 alone, and makes each node the holder', () => {
     const ended = plan.steps.filter(({ kind }) => kind === 'stop' || kind === 'kill engine')
     expect(new Set(ended.map(({ node }) => node))).toEqual(new Set(['r1']))
     expect(new Set(failovers.map(({ node }) => node))).toEqual(new Set(['r1', 'r2', 'r3']))
   })
 
-  test('ends with r1 as the owner, also where it was another one', () => {
+  test('ends with r1 as the holder, also where it was another one', () => {
     for (const seconds of [HOUR, 80, 100]) {
       const { steps } = makeSoakPlan({ seconds, warmUp: HOUR })
       const moves = steps.filter(({ kind }) => kind === 'reload, other priority').map(({ variant }) => variant)
@@ -45,7 +45,7 @@ describe('a plan', () => {
     }
   })
 
-  test('looks at the heaps after a warm-up, while r1 is the owner', () => {
+  test('looks at the heaps after a warm-up, while r1 is the holder', () => {
     expect(plan.looks.length).toBeGreaterThanOrEqual(4)
     expect(plan.looks[0]).toBeGreaterThanOrEqual(600_000)
     for (const at of plan.looks) {

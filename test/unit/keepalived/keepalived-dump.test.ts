@@ -109,8 +109,8 @@ describe('keepalived.data', () => {
   })
 
   test('a Backup names the router that it follows', () => {
-    const owner = { self: false, address: '10.0.0.12', priority: 90, heardMsAgo: 5 }
-    const text = data({ state: 'Backup', holder: owner })
+    const holder = { self: false, address: '10.0.0.12', priority: 90, heardMsAgo: 5 }
+    const text = data({ state: 'Backup', holder })
     expect(text).toContain('   Master router = 10.0.0.12\n   Master priority = 90\n')
     expect(text).not.toContain('Using Native IPv6')
     expect(data({ family: 'ipv6', advertisementIntervalMs: 500 })).toMatch(

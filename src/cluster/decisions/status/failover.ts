@@ -9,7 +9,7 @@ import { defined } from '../../../base/defined.ts'
 import { type Address, parseAddress } from '../../../wire/address.ts'
 import type { ClusterNode } from '../cluster-node.ts'
 import { SERVICE_NAMES } from './finding.ts'
-import { nodeAt, type ServiceVip } from './ownership.ts'
+import { nodeAt, type ServiceVip } from './holders.ts'
 import { GROUP, KIND, SINGLETON, VERSION } from './published-status.ts'
 
 const transitionSchema = z.object({

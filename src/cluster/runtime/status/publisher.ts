@@ -5,7 +5,7 @@
  */
 
 import { defined } from '../../../base/defined.ts'
-import type { PublishedFields } from '../../decisions/status/ownership.ts'
+import type { PublishedFields } from '../../decisions/status/holders.ts'
 import type { Claims, Published } from '../../decisions/status/published-status.ts'
 import { readPublished } from '../../decisions/status/published-status.ts'
 import { managerOf, SPEAKER, type StatusApi, type Written } from './status-api.ts'

@@ -7,15 +7,15 @@
 import { parseAddress } from '../../../wire/address.ts'
 import type { ClusterNode } from '../../decisions/cluster-node.ts'
 import type { Elsewhere } from '../../decisions/engine/platform.ts'
+import type { ServiceVip } from '../../decisions/status/holders.ts'
 import type { Intent, Toggle } from '../../decisions/status/intent.ts'
-import type { ServiceVip } from '../../decisions/status/ownership.ts'
 import { GROUP, PLURAL, SINGLETON, VERSION } from '../../decisions/status/published-status.ts'
 import type { ApiFailure, FailureKind } from '../api/api-failure.ts'
 import type { ClusterClient } from '../api/cluster-client.ts'
 import { watchObjects } from '../api/object-watch.ts'
 import { askReadyz, PROBE, type ProbeOptions, VipProbe } from '../api/vip-probe.ts'
+import { HolderDuty, type HolderDutyOptions } from './holder-duty.ts'
 import { IntentDuty } from './intent-duty.ts'
-import { OwnerDuty, type OwnerDutyOptions } from './owner-duty.ts'
 import { StatusApi, sendBy } from './status-api.ts'
 
 export type StatusDutyOptions = {
@@ -29,7 +29,7 @@ export type StatusDutyOptions = {
   readonly onIntent: (intent: Intent) => void
   /** Value of ingressHa that the API reported last, in an earlier run of the agent. */
   readonly remembered?: Toggle | undefined
-  readonly onNews: OwnerDutyOptions['onNews']
+  readonly onNews: HolderDutyOptions['onNews']
   readonly onFailure: (failure: ApiFailure) => void
 }
 
@@ -44,7 +44,7 @@ const ANSWERS: ReadonlySet<FailureKind> = new Set(['unauthorized', 'forbidden', 
 const NO_WISH: ReadonlySet<number | undefined> = new Set([401, 403, 404])
 
 export class StatusDuty {
-  readonly owner: OwnerDuty
+  readonly holder: HolderDuty
   readonly intent: IntentDuty
   readonly #options: StatusDutyOptions
   readonly #probe: VipProbe
@@ -55,12 +55,12 @@ export class StatusDuty {
     const { client, onIntent, onNews, probe = PROBE, remembered, self, socket, vips } = options
     const of = (service: ServiceVip['service']) =>
       vips.filter((vip) => vip.service === service).map((vip) => vip.address)
-    this.#probe = new VipProbe(of('api'), probe, () => this.owner.circumstancesChanged())
+    this.#probe = new VipProbe(of('api'), probe, () => this.holder.circumstancesChanged())
     this.intent = new IntentDuty({
       ...{ apiVips: of('api'), ingressVips: of('ingress'), onIntent, remembered },
       ask: (address) => askReadyz(address, probe),
     })
-    this.owner = new OwnerDuty({
+    this.holder = new HolderDuty({
       ...{ self, vips, socket, api: new StatusApi(sendBy(client)), onNews },
       circumstances: () => this.intent.circumstances(this.#probe.finding),
       onProbeNeeded: (isNeeded) => {
@@ -75,18 +75,18 @@ export class StatusDuty {
     this.#ending.abort()
     this.#probe.end()
     this.intent.end()
-    this.owner.end()
+    this.holder.end()
   }
 
   nodesAre(nodes: readonly ClusterNode[]): void {
-    this.owner.nodesAre(nodes)
+    this.holder.nodesAre(nodes)
     const addresses = nodes.flatMap((node) => node.addresses.map(({ address }) => parseAddress(address)))
     this.intent.nodesAre(addresses.filter((address) => address !== undefined))
   }
 
   /** Sets the reason why the nodes hold no VIP; `undefined` if they do. */
   elsewhereIs(elsewhere: Elsewhere | undefined): void {
-    this.owner.elsewhereIs(elsewhere)
+    this.holder.elsewhereIs(elsewhere)
   }
 
   #watch(): Promise<void> {
@@ -99,10 +99,10 @@ export class StatusDuty {
           const found = [...objects.values()][0]
           if (found === undefined) {
             this.intent.news({ kind: 'none' })
-            return this.owner.objectIsGone()
+            return this.holder.objectIsGone()
           }
           this.intent.news({ kind: 'object', value: found.value })
-          this.owner.objectIs(found.value)
+          this.holder.objectIs(found.value)
         },
         onPhase: (phase) => {
           if (phase === 'watching') this.intent.news({ kind: 'readable' })

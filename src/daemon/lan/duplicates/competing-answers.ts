@@ -39,7 +39,7 @@ export type ContestedRouter = {
   readonly state: State
   readonly spec: Pick<RouterSpec, 'onDuplicate'>
   readonly history: { readonly since: { readonly at: Millis } }
-  readonly duplicates: Pick<DuplicateDetection, 'allows' | 'hasJustAsked' | 'owners'>
+  readonly duplicates: Pick<DuplicateDetection, 'allows' | 'hasJustAsked' | 'holders'>
   readonly counters: RouterCounters
 }
 
@@ -102,7 +102,7 @@ export class CompetingAnswers {
     const { duplicates, parameters, spec } = this.#router
     if (spec.onDuplicate === 'alarm') return false
     if (!duplicates.hasJustAsked(heardAt)) return true
-    if (duplicates.owners.some((owner) => owner.address === address && owner.mac === mac)) return false
+    if (duplicates.holders.some((holder) => holder.address === address && holder.mac === mac)) return false
     const { addresses } = parameters
     return address === addresses[0] && this.#askedAt !== undefined && heardAt - this.#askedAt <= ANSWERED_WITHIN
   }

@@ -104,7 +104,7 @@ export class DuplicateDetection {
     } else {
       this.#detection = withoutAllowed(withAddresses(this.#detection, parameters.addresses), this.#rules(now))
     }
-    const isOver = this.#detection === undefined || onDuplicate !== 'yield' || this.owners.length === 0
+    const isOver = this.#detection === undefined || onDuplicate !== 'yield' || this.holders.length === 0
     if (this.#yieldedTo !== undefined && isOver) this.#comeBack(now)
   }
 
@@ -134,8 +134,8 @@ export class DuplicateDetection {
     if (questions.length > 0) this.#askedAt = now
     const nameless = this.#isNameless(now) ? this.#routers.sources(this.#peers) : []
     if (began) {
-      for (const owner of gone) this.#lose(owner, now)
-      if (this.#yieldedTo !== undefined && this.owners.length === 0) {
+      for (const holder of gone) this.#lose(holder, now)
+      if (this.#yieldedTo !== undefined && this.holders.length === 0) {
         // A priority counts for one yield only: if both routers give way, neither has the addresses.
         this.#routers.forget(this.#yieldedTo)
         this.#comeBack(now)
@@ -184,12 +184,12 @@ export class DuplicateDetection {
     return this.#router.spec.duplicateAllowed.includes(mac)
   }
 
-  get owners(): readonly DuplicateHolder[] {
+  get holders(): readonly DuplicateHolder[] {
     return this.#detection === undefined || !this.isOn ? [] : duplicateHolders(this.#detection)
   }
 
   list(now: Millis): readonly FoundDuplicate[] {
-    return this.owners.map(({ address, mac }) => {
+    return this.holders.map(({ address, mac }) => {
       const foundAt = this.#foundAt.get(`${address} ${mac}`) ?? now
       return { address, mac, foundAt, ...this.#behind(mac, now) }
     })
@@ -235,33 +235,33 @@ export class DuplicateDetection {
     return answerToDuplicate(spec.onDuplicate, parameters, this.#competitorAt(mac, now))
   }
 
-  #find(owner: DuplicateHolder, now: Millis): void {
-    const { address, mac } = owner
+  #find(holder: DuplicateHolder, now: Millis): void {
+    const { address, mac } = holder
     const reaction = this.#router.state.name === 'Active' ? this.#reactionTo(mac, now) : 'alarm'
     this.#foundAt.set(`${address} ${mac}`, now)
-    this.#report.found(owner, this.#behind(mac, now), reaction, now)
-    this.#act([owner], now)
+    this.#report.found(holder, this.#behind(mac, now), reaction, now)
+    this.#act([holder], now)
   }
 
   /** Handles a MAC that is now known to belong to a router, which may change the reaction. */
   #learn(source: Address, mac: Mac, now: Millis): void {
     if (this.#detection !== undefined)
       this.#detection = withPatience(this.#detection, mac, electionTime(this.#router.parameters))
-    const owned = this.owners.filter((owner) => owner.mac === mac)
+    const owned = this.holders.filter((holder) => holder.mac === mac)
     if (owned.length === 0) return
     this.#report.named(mac, source)
     this.#act(owned, now)
   }
 
-  #lose(owner: DuplicateHolder, now: Millis): void {
-    this.#foundAt.delete(`${owner.address} ${owner.mac}`)
-    this.#report.gone(owner, now)
+  #lose(holder: DuplicateHolder, now: Millis): void {
+    this.#foundAt.delete(`${holder.address} ${holder.mac}`)
+    this.#report.gone(holder, now)
   }
 
-  #act(owners: readonly DuplicateHolder[], now: Millis): void {
+  #act(holders: readonly DuplicateHolder[], now: Millis): void {
     const router = this.#router
-    if (router.state.name !== 'Active' || owners.length === 0) return
-    const winner = owners.find(({ mac }) => this.#reactionTo(mac, now) === 'yield')
+    if (router.state.name !== 'Active' || holders.length === 0) return
+    const winner = holders.find(({ mac }) => this.#reactionTo(mac, now) === 'yield')
     const competitor = winner === undefined ? undefined : this.#competitorAt(winner.mac, now)
     if (competitor !== undefined) {
       this.#yieldedTo = competitor.source
@@ -269,7 +269,7 @@ export class DuplicateDetection {
       return
     }
     this.#announceOver(
-      owners.map(({ address }) => address),
+      holders.map(({ address }) => address),
       now,
     )
   }

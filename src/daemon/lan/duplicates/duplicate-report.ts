@@ -31,11 +31,11 @@ export class DuplicateReport {
     this.#recorder = recorder
   }
 
-  found(owner: DuplicateHolder, behind: BehindMac, reaction: OnDuplicate, now: Millis): void {
-    const { address, mac } = owner
+  found(holder: DuplicateHolder, behind: BehindMac, reaction: OnDuplicate, now: Millis): void {
+    const { address, mac } = holder
     const { name } = this.#router
     const { router } = behind
-    this.#record(owner, true, now, { ...defined({ peer: router?.source }), reaction })
+    this.#record(holder, true, now, { ...defined({ peer: router?.source }), reaction })
     this.#recorder.logLimited(
       `${name} duplicate ${mac} ${address}`,
       'warn',
@@ -55,10 +55,10 @@ export class DuplicateReport {
     )
   }
 
-  gone(owner: DuplicateHolder, now: Millis): void {
-    const { address, mac } = owner
+  gone(holder: DuplicateHolder, now: Millis): void {
+    const { address, mac } = holder
     const { name } = this.#router
-    this.#record(owner, false, now)
+    this.#record(holder, false, now)
     this.#recorder.logLimited(
       `${name} duplicate gone ${mac} ${address}`,
       'info',

@@ -18,7 +18,7 @@ import {
   VERSION,
 } from '../../../src/cluster/decisions/status/published-status.ts'
 import { VipProbe } from '../../../src/cluster/runtime/api/vip-probe.ts'
-import { OwnerDuty } from '../../../src/cluster/runtime/status/owner-duty.ts'
+import { HolderDuty } from '../../../src/cluster/runtime/status/holder-duty.ts'
 import { StatusApi } from '../../../src/cluster/runtime/status/status-api.ts'
 import { eventually, sleep } from '../../../src/lab/wait.ts'
 import { address } from '../../../src/wire/address.ts'
@@ -37,9 +37,9 @@ const SOON = { within: 10_000, every: 10 }
 
 class Cluster {
   readonly api = new KubeApi({ kinds: { [COLLECTION]: 'HostedNetServices' } })
-  readonly folder = mkdtempSync(join(tmpdir(), 'holdfast-owner-'))
+  readonly folder = mkdtempSync(join(tmpdir(), 'holdfast-holder-'))
   readonly engines: readonly FakeEngine[] = [1, 2, 3].map((i) => new FakeEngine(join(this.folder, `${i}.sock`)))
-  readonly duties: OwnerDuty[] = []
+  readonly duties: HolderDuty[] = []
   readonly news: string[] = []
   probe: Circumstances['probe'] = { result: 'answers' }
   #forget: () => void = () => {}
@@ -51,7 +51,7 @@ class Cluster {
     const around = { ingressDisabled: false, progressing: undefined, refused: [], notManaged: undefined }
     for (const [i, { name }] of NODES.entries()) {
       const engine = this.engine(i + 1)
-      const duty = new OwnerDuty({
+      const duty = new HolderDuty({
         ...{ self: name, vips: [{ address: address(VIP), service: 'api', index: 0 }], socket: engine.socket },
         ...{ api: new StatusApi(sendTo(this.api)), circumstances: () => ({ ...around, probe: this.probe }) },
         onProbeNeeded: () => {},
@@ -84,8 +84,8 @@ class Cluster {
 
   /** Makes node `i` Active, heard by the engines of `others`. */
   holds(i: number, ...others: number[]): void {
-    this.engine(i).sees({ address: VIP, owner: 'self', since: `2026-11-22T12:00:0${i}.000Z` })
-    for (const other of others) this.engine(other).sees({ address: VIP, owner: at(i) })
+    this.engine(i).sees({ address: VIP, holder: 'self', since: `2026-11-22T12:00:0${i}.000Z` })
+    for (const other of others) this.engine(other).sees({ address: VIP, holder: at(i) })
   }
 
   get published(): Published | undefined {
@@ -175,7 +175,7 @@ describe('who holds the address, in the API', () => {
     const group = await started()
     expect(group.condition('Degraded')?.status).toBe('False')
     const duplicates = [{ mac: '02:00:00:00:00:03', router: at(3) }]
-    group.engine(1).sees({ address: VIP, owner: 'self', since: '2026-11-22T12:00:01.000Z', duplicates })
+    group.engine(1).sees({ address: VIP, holder: 'self', since: '2026-11-22T12:00:01.000Z', duplicates })
     const both = () => group.condition('Degraded')?.message === `API ${VIP} is held by node-1 and node-3`
     await eventually('both names', both, () => group.published, SOON)
     expect(group.condition('Degraded')).toMatchObject({ status: 'True', reason: 'SeveralHolders' })

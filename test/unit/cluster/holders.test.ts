@@ -15,11 +15,11 @@ import {
 import { failoverEvent, failoversIn } from '../../../src/cluster/decisions/status/failover.ts'
 import type { Circumstances } from '../../../src/cluster/decisions/status/finding.ts'
 import {
-  FIRST_OWNERSHIP,
+  FIRST_HOLDERS,
+  type HoldersInput,
   needsProbe,
-  type OwnershipInput,
-  stepOwnership,
-} from '../../../src/cluster/decisions/status/ownership.ts'
+  stepHolders,
+} from '../../../src/cluster/decisions/status/holders.ts'
 import { type Published, readPublished } from '../../../src/cluster/decisions/status/published-status.ts'
 import { address } from '../../../src/wire/address.ts'
 import { FakeWorld, PEER, ROUTER, VIP } from '../daemon/fake-world.ts'
@@ -62,12 +62,12 @@ const entry = (text: string, name: string, more = {}) => ({
   },
 })
 const AWS = { reason: 'UnsupportedPlatform', message: 'the platform is AWS' } as const
-const INPUT: OwnershipInput = {
+const INPUT: HoldersInput = {
   ...{ self: 'node-2', nodes: [1, 2, 3].map(node), vips: [vip(API, 'api'), vip(INGRESS, 'ingress')] },
   ...{ report: undefined, published: published({}), elsewhere: undefined, circumstances: QUIET },
 }
-const first = (input: Partial<OwnershipInput>, ms = 0) =>
-  stepOwnership(FIRST_OWNERSHIP, { ...INPUT, ...input }, { monotonicMs: ms, epochMs: EPOCH + ms })[1]
+const first = (input: Partial<HoldersInput>, ms = 0) =>
+  stepHolders(FIRST_HOLDERS, { ...INPUT, ...input }, { monotonicMs: ms, epochMs: EPOCH + ms })[1]
 const conditionOf = (statement: ReturnType<typeof first>, type: string) =>
   statement.conditions?.find((one) => one.type === type)
 
@@ -147,17 +147,17 @@ describe('who says what', () => {
     ['a node without an engine', undefined, true],
   ])('%s has to know if kube-api answers: %j %j', (_, routers, expected) => {
     const input = { ...INPUT, report: routers && report(...routers) }
-    const [memory] = stepOwnership(FIRST_OWNERSHIP, input, { monotonicMs: 0, epochMs: EPOCH })
+    const [memory] = stepHolders(FIRST_HOLDERS, input, { monotonicMs: 0, epochMs: EPOCH })
     expect(needsProbe(memory, input)).toBe(expected)
-    const [elsewhere] = stepOwnership(memory, { ...input, elsewhere: AWS }, { monotonicMs: 1, epochMs: EPOCH })
+    const [elsewhere] = stepHolders(memory, { ...input, elsewhere: AWS }, { monotonicMs: 1, epochMs: EPOCH })
     expect(needsProbe(elsewhere, input)).toBe(false)
   })
 
   test('a Backup that publishes for a holder without an agent needs the answer of kube-api', () => {
     const input = { ...INPUT, report: report(router(API)), published: published({ holders: [entry(API, 'node-3')] }) }
-    let memory = FIRST_OWNERSHIP
+    let memory = FIRST_HOLDERS
     const needed = [0, 1, 30].map((s) => {
-      memory = stepOwnership(memory, input, { monotonicMs: s * 1_000, epochMs: EPOCH })[0]
+      memory = stepHolders(memory, input, { monotonicMs: s * 1_000, epochMs: EPOCH })[0]
       return needsProbe(memory, input)
     })
     expect(needed).toEqual([false, false, true])
@@ -210,9 +210,9 @@ describe('who says what', () => {
       ...INPUT,
       report: report(router(API, { holder: { self: false, address: null, heardMsAgo: null } })),
     }
-    let memory = FIRST_OWNERSHIP
+    let memory = FIRST_HOLDERS
     const at = (ms: number) => {
-      const [next, statement] = stepOwnership(memory, silent, { monotonicMs: ms, epochMs: EPOCH + ms })
+      const [next, statement] = stepHolders(memory, silent, { monotonicMs: ms, epochMs: EPOCH + ms })
       memory = next
       return statement
     }
@@ -239,9 +239,9 @@ describe('who says what', () => {
 
   test('O4: on another platform, one node publishes Disabled once when the engine holds nothing', () => {
     const input = { ...INPUT, self: 'node-2', elsewhere: AWS, report: report() }
-    const [memory, early] = stepOwnership(FIRST_OWNERSHIP, input, { monotonicMs: 0, epochMs: EPOCH })
+    const [memory, early] = stepHolders(FIRST_HOLDERS, input, { monotonicMs: 0, epochMs: EPOCH })
     expect(early).toEqual({ claims: { holders: [] }, conditions: undefined, observedGeneration: undefined })
-    const [, said] = stepOwnership(memory, input, { monotonicMs: 3_000, epochMs: EPOCH })
+    const [, said] = stepHolders(memory, input, { monotonicMs: 3_000, epochMs: EPOCH })
     expect(said.conditions?.map(({ type, status, reason }) => `${type}=${status} ${reason}`)).toEqual([
       'Available=True UnsupportedPlatform',
       'Degraded=False UnsupportedPlatform',
@@ -251,7 +251,7 @@ describe('who says what', () => {
     expect(conditionOf(said, 'Disabled')?.message).toBe('nodes hold no virtual addresses: the platform is AWS')
     const there = published({ conditions: said.conditions })
     expect(
-      stepOwnership(memory, { ...input, published: there }, { monotonicMs: 9_000, epochMs: EPOCH })[1].conditions,
+      stepHolders(memory, { ...input, published: there }, { monotonicMs: 9_000, epochMs: EPOCH })[1].conditions,
     ).toBeUndefined()
   })
 
@@ -263,8 +263,8 @@ describe('who says what', () => {
     ['it is released', { report: report(), published: published({ holders: [entry(API, 'node-2')] }) }, undefined],
   ])('a VIP that a node still holds on another platform is Degraded: %s', (_, there, holder) => {
     const input = { ...INPUT, self: 'node-2', elsewhere: AWS, ...there }
-    const [memory] = stepOwnership(FIRST_OWNERSHIP, input, { monotonicMs: 0, epochMs: EPOCH })
-    const [, said] = stepOwnership(memory, input, { monotonicMs: 9_000, epochMs: EPOCH })
+    const [memory] = stepHolders(FIRST_HOLDERS, input, { monotonicMs: 0, epochMs: EPOCH })
+    const [, said] = stepHolders(memory, input, { monotonicMs: 9_000, epochMs: EPOCH })
     const degraded = conditionOf(said, 'Degraded')
     expect([conditionOf(said, 'Disabled')?.status, degraded?.status]).toEqual(
       holder === undefined ? ['True', 'False'] : ['False', 'True'],
@@ -282,8 +282,8 @@ describe('who says what', () => {
       report: report(active(API)),
       published: published({ holders: [entry(INGRESS, 'node-9', { service: 'Ingress' })] }),
     }
-    const [memory] = stepOwnership(FIRST_OWNERSHIP, input, { monotonicMs: 0, epochMs: EPOCH })
-    const [, said] = stepOwnership(memory, input, { monotonicMs: 5_000, epochMs: EPOCH })
+    const [memory] = stepHolders(FIRST_HOLDERS, input, { monotonicMs: 0, epochMs: EPOCH })
+    const [, said] = stepHolders(memory, input, { monotonicMs: 5_000, epochMs: EPOCH })
     expect(said.claims.ingressIpOwner).toBe('')
     expect(conditionOf(said, 'Available')?.message).toContain('ingress 10.0.0.201 is disabled')
     expect(conditionOf(said, 'Degraded')?.status).toBe('False')

@@ -28,7 +28,7 @@ import { type Claims, type Holder, type Published, SERVICE_KINDS } from './publi
 /** An address of the cluster, from the agent's settings. */
 export type ServiceVip = { readonly address: Address; readonly service: Service; readonly index: number }
 
-export type OwnershipInput = {
+export type HoldersInput = {
   readonly self: string
   readonly nodes: readonly ClusterNode[]
   readonly vips: readonly ServiceVip[]
@@ -40,7 +40,7 @@ export type OwnershipInput = {
   readonly circumstances: Circumstances
 }
 
-export type OwnershipMemory = {
+export type HoldersMemory = {
   readonly claims: ReadonlyMap<Address, StatementMemory>
   /** Conditions of the last statement, for their times. */
   readonly said: readonly Condition[]
@@ -48,7 +48,7 @@ export type OwnershipMemory = {
   readonly disabled: { readonly since: number; readonly message: string } | undefined
 }
 
-export const FIRST_OWNERSHIP: OwnershipMemory = { claims: new Map(), said: [], disabled: undefined }
+export const FIRST_HOLDERS: HoldersMemory = { claims: new Map(), said: [], disabled: undefined }
 
 export type PublishedFields = {
   readonly claims: Claims
@@ -58,11 +58,11 @@ export type PublishedFields = {
 }
 
 /** Returns the memory and the fields to publish after an event. */
-export function stepOwnership(
-  memory: OwnershipMemory,
-  input: OwnershipInput,
+export function stepHolders(
+  memory: HoldersMemory,
+  input: HoldersInput,
   now: Moment,
-): readonly [OwnershipMemory, PublishedFields] {
+): readonly [HoldersMemory, PublishedFields] {
   if (input.elsewhere !== undefined) return disabled(memory, input, input.elsewhere, now)
   const stepped = stepClaims(memory, input, now)
   const claims = claimsOf(input, stepped)
@@ -93,8 +93,8 @@ export function stepOwnership(
  * holder. In a cluster only one node does, so the API server does not get requests from all nodes.
  */
 export function needsProbe(
-  { claims, disabled: isDisabled }: OwnershipMemory,
-  { report, vips }: Pick<OwnershipInput, 'report' | 'vips'>,
+  { claims, disabled: isDisabled }: HoldersMemory,
+  { report, vips }: Pick<HoldersInput, 'report' | 'vips'>,
 ): boolean {
   if (isDisabled !== undefined) return false
   return vips.some(({ address, service }) => {
@@ -112,11 +112,11 @@ const RELEASED_BY_THEN = 2_000
  * first agent publishes them. A node that still holds a VIP publishes its own entry.
  */
 function disabled(
-  memory: OwnershipMemory,
-  input: OwnershipInput,
+  memory: HoldersMemory,
+  input: HoldersInput,
   elsewhere: Elsewhere,
   now: Moment,
-): readonly [OwnershipMemory, PublishedFields] {
+): readonly [HoldersMemory, PublishedFields] {
   const { nodes, published, self } = input
   const held = stepClaims(memory, input, now).filter(({ sight }) => sight.kind === 'ours')
   const findings = elsewhereFindings(elsewhere, stillHeld(input, held))
@@ -150,7 +150,7 @@ function disabled(
  * Returns texts about VIPs that are still held: from our engine, and from the entries of other nodes. While our engine
  * does not answer, our own last entry counts.
  */
-function stillHeld({ nodes, published, report, self }: OwnershipInput, held: readonly Stepped[]): readonly string[] {
+function stillHeld({ nodes, published, report, self }: HoldersInput, held: readonly Stepped[]): readonly string[] {
   const isHeard = ({ node }: Holder) => (node === self ? report === undefined : nodes.some(({ name }) => name === node))
   const lines = [
     ...held.map(({ vip }) => `${SERVICE_NAMES[vip.service]} ${vip.address} is still held by ${self}`),
@@ -167,7 +167,7 @@ function stillHeld({ nodes, published, report, self }: OwnershipInput, held: rea
  * Returns the number of nodes that publish before this node. Control plane nodes come first, in the order of their
  * names.
  */
-function rankOf({ nodes, self }: OwnershipInput): number {
+function rankOf({ nodes, self }: HoldersInput): number {
   const isFirst = ({ labels }: ClusterNode) => CONTROL_PLANE_LABEL in labels
   const names = (some: readonly ClusterNode[]) => some.map(({ name }) => name).sort()
   const order = [...names(nodes.filter(isFirst)), ...names(nodes.filter((node) => !isFirst(node)))]
@@ -177,7 +177,7 @@ function rankOf({ nodes, self }: OwnershipInput): number {
 /** Largest rank. With hundreds of nodes, the last ones would otherwise wait for minutes. */
 const MOST_RANKS = 15
 
-function stepClaims(memory: OwnershipMemory, input: OwnershipInput, now: Moment): readonly Stepped[] {
+function stepClaims(memory: HoldersMemory, input: HoldersInput, now: Moment): readonly Stepped[] {
   const { circumstances, nodes, published, report, self, vips } = input
   const rank = rankOf(input)
   const shared = { known: published !== undefined, self, rank, nameOf: (address: Address) => nodeAt(nodes, address) }
@@ -202,7 +202,7 @@ const firstOf = <T extends { readonly vip: ServiceVip }>(stepped: readonly T[]):
 export const nodeAt = (nodes: readonly ClusterNode[], address: Address): string | undefined =>
   nodes.find(({ addresses }) => addresses.some((one) => parseAddress(one.address) === address))?.name
 
-function holderOf(input: OwnershipInput, { claim, sight, vip }: Stepped): Holder | undefined {
+function holderOf(input: HoldersInput, { claim, sight, vip }: Stepped): Holder | undefined {
   const head = { address: vip.address, service: SERVICE_KINDS[vip.service], saidBy: input.self }
   const alsoAnswering = othersIn(input.nodes, sight)
   if (claim.kind === 'foreign') return { ...head, node: claim.node, since: claim.since, alsoAnswering }
@@ -222,12 +222,12 @@ function othersIn(nodes: readonly ClusterNode[], sight: Sight): readonly string[
  * Returns the status fields that this node publishes. The two texts name the holder of the first VIP of each service;
  * every VIP has its own entry.
  */
-function claimsOf(input: OwnershipInput, stepped: readonly Stepped[]): Claims {
-  const ownerOf = (service: Service): string | undefined => {
+function claimsOf(input: HoldersInput, stepped: readonly Stepped[]): Claims {
+  const holderNameOf = (service: Service): string | undefined => {
     const first = stepped.find(({ vip }) => vip.service === service)
     return first && holderOf(input, first)?.node
   }
-  const [api, ingress] = [ownerOf('api'), ownerOf('ingress')]
+  const [api, ingress] = [holderNameOf('api'), holderNameOf('ingress')]
   return {
     ...defined({ apiServerInternalIpOwner: api, ingressIpOwner: ingress }),
     holders: stepped.map((each) => holderOf(input, each)).filter((holder) => holder !== undefined),
@@ -242,7 +242,7 @@ type Stepped = {
   readonly claim: HolderStatement
 }
 
-function holdingOf({ nodes, self }: OwnershipInput, { claim, entry, next, sight, vip }: Stepped): Holding {
+function holdingOf({ nodes, self }: HoldersInput, { claim, entry, next, sight, vip }: Stepped): Holding {
   const head = { address: vip.address, service: vip.service }
   const own = othersIn(nodes, sight)
   switch (sight.kind) {

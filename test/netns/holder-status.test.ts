@@ -1,5 +1,5 @@
 /**
- * Three real engines in three namespaces, an agent's owner duty for each, and the stand-in of the Kubernetes API.
+ * Three real engines in three namespaces, an agent's holder duty for each, and the stand-in of the Kubernetes API.
  * When the holder is killed, the status names the new holder. When a second node gets the address by hand, it names
  * both (O2, O3).
  */
@@ -7,7 +7,7 @@ import { afterEach, expect, test } from 'vitest'
 import { CONTROL_PLANE_LABEL } from '../../src/cluster/decisions/engine/upstream-names.ts'
 import type { Circumstances } from '../../src/cluster/decisions/status/finding.ts'
 import { GROUP, PLURAL, readPublished, VERSION } from '../../src/cluster/decisions/status/published-status.ts'
-import { OwnerDuty } from '../../src/cluster/runtime/status/owner-duty.ts'
+import { HolderDuty } from '../../src/cluster/runtime/status/holder-duty.ts'
 import { StatusApi } from '../../src/cluster/runtime/status/status-api.ts'
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
 import { ip } from '../../src/lab/ip.ts'
@@ -35,7 +35,7 @@ const AROUND: Circumstances = {
 
 let lab: Lab | undefined
 let api: KubeApi | undefined
-const duties: OwnerDuty[] = []
+const duties: HolderDuty[] = []
 afterEach(async () => {
   for (const duty of duties.splice(0)) duty.end()
   await api?.stop()
@@ -64,7 +64,7 @@ describeNetns('who holds the address, in the API, by real engines', () => {
       const daemon = new Holdfast(built, plan)
       await daemon.ready()
       daemons.push(daemon)
-      const duty = new OwnerDuty({
+      const duty = new HolderDuty({
         ...{ self: host.name, vips: [{ address: address(LAB_VIP), service: 'api', index: 0 }], socket: daemon.socket },
         ...{ api: new StatusApi(sendTo(server)), circumstances: () => AROUND },
         ...{ onProbeNeeded: () => {}, onNews: () => {} },

@@ -11,7 +11,7 @@ import { type EngineReport, readEngineReport } from '../../decisions/status/engi
 import { aged, type EventQueue, emptyQueue, nextOf, offer, settled } from '../../decisions/status/event-queue.ts'
 import { type FailoverEvent, failoverEvent, failoversIn } from '../../decisions/status/failover.ts'
 import type { Circumstances } from '../../decisions/status/finding.ts'
-import { FIRST_OWNERSHIP, needsProbe, type ServiceVip, stepOwnership } from '../../decisions/status/ownership.ts'
+import { FIRST_HOLDERS, needsProbe, type ServiceVip, stepHolders } from '../../decisions/status/holders.ts'
 import { type Published, readPublished } from '../../decisions/status/published-status.ts'
 import { askEngine, EngineStream } from '../engine-source.ts'
 import { Publisher, type PublisherNews } from './publisher.ts'
@@ -23,7 +23,7 @@ const LOOK_EVERY = 5_000
 const GATHER = 20
 const LOOK_AGAIN = 1_000
 
-export type OwnerDutyOptions = {
+export type HolderDutyOptions = {
   readonly self: string
   readonly vips: readonly ServiceVip[]
   /** Path of the engine's control socket. */
@@ -35,13 +35,13 @@ export type OwnerDutyOptions = {
   readonly onNews: (news: PublisherNews | { readonly kind: 'engine'; readonly why: string | undefined }) => void
 }
 
-export class OwnerDuty {
+export class HolderDuty {
   readonly publisher: Publisher
-  readonly #options: OwnerDutyOptions
+  readonly #options: HolderDutyOptions
   readonly #stream: EngineStream
   #nodes: readonly ClusterNode[] = []
   #elsewhere: Elsewhere | undefined
-  #memory = FIRST_OWNERSHIP
+  #memory = FIRST_HOLDERS
   #published: Published | undefined
   #report: EngineReport | undefined
   #queue: EventQueue<FailoverEvent> = emptyQueue(performance.now())
@@ -51,7 +51,7 @@ export class OwnerDuty {
   #hasLooked = false
   #ended = false
 
-  constructor(options: OwnerDutyOptions) {
+  constructor(options: HolderDutyOptions) {
     this.#options = options
     const { api, onNews, self, socket } = options
     this.publisher = new Publisher({ self, api, onNews, onObject: (object) => this.objectIs(object) })
@@ -142,7 +142,7 @@ export class OwnerDuty {
     if (this.#ended) return
     const { circumstances, onProbeNeeded, self, vips } = this.#options
     const now = { monotonicMs: performance.now(), epochMs: Date.now() }
-    const [memory, statement] = stepOwnership(
+    const [memory, statement] = stepHolders(
       this.#memory,
       {
         ...{ self, vips, nodes: this.#nodes, report: this.#report, published: this.#published },
