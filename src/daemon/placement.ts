@@ -64,8 +64,7 @@ export class Placement {
    */
   strand(departing: Iterable<Router>, now: Millis): void {
     for (const router of departing) {
-      if (router.io === undefined) continue
-      const link = this.#context.view.link(router.io.interfaceIndex)
+      const link = this.#linkOf(router)
       if (!isUp(link)) router.setFault(link === undefined ? 'interfaceMissing' : 'linkDown', true, false, now)
     }
   }
@@ -79,11 +78,15 @@ export class Placement {
   }
 
   /** Returns the effective priority from base and trackers, at the router's present place. */
-  priorityOf(resolved: ResolvedRouter, { io, priority }: Router): number {
+  priorityOf(resolved: ResolvedRouter, router: Router): number {
     const { trackers, view } = this.#context
-    const link = io === undefined ? undefined : view.link(io.interfaceIndex)
-    const place = { link, source: resolved.source, taken: false }
-    return circumstancesOf(resolved, place, { trackers, view }, false, priority.replaced).tracking.priority
+    const place = { link: this.#linkOf(router), source: resolved.source, taken: false }
+    return circumstancesOf(resolved, place, { trackers, view }, false, router.priority.replaced).tracking.priority
+  }
+
+  /** Returns the interface of a router, or `undefined` if the router has none or the interface is gone. */
+  #linkOf({ io }: Router): Link | undefined {
+    return io === undefined ? undefined : this.#context.view.link(io.interfaceIndex)
   }
 
   /** Detaches a removed router and closes segments without routers. */

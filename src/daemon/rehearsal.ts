@@ -154,16 +154,9 @@ class Stage {
   /** Receives an advertisement of the peer. */
   hear(priority: number): void {
     const theirs = { ...this.#router.parameters, primaryAddress: PEER }
-    const [datagram] = advertisementDatagrams(theirs, priority)
-    if (datagram === undefined) return
-    this.#heard.push({
-      family: 'ipv4',
-      source: PEER,
-      destination: GROUP,
-      ttl: 255,
-      bytes: asReceived(datagram.bytes),
-      receivedAt: this.#now,
-    })
+    const received = { family: 'ipv4', source: PEER, destination: GROUP, ttl: 255, receivedAt: this.#now } as const
+    for (const { bytes } of advertisementDatagrams(theirs, priority))
+      this.#heard.push({ ...received, bytes: asReceived(bytes) })
     this.#segment.reception.drain(this.#now)
     this.#endTurn()
   }
@@ -176,8 +169,9 @@ class Stage {
     this.#endTurn()
   }
 
+  /** Applies the present priority, a lower one and the present one again, as trackers do. */
   lowerPriority(): void {
-    for (const priority of [90, 100]) {
+    for (const priority of [100, 90, 100]) {
       const changed = this.#router.adoptTracking(untracked(priority), this.#now)
       if (changed !== undefined) this.post(changed)
     }

@@ -422,6 +422,8 @@ describe('removed, added and replaced routers', () => {
     const away = { ...OTHER, interface: 'eth1', addresses: ['198.51.100.100'] }
     const down = activeWorld([ROUTER, away])
     down.reload([ROUTER])
+    down.setLink(link(2, 'eth0', { mtu: 1400 }))
+    expect(states(down), 'after a change of another interface').toEqual({ api: 'Active', db: 'Leaving' })
     down.setLink(link(3, 'eth1', { up: false }))
     expect([states(down), down.installed]).toEqual([{ api: 'Active' }, [`${VIP}/32@2`]])
 

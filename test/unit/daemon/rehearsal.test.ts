@@ -10,9 +10,10 @@ import { openClock } from '../../../src/linux/clock.ts'
 import { openGuardian } from '../../../src/linux/guardian/guardian.ts'
 import { MUTE_NATIVE } from '../../../src/linux/mute-native.ts'
 import { openSockets } from '../../../src/linux/sockets/sockets.ts'
+import { failure } from './fake-world.ts'
 
-/** The calls of the rehearsal, in order. */
-function watch() {
+/** The calls of the rehearsal, in order. `changed` replaces a part of the sockets. */
+function watch(changed: Partial<SocketPort> = {}) {
   const acts: string[] = []
   const sockets: SocketPort = {
     openAdvertisementSocket: () => ({
@@ -33,6 +34,7 @@ function watch() {
       hear: (now) => acts.push(`hears ${now}`),
       close: () => acts.push(`${hears} no more`),
     }),
+    ...changed,
   }
   const guardian = {
     arm: ({ remove }: CleanupPlan) => acts.push(`arm ${remove.length}`) > 0,
@@ -72,4 +74,10 @@ test('the rehearsal opens no descriptor with the ports of the program, and leave
   const before = descriptors()
   const sockets = openSockets(MUTE_NATIVE, openClock(MUTE_NATIVE))
   for (const _ of rehearsal({ sockets, guardian: openGuardian('rehearsal') })) expect(descriptors()).toBe(before)
+})
+
+test('the rehearsal runs to its end although no socket can be opened, and sends nothing', () => {
+  const { acts, play } = watch({ openAdvertisementSocket: () => failure('EMFILE') })
+  Array.from(play)
+  expect(acts.filter((act) => /^(priority|close)/.test(act))).toEqual([])
 })

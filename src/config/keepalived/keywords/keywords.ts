@@ -10,9 +10,8 @@ export const KEYWORDS: readonly Keyword[] = [...GLOBAL_KEYWORDS, ...INSTANCE_KEY
 
 const BY_NAME = new Map(KEYWORDS.map((keyword) => [`${keyword.block}.${keyword.name}`, keyword]))
 
-/** Returns the reason why a configuration with the keyword is refused. */
-export const reasonOf = (block: Block, name: string): string =>
-  `"${name}" is refused: ${keywordIn(block, name)?.says ?? ''}`
+/** Returns the reason why a configuration with the keyword, which is in the table, is refused. */
+export const reasonOf = (block: Block, name: string): string => `"${name}" is refused: ${keywordIn(block, name)?.says}`
 
 /** Returns the table entry of a keyword in a block, or `undefined` if keepalived has no such keyword there. */
 export const keywordIn = (block: Block, name: string): Keyword | undefined => BY_NAME.get(`${block}.${name}`)
