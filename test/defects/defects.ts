@@ -58,7 +58,7 @@ export const DEFECTS: readonly Defect[] = [
     ],
     test: FAILOVER,
     only: 'after SIGTERM, the address stays until the successor advertises',
-    says: /ms in which two answered ARP|r2 alone to hold the address after r1 got SIGTERM/,
+    says: /ms in which two routers answered ARP|r2 alone to hold the address after r1 got SIGTERM/,
   },
   {
     name: 'a new Active sends no gratuitous ARP',

@@ -17,7 +17,7 @@ afterEach(() => {
 })
 
 describeNetns('address notifications in an unusual order', () => {
-  test('after an interface is renamed and renamed back, the router returns with its address', async () => {
+  test('after an interface is renamed and renamed back, the router is Active again and its address is back', async () => {
     trio = await Trio.settled()
     const { namespace } = trio.lab.router(1)
     ip(namespace, 'link set eth0 name ethX')
@@ -27,7 +27,7 @@ describeNetns('address notifications in an unusual order', () => {
     expect((await trio.daemon(1).router()).addresses).toEqual([{ address: LAB_VIP, present: true }])
   })
 
-  test('an address that was added and replaced on a Backup, and is removed when it is Active, is put back', async () => {
+  test('a VIP that a program added to a Backup and later removes from the Active is put back', async () => {
     trio = await Trio.settled()
     const { namespace } = trio.lab.router(2)
     const batch = [`address add ${LAB_VIP}/32 dev eth0`, `address replace ${LAB_VIP}/32 dev eth0`]
@@ -54,8 +54,9 @@ describeNetns('address notifications in an unusual order', () => {
     await trio.start(1, 200)
     await trio.answeredBy(1, 'it started alone')
     await sleep(1_500)
-    expect((await trio.daemon(1).router()).counters.competingAnswers, 'answers of our own eth1 taken for a rival').toBe(
-      0,
-    )
+    expect(
+      (await trio.daemon(1).router()).counters.competingAnswers,
+      'ARP answers of eth1 of r1 itself that r1 counted as answers of a competing Active',
+    ).toBe(0)
   })
 })

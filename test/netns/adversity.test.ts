@@ -17,9 +17,9 @@ import { residentKilobytes } from './resident-memory.ts'
 import { INTERVAL, PRIORITIES, Trio } from './trio.ts'
 
 const PACKETS = 100_000
-/** Before ADR 0003 the Active lost its addresses after two of five. */
+/** Number of starts. Without the drain of docs/adr/0003, the Active lost its addresses in two of five starts. */
 const STARTS = 4
-/** As CONTRIBUTING.md calls them; every reason that the flood gives. */
+/** Every discard reason that the flood causes, in alphabetical order. */
 const REASONS = [
   'addr-count-zero',
   'adver-int-zero',
@@ -38,7 +38,7 @@ afterEach(() => {
   trio = undefined
 })
 
-/** Starts a flood. With 0 packets it lasts until the lab ends. */
+/** Starts a flood. With `packets` 0, the flood lasts until the lab ends. */
 function flood(lab: Lab, packets: number, perSecond: number): LoggedProcess {
   const program = join(packageRoot(), 'test', 'support', 'flood.mjs')
   const words = ['eth0', '51', LAB_VIP, packets, perSecond].map(String)
@@ -61,11 +61,11 @@ async function account(daemon: Holdfast) {
 }
 
 describeNetns('a flood of packets that must be discarded', () => {
-  test(`${PACKETS} packets change no state and no timer, are counted by reason, and cost neither log nor memory`, async () => {
+  test(`${PACKETS} packets change no state and no timer, are counted by reason, and cause neither log lines nor a growth of memory`, async () => {
     const group = await Trio.settled()
     trio = group
     const daemons = [1, 2, 3].map((position) => group.daemon(position))
-    // The lasting allocations of a first burst are no leak.
+    // A first burst causes allocations that stay. Those are no leak.
     await flood(group.lab, 20_000, 20_000).exited
     await sleep(300)
     const before = await Promise.all(daemons.map(account))
@@ -78,7 +78,7 @@ describeNetns('a flood of packets that must be discarded', () => {
     const source = flood(group.lab, PACKETS, 20_000)
     await source.exited
     const { sent } = JSON.parse(source.lines.at(-1)?.text ?? '{}')
-    expect(sent, 'packets that the flood could send').toBe(PACKETS)
+    expect(sent, 'packets that the flood sent').toBe(PACKETS)
     await sleep(500)
 
     const advertisements = await capture.stop()
@@ -86,7 +86,7 @@ describeNetns('a flood of packets that must be discarded', () => {
     for (const [i, daemon] of daemons.entries()) {
       const { name } = daemon.plan.host
       const [then, now] = [before[i], after[i]]
-      if (then === undefined || now === undefined) throw new Error(`No account of ${name}`)
+      if (then === undefined || now === undefined) throw new Error(`Cannot find the counters of ${name}`)
       expect(now.state, `state of ${name}`).toBe(then.state)
       expect(now.transitions, `transitions of ${name}`).toEqual(then.transitions)
       expect(Object.keys(now.discarded).sort(), `reasons counted by ${name}`).toEqual(REASONS)
@@ -97,16 +97,20 @@ describeNetns('a flood of packets that must be discarded', () => {
       expect(daemon.lines.length - (lines[i] ?? 0), `log lines of ${name} about ${counted} packets`).toBeLessThan(1_000)
       expect(residentKilobytes(daemon) - (memory[i] ?? 0), `growth of ${name} in kB`).toBeLessThan(16_000)
     }
-    expect(new Set(advertisements.map(({ source: from }) => from)), 'who advertised meanwhile').toEqual(
-      new Set([group.lab.router(1).address]),
-    )
+    expect(
+      new Set(advertisements.map(({ source: from }) => from)),
+      'sources of the advertisements during the flood',
+    ).toEqual(new Set([group.lab.router(1).address]))
     const times = advertisements.map(({ at }) => 1_000 * Number(at))
     const longest = Math.max(...times.slice(1).map((at, i) => at - (times[i] ?? at)))
     judgeTime('longest ms between two advertisements of the Active', longest, 3 * INTERVAL, 'docs/failures.md')
-    expect(group.prober.holders.slice(holders), 'changes of who answers the client').toEqual([])
+    expect(
+      group.prober.holders.slice(holders),
+      'changes of the router that answers the client during the flood',
+    ).toEqual([])
   })
 
-  test(`a flood that begins when the engines have just started changes no state, ${STARTS} times`, async () => {
+  test(`a flood that begins when the engines have just started changes no state, in ${STARTS} starts`, async () => {
     for (let start = 1; start <= STARTS; start++) {
       const group = await Trio.settled()
       trio = group
@@ -115,11 +119,11 @@ describeNetns('a flood of packets that must be discarded', () => {
       const since = monotonicMs()
       const source = flood(group.lab, 0, 20_000)
       await sleep(1_500)
-      expect(source.exit, 'the flood still runs').toBeUndefined()
+      expect(source.exit, 'exit of the flood program, which must still run').toBeUndefined()
       const moved = group.prober.holders
         .slice(holders)
         .map(({ at, name }) => `${name} after ${(at - since).toFixed(0)} ms`)
-      expect(moved, `who answered the client during the flood after start ${start}, instead of r1`).toEqual([])
+      expect(moved, `routers other than r1 that answered the client during the flood after start ${start}`).toEqual([])
       for (const [i, then] of before.entries())
         expect((await account(group.daemon(i + 1))).transitions, `transitions of r${i + 1}`).toEqual(then.transitions)
       group.lab.destroy()
@@ -133,17 +137,19 @@ describeNetns('a flood of packets that must be discarded', () => {
     const holders = group.prober.holders.length
     const source = flood(group.lab, 0, 20_000)
     await sleep(1_000)
-    expect(group.prober.holders.slice(holders), 'changes of who answers the client before r1 died').toEqual([])
+    expect(group.prober.holders.slice(holders), 'changes of the router that answers the client before r1 died').toEqual(
+      [],
+    )
     const at = group.lab.cut(group.lab.router(1))
     await group.answeredBy(2, 'r1 died during a flood')
     const moved = (group.prober.movedFrom('r1', at)?.at ?? Number.NaN) - at
-    expect(source.exit, 'the flood still runs').toBeUndefined()
+    expect(source.exit, 'exit of the flood program, which must still run').toBeUndefined()
     judgeTime(
       'ms until r2 answered the client',
       moved,
       activeDownIntervalMs(PRIORITIES[1], INTERVAL) + 1_000,
       'RFC 9568 §6.1',
     )
-    expect(await group.daemon(3).state(), 'r3 meanwhile').toBe('Backup')
+    expect(await group.daemon(3).state(), 'state of r3 after r2 took over').toBe('Backup')
   })
 })

@@ -17,7 +17,7 @@ import { describeNetns } from '../support/require.ts'
 const WITHIN = { within: 40_000, every: 50 }
 const READY_PORTS = join(import.meta.dirname, '..', 'support', 'ready-ports.mjs')
 const CRICTL = '#!/bin/sh\ncat "$CRICTL_SAYS/$1.json"\n'
-/** Places of the node, each a folder of the test in the agent's own mounts. */
+/** Paths on the node. The agent's own mount namespace has a folder of the test at each path. */
 const PLACES = {
   holdfast: '/run/holdfast',
   keepalived: '/var/run/keepalived',
@@ -84,8 +84,8 @@ const there = ({ at }: Prepared, names: readonly [string, ...string[]], wanted: 
     WITHIN,
   )
 
-describeNetns("the agent's other tasks", () => {
-  test('the agent keeps a file for each state that nft and CRI-O report, as long as they report it', {
+describeNetns("the agent's tasks besides the list of peers", () => {
+  test('a file exists for each state that nft and CRI-O report, as long as they report the state', {
     timeout: 120_000,
   }, async () => {
     const all = await prepared()
@@ -113,7 +113,7 @@ describeNetns("the agent's other tasks", () => {
     for (const file of [rule, server, router]) await there(all, file, false, agent)
   })
 
-  test('a node that becomes a remote worker loses its instances, and gets them back afterwards', {
+  test('a node that becomes a remote worker loses its virtual routers, and gets them back when it is no remote worker', {
     timeout: 120_000,
   }, async () => {
     const all = await prepared()
@@ -155,7 +155,7 @@ describeNetns("the agent's other tasks", () => {
     await agent.line(/agent started as bootstrap/, WITHIN.within)
     await eventually('its file', () => said().includes('reload'), said, WITHIN)
     expect(said()).not.toContain('stop')
-    // The API was seen ready: only then its silence has a meaning.
+    // The agent has seen a ready API. Only after that does an API without an answer mean that the API is gone.
     await sleep(4_000)
     api.killFamily()
     await eventually('the word stop', () => said().includes('stop'), said, WITHIN)

@@ -17,10 +17,10 @@ const WITHIN = 40_000
 const LONGEST = 120_000
 const HOSTED = `${GROUP}/${VERSION}/${PLURAL}`
 const UNICAST = ['ostest_API_0: unicast to 2 peers', 'ostest_INGRESS_0: unicast to 2 peers']
-/** ms: version 2, interval 1 s, priority 40. */
+/** Active_Down_Interval in ms, with version 2, an interval of 1 s and priority 40. */
 const ACTIVE_DOWN = 3_844
 const INTERVAL = 1_000
-/** ms until a log line has reached the test. */
+/** Longest time in ms from the writing of a log line to its arrival at the test. */
 const ABOUT = 500
 
 let cluster: ClusterLab | undefined
@@ -52,8 +52,8 @@ function begin(node: LabNode): void {
 }
 
 /**
- * Kills all processes of the product with SIGKILL, as a dying machine does; its kernel lives, and forgets the leased
- * addresses.
+ * Kills engine, guardian and agent of a node with SIGKILL, as a dying machine would. The kernel of the node keeps running and removes the
+ * addresses when their lifetime ends. Returns the time of the kill.
  */
 async function die(node: LabNode): Promise<number> {
   const { engine, agent } = node
@@ -64,10 +64,7 @@ async function die(node: LabNode): Promise<number> {
   return at
 }
 
-/**
- * Returns the holder that kernels, client and engines agree on: of equal priorities two may have been Active for a
- * moment.
- */
+/** Returns the holder on which kernels, client and engines agree. Two nodes of equal priority may both have been Active for a moment. */
 function settledHolder(prober: Prober, occasion: string): Promise<LabNode> {
   const { lab, nodes = [] } = cluster ?? {}
   const states = () =>
@@ -96,9 +93,7 @@ const tell = (what: string, figures: unknown) =>
 const WRITTEN = /"time":(\d+)/
 type Lines = readonly { readonly at: number; readonly text: string }[]
 
-/**
- * Returns the ms after `since` at which such a line was written, even if it arrived later. NaN without such a line.
- */
+/** Returns the ms from `since` to the first matching log line, even if the line arrived later; NaN without such a line. */
 function after(since: number, lines: Lines = [], pattern = /./): number {
   const found = lines.find(({ text }) => pattern.test(text) && WRITTEN.test(text))
   const [, time] = WRITTEN.exec(found?.text ?? '') ?? []
@@ -115,8 +110,8 @@ const partsOf = ({ name, engine, agent }: LabNode, since: number) => ({
   active: after(since, engine?.lines, /API_0.*→ Active/),
 })
 
-describeNetns('engine and agent of a node die', () => {
-  test('the address moves, and when engine and agent of the old holder are back, peers and status are right', {
+describeNetns('the death of engine and agent of a node', () => {
+  test('the address moves to another node, and when engine and agent are back, peers and status are right', {
     timeout: LONGEST,
   }, async () => {
     const { lab, nodes, api, prober, holder } = await settled()
@@ -147,7 +142,7 @@ describeNetns('engine and agent of a node die', () => {
     begin(holder)
     await holder.agent?.line(/"configuration handed over to the engine"/, WITHIN)
     for (const node of nodes) await node.routersAre(UNICAST, WITHIN)
-    expect(holder.peers().ostest_API_0, 'peers of who is back').toEqual(
+    expect(holder.peers().ostest_API_0, 'peers of the node whose engine and agent are back').toEqual(
       nodes.flatMap(({ name, host }) => (name === holder.name ? [] : [host.address])),
     )
     await named(next, 'after the return')
@@ -159,23 +154,27 @@ describeNetns('engine and agent of a node die', () => {
       ...{ ...account, parts: partsOf(holder, back), told },
     }
     tell('holder dies', figures)
-    expect(figures.movedAfter, 'ms, an Active_Down_Interval since the last advertisement').toBeGreaterThan(
-      ACTIVE_DOWN - INTERVAL - ABOUT,
-    )
-    expect(figures.movedAfter, 'ms until another answers').toBeLessThan(12_000)
-    expect(account.holders, 'at the end: nobody is better than who has it').toEqual([next.host.name])
+    expect(
+      figures.movedAfter,
+      'ms from the death to the move, at least an Active_Down_Interval after the last advertisement',
+    ).toBeGreaterThan(ACTIVE_DOWN - INTERVAL - ABOUT)
+    expect(figures.movedAfter, 'ms from the death of the holder until another node answers').toBeLessThan(12_000)
+    expect(
+      account.holders,
+      'holders from the death to the end: the new holder keeps the address, because no node has a higher priority',
+    ).toEqual([next.host.name])
     expect(told.join('\n')).toContain(`moved from ${holder.name} to ${next.name}: ${holder.name} fell silent`)
     expect(prober.holder).toBe(next.host.name)
   })
 
-  test('after all nodes restart without the API, the memory of engine or agent is enough for one node to get the address', {
+  test('after all nodes restart without the API, the configuration that engine or agent remembers lets one node get the address', {
     timeout: LONGEST,
   }, async () => {
     const { lab, nodes, prober } = await settled()
     await cluster?.apiDown()
     for (const remembers of ['engine', 'agent'] as const) {
       await Promise.all(nodes.map(die))
-      // A machine that restarts has none of these files.
+      // A restarted machine has no VIP: the kernel's addresses are gone.
       for (const { host } of nodes)
         if (lab.holders(LAB_VIP).includes(host.name)) ip(host, `address delete ${LAB_VIP}/32 dev eth0`)
       if (remembers === 'agent') for (const node of nodes) rmSync(node.memory)
@@ -192,18 +191,24 @@ describeNetns('engine and agent of a node die', () => {
       await holder.engine?.line(/API_0.*→ Active/, WITHIN)
       const parts = partsOf(holder, since)
       tell(`cold, the ${remembers} remembers`, { answered, ...parts })
-      expect(answered, 'ms from the start to the first answer').toBeLessThan(25_000)
-      expect(parts.active - parts.backup, 'ms in Backup').toBeGreaterThan(ACTIVE_DOWN - ABOUT)
-      // The engine's remembered configuration is in force before any agent has sent one: the agent's is stable after
-      // 5 s.
+      expect(answered, 'ms from the start of all nodes to the first answer for the VIP').toBeLessThan(25_000)
+      expect(parts.active - parts.backup, 'ms that the new holder was Backup before it became Active').toBeGreaterThan(
+        ACTIVE_DOWN - ABOUT,
+      )
+      // The engine takes its remembered configuration before any agent sends one. An agent sends its configuration when the list of nodes
+      // has not changed for 5 s.
       if (remembers === 'engine') expect(parts.handedOver > parts.backup || Number.isNaN(parts.handedOver)).toBe(true)
-      else expect(parts.handedOver, 'ms: first the agent, then the election').toBeLessThan(parts.active)
+      else
+        expect(
+          parts.handedOver,
+          'ms from the start to the configuration of the agent, which comes before the election',
+        ).toBeLessThan(parts.active)
       for (const node of nodes) await node.routersAre(UNICAST, WITHIN)
     }
     await cluster?.apiUp()
     for (const node of nodes) {
       await node.agent?.line(/watch of the nodes restored/, WITHIN)
-      expect(await node.routers(), `of ${node.name} with the API`).toEqual(UNICAST)
+      expect(await node.routers(), `routers of ${node.name} after the API returned`).toEqual(UNICAST)
     }
   })
 })

@@ -1,6 +1,6 @@
 /**
- * `holdfast agent --print` on a machine with an address, with the options of dynkeepalived's pod. It prints the text that the
- * templates of the cluster render for that node. The nodes come from a list or from the remembered cluster.
+ * `holdfast agent --print` on a machine with an address of a node, with the options of the pod that it replaces. The command prints the
+ * text that the templates of the cluster render for that node. The nodes come from a list or from the remembered cluster.
  */
 
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process'
@@ -31,7 +31,7 @@ const NODES = [0, 1, 2, 3, 4].map((i) =>
   node(i < 3 ? `master-${i}` : `worker-${i}`, [`192.168.111.2${i}`, `${NET6}:1${i + 4}`], i < 3),
 )
 
-describeNetns('agent --print', () => {
+describeNetns('holdfast agent --print', () => {
   let namespace = ''
   let worker = ''
   let folder = ''
@@ -48,7 +48,7 @@ describeNetns('agent --print', () => {
   beforeAll(() => {
     ;[namespace, worker] = [makeNamespace(), makeNamespace()]
     folder = mkdtempSync(join(tmpdir(), 'hf-print-'))
-    // As for keepalived, the name decides.
+    // The name under which holdfast is started selects the command line of dynkeepalived.
     symlinkSync(HOLDFAST, file('dynkeepalived'))
     writeFileSync(file('nodes.json'), JSON.stringify({ kind: 'NodeList', items: NODES }))
     for (const [at, v4, v6] of [
@@ -67,7 +67,7 @@ describeNetns('agent --print', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  test('for a control plane node in a list of nodes, it prints the text of the templates, unicast and multicast', () => {
+  test('for a control plane node in a list of nodes, the command prints the text of the templates, unicast and multicast', () => {
     const words = [...POD, ...VIPS, '--print', 'keepalived', '--nodes', file('nodes.json')]
     const unicast = agent(words)
     expect(unicast.stderr).toMatch(/Cannot read the template .*sync groups/)
@@ -96,26 +96,29 @@ describeNetns('agent --print', () => {
     expect(printed.status).toBe(0)
   })
 
-  test.each(['master', 'worker'])('%s of OpenStack with both families: the sync groups of the template', (role) => {
-    const name = role === 'worker' ? 'worker-3' : 'master-0'
-    const vips = [`--api-vips=192.168.111.5,${NET6}:5`, `--ingress-vips=192.168.111.4,${NET6}:4`, '--name=ostest']
-    const print = ['--print', 'keepalived', '--nodes', file('nodes.json')]
-    const template = file('keepalived.conf.tmpl')
-    const pod = ['/nowhere/kubeconfig', template, '/nowhere/keepalived.conf']
-    // A rendered file is a template without actions.
-    writeFileSync(template, sample(`${role}-openstack-dualstack`))
-    const grouped = agent([...pod, ...vips, ...print], name)
-    expect([grouped.status, grouped.stderr]).toEqual([0, ''])
-    expect(lines(grouped.stdout)).toEqual(lines(sample(`${role}-openstack-dualstack`)))
-    writeFileSync(template, sample(role).replace('global_defs', '# no vrrp_sync_group\nglobal_defs'))
-    expect(agent([...pod, ...vips, ...print], name).stdout).not.toMatch(/^vrrp_sync_group/m)
-    rmSync(template)
-    const byFlag = agent([...pod, ...vips, ...print, '--platform=OpenStack'], name)
-    expect(byFlag.stderr).toContain(`Cannot read the template ${template}`)
-    expect(lines(byFlag.stdout)).toEqual(lines(grouped.stdout))
-  })
+  test.each(['master', 'worker'])(
+    'for a %s node of OpenStack with both families, the output has the sync groups of the template',
+    (role) => {
+      const name = role === 'worker' ? 'worker-3' : 'master-0'
+      const vips = [`--api-vips=192.168.111.5,${NET6}:5`, `--ingress-vips=192.168.111.4,${NET6}:4`, '--name=ostest']
+      const print = ['--print', 'keepalived', '--nodes', file('nodes.json')]
+      const template = file('keepalived.conf.tmpl')
+      const pod = ['/nowhere/kubeconfig', template, '/nowhere/keepalived.conf']
+      // A template may be a file that is already rendered and has no template actions.
+      writeFileSync(template, sample(`${role}-openstack-dualstack`))
+      const grouped = agent([...pod, ...vips, ...print], name)
+      expect([grouped.status, grouped.stderr]).toEqual([0, ''])
+      expect(lines(grouped.stdout)).toEqual(lines(sample(`${role}-openstack-dualstack`)))
+      writeFileSync(template, sample(role).replace('global_defs', '# no vrrp_sync_group\nglobal_defs'))
+      expect(agent([...pod, ...vips, ...print], name).stdout).not.toMatch(/^vrrp_sync_group/m)
+      rmSync(template)
+      const byFlag = agent([...pod, ...vips, ...print, '--platform=OpenStack'], name)
+      expect(byFlag.stderr).toContain(`Cannot read the template ${template}`)
+      expect(lines(byFlag.stdout)).toEqual(lines(grouped.stdout))
+    },
+  )
 
-  test('it prints YAML that holdfast check accepts', () => {
+  test('the output is YAML that holdfast check accepts', () => {
     const printed = agent([...VIPS, '--print=yaml', '--nodes', file('nodes.json')])
     expect(printed.status).toBe(0)
     writeFileSync(file('printed.yaml'), printed.stdout)
@@ -123,7 +126,7 @@ describeNetns('agent --print', () => {
     expect([checked.status, checked.stderr]).toEqual([0, ''])
   })
 
-  test('without an API it uses the remembered cluster, and without that it fails', () => {
+  test('without an API the command uses the remembered cluster, and without a remembered cluster it fails', () => {
     const peers = NODES.map(({ metadata, status }, i) => ({
       name: metadata.name,
       controlPlane: i < 3,
@@ -140,7 +143,7 @@ describeNetns('agent --print', () => {
     expect(readFileSync(file('peers.json'), 'utf8')).toBe('{"half":')
   })
 
-  test('an unknown node is an error, and all wrong options are named with exit status 64', () => {
+  test('an unknown node is an error, and one message names all wrong options and has exit status 64', () => {
     const stranger = agent([...VIPS, '--print', '--nodes', file('nodes.json')], 'stranger')
     expect(stranger.stderr).toContain('stranger is not in the list of nodes')
     const taken = agent([...VIPS, '--api-vrid=93', '--print', '--nodes', file('nodes.json')])

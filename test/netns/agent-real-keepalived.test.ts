@@ -1,7 +1,7 @@
 /**
- * The agent replaces dynkeepalived beside real keepalived, which it configures by a file and the command `reload`. The group has
- * one holder. If a node joins, all nodes advertise to it, and the holder stays the same. In a mixed group, holdfast with its agent
- * takes over from a keepalived that ends or dies, and gives the address back when keepalived returns.
+ * The agent in the place of dynkeepalived, beside real keepalived, which the agent configures by a file and the command `reload`. The group
+ * has one holder. If a node joins, all nodes advertise to the new node, and the holder stays the same. In a mixed group, holdfast with its
+ * agent takes over from a keepalived that ends or dies, and gives the address back when keepalived returns.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ import { KeepalivedPod } from '../support/keepalived-pod.ts'
 import { addressesOf } from '../support/moved-host.ts'
 import { describeInterop } from '../support/require.ts'
 
-/** Process starts, checks that have to succeed three times at 2 s, and elections at 1 s. */
+/** Limit in ms for process starts, checks that must succeed three times at 2 s, and elections at 1 s. */
 const WITHIN = { within: 40_000, every: 20 }
 const [API, INGRESS] = ['ostest_API_0', 'ostest_INGRESS_0']
 
@@ -35,7 +35,7 @@ afterEach(async () => {
 })
 
 describeInterop("the agent in dynkeepalived's place beside real keepalived", () => {
-  test('the group has one holder when a node joins, and holdfast in it takes over and gives back', {
+  test('the group has one holder when a node joins, and a node with holdfast takes over and gives the address back', {
     timeout: 120_000,
   }, async () => {
     const made = new ClusterLab({ nodes: 3, flags: ['--listen', '127.0.0.1:9656'] })
@@ -91,14 +91,15 @@ describeInterop("the agent in dynkeepalived's place beside real keepalived", () 
         WITHIN,
       )
     const listed = monotonicMs() - joined
-    // Three intervals.
+    // Three advertisement intervals.
     await sleep(3_500)
     const frames = await heard.stop()
     const told = new Set(frames.map(({ source, destination, vrid }) => `${vrid} from ${source} to ${destination}`))
     expect([...told].sort()).toEqual(['14 from 10.77.0.11 to 10.77.0.13', '93 from 10.77.0.12 to 10.77.0.13'])
     expect(faults(frames)).toEqual([])
 
-    // The node runs holdfast's engine and its agent, and has an API server of its own: 45, before n2.
+    // The new node runs holdfast's engine and agent, and an API server of its own. Its checks add up to priority 45, which is less than
+    // that of n2.
     const { key, cert } = authority.issue('DNS:localhost')
     writeFileSync(join(lab.directory, 'key.pem'), key)
     writeFileSync(join(lab.directory, 'cert.pem'), cert)
@@ -132,7 +133,7 @@ describeInterop("the agent in dynkeepalived's place beside real keepalived", () 
     ).toEqual(before)
     expect([api.holders.length, ingress.holders.length], 'holders that the client has seen').toEqual(holders)
 
-    // keepalived is stopped and started, as by an upgrade of its image. Its monitor goes on.
+    // keepalived is stopped and started, as in an upgrade of its image. The monitor keeps running.
     const figures: [string, number][] = [['listed', listed]]
     const since = async (what: string, at: number, by: string) => {
       await held(what, by)
@@ -147,7 +148,7 @@ describeInterop("the agent in dynkeepalived's place beside real keepalived", () 
     first.startKeepalived()
     await since('keepalived started', started, 'r1')
 
-    // The machine of n1 loses its power; the files of its monitor are still there later.
+    // n1 loses its power. The files of its monitor are still there when the power is back.
     const off = lab.cut(n1.host)
     first.kill()
     ip(n1.host, `address del ${LAB_VIP}/32 dev eth0`)
@@ -158,7 +159,7 @@ describeInterop("the agent in dynkeepalived's place beside real keepalived", () 
     await since('with n1 again', on, 'r1')
     await sleep(2_000)
     await held('a while later', 'r1')
-    expect(n3.engine?.exit, 'our engine').toBeUndefined()
+    expect(n3.engine?.exit, 'exit of the engine on n3, which must still run').toBeUndefined()
     expect([...first.complaints, ...second.complaints], 'what keepalived says of its file').toEqual([])
     console.log(`beside keepalived: ${figures.map(([what, ms]) => `${what} ${ms.toFixed(0)} ms`).join(', ')}`)
   })

@@ -1,6 +1,6 @@
 /**
- * The file that exists while nftables redirects the API's address to the load balancer, tried with real rules. The cases: both
- * rules, one rule, another port or address, no table, no nft program.
+ * The file that exists while nftables redirects the API's address to the load balancer, with real rules. The cases: both rules, one rule,
+ * another port or address, no table, no nft program.
  */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -15,7 +15,7 @@ import { describeNetns } from '../support/require.ts'
 const REDIRECT = { vip: address('192.168.111.5'), apiPort: 6443, lbPort: 9445 }
 const REDIRECT6 = { ...REDIRECT, vip: address('fd2e:6f44:5dd8:c956::5') }
 
-describeNetns('the rules of the load balancer', () => {
+describeNetns('the file about the redirect to the load balancer', () => {
   let namespace = ''
   let folder = ''
   const told: string[] = []
@@ -25,7 +25,7 @@ describeNetns('the rules of the load balancer', () => {
     openRedirectFile({ redirect, file: file(), nft: command, tell: (message) => told.push(message) })
   const flush = () => nft('flush ruleset')
 
-  /** As the monitor of HAProxy makes them. */
+  /** Adds the rules as the monitor of HAProxy adds them. */
   function lay(
     family: 'ip' | 'ip6',
     { vip, apiPort, lbPort }: typeof REDIRECT,
@@ -72,7 +72,7 @@ describeNetns('the rules of the load balancer', () => {
     expect(told).toEqual([])
   })
 
-  test('the rules of IPv6 are read from their own table', async () => {
+  test('the rules of IPv6 are read from the table of IPv6', async () => {
     lay('ip6', REDIRECT6)
     expect(await look(REDIRECT6)()).toBe(true)
     expect(await look()()).toBe(false)

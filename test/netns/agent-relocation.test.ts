@@ -1,7 +1,7 @@
 /**
- * A cluster of one node that is relocated while engine and agent run. First the NIC becomes a port of a bridge, which gets its
- * address. Then address, route and name of the NIC change, and then the VIPs of the cluster. The test looks from outside: at a
- * client that asks for the VIPs, at the kernel's tables, and at the packets on the wire.
+ * A cluster of one node that is relocated while engine and agent run. First the NIC becomes a port of a bridge, and the bridge gets the
+ * NIC's address. Then address, route and name of the NIC change, and then the VIPs of the cluster. The test reads three things: the answers
+ * to a client that asks for the VIPs, the kernel's tables, and the packets on the wire.
  */
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,11 +14,11 @@ import { ClusterLab, type LabNode } from '../support/cluster-lab.ts'
 import { addressesOf, batch, MAKE_BRIDGE } from '../support/moved-host.ts'
 import { describeNetns } from '../support/require.ts'
 
-/** ms from the last command. openshift.md R4 allows 2 s; the rest is for a busy machine. */
+/** Limit in ms from the last command to the evaluated address. Requirement R4 of the agent allows 2 s; the rest is for a busy machine. */
 const EVALUATED = 5_000
-/** ms of the same, plus an election without a neighbour: 3.8 s at 1 s. */
+/** Limit in ms for an evaluation and an election without a neighbour (3.8 s at an interval of 1 s). */
 const ELECTED = 10_000
-/** ms of process starts, and of an election without a neighbour at 1 s. */
+/** Limit in ms for process starts and an election without a neighbour, at an interval of 1 s. */
 const WITHIN = 30_000
 const HERE = '10.77.0.11/24'
 const ELSEWHERE = '10.88.0.11/24'
@@ -42,7 +42,7 @@ class RelocatedCluster {
   readonly pinned: string
   readonly #folder: string
 
-  /** `file`: `holdfast node-ip` has written the node's address down. */
+  /** Builds the cluster. With `file`, `holdfast node-ip` has written the node's address to its file. */
   constructor(file: boolean, pinned: string) {
     const flags = ['--control-plane-topology', 'SingleReplica', '--listen', '127.0.0.1:9656']
     this.cluster = new ClusterLab({ nodes: 1, flags })
@@ -57,9 +57,9 @@ class RelocatedCluster {
     this.node.wrapper = ['unshare', '--mount', 'sh', '-c', mounts, 'sh']
     if (file) this.say(HERE)
     batch(this.host, [`address add ${pinned} dev eth0`])
-    // The gateway of the other subnet, on the same LAN. It leads back to this one.
+    // The gateway of the other subnet is on the same LAN. Its route leads back to the first subnet.
     const { lab } = this.cluster
-    // As systemd sets it: an address in the same network stays when the first one goes.
+    // systemd sets promote_secondaries: a secondary address stays when the primary address of its network is removed.
     lab.exec(this.host, ['sh', '-c', 'echo 1 >/proc/sys/net/ipv4/conf/all/promote_secondaries'])
     const gateway = lab.host('api')
     batch(gateway, [`address add ${GATEWAY}/24 dev eth0`])
@@ -75,15 +75,15 @@ class RelocatedCluster {
     renameSync(`${path}.new`, path)
   }
 
-  /** Lists all required addresses. Any other one is stale: a VIP in another place, or a former VIP. */
+  /** Lists all addresses that the node must have. Any other address is stale: a VIP on another interface, or a former VIP. */
   wanted(own: string, on: string, vips: Vips | undefined): readonly string[] {
     const held = vips === undefined ? [] : Object.values(vips).map((vip) => `${vip}/32`)
     return [own, this.pinned, ...held].map((address) => `${address}@${on}`).sort()
   }
 
   /**
-   * Waits until new requests of the client for both VIPs are answered, and the addresses are right. Returns the ms
-   * since `since`.
+   * Waits until new requests of the client for both VIPs are answered and the node has exactly the addresses that it must have. Returns the
+   * ms since `since`.
    */
   async settles(occasion: string, own: string, on: string, vips: Vips, since = monotonicMs()): Promise<number> {
     const { lab } = this.cluster
@@ -136,7 +136,7 @@ const CASES: readonly Case[] = [
   },
 ]
 
-describeNetns('a single node with its agent, relocated', () => {
+describeNetns('a relocated single node with its agent', () => {
   test.each(CASES)('$title', { timeout: 120_000 }, async ({ file, api, pinned, environment }) => {
     const relocated = new RelocatedCluster(file, pinned)
     const { node, host } = relocated
@@ -170,7 +170,7 @@ describeNetns('a single node with its agent, relocated', () => {
     ])
     const moved = monotonicMs()
     const bridge = await relocated.settles('on the bridge', HERE, 'br-ex', VIPS_HERE, moved)
-    expect(bridge, 'ms to the bridge').toBeLessThan(EVALUATED)
+    expect(bridge, 'ms until both VIPs answered on the bridge').toBeLessThan(EVALUATED)
 
     batch(host, [
       `address del ${HERE} dev br-ex`,
@@ -189,34 +189,37 @@ describeNetns('a single node with its agent, relocated', () => {
       { within: WITHIN, every: 20 },
     )
     const evaluated = monotonicMs() - uprooted
-    expect(evaluated, 'ms to the new address').toBeLessThan(EVALUATED)
-    // Another source address changes every tie-break: without a file of the address the routers restart.
+    expect(evaluated, "ms until both routers used the node's new address").toBeLessThan(EVALUATED)
+    // Another source address changes every tie-break. Without a file of the address, the routers therefore restart.
     const subnet = await relocated.settles('in another subnet', ELSEWHERE, 'br-ex', VIPS_HERE, uprooted)
-    expect(subnet, 'ms to both VIPs in another subnet').toBeLessThan(ELECTED)
+    expect(subnet, 'ms until both VIPs answered in the other subnet').toBeLessThan(ELECTED)
 
     // The manifest has other VIPs now, and kubelet starts the agent again.
     node.vips = VIPS_ELSEWHERE
     if (api) relocated.cluster.register({ name: node.name, addresses: [bare(ELSEWHERE)] })
     await relocated.restartAgent()
     const others = await relocated.settles('with other VIPs', ELSEWHERE, 'br-ex', VIPS_ELSEWHERE)
-    expect(others, 'ms to the other VIPs').toBeLessThan(ELECTED + EVALUATED)
+    expect(others, 'ms until the other VIPs answered').toBeLessThan(ELECTED + EVALUATED)
     const took = Object.entries({ bridge, evaluated, subnet, others }).map(
       ([what, ms]) => `${what} ${ms.toFixed(0)} ms`,
     )
     console.log(`relocated: ${took.join(', ')}`)
     expect(await node.routers()).toEqual(['ostest_API_0: unicast to 0 peers', 'ostest_INGRESS_0: unicast to 0 peers'])
-    expect(node.engine?.exit, 'the engine').toBeUndefined()
+    expect(node.engine?.exit, 'exit of the engine, which must still run').toBeUndefined()
     node.engine?.signal('SIGTERM')
     await node.engine?.exited
-    expect(addressesOf(host), 'after the stop').toEqual(relocated.wanted(ELSEWHERE, 'br-ex', undefined))
+    expect(addressesOf(host), 'addresses of the node after the engine has ended').toEqual(
+      relocated.wanted(ELSEWHERE, 'br-ex', undefined),
+    )
 
     const frames = await capture.stop()
-    expect(frames.filter(({ arpSender }) => arpSender === VIPS_HERE.api).length, 'the capture listens').toBeGreaterThan(
-      0,
-    )
+    expect(
+      frames.filter(({ arpSender }) => arpSender === VIPS_HERE.api).length,
+      'ARP frames for the VIP in the capture, which show that the capture worked',
+    ).toBeGreaterThan(0)
     const told = frames.filter(
       ({ destination, versionAndType }) => destination === '224.0.0.18' || versionAndType !== '',
     )
-    expect(told, 'advertisements').toEqual([])
+    expect(told, 'advertisements of a node that has no peers').toEqual([])
   })
 })

@@ -12,7 +12,7 @@ import { ClusterLab, INGRESS_VIP } from '../support/cluster-lab.ts'
 import { describeNetns } from '../support/require.ts'
 
 const WITHIN = { within: 60_000, every: 50 }
-/** Level of log lines. */
+/** Numeric level `debug` of log records. */
 const DEBUG = 20
 const READY_PORTS = join(import.meta.dirname, '..', 'support', 'ready-ports.mjs')
 const HOSTED = `${GROUP}/${VERSION}/${PLURAL}`
@@ -26,7 +26,7 @@ function built(flags: readonly string[] = []) {
   const made = new ClusterLab({ nodes: 2, flags: ['--stable-for=500ms', ...flags] })
   cluster = made
   made.registerAll()
-  // File of the ingress checks: a node without a router takes no part.
+  // The ingress checks of a node without an ingress router fail, and then the node takes no part in the election.
   for (const { host } of made.nodes)
     new LoggedProcess(made.lab, host, ['node', READY_PORTS, made.lab.directory, '1936'])
   const { api, lab } = made
@@ -53,7 +53,9 @@ function built(flags: readonly string[] = []) {
 }
 
 describeNetns("HostedNetServices, written by the agent's process", () => {
-  test('the status names the new holder, and the spec switches ingress off and on', { timeout: 240_000 }, async () => {
+  test('the status names the new holder of each address, and the spec switches the ingress address off and on', {
+    timeout: 240_000,
+  }, async () => {
     const { made, wished, eventuallyHeld, named } = built()
     const [first, second] = [made.node(1), made.node(2)]
     wished({})
@@ -79,7 +81,8 @@ describeNetns("HostedNetServices, written by the agent's process", () => {
     first.engine?.killFamily()
     await named('n2', 'after the first was killed')
 
-    // Its kernel still has the address, because no process was left to remove it; the restarted engine removes it.
+    // The kernel of the first node still has the address, because no process was left to remove the address. The restarted engine removes
+    // the address.
     first.startEngine()
     first.startAgent()
     await eventuallyHeld(INGRESS_VIP, 'r2', 'when the first is back')
@@ -92,7 +95,8 @@ describeNetns("HostedNetServices, written by the agent's process", () => {
       WITHIN,
     )
 
-    // The holder gives it up with priority 0. The other node still takes part, so it takes over immediately.
+    // The holder gives the ingress address up with priority 0. The other node still has its router, so the other node takes over
+    // immediately.
     const zeroBefore = (await ingressOf())?.counters.receivedZero ?? 0
     let zeros = zeroBefore
     const looks = setInterval(() => {
@@ -105,7 +109,10 @@ describeNetns("HostedNetServices, written by the agent's process", () => {
     await eventuallyHeld(INGRESS_VIP, 'r1', 'whose agent does not know yet')
     clearInterval(looks)
     zeros = Math.max(zeros, (await ingressOf())?.counters.receivedZero ?? 0)
-    expect(zeros, 'advertisements with priority 0 that n1 has heard').toBeGreaterThan(zeroBefore)
+    expect(
+      zeros,
+      'advertisements with priority 0 that n1 has received since ingress was switched off on the holder',
+    ).toBeGreaterThan(zeroBefore)
     first.agent?.signal('SIGCONT')
     await eventuallyHeld(INGRESS_VIP, '', 'when both agents know')
     expect(made.lab.holders(LAB_VIP)).toEqual(['r2'])
@@ -122,7 +129,7 @@ describeNetns("HostedNetServices, written by the agent's process", () => {
     expect(made.lab.holders(LAB_VIP)).toEqual(['r2'])
   })
 
-  test('a missing resource is logged once, --no-status does not read it, and peers arrive in both cases', {
+  test('a missing status resource is logged once, --no-status does not read the resource, and the engine gets its peers in both cases', {
     timeout: 120_000,
   }, async () => {
     const { made, api } = built()

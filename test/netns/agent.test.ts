@@ -1,6 +1,6 @@
 /**
- * The agent as a process beside a real engine, with an API that starts, changes, stops and starts again. The engine has the peers of
- * the cluster each time, and holds its address the whole time.
+ * The agent as a process beside a real engine, with an API that starts, changes, stops and starts again. After each change the engine has
+ * the peers of the cluster, and the engine holds its address the whole time.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,13 +22,13 @@ afterEach(async () => {
 const to = (peers: number) => [`ostest_API_0: unicast to ${peers} peers`, `ostest_INGRESS_0: unicast to ${peers} peers`]
 
 describeNetns('the agent beside an engine', () => {
-  test('peers come from the cluster, stay while the API is away, and are remembered', async () => {
+  test('the peers of the engine come from the cluster, stay while the API is away, and are remembered over a restart', async () => {
     cluster = new ClusterLab({ nodes: 1 })
     const { api, lab } = cluster
     const node = cluster.node(1)
     node.startEngine()
     const agent = node.startAgent()
-    // No node is known yet: no configuration is handed over.
+    // The agent knows no node yet, so it hands no configuration to the engine.
     await agent.line(/waiting for the nodes/, WITHIN)
     await eventually(
       'attempts to list',
@@ -66,7 +66,8 @@ describeNetns('the agent beside an engine', () => {
     const before = monotonicMs()
     cluster.register({ name: 'n4', addresses: ['10.77.0.14'] })
     await node.routersAre(to(3))
-    // Nodes are registered in groups. An unlisted node receives no advertisement, so that lasts only a moment.
+    // Nodes are often registered in groups, so the agent waits for more. Until a node is listed, the node receives no advertisement; so the
+    // wait is short.
     expect(monotonicMs() - before, 'ms until the new node was listed').toBeGreaterThan(400)
     const nodes = api.requests.filter(({ path }) => path === '/api/v1/nodes')
     expect(nodes.map(({ verb }) => verb)).toEqual(['list', 'watch'])
@@ -85,7 +86,7 @@ describeNetns('the agent beside an engine', () => {
       peers: [{ name: 'n1', controlPlane: true }, { name: 'n2' }, { name: 'n3' }, { name: 'n4' }],
     })
     clearInterval(looks)
-    expect(missing, 'looks at which the VIP was missing').toBe(0)
+    expect(missing, 'samples in which no kernel had the VIP').toBe(0)
     node.engine?.killFamily()
     await node.engine?.exited
     writeFileSync(node.memory, '')
@@ -105,7 +106,7 @@ describeNetns('the agent beside an engine', () => {
     expect(metrics).toMatch(/holdfast_agent_hand_overs_total\{result="accepted"\} [1-9]/)
   })
 
-  test('a damaged remembered file is logged and ignored, and an API that refuses, fails or sends nonsense changes nothing', async () => {
+  test('a damaged remembered file is logged and ignored, and an API that refuses, fails or sends nonsense changes no peers', async () => {
     cluster = new ClusterLab({ nodes: 1 })
     const { api, lab } = cluster
     const node = cluster.node(1)
@@ -148,7 +149,7 @@ describeNetns('the agent beside an engine', () => {
         { within: WITHIN },
       )
     }
-    // Invalid or foreign nodes are no reason to lose a peer.
+    // A node object with invalid or foreign fields must not cost the engine a peer.
     api.store.put('v1/nodes', { metadata: { name: 'n2', labels: 7 as never }, status: 'away' })
     api.store.put('v1/nodes', {
       metadata: { name: 'n9' },

@@ -1,6 +1,6 @@
 /**
- * The API of real daemons. It reports an engine that is stuck, stopped or dead, and never answers with old values. A failover is in
- * the histograms and in the events of the new Active, while a client reads the events.
+ * The HTTP API of real daemons. The API reports an engine that is stuck, stopped or dead, and never answers with old values. The histograms
+ * and the events of the new Active show a failover while a client reads the events.
  */
 import { chmodSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -50,7 +50,7 @@ const reaches = (daemon: Holdfast, state: string) =>
     { within: WITHIN },
   )
 
-/** curl's exit status (7: refused, 28: no answer in time), the status of HTTP, and the body. */
+/** Returns curl's exit status (7: refused, 28: no answer in time), the HTTP status, and the body. */
 function get(where: Lab, host: Host, path: string) {
   const script = `curl -s -m 3 -w '\\n%{http_code}' ${URL}${path}; printf '\\n%s' $?`
   const lines = where.exec(host, ['bash', '-c', script]).trimEnd().split('\n')
@@ -67,7 +67,7 @@ const serves = (where: Lab, daemon: Holdfast) =>
     { within: WITHIN, every: 50 },
   )
 
-/** By the name of the series with its labels. */
+/** Returns the metrics of a host: each value by the name of its series with the labels. */
 function metrics(where: Lab, host: Host): Map<string, number> {
   const { body, status } = get(where, host, '/metrics')
   expect(status, body).toBe(200)
@@ -77,8 +77,8 @@ function metrics(where: Lab, host: Host): Map<string, number> {
   )
 }
 
-describeNetns('the API', () => {
-  test('every path answers 503 while the engine is stuck, and the metrics afterwards show it', async () => {
+describeNetns('the HTTP API', () => {
+  test('every path answers 503 while the engine is stuck, and the metrics later show the late timers', async () => {
     const where = newLab(1)
     const orders = join(where.directory, 'orders')
     writeFileSync(orders, `block ${BLOCKED}`)
@@ -100,10 +100,13 @@ describeNetns('the API', () => {
     const after = metrics(where, host)
     const late = (le: string) => after.get(`holdfast_engine_timer_lateness_seconds_bucket{le="${le}"}`)
     expect((late('+Inf') ?? 0) - (late('1') ?? 0), 'timers that were more than 1 s late').toBeGreaterThanOrEqual(1)
-    expect(after.get('holdfast_vrrp_cleanup_plans_executed_total{router="vip"}'), 'its guardian has acted').toBe(1)
+    expect(
+      after.get('holdfast_vrrp_cleanup_plans_executed_total{router="vip"}'),
+      'cleanup plans of r1 that its guardian has executed',
+    ).toBe(1)
   })
 
-  test('a worker that hangs is replaced within seconds, and no Backup takes over', async () => {
+  test('a worker thread that hangs is replaced within seconds, and no Backup takes over', async () => {
     const where = newLab(2)
     const file = join(where.directory, 'hang')
     const preload = join(packageRoot(), 'test', 'support', 'hanging-port.mjs')
@@ -114,7 +117,7 @@ describeNetns('the API', () => {
     await reaches(backup, 'Backup')
     await serves(where, daemon)
     const capture = await Capture.start(where, 'hang', `ip proto 112 and src ${host.address}`)
-    // The worker has no capability to remove what is root's.
+    // The worker thread has no capability to remove files of root.
     chmodSync(where.directory, 0o777)
     writeFileSync(file, '')
     await daemon.process.line(/"deed":"hang"/, WITHIN)
@@ -124,7 +127,7 @@ describeNetns('the API', () => {
     console.log(`the port answers again after ${(monotonicMs() - since).toFixed(0)} ms`)
     const frames = await capture.stop()
     const gaps = frames.slice(1).map((frame, i) => (Number(frame.at) - Number(frames[i]?.at)) * 1e3)
-    expect(gaps.length, 'advertisements seen').toBeGreaterThan(20)
+    expect(gaps.length, 'advertisements while the worker thread hung and was replaced').toBeGreaterThan(20)
     judgeTime(
       'longest gap between advertisements, ms',
       Math.max(...gaps),
@@ -138,7 +141,7 @@ describeNetns('the API', () => {
     ).toHaveLength(1)
   })
 
-  test('a stopped engine answers no request, and a dead engine refuses connections', async () => {
+  test('a request to a stopped engine times out, and a request to a dead engine is refused', async () => {
     const where = newLab(1)
     const daemon = start(where, 1, 100)
     const { host } = daemon.plan
@@ -173,7 +176,7 @@ describeNetns('the API', () => {
 
   test('a failover is measured in gaps and phases, and every connected client receives its events immediately', async () => {
     const where = newLab(2)
-    // A machine that is busy elsewhere must not make it take over before its time.
+    // On a busy machine, a shorter interval could make the Backup take over too early.
     const [one, two] = [start(where, 1, 1_000), start(where, 2, 1_000)]
     const { host } = two.plan
     await reaches(one, 'Active')
@@ -204,7 +207,10 @@ describeNetns('the API', () => {
       gaps,
       { within: WITHIN, every: 500 },
     )
-    expect(before.onTime, `of ${before.all} gaps those of 0.5 to 1.5 intervals`).toBeGreaterThan(before.all / 2)
+    expect(
+      before.onTime,
+      `gaps of 0.5 to 1.5 intervals among ${before.all} gaps between advertisements`,
+    ).toBeGreaterThan(before.all / 2)
 
     one.killAll()
     await reaches(two, 'Active')
@@ -227,7 +233,9 @@ describeNetns('the API', () => {
       { within: WITHIN },
     )
     console.log(`takeover, seconds since the decision: ${phases.map((phase, i) => `${phase} ${took[i]}`).join(', ')}`)
-    expect(Math.max(...took), 's').toBeLessThan(1)
-    expect(took, 'one after the other').toEqual([...took].sort((a, b) => a - b))
+    expect(Math.max(...took), 's from the decision to each phase of the takeover').toBeLessThan(1)
+    expect(took, 's from the decision to each phase, in the order of the phases').toEqual(
+      [...took].sort((a, b) => a - b),
+    )
   })
 })

@@ -1,7 +1,7 @@
 /**
- * A real mismatched router: it has our VRID, but another version, password or address list. If its advertisements are discarded, it
- * wins no election and changes no state, and the client notices nothing. Status and log of both sides name the other by its
- * address, and no router reports a missing Active.
+ * A real mismatched router: a router with our VRID, but another version, password or address list. If its advertisements are discarded, the
+ * mismatched router wins no election and changes no state, and the client gets every answer. Status and log of both sides name the other
+ * router by its address, and no router reports a missing Active.
  */
 import { afterEach, describe, expect, test } from 'vitest'
 import { statusCommand } from '../../src/cli/status/status.ts'
@@ -33,7 +33,10 @@ const locked = (password: string): Side => ({
   extra: { version: 2, authentication: { type: 'simple', password } },
 })
 
-/** Both configurations, holdfast's log about the mismatched router, and the other router's log about holdfast. */
+/**
+ * Cases: the configurations of both routers, the reason that holdfast reports for the mismatched router, and the reason that the other
+ * router reports for holdfast.
+ */
 const cases: readonly [string, Side, Side, { reason: string; words: string }, { reason: string; words: string }][] = [
   [
     'version 2 at a version 3 router',
@@ -87,7 +90,7 @@ async function names(daemon: Holdfast, stranger: Holdfast, { reason, words }: { 
     async () => (await daemon.router()).mismatchedRouters,
     { within: WITHIN },
   )
-  expect(found, `what ${where} says of ${address}`).toMatchObject({ reason, listenedTo: false })
+  expect(found, `mismatched router ${address} in the status of ${where}`).toMatchObject({ reason, listenedTo: false })
   const { stdout } = await statusCommand(daemon.socket, { json: false })
   expect(stdout, `status of ${where}`).toContain(`MISMATCHED ROUTER: ${address} ${words} (${reason}): ignored, `)
   const said = daemon.records.filter(({ peer, reason: why }) => peer === address && why === reason)
@@ -95,33 +98,36 @@ async function names(daemon: Holdfast, stranger: Holdfast, { reason, words }: { 
 }
 
 describeNetns('a mismatched router with our VRID', () => {
-  test.each(cases)('%s', async (_, ours, theirs, ofThem, ofUs) => {
-    lab = createLab({ routers: 2 })
-    // Starts before the daemon: the first probe must find a router that answers.
-    startResponder(lab, lab.router(1))
-    const us = start(lab, 1, 100, ours)
-    await active(us)
-    const prober = new Prober(lab, lab.client, LAB_VIP)
-    await prober.answeredBy('r1', WITHIN)
-    const before = (await us.router()).counters.transitions
+  test.each(cases)(
+    'a router with %s wins no election, and both sides name the mismatch',
+    async (_, ours, theirs, ofThem, ofUs) => {
+      lab = createLab({ routers: 2 })
+      // The responder starts before the daemon: the first probe must be answered.
+      startResponder(lab, lab.router(1))
+      const us = start(lab, 1, 100, ours)
+      await active(us)
+      const prober = new Prober(lab, lab.client, LAB_VIP)
+      await prober.answeredBy('r1', WITHIN)
+      const before = (await us.router()).counters.transitions
 
-    const stranger = start(lab, 2, 254, { ...theirs, address: OTHER_VIP })
-    await active(stranger)
-    await names(us, stranger, ofThem)
-    await names(stranger, us, ofUs)
-    await sleep(activeDownIntervalMs(100, ours.intervalMs))
+      const stranger = start(lab, 2, 254, { ...theirs, address: OTHER_VIP })
+      await active(stranger)
+      await names(us, stranger, ofThem)
+      await names(stranger, us, ofUs)
+      await sleep(activeDownIntervalMs(100, ours.intervalMs))
 
-    const router = await us.router()
-    expect([router.state, router.holder.self], 'our state and holder beside priority 254').toEqual(['Active', true])
-    expect(router.counters.transitions, 'our transitions since it came').toEqual(before)
-    expect(router.counters.received, 'advertisements that counted').toBe(0)
-    expect(lab.holders(LAB_VIP), 'who has our address').toEqual(['r1'])
-    expect((await prober.stop()).lost, 'probes lost since before it came').toBe(0)
-    const told = [us, stranger].flatMap(({ lines }) => lines.map(({ text }) => text))
-    const { stdout } = await statusCommand(us.socket, { json: true })
-    const leaks = [...told, stdout].filter((text) => PASSWORDS.some((password) => text.includes(password)))
-    expect(leaks, 'log lines and status with a password in them').toEqual([])
-  })
+      const router = await us.router()
+      expect([router.state, router.holder.self], 'our state and holder beside priority 254').toEqual(['Active', true])
+      expect(router.counters.transitions, 'transitions of r1 since the mismatched router came').toEqual(before)
+      expect(router.counters.received, 'advertisements that r1 accepted').toBe(0)
+      expect(lab.holders(LAB_VIP), 'nodes whose kernel has the VIP of r1').toEqual(['r1'])
+      expect((await prober.stop()).lost, 'probes lost since the mismatched router came').toBe(0)
+      const told = [us, stranger].flatMap(({ lines }) => lines.map(({ text }) => text))
+      const { stdout } = await statusCommand(us.socket, { json: true })
+      const leaks = [...told, stdout].filter((text) => PASSWORDS.some((password) => text.includes(password)))
+      expect(leaks, 'log lines and status with a password in them').toEqual([])
+    },
+  )
 
   test('beside a mismatched router, the Backup takes over from its own group, and names the router that it ignores', async () => {
     lab = createLab({ routers: 3 })
@@ -136,7 +142,7 @@ describeNetns('a mismatched router with our VRID', () => {
       reason: 'address-list-mismatch',
       words: 'advertises other addresses',
     })
-    expect((await second.router()).holder, 'whom the Backup follows').toMatchObject({ address: '10.77.0.11' })
+    expect((await second.router()).holder, 'router that the Backup r2 follows').toMatchObject({ address: '10.77.0.11' })
 
     first.killAll()
     await active(second)
@@ -146,18 +152,18 @@ describeNetns('a mismatched router with our VRID', () => {
       () => second.lines.slice(-3).map(({ text }) => text),
       { within: WITHIN },
     )
-    expect(took, 'what r2 logs').toMatch(
+    expect(took, 'log line of r2 when it becomes Active').toMatch(
       /^vip: Backup → Active: \w+, discarding advertisements of 10\.77\.0\.13 \(address-list-mismatch\)$/,
     )
-    expect(lab.holders(LAB_VIP), 'who has the address, r1 being dead').toContain('r2')
+    expect(lab.holders(LAB_VIP), 'nodes whose kernel has the VIP after r1 died').toContain('r2')
     const router = await second.router()
-    expect(router.mismatchedRouters, 'strangers of r2').toMatchObject([
+    expect(router.mismatchedRouters, 'mismatched routers in the status of r2').toMatchObject([
       { address: '10.77.0.13', reason: 'address-list-mismatch' },
     ])
   })
 
-  describe('other addresses without addressListCheck', () => {
-    test('it counts, as RFC 9568 §7.1 demands, and is named both as the Active and as a mismatched router', async () => {
+  describe('an advertisement with other addresses, without addressListCheck', () => {
+    test('is accepted, as RFC 9568 §7.1 demands, and its sender is named as the Active and as a mismatched router', async () => {
       lab = createLab({ routers: 2 })
       const us = start(lab, 1, 100, three)
       await active(us)
@@ -165,8 +171,8 @@ describeNetns('a mismatched router with our VRID', () => {
       await active(stranger)
       await us.becomes('Backup', WITHIN)
       const router = await us.router()
-      expect(router.holder, 'holder by the account of r1').toMatchObject({ self: false, address: '10.77.0.12' })
-      expect(router.mismatchedRouters, 'strangers by the account of r1').toMatchObject([
+      expect(router.holder, 'holder in the status of r1').toMatchObject({ self: false, address: '10.77.0.12' })
+      expect(router.mismatchedRouters, 'mismatched routers in the status of r1').toMatchObject([
         { address: '10.77.0.12', reason: 'address-list-mismatch', listenedTo: true },
       ])
       const { stdout } = await statusCommand(us.socket, { json: false })

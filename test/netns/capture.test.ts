@@ -1,6 +1,6 @@
 /**
- * `holdfast capture` on a LAN with real daemons. Its lines agree with tshark's reading of the file that it wrote. It names packets
- * that every receiver discards, and waits for an interface that goes down or is deleted.
+ * `holdfast capture` on a LAN with real daemons. The printed lines agree with tshark's reading of the file that the same command wrote. The
+ * lines mark packets that every receiver discards. The capture waits for an interface that goes down or is deleted.
  */
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -57,7 +57,7 @@ class Capture {
     return this.process.lines.map(({ text }) => text)
   }
 
-  /** Lines of the output with --json. */
+  /** Records that the command has printed with --json. */
   get seen(): readonly Line[] {
     return this.lines.filter((text) => text.startsWith('{')).map((text): Line => JSON.parse(text))
   }
@@ -121,7 +121,7 @@ describeCapture('holdfast capture', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600)
     const frames = decode(file)
     expect(faults(frames)).toEqual([])
-    expect(frames.length, 'frames in the file and lines').toBe(capture.seen.length)
+    expect(frames.length, 'frames in the file, one for each printed line').toBe(capture.seen.length)
     const theirs = frames.filter(({ versionAndType }) => versionAndType !== '')
     expect(theirs.map(({ priority, source, ttl, vrid }) => [source, ttl, vrid, priority].map(String))).toEqual(
       adverts.map(({ priority, source, ttl, vrid }) => [source, ttl, vrid, priority].map(String)),
@@ -208,7 +208,7 @@ describeCapture('holdfast capture', () => {
     await becomes('it to wait', () => waiting() === 1)
     on.setLink(observer, 'up')
     await becomes('it to listen again', () => listening() === 2)
-    // A refused capture; ARP has asked for the observer before.
+    // A connection that is refused causes a packet. ARP has already resolved the observer's address.
     const connect = `echo 2>/dev/null >/dev/tcp/${observer.address}/9 || true`
     on.exec(on.router(1), ['bash', '-c', connect])
     await becomes('it to show frames again', () => capture.lines.some((text) => text.includes(' ARP ')))
@@ -224,7 +224,7 @@ describeCapture('holdfast capture', () => {
     expect(capture.lines.filter((text) => !expected.test(text))).toEqual([])
   })
 
-  test('a capture that cannot start prints one line and has an exit status', async () => {
+  test('a capture that cannot start prints one line with the reason and ends with an exit status other than 0', async () => {
     const on = newLab(1)
     const tried = async (host: Host, ...options: readonly string[]) => {
       const { process } = new Capture(on, host, options)

@@ -16,18 +16,18 @@ import { describeNetns } from '../support/require.ts'
 const INTERVAL = 100
 const WITHIN = 10_000
 /**
- * For a process that has to be scheduled on a machine that others keep busy. A group whose members learn of each other by
- * anything but the event would never say priority 0 here: the other LAN is whole.
+ * Limit in ms from the pulled cable to priority 0, on a machine that other processes keep busy. Only the event of the lost carrier can
+ * cause a priority 0 here, because the other LAN is intact.
  */
 const AT_ONCE = 1_000
 const BACK_VIP = '10.78.0.100'
-/** iproute2's word for a port's bridge. */
+/** Word of iproute2 for the bridge of a port. */
 const ON_BRIDGE = 'master'
 
 let lab: Lab
 beforeEach(() => {
   lab = createLab({ routers: 2, clients: ['client', 'back'] })
-  // The second LAN: eth1 of the routers, and all that its watcher has.
+  // The second LAN: eth1 of each router, and a host that watches.
   const lines = [
     'link add br1 type bridge stp_state 0 mcast_snooping 0 forward_delay 0',
     'link set br1 up',
@@ -55,7 +55,7 @@ function start(host: Host, priority: number): Holdfast {
   return new Holdfast(lab, { host, priority, intervalMs: INTERVAL, address: LAB_VIP }, {}, [], top)
 }
 
-/** The virtual addresses that the kernel of a router has. */
+/** Returns the virtual addresses that the kernel of a router has. */
 function held({ namespace }: Host): string[] {
   const shown = ip(namespace, '-4 -oneline address show')
   return [LAB_VIP, BACK_VIP].filter((vip) => shown.includes(` ${vip}/`))
@@ -72,7 +72,7 @@ const holds = (host: Host, wanted: readonly string[], why: string) =>
 const sentBy = (frames: readonly Frame[], host: Host) => frames.filter(({ source }) => source === backOf(host))
 
 describeNetns('the carrier of one LAN of a sync group', () => {
-  test('an Active that loses it removes all addresses and sends priority 0 on the other LAN, and the Backup follows', async () => {
+  test('an Active that loses the carrier removes all addresses and sends priority 0 on the other LAN, and the Backup follows', async () => {
     const [r1, r2] = [lab.router(1), lab.router(2)]
     const [one, two] = [start(r1, 200), start(r2, 150)]
     const both = [LAB_VIP, BACK_VIP]
@@ -89,7 +89,7 @@ describeNetns('the carrier of one LAN of a sync group', () => {
     expect(after, 'ms from the pulled cable to priority 0 on the other LAN').toBeGreaterThanOrEqual(0)
     judgeTime('ms from the pulled cable to priority 0 on the other LAN', after, AT_ONCE, 'docs/failures.md')
     const rest = sentBy(frames, r1).filter(({ at: sentAt }) => Number(sentAt) > Number(released.at(-1)?.at))
-    expect(rest, 'nothing of r1 behind its last priority 0').toEqual([])
+    expect(rest, 'packets of r1 after its last priority 0').toEqual([])
     const routers = (await one.snapshot())?.routers ?? []
     expect(routers.map(({ faults, name, state }) => [name, state, faults])).toEqual([
       ['front', 'Initialize', ['linkDown']],
@@ -97,7 +97,7 @@ describeNetns('the carrier of one LAN of a sync group', () => {
     ])
   })
 
-  test('a Backup without it never takes over, even if no other router is left', async () => {
+  test('a Backup without the carrier never takes over, even if no other router is left', async () => {
     const [r1, r2] = [lab.router(1), lab.router(2)]
     const [one, two] = [start(r1, 200), start(r2, 150)]
     await holds(r1, [LAB_VIP, BACK_VIP], 'the start')
@@ -107,7 +107,7 @@ describeNetns('the carrier of one LAN of a sync group', () => {
     const capture = await Capture.start(lab, 'back', 'ip proto 112', lab.host('back'))
     one.killAll()
     await sleep(3 * activeDownIntervalMs(150, INTERVAL))
-    expect(held(r2), 'what r2 holds without a carrier on one of its LANs').toEqual([])
+    expect(held(r2), 'addresses of r2 without a carrier on one of its LANs').toEqual([])
     expect(sentBy(await capture.stop(), r2), 'what r2 sends on the LAN that it still has').toEqual([])
     lab.plug(r2)
     await holds(r2, [LAB_VIP, BACK_VIP], 'its cable was plugged in again')

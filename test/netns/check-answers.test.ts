@@ -1,7 +1,7 @@
 /**
- * The checks that a Backup repeats before a takeover, with a real thread, a service that answers and a service that never answers. A
- * timer of the thread and a message name the slow check, and the engine has 20 ms for both (docs/adr/0025). This is no unit test,
- * because a machine that is busy with unit tests cannot hold 20 ms.
+ * The checks that a Backup repeats before a takeover, with a real thread, a service that answers and a service that never answers. The
+ * thread has a timer that names the slow check, and then sends a message. The engine has 20 ms for both (docs/adr/0025). No unit test can
+ * hold 20 ms, because unit tests keep the machine busy.
  */
 
 import { once } from 'node:events'
@@ -16,8 +16,8 @@ import { CheckThread } from '../support/check-thread.ts'
 
 const RESERVE = 20
 /**
- * Milliseconds that all but the best run may take. The best run shows what the thread can do. In the others, another
- * program may use a CPU first.
+ * Limit in milliseconds for every run except the best run. The best run shows what the thread can do. In the other runs, another program
+ * may have used the CPU first.
  */
 const BESIDE_OTHERS = 5 * RESERVE
 const WITHIN = millis(300)
@@ -30,7 +30,7 @@ async function portOf(server: Server): Promise<number> {
   return address.port
 }
 
-test('a slow check is named when its time is over, and the message arrives within 20 ms', async () => {
+test('when the time for the repeated checks is over, the thread names the slow check within 20 ms', async () => {
   const [well, silent] = [createServer(() => {}), createServer(() => {})]
   const thread = new CheckThread()
   try {
@@ -46,7 +46,7 @@ test('a slow check is named when its time is over, and the message arrives withi
       const askedAt = monotonicMs()
       thread.order({ kind: 'askOnceMore', id, asked: { up: ['fast', 'slow'], down: [] }, within: WITHIN })
       const { at, news } = await thread.hear('an answer', (each) => each.kind === 'askedOnceMore' && each.id === id)
-      expect(news, 'who answered').toMatchObject({ reports: [{ check: 'fast', verdict: 'up' }] })
+      expect(news, 'checks that answered in time').toMatchObject({ reports: [{ check: 'fast', verdict: 'up' }] })
       late.push(at - askedAt - WITHIN)
     }
     const { median, min } = spreadOf(late)

@@ -1,6 +1,6 @@
 /**
- * The command line as an operator uses it: bin/holdfast in a shell, its exit statuses and its output, started from any directory.
- * The test does not know the inside of the daemon, and reads its state through its sockets only.
+ * The command line as an operator uses it: bin/holdfast in a shell, its exit statuses and its output, started from any directory. The test
+ * reads the daemon's state through its sockets only.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
@@ -53,7 +53,7 @@ function holdfast(argv: readonly string[], command: readonly string[] = [HOLDFAS
   return { status, stdout, stderr }
 }
 
-describe('options and commands', () => {
+describe('options and commands of holdfast', () => {
   test.each([
     [['bogus'], 'bogus'],
     [['run', '--bogus'], '--bogus'],
@@ -67,7 +67,7 @@ describe('options and commands', () => {
     expect(stderr).not.toMatch(/\n\s+at /)
   })
 
-  test.each(COMMANDS)('holdfast %s --help: exit 0', (command) => {
+  test.each(COMMANDS)('holdfast %s --help ends with exit status 0', (command) => {
     const { status, stdout, stderr } = holdfast([command, '--help'])
     expect([status, stderr]).toEqual([0, ''])
     expect(stdout).toContain(`Usage: holdfast ${command}`)
@@ -79,7 +79,7 @@ describe('options and commands', () => {
     for (const word of [...COMMANDS, '64', '69', '77', '78']) expect(stdout).toContain(word)
   })
 
-  test('bin/holdfast starts from another directory, through links and under another name', () => {
+  test('bin/holdfast starts from another directory, through a symbolic link and under another name', () => {
     const other = join(directory, 'elsewhere')
     mkdirSync(other, { recursive: true })
     symlinkSync(HOLDFAST, join(other, 'first'))
@@ -93,7 +93,7 @@ describe('options and commands', () => {
   })
 })
 
-describe('output of more than a pipe holds', () => {
+describe('output that is larger than a pipe', () => {
   const events = Array.from({ length: 2_000 }, (_, i) => ({
     ...{ seq: i + 1, at: '2026-11-22T10:00:00.000Z', monotonicMs: i, kind: 'stopOrdered', trigger: 'SIGTERM' },
   }))
@@ -108,11 +108,11 @@ describe('output of more than a pipe holds', () => {
       ...{ cwd: folder, encoding: 'utf8', timeout: 20_000, maxBuffer: 1 << 24 },
     })
 
-  test('all output arrives at a slow reader', () => {
+  test('a slow reader gets the whole output', () => {
     expect(through('sleep 1; cat').stdout.trimEnd().split('\n')).toHaveLength(events.length)
   })
 
-  test('the command ends without an error message when the reader closes the pipe', () => {
+  test('the command ends without an error message if the reader closes the pipe', () => {
     const { stdout, stderr } = through('head -n 1')
     expect(stdout.trimEnd().split('\n')).toHaveLength(1)
     expect(stderr).not.toMatch(/EPIPE|node:|holdfast: (?!Cannot reach)/)
@@ -120,35 +120,41 @@ describe('output of more than a pipe holds', () => {
 })
 
 describe('missing files and daemons', () => {
-  test.each([['check'], ['run', '-c']])('holdfast %s with a file that is missing: one line, exit 78', (...words) => {
-    const file = join(directory, 'missing.yaml')
-    const { status, stdout, stderr } = holdfast([...words, file])
-    expect([status, stdout]).toEqual([78, ''])
-    expect(stderr).toBe(`${file}: Cannot read the configuration: there is no such file (ENOENT)\n`)
-  })
+  test.each([['check'], ['run', '-c']])(
+    'holdfast %s with a missing file prints one line and ends with exit status 78',
+    (...words) => {
+      const file = join(directory, 'missing.yaml')
+      const { status, stdout, stderr } = holdfast([...words, file])
+      expect([status, stdout]).toEqual([78, ''])
+      expect(stderr).toBe(`${file}: Cannot read the configuration: there is no such file (ENOENT)\n`)
+    },
+  )
 
-  test('holdfast status without a daemon: one line, exit 69', () => {
+  test('holdfast status without a daemon prints one line and ends with exit status 69', () => {
     const socket = join(directory, 'none.sock')
     const { status, stdout, stderr } = holdfast(['status', '--socket', socket])
     expect([status, stdout]).toEqual([69, ''])
     expect(stderr).toMatch(/^holdfast: Cannot reach the daemon at [^\n]*none\.sock: [^\n]*\n$/)
   })
 
-  test.each([['check'], ['run', '-c']])('holdfast %s with a wrong file: all problems together, exit 78', (...words) => {
-    const file = join(directory, 'bad.yaml')
-    const { status, stdout, stderr } = holdfast([...words, file])
-    expect([status, stdout]).toEqual([78, ''])
-    const lines = stderr.trim().split('\n')
-    for (const place of ['3:', '5:', '6:', '7:']) {
-      expect(
-        lines.some((text) => text.startsWith(`${file}:${place}`)),
-        `a problem in line ${place} of\n${stderr}`,
-      ).toBe(true)
-    }
-  })
+  test.each([['check'], ['run', '-c']])(
+    'holdfast %s with a wrong file prints all problems together and ends with exit status 78',
+    (...words) => {
+      const file = join(directory, 'bad.yaml')
+      const { status, stdout, stderr } = holdfast([...words, file])
+      expect([status, stdout]).toEqual([78, ''])
+      const lines = stderr.trim().split('\n')
+      for (const place of ['3:', '5:', '6:', '7:']) {
+        expect(
+          lines.some((text) => text.startsWith(`${file}:${place}`)),
+          `a problem in line ${place} of\n${stderr}`,
+        ).toBe(true)
+      }
+    },
+  )
 })
 
-test('an addon that is missing: one line, exit 1', () => {
+test('without its native addon, holdfast prints one line and ends with exit status 1', () => {
   const copy = join(directory, 'package')
   mkdirSync(join(copy, 'native'), { recursive: true })
   for (const part of ['bin', 'dist', 'package.json'])
@@ -163,7 +169,7 @@ test('an addon that is missing: one line, exit 1', () => {
   expect([run.status, run.stderr]).toEqual([1, expect.stringMatching(/^holdfast: no guardian [^\n]*\n$/)])
 })
 
-describeNetns('a daemon', () => {
+describeNetns('holdfast run', () => {
   let lab: Lab
   beforeAll(() => {
     lab = createLab({ routers: 1 })
@@ -179,7 +185,7 @@ describeNetns('a daemon', () => {
     return file
   }
 
-  /** Runs bin/holdfast on the router, with a command in front of it. */
+  /** Returns the command that runs bin/holdfast on the router, after the given words. */
   const onRouter = (...words: readonly string[]) => lab.commandOn(lab.router(1), [...words, HOLDFAST])
 
   async function running(): Promise<Holdfast> {
@@ -202,7 +208,7 @@ describeNetns('a daemon', () => {
     expect(lab.holders(LAB_VIP)).toEqual([])
   })
 
-  test('a user without root rights gets exit status 77', () => {
+  test('a user without root rights gets exit status 77 and the names of the missing capabilities', () => {
     const open = join(directory, 'open.yaml')
     writeFileSync(open, holdfastConfig(plan(), '/nowhere'), { mode: 0o644 })
     execFileSync('chmod', ['755', directory])
@@ -226,7 +232,7 @@ describeNetns('a daemon', () => {
       { within: 5_000 },
     )
     const at = daemon.terminate()
-    expect((await daemon.exited).code, `after ${monotonicMs() - at} ms`).toBe(0)
+    expect((await daemon.exited).code, `exit status ${monotonicMs() - at} ms after SIGTERM`).toBe(0)
   })
 
   test('a second daemon does not start, and the first one stays Active', async () => {
@@ -261,13 +267,13 @@ describeNetns('a daemon', () => {
       ])
       for (const daemon of stayed) {
         daemon.signal('SIGTERM')
-        expect((await daemon.exited).code, `round ${round}`).toBe(0)
+        expect((await daemon.exited).code, `exit status after SIGTERM in start ${round}`).toBe(0)
       }
-      expect(lab.holders(LAB_VIP), `round ${round}`).toEqual([])
+      expect(lab.holders(LAB_VIP), `holders after SIGTERM in start ${round}`).toEqual([])
     }
   })
 
-  test('the channel to the guardian is the last file of the engine, and no other process has it', async () => {
+  test('the channel to the guardian has the highest file descriptor of the engine, and no child process inherits it', async () => {
     const daemon = await running()
     const [engine = 0] = daemon.process.children
     const numbers = readdirSync(`/proc/${engine}/fd`).map(Number)
@@ -283,15 +289,15 @@ describeNetns('a daemon', () => {
     await daemon.process.exited
   })
 
-  test('a daemon whose guardian dies logs it once, and leaves', async () => {
+  test('a daemon whose guardian dies logs the death once, and leaves', async () => {
     const daemon = await running()
-    expect((await daemon.snapshot())?.guardian, 'before').toBe('guarded')
+    expect((await daemon.snapshot())?.guardian, 'guardian in the status before its death').toBe('guarded')
     const [engine = 0] = daemon.process.children
     const at = daemon.process.signal('SIGKILL')
     const lines = () =>
       daemon.records.filter(({ level, msg }) => level === 50 && msg.startsWith('Guardian died; shutting down'))
     await eventually('one line in the log', () => lines().length === 1, lines, { within: 3_000 })
-    expect(monotonicMs() - at, 'ms until it was told').toBeLessThan(1_000)
+    expect(monotonicMs() - at, 'ms from the death of the guardian to the log line').toBeLessThan(1_000)
     await eventually(
       'the engine to be gone',
       () => !existsSync(`/proc/${engine}`),
@@ -301,7 +307,7 @@ describeNetns('a daemon', () => {
     expect([lab.holders(LAB_VIP), lines().length]).toEqual([[], 1])
   })
 
-  test('a daemon whose log is not read still leaves, and its addresses are removed', async () => {
+  test('a daemon with a full log pipe that no process reads still leaves, and its addresses are removed', async () => {
     const fifo = join(lab.directory, 'log')
     execFileSync('mkfifo', [fifo])
     const holder = new LoggedProcess(lab, lab.router(1), ['sh', '-c', `exec sleep 60 <${fifo}`])
@@ -313,7 +319,7 @@ describeNetns('a daemon', () => {
       return snapshot
     }
     await eventually('the daemon to answer', () => status() !== undefined, status, { within: 5_000 })
-    // Each fault and its end is a line of about 200 bytes; together more than the 64 KiB of a pipe.
+    // The fault and its end cause one line of about 200 bytes each. Together the lines are more than the 64 KiB of a pipe.
     for (let i = 0; i < 500; i++) {
       lab.setLink(lab.router(1), 'down')
       lab.setLink(lab.router(1), 'up')
@@ -324,7 +330,7 @@ describeNetns('a daemon', () => {
     const at = daemon.signal('SIGTERM')
     const { code, at: gone } = await daemon.exited
     holder.killFamily()
-    // Leaving takes 200 ms, the flush gives up after 200 more.
+    // Leaving takes 200 ms. The flush of the log gives up after 200 ms more.
     expect([code, gone - at < 2_000], `left ${(gone - at).toFixed(0)} ms after SIGTERM`).toEqual([0, true])
     expect(lab.holders(LAB_VIP)).toEqual([])
   })
@@ -336,8 +342,8 @@ describeNetns('a daemon', () => {
     const [place = ''] = name.split(' ').slice(-1)
     const fifo = join(lab.directory, `stuck-${place}`)
     const preload = join(lab.directory, `${place}.mjs`)
-    // The pipe is full before the engine has written anything, every cleanup takes 3 s, and SIGUSR2 triggers the bug.
-    // There are two opens: the log makes its own pipe non-blocking, which must not help standard error.
+    // The pipe is full before the engine has written anything, every cleanup takes 3 s, and SIGUSR2 triggers the bug. The pipe is opened
+    // twice: the log makes its own descriptor non-blocking, and standard error must not depend on that.
     writeFileSync(
       preload,
       `import { existsSync, constants, openSync, writeSync } from 'node:fs'
@@ -366,7 +372,7 @@ describeNetns('a daemon', () => {
     expect([code, left - at < 5_000], `left ${(left - at).toFixed(0)} ms after the bug`).toEqual([1, true])
   })
 
-  test('the port serves metrics and status, and a port in use is tried again', async () => {
+  test('the HTTP port serves metrics and status, and the daemon tries again while the port is in use', async () => {
     const listen = { api: { listen: '127.0.0.1:9655' } }
     execFileSync('ip', ['-n', lab.router(1).namespace, 'link', 'set', 'lo', 'up'])
     const blocker = new LoggedProcess(lab, lab.router(1), [
@@ -406,7 +412,7 @@ describeNetns('a daemon', () => {
   })
 })
 
-test('a worker whose engine is silent answers 503', async () => {
+test('a worker thread whose engine is silent answers 503', async () => {
   const port = await freePort()
   const worker = new Worker(join(packageRoot(), 'dist', 'bundle', 'worker.js'), {
     workerData: { listen: { host: '127.0.0.1', port }, version: '0' },

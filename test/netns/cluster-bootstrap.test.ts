@@ -37,9 +37,9 @@ async function oneHolder(lab: ClusterLab['lab'], prober: Prober): Promise<string
   )
 }
 
-describeNetns('a bootstrap node', () => {
+describeNetns('the bootstrap node of a cluster', () => {
   test(
-    'the bootstrap node gives the address up when its API and Ironic are gone',
+    'gives the address up when its API and its Ironic are gone, and a control plane node gets the address',
     async () => {
       cluster = new ClusterLab({ nodes: 4 })
       const { lab, nodes } = cluster
@@ -56,7 +56,7 @@ describeNetns('a bootstrap node', () => {
       await cluster.apiUp()
       bootstrap.environment = { IS_BOOTSTRAP: 'yes' }
       bootstrap.startEngine()
-      // The guard asks its own API at the port of the command line.
+      // The bootstrap guard asks the node's own API at the port that the command line names.
       bootstrap.startAgent('--api-port=7443')
       const prober = new Prober(lab, lab.client, LAB_VIP)
       expect(await oneHolder(lab, prober)).toBe(bootstrap.host.name)
@@ -74,7 +74,7 @@ describeNetns('a bootstrap node', () => {
       expect(await oneHolder(lab, prober), 'while both are there').toBe(bootstrap.host.name)
 
       readyz.signal('SIGKILL')
-      // Ironic answers still: nothing is given up.
+      // Ironic still answers, so the bootstrap node keeps the address.
       await sleep(3_000)
       expect(lab.holders(LAB_VIP)).toEqual([bootstrap.host.name])
       const at = ironic.signal('SIGKILL')
@@ -96,22 +96,25 @@ describeNetns('a bootstrap node', () => {
         ...account,
       }
       process.stdout.write(`bootstrap: ${JSON.stringify(figures)}\n`)
-      // Five looks, a second apart.
-      expect(figures.stopAfter, 'ms from the end of Ironic to stop').toBeGreaterThan(3_000)
-      expect(moved.at, 'it moves after stop, not before').toBeGreaterThan(stop?.at ?? Number.NaN)
-      expect(figures.outage, 'ms without an answer').toBeLessThan(5_000)
-      expect(account.holders, 'at the end').toHaveLength(1)
+      // The bootstrap guard needs five failed checks, a second apart.
+      expect(figures.stopAfter, 'ms from the end of Ironic to the `stop` of the agent').toBeGreaterThan(3_000)
+      expect(
+        moved.at,
+        'time at which the client got its first answer from another node, after the `stop`',
+      ).toBeGreaterThan(stop?.at ?? Number.NaN)
+      expect(figures.outage, 'longest time in ms in which the client got no answer').toBeLessThan(5_000)
+      expect(account.holders, 'holders at the end').toHaveLength(1)
       expect(controlPlane.map(({ host }) => host.name)).toContain(account.holders[0])
-      expect(account.several, 'ms with two holders').toBeLessThan(500)
+      expect(account.several, 'ms in which two nodes held the address').toBeLessThan(500)
 
-      // An agent that begins again does not wait for an API that was never ready: it has given up before.
+      // A restarted agent does not wait for an API that was never ready: the bootstrap node has already given up.
       const again = monotonicMs()
       bootstrap.agent?.killFamily()
       await bootstrap.agent?.exited
       bootstrap.startAgent('--api-port=7443')
       await bootstrap.agent?.line(/bootstrap node: stop/, WITHIN)
       await sleep(4_000)
-      expect(await bootstrap.routers(), 'after a restart of the agent').toEqual([])
+      expect(await bootstrap.routers(), 'routers of the bootstrap node after a restart of the agent').toEqual([])
       expect(history.between(again, monotonicMs()).holders).toEqual(account.holders)
       await prober.stop()
     },

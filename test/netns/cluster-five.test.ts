@@ -1,7 +1,7 @@
 /**
- * Five namespaces are five nodes, each with an engine and an agent. The API is a process elsewhere on their LAN. Nodes join, leave
- * and change their address. Watches break or become too old, and the API dies and returns. Each engine ends with the peers of the
- * cluster. The kernels' notifications show that both addresses always have exactly one holder.
+ * Five namespaces are five nodes, each with an engine and an agent. The API is a process on another host of their LAN. Nodes join, leave
+ * and change their address. Watches break or become too old, and the API dies and returns. Each engine ends with the peers of the cluster.
+ * The kernels' notifications show that both addresses always have exactly one holder.
  */
 import { afterEach, expect, test } from 'vitest'
 import { ip } from '../../src/lab/ip.ts'
@@ -12,17 +12,17 @@ import { ClusterLab, INGRESS_VIP, type LabNode } from '../support/cluster-lab.ts
 import { NODES } from '../support/kube-api/node-object.ts'
 import { describeNetns } from '../support/require.ts'
 
-/** ms. Agents wait up to 16 s before they ask again after this one, up to 30 s after a minute. */
+/** Time in ms for which the API is away. After this time, an agent asks again within 16 s. After a minute, within 30 s. */
 const API_AWAY = Number(process.env.HOLDFAST_API_AWAY_MS ?? 15_000)
 const WITHIN = 45_000
 const LONGEST = 240_000 + API_AWAY
 /**
- * ms after which kubelet reports the new address of its node: before it has an effect, and after the node has left
- * all elections.
+ * Times in ms after which kubelet reports the new address of its node. TOLD_SOON is before the change has an effect. TOLD_LATE is after the
+ * node has left all elections.
  */
 const TOLD_SOON = 500
 const TOLD_LATE = 6_000
-/** ms after which a node without advertisements is Active: 3.85 s at priority 40. */
+/** Time in ms after which a node without advertisements is Active: 3.85 s at priority 40, and some time for a busy machine. */
 const SILENCE = 4_500
 const CONTROL_PLANE = 3
 
@@ -34,7 +34,7 @@ afterEach(async () => {
 
 type Member = { readonly name: string; readonly address: string; readonly isControlPlane: boolean }
 
-/** The intended cluster: its registered nodes, and the running ones. */
+/** The cluster as it should be: its registered nodes and its running nodes. */
 class Membership {
   readonly #cluster: ClusterLab
   readonly #members = new Map<string, Member>()
@@ -53,7 +53,7 @@ class Membership {
     this.#cluster.leave(name)
   }
 
-  /** Returns the peers that the engine of this node has to have. */
+  /** Returns the peers that the engine of this node must have. */
   peersOf({ name }: LabNode): Readonly<Record<string, readonly string[]>> {
     const own = this.#members.get(name)
     if (own === undefined) return {}
@@ -69,7 +69,7 @@ class Membership {
     }
   }
 
-  /** Waits until each of these nodes has the peers; returns the ms that it took. */
+  /** Waits until each of these nodes has the right peers. Returns the ms that passed. */
   async isKnownTo(nodes: readonly LabNode[], occasion: string): Promise<number> {
     const since = monotonicMs()
     for (const node of nodes)
@@ -114,7 +114,7 @@ const follow = async (nodes: readonly LabNode[], router: string, holder: LabNode
 
 describeNetns('five nodes and their API', () => {
   test(
-    'nodes come, go and move, watches break, the API dies: peers end right each time, no VIP is ever without its one holder',
+    'when nodes come, go and move, watches break and the API dies, all peers become right and each VIP always has one holder',
     async () => {
       const made = new ClusterLab({ nodes: 5 })
       cluster = made
@@ -123,7 +123,7 @@ describeNetns('five nodes and their API', () => {
       for (const [i, { name, host }] of nodes.entries()) members.has(name, host.address, i < CONTROL_PLANE)
       const controlPlane = nodes.slice(0, CONTROL_PLANE)
       const workers = nodes.slice(CONTROL_PLANE)
-      // Routers of ingress run there: a node without one takes no part in its address.
+      // An ingress router runs on these nodes. A node without an ingress router takes no part in the election of its address.
       const stubs = workers.map((node) => node.serveIngress())
       await Promise.all(stubs.map((stub) => stub.line(/listening/, WITHIN)))
       await made.apiUp()
@@ -136,15 +136,15 @@ describeNetns('five nodes and their API', () => {
       took.up = await members.isKnownTo(nodes, 'when all five are up')
       const holder = await holderOf(made, LAB_VIP)
       const ingressHolder = await holderOf(made, INGRESS_VIP)
-      expect(controlPlane, 'who may have the API').toContain(holder)
-      expect(workers, 'who has a router').toContain(ingressHolder)
+      expect(controlPlane, 'control plane nodes, one of which holds the address of the API').toContain(holder)
+      expect(workers, 'workers, one of which holds the ingress address').toContain(ingressHolder)
       await follow(controlPlane, 'ostest_API_0', holder)
       await follow(workers, 'ostest_INGRESS_0', ingressHolder)
       const histories = { api: new HolderHistory(lab, LAB_VIP), ingress: new HolderHistory(lab, INGRESS_VIP) }
       await sleep(500)
       const begin = monotonicMs()
       let since = begin
-      /** Judges the time since the last call. */
+      /** Judges the holders since the last call. */
       const judged = (occasion: string) => {
         const until = monotonicMs()
         for (const [name, history] of Object.entries(histories)) {
@@ -158,14 +158,15 @@ describeNetns('five nodes and their API', () => {
       }
 
       const leaver = workers.find((node) => node !== ingressHolder)
-      if (leaver === undefined) throw new Error('There is one worker only')
+      if (leaver === undefined) throw new Error('Cannot find a worker that leaves: there is only one worker')
       members.has('n6', '10.77.0.16')
       members.leaves(leaver.name)
       took.joinAndLeave = await members.isKnownTo(nodes, 'when n6 has come and a worker has left')
       judged('while a node came and one left')
 
       const [mover, other] = controlPlane.filter((node) => node !== holder)
-      if (mover === undefined || other === undefined) throw new Error('There are less than three')
+      if (mover === undefined || other === undefined)
+        throw new Error('Cannot find two control plane nodes without the address: there are fewer than three')
       const moves = async (node: LabNode, to: string, kubelet: number) => {
         const lines = [`address del ${node.host.address}/24 dev eth0`, `address add ${to}/24 dev eth0`]
         ip(node.host, ...lines)
@@ -183,17 +184,17 @@ describeNetns('five nodes and their API', () => {
       const lists = () => api.asked('list', '/api/v1/nodes').length
       const refusals = () => api.asked('watch', '/api/v1/nodes').filter(({ status }) => status === 410).length
       const [listed, refused] = [lists(), refusals()]
-      // The addresses of moved nodes are the last ones; the end of their former addresses is not visible.
+      // The watches of moved nodes are the newest. Their former connections end without a notice.
       const [told, cut, ...others] = nodeWatches().reverse()
       api.store.compact()
       told?.error(410, 'Expired')
       cut?.cutInLine('MODIFIED', api.store.get(NODES, 'n6') ?? { metadata: { name: 'n6' } })
-      // The watch resumed from a forgotten version: that is a 410 of HTTP.
+      // These watches resume from a version that the API has forgotten, so the API answers with HTTP status 410.
       for (const watch of others) watch.reset()
       members.has('n7', '10.77.0.17')
       took.gone = await members.isKnownTo(nodes, 'after 410 Gone')
       judged('while watches broke')
-      expect(lists() - listed, 'lists after it').toBe(nodes.length)
+      expect(lists() - listed, 'lists of nodes that the agents requested after 410 Gone').toBe(nodes.length)
       expect(refusals() - refused, 'watches that were answered 410').toBeGreaterThan(0)
 
       const peersBefore = nodes.map((node) => node.peers())
@@ -203,7 +204,7 @@ describeNetns('five nodes and their API', () => {
         nodes.map((node) => node.peers()),
         'peers while the API is away',
       ).toEqual(peersBefore)
-      // The node is switched off, and its object is deleted while no agent receives it.
+      // The node is switched off, and its node object is deleted while no agent receives the change.
       for (const process of [other.agent, other.engine]) process?.killFamily()
       members.leaves(other.name)
       const left = nodes.filter((node) => node !== other)

@@ -1,7 +1,7 @@
 /**
- * The migration from multicast to unicast with real engines and agents. The cluster of three nodes is upgraded, and the agents'
- * clocks differ. Then an engine returns in the older mode, and the cluster goes back to multicast. The test moves the agents' wall
- * clocks by ten minutes instead of waiting. Kernel notifications, sent packets and a client show the result.
+ * The migration from multicast to unicast with real engines and agents. The cluster of three nodes is upgraded while the agents' clocks
+ * differ. Then one engine restarts in the older mode, and the cluster goes back to multicast. The test moves the agents' wall clocks by ten
+ * minutes instead of waiting. Kernel notifications, captured packets and a client show the result of each step.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,13 +19,13 @@ import { describeNetns } from '../support/require.ts'
 const WITHIN = 40_000
 const LONGEST = 180_000
 const MINUTE = 60_000
-/** Wall time from which no tick is near. */
+/** Wall time that is far from any tick of the change of mode. */
 const WALL = Date.parse('2026-11-22T14:41:00Z')
-/** ms that the nodes' clocks are ahead. They differ by less than an Active_Down_Interval less an interval. */
+/** Times in ms by which the nodes' clocks are ahead. They differ by less than an Active_Down_Interval minus an interval. */
 const SKEWS = [-700, 0, 900]
 const PRELOAD = join(import.meta.dirname, '..', 'support', 'shifted-clock.mjs')
 const DONE = { 'machineconfiguration.openshift.io/state': 'Done' }
-/** ms until a log line of an agent has arrived and its configuration is in force. */
+/** Longest time in ms until a log line of an agent has arrived and its configuration is in force. */
 const ABOUT = 1_000
 const GROUP = '224.0.0.18'
 const MULTICAST = ['ostest_API_0: multicast 224.0.0.18', 'ostest_INGRESS_0: multicast 224.0.0.18']
@@ -37,7 +37,7 @@ afterEach(async () => {
   played = undefined
 })
 
-/** A packet of a node, by the clock of the tests. */
+/** A packet of a node, with its time by the clock of the tests. */
 type Sent = { readonly at: number; readonly node: string; readonly frame: Frame }
 
 type Change = { readonly times: readonly number[]; readonly inForce: number }
@@ -52,10 +52,10 @@ class Played {
   async begin(): Promise<void> {
     const { lab, nodes } = this.cluster
     await this.cluster.apiUp()
-    // Time set by the kubelets. An agent that sleeps by its own clock would not notice a change.
+    // The kubelets write the time. An agent that slept by its own clock would not notice a moved clock.
     this.#beat()
     this.#heart = setInterval(() => this.#beat(), 500)
-    // Clocks of the nodes; no other process of this machine is affected.
+    // Each node gets a clock of its own. No other process of this machine sees these clocks.
     const etc = join(lab.directory, 'etc')
     run(['cp', '-a', '/etc', etc])
     mkdirSync(join(etc, 'keepalived'), { recursive: true })
@@ -99,12 +99,12 @@ class Played {
     return join(this.cluster.lab.directory, `${node.name}-clock`)
   }
 
-  /** Writes the mode file as the MCO does on each node. */
+  /** Writes the mode file on each node, as the machine config operator (MCO) does. */
   want(mode: string, file = 'monitor.conf'): void {
     for (const node of this.cluster.nodes) writeFileSync(join(this.#modes(node), file), `mode: ${mode}\n`)
   }
 
-  /** Sets the clocks: a right clock then shows this time. */
+  /** Sets the clocks of all nodes; a clock with no skew then shows this time. */
   setClocks(says: number): void {
     this.#ahead = says - Date.now()
     for (const [i, node] of this.cluster.nodes.entries()) {
@@ -114,8 +114,8 @@ class Played {
   }
 
   /**
-   * Moves the clocks to shortly before the next tick, then to shortly before the planned change. Returns when each
-   * node reports its change.
+   * Moves the clocks to a moment before the next tick, then to a moment before the planned change of mode. Returns when each node has
+   * reported its change.
    */
   async change(to: string): Promise<Change> {
     const { nodes } = this.cluster
@@ -133,7 +133,7 @@ class Played {
     return { times, inForce: monotonicMs() }
   }
 
-  /** Returns the packets of the nodes so far, and ends the capture. */
+  /** Ends the captures, and returns all packets of the nodes. */
   async sent(): Promise<Sent[]> {
     const ahead = Date.now() - monotonicMs()
     const all = await Promise.all(
@@ -154,8 +154,8 @@ function silenceIn(sent: readonly Sent[], wasSo: (one: Sent) => boolean): number
   return (sent[next]?.at ?? Number.NaN) - (sent[next - 1]?.at ?? Number.NaN)
 }
 
-describeNetns('from multicast to unicast', () => {
-  test('all nodes change the mode together, no client notices, an engine in the older mode is corrected, and all can go back', {
+describeNetns('a migration from multicast to unicast', () => {
+  test('all nodes change the mode together, the client is answered, an engine in the older mode is corrected, and all nodes can go back', {
     timeout: LONGEST,
   }, async () => {
     played = new Played()
@@ -172,11 +172,11 @@ describeNetns('from multicast to unicast', () => {
     )
     const history = new HolderHistory(lab, LAB_VIP)
     const backup = nodes.find(({ host }) => host.name !== holder)
-    if (backup === undefined) throw new Error('There is no Backup')
+    if (backup === undefined) throw new Error('Cannot find a Backup: every node holds the address')
     const former = readFileSync(backup.memory, 'utf8')
     const since = monotonicMs()
 
-    // The upgrade: new pods, which would begin in unicast, and the MCO's file.
+    // The upgrade brings new pods, which would begin in unicast, and the mode file of the MCO.
     for (const { agent } of nodes) {
       agent?.signal('SIGKILL')
       await agent?.exited
@@ -185,21 +185,21 @@ describeNetns('from multicast to unicast', () => {
     played.want('unicast')
     for (const { agent } of nodes) {
       const said = await agent?.line(/"configuration handed over to the engine"/, WITHIN)
-      expect(said?.text, 'what is in force goes on').toContain('10.77.0.1')
+      expect(said?.text, 'configuration after the upgrade, still in multicast').toContain('10.77.0.1')
       expect(said?.text).toContain(' multicast')
     }
     const there = await played.change('unicast')
     await sleep(5_000)
     const restarted = monotonicMs()
 
-    // A Backup's engine comes back with its configuration from before the change.
+    // The engine of a Backup restarts with its configuration from before the change.
     backup.engine?.killFamily()
     await backup.engine?.exited
     writeFileSync(backup.memory, former)
     backup.startEngine()
     await backup.routersAre(UNICAST, WITHIN)
     const overruled = monotonicMs()
-    // The agent sees that at its next look, well before the tick.
+    // The agent reads the mode file at its next check, well before the tick.
     played.want('multicast', 'monitor-user.conf')
     await sleep(4_000)
     const returning = monotonicMs()
@@ -214,7 +214,7 @@ describeNetns('from multicast to unicast', () => {
     const sent = (await played.sent()).filter(({ at }) => at > since && at < to)
     const by = (name: string) => sent.filter(({ node }) => node === name)
     const silence = silenceIn(by(holder), isMulticast)
-    // It differs only if an engine was corrected too late, or had no CPU.
+    // The holder in the end differs from the first one only if an engine was corrected too late or had no CPU.
     const inTheEnd = backAgain.holders[0] ?? holder
     const silenceBack = silenceIn(
       by(inTheEnd).filter(({ at }) => at > returning),
@@ -236,21 +236,30 @@ describeNetns('from multicast to unicast', () => {
       `migration: ${JSON.stringify(figures, (_, each) => (typeof each === 'number' ? Math.round(each) : each))}\n`,
     )
     const told = `\n${story.join('\n')}\n`
-    // If an engine had no CPU, its guardian removes the address. An agent without CPU cannot judge that.
+    // If an engine had no CPU, its guardian removes the address. Such a run shows nothing about the agent.
     const starved = story.filter((line) => /the engine does not answer/.test(line))
     if (starved.length > 0) throw new CannotBeJudged(`an engine got no time: ${starved.join('\n')}`)
-    // An engine that is later than an Active_Down_Interval acts as if it were alone.
+    // An engine that is corrected later than an Active_Down_Interval acts as if it had no peers.
     if (figures.overruledAfter >= 3_000)
       throw new CannotBeJudged(`the restarted engine was overruled after ${figures.overruledAfter.toFixed(0)} ms`)
     const well = { nobody: 0, several: 0, holders: [holder] }
-    expect(account, `ms without a holder, and with two, there:${told}`).toMatchObject(well)
-    expect(backAgain, `and back:${told}`).toMatchObject({ nobody: 0, several: 0 })
+    expect(
+      account,
+      `ms without a holder and with two holders, until the end of the change to unicast:${told}`,
+    ).toMatchObject(well)
+    expect(
+      backAgain,
+      `ms without a holder and with two holders, during the change back to multicast:${told}`,
+    ).toMatchObject({ nobody: 0, several: 0 })
     judgeTime(`ms without an answer:${told}`, gap, 500, 'docs/agent-decisions.md')
-    expect(atRestart, `at the restart:${told}`).toMatchObject(well)
+    expect(
+      atRestart,
+      `ms without a holder and with two holders, at the restart of a Backup's engine:${told}`,
+    ).toMatchObject(well)
     expect([...new Set(sent.map(({ node }) => node))], 'nodes that have advertised').toEqual([holder])
-    expect(backAgain.holders, `in the end:${told}`).toHaveLength(1)
-    // One mode until the first node has changed, the other mode since the last one has. Packets in between may still
-    // be under way.
+    expect(backAgain.holders, `holders during the change back to multicast:${told}`).toHaveLength(1)
+    // The nodes send in the old mode until the first node has changed, and in the new mode after the last node has changed. Between these
+    // moments, packets of both modes may be on the LAN.
     const places = (from: number, until: number, name = holder) => [
       ...new Set(by(name).flatMap(({ at, frame }) => (at > from && at < until ? [frame.destination] : []))),
     ]
@@ -258,6 +267,7 @@ describeNetns('from multicast to unicast', () => {
     expect(places(since, Math.min(...there.times) - ABOUT), 'before').toEqual([GROUP])
     expect(places(there.inForce, Math.min(...back.times) - ABOUT).sort(), 'since').toEqual(peers)
     expect(places(back.inForce, to, inTheEnd), 'in the end').toEqual([GROUP])
-    for (const ms of [silence, silenceBack]) expect(ms, 'ms between the two modes').toBeLessThan(3_000)
+    for (const ms of [silence, silenceBack])
+      expect(ms, 'ms from the last packet of the old mode to the first packet of the new mode').toBeLessThan(3_000)
   })
 })

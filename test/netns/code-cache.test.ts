@@ -1,6 +1,6 @@
 /**
- * The code cache of the bundle (docs/adr/0038). V8 accepts the cache with the options of bin/holdfast. A package with a damaged,
- * foreign or missing cache also starts. test/support/watched-scripts.mjs reports whether V8 accepted the cache.
+ * The code cache of the bundle (docs/adr/0038). V8 accepts the cache with the options of bin/holdfast. A package with a damaged, foreign or
+ * missing cache also starts. test/support/watched-scripts.mjs reports whether V8 accepted the cache.
  */
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -25,12 +25,12 @@ const compiledIn = (file: string): readonly Compiled[] =>
     .split('\n')
     .map((line) => JSON.parse(line))
 
-describe('the code cache', () => {
+describe('the code cache of the bundle', () => {
   let home = ''
   let cache = ''
   let sound = Buffer.alloc(0)
 
-  /** A package of this test's own. */
+  /** Creates a package that only this test uses. */
   beforeAll(() => {
     home = mkdtempSync(join(tmpdir(), 'holdfast-code-cache-'))
     for (const part of ['bin', join('dist', 'bundle'), 'package.json'])
@@ -42,7 +42,7 @@ describe('the code cache', () => {
   beforeEach(() => writeFileSync(cache, sound))
   afterAll(() => rmSync(home, { recursive: true, force: true }))
 
-  /** Starts the daemon with a missing configuration: by then the whole engine has been loaded. */
+  /** Starts the daemon with a missing configuration. By the time of that error, the whole engine is loaded. */
   function start() {
     const scripts = join(home, 'scripts')
     writeFileSync(scripts, '')
@@ -53,7 +53,7 @@ describe('the code cache', () => {
     })
     return { status, stderr, compiled: compiledIn(scripts) }
   }
-  /** Returns the result for the engine's own file; the two other files that it loads are sound. */
+  /** Builds the expected results: `engine` for the engine's file, and an accepted cache for the two other files. */
   const started = (engine: object) => ({
     status: 78,
     stderr: expect.stringContaining('there is no such file'),
@@ -64,7 +64,7 @@ describe('the code cache', () => {
     ],
   })
 
-  test('V8 accepts the cache when bin/holdfast starts it', () => {
+  test('V8 accepts the cache if bin/holdfast starts the package', () => {
     expect(start()).toEqual(started(TAKEN))
   })
 
@@ -89,7 +89,7 @@ describe('the code cache', () => {
     expect(start()).toEqual(started({ given: false, taken: false }))
   })
 
-  test('V8 rejects the cache of another V8', () => {
+  test('V8 rejects the cache of another V8 version, and the package still starts', () => {
     const foreign = flipped(HEADER + 5)
     foreign.writeUInt32LE(crc32(foreign.subarray(HEADER)), 0)
     writeFileSync(cache, foreign)
@@ -97,8 +97,8 @@ describe('the code cache', () => {
   })
 })
 
-describe('a thread', () => {
-  test('a thread that serves metrics does not load the configuration reader', async () => {
+describe('the worker thread', () => {
+  test('a worker thread that serves metrics does not load the configuration reader', async () => {
     const lab = createLab({ routers: 1, clients: [] })
     try {
       const host = lab.router(1)

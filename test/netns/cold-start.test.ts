@@ -1,6 +1,6 @@
 /**
- * A node starts beside a healthy Active, at an interval of 10 ms. It takes over after it has loaded all code that it needs, and not
- * earlier (docs/adr/0057). A busy machine cannot hold three intervals of 10 ms, so the test looks at the order of the events only.
+ * A node starts beside a healthy Active, at an interval of 10 ms. The node takes over after it has loaded all code that it needs, and not
+ * earlier (docs/adr/0057). A busy machine cannot hold three intervals of 10 ms, so the test judges the order of the events only.
  */
 import { expect, test } from 'vitest'
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
@@ -10,8 +10,8 @@ import { describeNetns } from '../support/require.ts'
 
 const STARTS = 3
 
-describeNetns('a node that is started', () => {
-  test('it takes over after it has loaded all code that it needs, and not earlier', { timeout: 120_000 }, async () => {
+describeNetns('a node that starts beside a healthy Active', () => {
+  test('takes over after it has loaded all code that it needs, and not earlier', { timeout: 120_000 }, async () => {
     const lab = createLab({ routers: 2, clients: ['client'] })
     try {
       const nodeOf = (position: number, priority: number) => {
@@ -28,8 +28,11 @@ describeNetns('a node that is started', () => {
         const takeover = () => place('Backup → Active: lowerPriorityActive') >= 0
         await eventually('r1 to take over', takeover, last(started), { within: 15_000 })
         const [loaded, took] = [place('Loaded and rehearsed'), place('Backup → Active: lowerPriorityActive')]
-        expect(loaded, `start ${i}: a record that says that it has loaded`).toBeGreaterThanOrEqual(0)
-        expect(loaded, `start ${i}: places of that record and of the takeover`).toBeLessThan(took)
+        expect(loaded, `start ${i}: position of the log record about the loaded code`).toBeGreaterThanOrEqual(0)
+        expect(
+          loaded,
+          `start ${i}: positions of the log records about the loaded code and about the takeover`,
+        ).toBeLessThan(took)
         started.terminate()
         await started.exited
         await eventually('r2 to be Active again', isActive, last(active), { within: 5_000 })

@@ -1,21 +1,21 @@
 /**
- * Inflicts the fault of each row of the crash matrix on r1, and returns its beginning and its end. Decides the order of the rows: a
- * row that needs a new engine follows a row that killed the old one. This file does not know the expected result.
+ * Inflicts the fault of each row of the crash matrix on r1, and returns the beginning and the end of the fault. Decides the order of the
+ * rows: a row that needs a new engine follows a row that killed the old engine. Does not know the expected outcome of a fault.
  */
 
 import { monotonicMs, sleep } from '../../src/lab/wait.ts'
 import type { NodeFault } from '../judge/lone.ts'
 import type { CrashNode, Victim } from './crash-node.ts'
 
-/** Times of the witness's clock; both are the same if nothing is undone. */
+/** Beginning and end of a fault on the clock of the witness, in ms. Both are the same for a fault without an end. */
 export type Inflicted = { readonly at: number; readonly end: number }
 
 export type Row = {
   readonly fault: NodeFault
   readonly inflict: (node: CrashNode) => Promise<Inflicted>
-  /** Options of the Node process that receives the fault. */
+  /** Node options for an engine that can receive this fault. */
   readonly nodeOptions?: string
-  /** Exit status of `holdfast run`; `undefined` if it does not end. */
+  /** Expected exit status of `holdfast run`; `undefined` if the daemon does not end. */
   readonly status?: number | null
 }
 
@@ -89,7 +89,7 @@ export function killedBoth(): Row {
   }
 }
 
-/** Old space of 64 MiB: it is full after some tenths of a second, as a real one is after hours. */
+/** Old space of 64 MiB. The small heap is full after some tenths of a second; a default heap would take hours. */
 const SMALL_HEAP = '--max-old-space-size=64'
 
 export const DYING: readonly Row[] = [

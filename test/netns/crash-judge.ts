@@ -1,6 +1,6 @@
 /**
- * Makes one cell of the crash matrix for the judge (test/judge). The input is the record of witness, capture and kernels for one row
- * and one address. The cell has figures and violations. This file does not know how the record was made. Pure.
+ * Makes one cell of the crash matrix for the judge (test/judge). The input is the record of witness, capture and kernels for one row and
+ * one address. The cell has figures and violations. Does not know how the record was made. Pure.
  */
 
 import { activeDownIntervalMs, skewTimeMs } from '../../src/lab/daemons/daemon.ts'
@@ -17,45 +17,45 @@ import type { Column } from './crash-node.ts'
 
 export const PRIORITIES = [200, 150, 100] as const
 const [OWN, NEXT] = PRIORITIES
-/** Milliseconds of any exchange, on a machine with other work. */
+/** Longest time in ms of a handover between two nodes, on a busy machine. */
 const HANDOVER = 25
 
 export type Observed = Inflicted & {
   readonly fault: NodeFault
   readonly column: Column
-  /** r1 is the only node. */
+  /** Whether r1 is the only node. */
   readonly alone: boolean
-  /** Lost CPU time of the machine during the row. */
+  /** CPU time that the machine lost during the row. */
   readonly loss: Loss
   readonly record: History
   readonly spoken: readonly Spoken[]
   readonly news: readonly AddressNews[]
-  /** End of the observation; the LAN was at rest by then. */
+  /** End of the observation in ms; the LAN is at rest by then. */
   readonly until: number
   /** Nodes whose kernel has the address after the row. */
   readonly kernels: readonly string[]
-  /** r1's log. */
+  /** Log lines of r1. */
   readonly lines: readonly LoggedLine[]
 }
 
-/** Lists `late`, `unseen` and `wrong` of the judge of time. */
+/** Figures of one row and one address, with the lists `late`, `unseen` and `wrong` for the judge of time. */
 export type Cell = Required<Pick<Findings, 'late' | 'unseen' | 'wrong' | 'loss'>> & {
   readonly row: string
   readonly column: string
-  /** Overlap of the fault; the one after its end, when r1 returned, is counted separately. */
+  /** Overlap in ms because of the fault. The overlap at the return of r1 is counted separately. */
   readonly overlap: number
   readonly absence: number
   readonly returning: { readonly overlap: number; readonly absence: number }
-  /** ms after the fault at which r1 stopped answering. */
+  /** Time in ms from the fault until r1 stopped answering; `undefined` if r1 never stopped. */
   readonly gone: number | undefined
   readonly bounds: Outcome
-  /** Answering nodes and log lines of r1, in ms since the fault. */
+  /** Answering nodes and log lines of r1, with times in ms since the fault. */
   readonly story: string
 }
 
-/** ms from a decision to its packet: a deadline counts from the turn in which an advertisement was decided. */
+/** Longest time in ms from a decision to its packet. A deadline counts from the turn that decided the last advertisement. */
 const SENDING = 10
-/** ms in which an advertisement may be under way while the guardian acts. */
+/** Longest time in ms in which an advertisement may be under way while the guardian acts. */
 const CROSSING = 3
 
 const ms = (value: number): string => `${value.toFixed(1)} ms`
@@ -71,7 +71,7 @@ const rulesOf = ({ absence, overlap, holder }: Outcome): Rules<NodeFault> => ({
   tolerances: { dating: 0, joins: NOISE, least: NOISE },
   boundOf: () => ({
     ...{ two: limit(overlap), none: limit(absence), client: NEVER, source: '' },
-    // A node that comes back hands over later.
+    // A node that comes back hands the address over later.
     aftermath: holder === 'itself' ? HANDOVER : Number.POSITIVE_INFINITY,
   }),
   quiet: { two: limit(HANDOVER), none: limit(HANDOVER), client: NEVER },
@@ -106,7 +106,7 @@ export function judge(observed: Observed): Cell {
   }
 }
 
-/** Lists the differences from the required end state. */
+/** Lists the differences between the end of the row and the required end state. */
 function endings(
   { end, kernels }: Observed,
   bounds: Outcome,
@@ -154,12 +154,12 @@ function goneAfter(holders: readonly Sight[], bounds: Outcome, at: number): numb
   const first = holders.find((sight) => !has(sight) && lengthOf(sight) >= NOISE)
   return first === undefined ? undefined : first.from - at
 }
-/** A forbidden action. `late`: the node itself had been silent for three intervals, so its guardian was right. */
+/** A forbidden action. `late`: the node had sent no advertisement for three intervals, so its guardian was right to act. */
 type Deed = { readonly text: string; readonly late: boolean }
 
 /**
- * Lists forbidden actions of the nets: acting for an engine that was on time, sending for an absent one, removing
- * from a healthy node.
+ * Lists the forbidden actions of guardians and kernels. These are cleanup for an engine that was on time, priority 0 for a node that was
+ * away, and removal of an address from a healthy node.
  */
 function wrongDeeds({ at, column, end, fault, news, record, spoken, until }: Observed, bounds: Outcome): Deed[] {
   const { vip } = column
@@ -171,7 +171,7 @@ function wrongDeeds({ at, column, end, fault, news, record, spoken, until }: Obs
   const ageOf = (node: string, moment: number): number => moment - saidBefore(node, moment)
   const wasLate = (node: string, moment: number): boolean => {
     if (ageOf(node, moment) >= deadline - SENDING) return true
-    // A packet that the resumed node sent at its deadline may have crossed the guardian's action.
+    // A packet that the resumed node sent at its deadline may have crossed the action of the guardian.
     return ageOf(node, moment) <= CROSSING && ageOf(node, saidBefore(node, moment)) >= deadline - SENDING
   }
   const since = (moment: number) => `${(moment - at).toFixed(1)} ms after the fault`
@@ -197,21 +197,21 @@ function wrongDeeds({ at, column, end, fault, news, record, spoken, until }: Obs
       text: 'expected the address to stay, saw a kernel that took it off',
       late: deeds.some((one) => one.late),
     })
-  // The witness gives the time: ip(8) reports when it has read a removal, which may be much later.
+  // The times come from the witness: ip(8) reports a removal when ip(8) reads the removal, which may be much later.
   for (const { node, moment } of lossesOf(record, at, until)) {
     const age = ageOf(node, moment)
     const late = wasLate(node, moment)
     const said = `saw ${node} without it ${since(moment)}, ${ms(age)} after its last advertisement`
     if (node === 'r1' && fault.engine === 'stops' && !late)
       deeds.push({ text: `expected nothing executed within ${deadline} ms after an advertisement, ${said}`, late })
-    // Names are in the order of the priorities.
+    // The alphabetical order of the names is the order of the priorities.
     const better = words.some((one) => one.node < node && one.priority > 0 && one.at < moment && moment - one.at < 50)
     if (node !== 'r1' && !better) deeds.push({ text: `expected a healthy node to keep the address, ${said}`, late })
   }
   return deeds
 }
 
-/** Returns the times at which an answering node stopped answering. */
+/** Returns each time at which a node stopped answering, with the node. */
 function lossesOf({ holders }: History, at: number, until: number) {
   const lasting = holders.filter((sight) => lengthOf(sight) >= NOISE && sight.to > at && sight.from < until)
   return lasting.flatMap((sight, i) =>
@@ -221,7 +221,7 @@ function lossesOf({ holders }: History, at: number, until: number) {
   )
 }
 
-/** Lists Actives that sent no advertisement for three intervals without a fault. */
+/** Lists each time at which an Active without a fault sent no advertisement for three intervals. */
 function lateness({ at, column, end, spoken, until }: Observed): string[] {
   const words = spoken.filter(
     (one) =>

@@ -1,7 +1,7 @@
 /**
  * The LAN of the crash matrix: nodes, a witness that asks every millisecond, a capture of every advertisement, and each kernel's
- * notifications about its addresses, all on one clock. Decides when the LAN is ready for a fault. This file does not know the
- * faults and their bounds.
+ * notifications about its addresses, all on one clock. Decides when the LAN is ready for a fault. Does not know the faults and their
+ * bounds.
  */
 import { macOf } from '../../src/lab/ip.ts'
 import { createLab, type Lab } from '../../src/lab/lab.ts'
@@ -12,7 +12,7 @@ import { startWitness, type Witness, type WitnessRecord } from '../../src/lab/wa
 import { PRIORITIES } from './crash-judge.ts'
 import { type Column, CrashNode } from './crash-node.ts'
 
-/** One advertisement. */
+/** A captured advertisement, with its time in ms and its sender. */
 export type Spoken = {
   readonly at: number
   readonly node: string
@@ -20,7 +20,7 @@ export type Spoken = {
   readonly priority: number
   readonly v6: boolean
 }
-/** The kernel of a node put an address on eth0, changed it, or took it off. */
+/** A notification of a node's kernel: the kernel added, changed or removed an address of eth0. */
 export type AddressNews = { readonly at: number; readonly node: string; readonly gone: boolean; readonly text: string }
 
 export type CrashLanOptions = {
@@ -31,7 +31,7 @@ export type CrashLanOptions = {
 }
 
 /**
- * Returns the difference between CLOCK_REALTIME of captures and ip(8) and CLOCK_MONOTONIC. It is read when the
+ * Returns the difference in ms between CLOCK_MONOTONIC and CLOCK_REALTIME, which captures and ip(8) use. The clocks are read when the
  * millisecond changes.
  */
 function realtimeOffset(): number {
@@ -80,9 +80,10 @@ export class CrashLan {
     return this.#witness.look()
   }
 
-  /** Resolves when r1 alone has had every address for a while, and all nodes have their state. */
+  /** Resolves when r1 alone has held every address for a while and every node has its state. */
   async settled(within = 15_000): Promise<void> {
-    // Longer than a third of the shortest lifetime: by then all addresses have been renewed together.
+    // A period that is longer than a third of the shortest lifetime. By its end, every address has been renewed at the same time as the
+    // others.
     const steady = 800
     const last = () => this.look().map(({ address, holders }) => ({ address, ...holders.at(-1) }))
     const sure = async () => {
@@ -110,7 +111,7 @@ export class CrashLan {
     return this.lab.holders(vip)
   }
 
-  /** Notifications of the nodes' kernels about their addresses so far. */
+  /** Returns the notifications of all nodes' kernels about their addresses so far. */
   get news(): AddressNews[] {
     const offset = realtimeOffset()
     return this.#monitors.flatMap((monitor, i) => {
@@ -125,7 +126,7 @@ export class CrashLan {
     })
   }
 
-  /** Ends the observation; returns every captured advertisement with its sender. */
+  /** Ends the observation. Returns every captured advertisement with its sender. */
   async stop(): Promise<readonly Spoken[]> {
     const offset = realtimeOffset()
     const names = new Map(this.lab.routers.map((host) => [macOf(host), host.name]))

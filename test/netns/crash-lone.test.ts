@@ -1,6 +1,6 @@
 /**
- * The crash matrix of a node without peers. If its engine does not run for too long, the node loses its addresses. It gets them back
- * immediately when the engine runs again. After a shorter pause the node keeps them. Bounds: test/judge/lone.ts.
+ * The crash matrix of a node without peers. If its engine does not run for too long, the node loses its addresses, and gets them back
+ * immediately when the engine runs again. After a shorter pause the node keeps its addresses. The bounds are in test/judge/lone.ts.
  */
 import { beforeAll, expect, test } from 'vitest'
 import { describeNetns } from '../support/require.ts'
@@ -24,9 +24,9 @@ describeNetns('the crash matrix of a lone node', () => {
     cells = await runRows(ROWS, { columns: COLUMNS, nodes: 1, options: ['--realtime'] })
   }, 150_000)
 
-  test.each(ROWS.map(({ fault }) => fault.name))('%s', (name) => {
+  test.each(ROWS.map(({ fault }) => fault.name))('the outage of a lone node stays within the bounds: %s', (name) => {
     const row = cells.filter(({ row: of }) => of === name)
-    expect(row, 'cells').toHaveLength(COLUMNS.length)
+    expect(row, 'cells of the row, one for each interval').toHaveLength(COLUMNS.length)
     judgeCells(name, row)
   })
 })

@@ -1,10 +1,10 @@
 /**
- * The crash matrix: what clients see while the engine, the guardian or both of the Active die, stop or block, at 10 ms,
- * 100 ms and 1 s. One node at a time; all columns are virtual routers of one engine, which has real-time priority as
- * docs/failures.md asks for below 100 ms. The bounds are derived in test/judge/lone.ts.
+ * The crash matrix: what clients see while engine or guardian of the Active, or both, die, stop or block, at intervals of 10
+ * ms, 100 ms and 1 s. A fault hits one node at a time. All columns are virtual routers of one engine, which has real-time priority as
+ * docs/failures.md demands below 100 ms. The bounds are derived in test/judge/lone.ts.
  *
- * Environment variables: CRASH_RUNS=20 runs each row 20 times. CRASH_COLUMNS=10,100 runs those intervals only. CRASH_LONGEST=500 leaves
- * out faults of more than 500 ms. CRASH_TABLE=FILE writes the table of docs/crash-matrix.md, and every cell to FILE.json.
+ * Environment variables: CRASH_RUNS=20 runs each row 20 times. CRASH_COLUMNS=10,100 runs those intervals only. CRASH_LONGEST=500 leaves out
+ * faults of more than 500 ms. CRASH_TABLE=FILE writes the table of docs/crash-matrix.md, and every cell to FILE.json.
  */
 import { writeFileSync } from 'node:fs'
 import { beforeAll, expect, test } from 'vitest'
@@ -32,9 +32,9 @@ describeNetns('the crash matrix', () => {
     }
   }, RUNS * 300_000)
 
-  test.each(ROWS.map(({ fault }) => fault.name))('%s', (name) => {
+  test.each(ROWS.map(({ fault }) => fault.name))('outage and overlap stay within the bounds: %s', (name) => {
     const row = cells.filter(({ row: of }) => of === name)
-    expect(row, 'cells').toHaveLength(RUNS * columns.length)
+    expect(row, 'cells of the row, one for each run and interval').toHaveLength(RUNS * columns.length)
     judgeCells(name, row)
   })
 })

@@ -1,6 +1,6 @@
 /**
- * One node of the crash matrix: `bin/holdfast run` with a virtual router for each column. Engine and guardian can be stopped or
- * killed separately. Decides the configuration and how a fault blocks the engine. This file does not know the expected result.
+ * One node of the crash matrix: `bin/holdfast run` with a virtual router for each column. Engine and guardian can be stopped or killed
+ * separately. Decides the configuration and the way in which a fault blocks the engine. Does not know the expected outcome of a fault.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ import type { Host, Lab } from '../../src/lab/lab.ts'
 import type { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { monotonicMs } from '../../src/lab/wait.ts'
 
-/** An address with its own interval. All are of one engine: what hits one hits all, and no more than it must. */
+/** A virtual router with its own interval. All columns are routers of one engine, so a fault hits all columns. */
 export type Column = { readonly name: string; readonly vip: string; readonly vrid: number; readonly interval: number }
 
 export const COLUMNS: readonly Column[] = [
@@ -24,9 +24,9 @@ export const COLUMNS: readonly Column[] = [
 export type NodeOptions = {
   readonly columns: readonly Column[]
   readonly priority: number
-  /** Of every virtual router. */
+  /** Further configuration keys of every virtual router. */
   readonly extra?: Readonly<Record<string, unknown>>
-  /** Of `holdfast run`. */
+  /** Further options of `holdfast run`. */
   readonly options?: readonly string[]
 }
 
@@ -46,7 +46,7 @@ export class CrashNode {
     this.#directory = join(lab.directory, `crash-${host.name}`)
   }
 
-  /** `more`: options of Node itself. */
+  /** Starts the daemon; `more` are options of Node itself. */
   start(more = ''): void {
     const { columns, priority, extra = {}, options = [] } = this.#options
     const common = { interface: 'eth0', priority }
@@ -82,7 +82,7 @@ export class CrashNode {
     return pid
   }
 
-  /** Returns what undoes it for those that still are there: the ids are looked up once, now. */
+  /** Sends the signal. Returns a function that sends another signal to the same process ids. */
   signal(victims: readonly Victim[], signal: NodeJS.Signals): (next: NodeJS.Signals) => void {
     const pids = victims.map((victim) => this.#pid(victim))
     const send = (what: NodeJS.Signals) => {
@@ -90,7 +90,7 @@ export class CrashNode {
         try {
           process.kill(pid, what)
         } catch {
-          // It has ended in between.
+          // The process has ended in the meantime.
         }
       }
     }
@@ -98,12 +98,12 @@ export class CrashNode {
     return send
   }
 
-  /** Of all, as when a container is killed: no survivor reacts to a death. */
+  /** Kills all processes of the node together, as when a container is killed, so no process can react to the death of another. */
   killGroup(): void {
     this.process.killFamily()
   }
 
-  /** `throw`, `eat` or `block MS`; resolves with when it began. */
+  /** Orders a misbehaviour of the engine: `throw`, `eat` or `block MS`. Resolves with the time of its beginning. */
   async misbehave(order: string): Promise<number> {
     writeFileSync(this.#orders, order)
     const since = this.process.lines.length
@@ -117,7 +117,7 @@ export class CrashNode {
       }
       await new Promise((resolve) => setTimeout(resolve, 2))
     }
-    throw new Error(`Cannot make the engine on ${this.host.name} ${order}: it did not say so within 2 s`)
+    throw new Error(`Cannot make the engine on ${this.host.name} ${order}: no report within 2 s`)
   }
 
   async snapshot(): Promise<Snapshot | undefined> {

@@ -1,6 +1,6 @@
 /**
- * Runs the rows of the crash matrix on one LAN, one after the other, each for all columns together. A row begins when the LAN is at
- * rest, at a random time between two advertisements. Decides the end of a row. This file does not know the bounds.
+ * Runs the rows of the crash matrix on one LAN, one after the other, each for all columns together. A row begins when the LAN is at rest,
+ * at a random time between two advertisements. Decides when a row ends. Does not know the bounds.
  */
 
 import type { LoggedLine } from '../../src/lab/logged-process.ts'
@@ -11,7 +11,7 @@ import { boundsOf, type Cell, holderOf, judge } from './crash-judge.ts'
 import { CrashLan } from './crash-lan.ts'
 import type { Column } from './crash-node.ts'
 
-/** ms without an event after which a row is over. */
+/** Time in ms without an event, after which a row ends. */
 const REST = 400
 const WITHIN = 12_000
 
@@ -27,14 +27,12 @@ type Done = Inflicted & {
 
 export type RunOptions = {
   readonly columns: readonly Column[]
-  /** Number of nodes: three, unless r1 is alone. */
+  /** Number of nodes: three, or one for a node without peers. */
   readonly nodes?: 1 | 3
   readonly options?: readonly string[]
 }
 
-/**
- * Returns a cell for each row and column. The reason for a row that could not run is in the complaints of its cells.
- */
+/** Returns a cell for each row and column. If a row could not run, the complaints of its cells have the reason. */
 export async function runRows(rows: readonly Row[], { columns, nodes = 3, options = [] }: RunOptions): Promise<Cell[]> {
   const lan = new CrashLan({ nodes, columns, options })
   try {
@@ -61,9 +59,9 @@ export async function runRows(rows: readonly Row[], { columns, nodes = 3, option
   }
 }
 
-/** Judges the cells of one row, those of a quiet machine first. */
+/** Judges the cells of one row. The runs on a quiet machine come first. */
 export function judgeCells(name: string, cells: readonly Cell[]): void {
-  // The columns of a row were run at the same time.
+  // All columns of a row ran at the same time, so they lost the same CPU time.
   const runs = [...new Set(cells.map(({ loss }) => loss))]
   for (const loss of runs.sort((one, other) => Number(excuses(one)) - Number(excuses(other)))) {
     const own = cells.filter((cell) => cell.loss === loss)
@@ -91,7 +89,7 @@ async function runRow(lan: CrashLan, row: Row): Promise<Done> {
   const sight = () =>
     lan.look().map(({ address, holders }) => `${address}: ${holders.at(-1)?.holders.join() || 'nobody'}`)
   try {
-    // Late events need time to happen.
+    // Late events need this time to happen.
     await sleep(end + REST - monotonicMs())
     await eventually(`${wanted.join()} alone`, atRest, sight, { within: WITHIN, every: 20 })
     if (row.status !== undefined) {

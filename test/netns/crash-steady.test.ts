@@ -1,7 +1,6 @@
 /**
- * The lifetime of the addresses as a watcher of the kernel sees it (NetworkManager, Multus and their like act upon what
- * they read there): renewals are confirmations and nothing else. And `lifetime: off`, where nothing is renewed and the
- * kernel drops nothing.
+ * The lifetime of the addresses in the kernel, as programs such as NetworkManager and Multus read its notifications. A renewal is a
+ * confirmation and nothing else. With `lifetime: off`, nothing is renewed and the kernel removes nothing.
  */
 import { afterEach, expect, test } from 'vitest'
 import { shownAddresses } from '../../src/lab/ip.ts'
@@ -15,10 +14,10 @@ import { COLUMNS } from './crash-node.ts'
 const COLUMN = COLUMNS.filter(({ interval }) => interval === 100)
 const FOREVER = 2 ** 32 - 1
 const WATCHED = 10_000
-/** An engine that gets no CPU for three intervals rightly loses its addresses, and here they are to stay. */
+/** Real-time priority. An engine without CPU for three intervals rightly loses its addresses, and here the addresses must stay. */
 const IN_TIME = ['--realtime']
 const LIFETIME = 2_000
-/** Every third of it, and one may fall outside of the time watched. */
+/** Least number of renewals: one in every third of the lifetime. One of them may fall outside the watched time. */
 const RENEWALS = Math.floor(WATCHED / (LIFETIME / 3)) - 1
 
 let lan: CrashLan | undefined
@@ -41,7 +40,7 @@ describeNetns('the lifetime of the addresses in the kernel', () => {
     const seen: number[] = []
     while (monotonicMs() - from < WATCHED) {
       const left = lifetimes(lan.lab.router(1))
-      // Seconds that have begun count as over in ip(8).
+      // ip(8) rounds the remaining lifetime down to whole seconds.
       for (const each of left) seen.push(each ?? -1)
       await sleep(200)
     }
@@ -64,9 +63,9 @@ describeNetns('the lifetime of the addresses in the kernel', () => {
         `${vip} with another lifetime`,
       ).toEqual([])
     }
-    expect(Math.min(...seen), 'seconds that were left, at the least').toBeGreaterThanOrEqual(1)
-    expect(Math.max(...seen), 'seconds that were left, at most').toBeLessThanOrEqual(LIFETIME / 1000)
-    expect((await prober.stop()).lost, 'probes lost').toBe(0)
+    expect(Math.min(...seen), 'shortest remaining lifetime in s').toBeGreaterThanOrEqual(1)
+    expect(Math.max(...seen), 'longest remaining lifetime in s').toBeLessThanOrEqual(LIFETIME / 1000)
+    expect((await prober.stop()).lost, 'probes of the client without an answer').toBe(0)
   })
 
   test('with lifetime off the guardian still removes an address, but with engine and guardian gone the address stays', async () => {
@@ -87,7 +86,9 @@ describeNetns('the lifetime of the addresses in the kernel', () => {
       },
     )
     await sleep(killed + LIFETIME + 1_500 - monotonicMs())
-    expect(lifetimes(r1), 'on the dead node').toEqual(COLUMN.map(() => FOREVER))
+    expect(lifetimes(r1), 'lifetimes of the addresses on the node without engine and guardian').toEqual(
+      COLUMN.map(() => FOREVER),
+    )
 
     lan.node(2).signal(['engine'], 'SIGKILL')
     await eventually(

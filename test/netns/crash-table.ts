@@ -1,10 +1,10 @@
-/** Many runs of the crash matrix as the tables of docs/crash-matrix.md. PURE: cells in, Markdown out. */
+/** Builds the tables of docs/crash-matrix.md from the cells of many runs. Pure: cells in, Markdown out. */
 import { NOISE } from '../../src/lab/watch/history.ts'
 import { quantiles, table } from '../judge/report.ts'
 import { pressureOf } from '../judge/time.ts'
 import type { Cell } from './crash-judge.ts'
 
-/** No other node is there to end it. */
+/** Returns a bound for the table: a dash if there is no bound, because no other node is there to end the outage. */
 const bound = (ms: readonly number[]): string => {
   const most = Math.max(NOISE, ...ms)
   return Number.isFinite(most) ? most.toFixed(0) : '–'

@@ -1,6 +1,6 @@
 /**
- * A run directory on a file system that no longer answers, such as a network file system without its server. The daemon still leaves
- * in good order. The file system is a FUSE mount whose server never reads a request.
+ * A run directory on a file system that no longer answers, such as a network file system without its server. The daemon still leaves in
+ * good order. The file system is a FUSE mount whose server never reads a request.
  */
 import { readFileSync } from 'node:fs'
 import { afterEach, expect, test } from 'vitest'
@@ -11,14 +11,14 @@ import { eventually, monotonicMs } from '../../src/lab/wait.ts'
 import { describeNetns } from '../support/require.ts'
 
 const WITHIN = 15_000
-/** The waits of the end of a daemon, one after the other, and the time of an exit (src/app/shut-down.ts), on a busy machine. */
+/** Limit in ms. The sum of the waits at the end of a daemon and the time of the exit (src/app/shut-down.ts), on a busy machine. */
 const LEAVES_WITHIN = 10_000
 
 describeNetns('a run directory that no longer answers', () => {
   let lab: Lab | undefined
   let server: LoggedProcess | undefined
   afterEach(async () => {
-    // Its end answers every question that is still open.
+    // The end of the server answers every request that is still open.
     server?.signal('SIGKILL')
     await server?.exited
     lab?.destroy()
@@ -26,7 +26,7 @@ describeNetns('a run directory that no longer answers', () => {
     server = undefined
   })
 
-  /** Mounts the file system where the daemon sees it: `ip netns exec` gives each process mounts of its own. */
+  /** Mounts the file system where the daemon sees the mount: `ip netns exec` gives each process mounts of its own. */
   async function die(here: Lab, daemon: Holdfast): Promise<void> {
     const pid = daemon.process.children[0] ?? expect.fail('no engine')
     const mount = 'exec 3<>/dev/fuse; mount -i -t fuse dead "$0" -o fd=3,rootmode=40000,user_id=0,group_id=0'
@@ -69,7 +69,7 @@ describeNetns('a run directory that no longer answers', () => {
   })
 })
 
-/** False for a process that has ended and that its parent has not waited for. */
+/** Returns whether a process runs. False for a process that has ended and for which its parent has not waited. */
 function isAlive(pid: number): boolean {
   try {
     return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))

@@ -1,6 +1,7 @@
 /**
- * A tracked interface with a weight. The Active lowers its own priority and immediately advertises it. The better Backup takes over
- * after Skew_Time instead of Active_Down_Interval (docs/architecture.md). The test looks at a client, at the kernel and at the wire.
+ * A tracked interface with a weight. The Active lowers its own priority and immediately advertises the new priority. The better Backup
+ * takes over after Skew_Time instead of Active_Down_Interval (docs/architecture.md). The test judges a client's answers, the kernels'
+ * addresses and the captured packets.
  */
 import { afterEach, expect, test } from 'vitest'
 import { ip } from '../../src/lab/ip.ts'
@@ -14,7 +15,7 @@ afterEach(() => {
   trio = undefined
 })
 
-/** The uplink of r1 weighs 120: without it r1 has 80, less than r2 and r3. */
+/** Tracking of the uplink, with weight 120. Without the uplink, r1 has priority 80, less than r2 and r3. */
 const UPLINK = { track: [{ interface: 'uplink', weight: -120 }] }
 
 describeNetns('a demoted Active', () => {
@@ -25,7 +26,7 @@ describeNetns('a demoted Active', () => {
     ip(namespace, 'link add uplink type veth peer name far')
     ip(namespace, 'link set uplink up')
     ip(namespace, 'link set far up')
-    // minHold damps flapping; here the first move comes soon after the start on purpose.
+    // minHold damps flapping. Here the first move comes soon after the start on purpose.
     const settings = { minHold: '0s' }
     await trio.start(1, 200, { ...UPLINK, ...settings })
     await trio.settlesOn(1, 'it started')
@@ -40,18 +41,20 @@ describeNetns('a demoted Active', () => {
     const demoted = await trio.daemon(1).router()
     expect(demoted.priority, 'base and effective priority of r1').toEqual({ base: 200, effective: 80 })
     expect(demoted.state).toBe('Backup')
-    expect((await trio.daemon(2).router()).reason, 'why r2 took over').toBe('activeDemoted')
+    expect((await trio.daemon(2).router()).reason, 'reason for which r2 took over').toBe('activeDemoted')
     expect(await trio.daemon(3).state()).toBe('Backup')
     expect(lab.holders(LAB_VIP)).toEqual(['r2'])
 
     ip(namespace, 'link set far up')
     await trio.settlesOn(1, 'the uplink of r1 came back')
-    expect((await trio.daemon(1).router()).reason, 'why r1 took it back').toBe('lowerPriorityActive')
+    expect((await trio.daemon(1).router()).reason, 'reason for which r1 took the address back').toBe(
+      'lowerPriorityActive',
+    )
     const silent = prober.gaps.slice(lostBefore).map((gap) => gap.to - gap.from)
     expect(Math.max(0, ...silent), 'longest time without an answer over both moves, ms').toBeLessThan(WITHIN / 5)
   })
 
-  test('an Active that tracks without a weight goes into fault, sends priority 0 and removes the address', async () => {
+  test('an Active that tracks an interface without a weight goes into fault, sends priority 0 and removes the address', async () => {
     trio = new Trio()
     const { lab } = trio
     const { namespace } = lab.router(1)
@@ -69,6 +72,6 @@ describeNetns('a demoted Active', () => {
       reason: 'trackedInterfaceDown:uplink',
       faults: ['trackedInterfaceDown:uplink'],
     })
-    expect((await trio.daemon(2).router()).reason, 'why r2 took over').toBe('activeReleased')
+    expect((await trio.daemon(2).router()).reason, 'reason for which r2 took over').toBe('activeReleased')
   })
 })

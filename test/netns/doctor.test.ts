@@ -1,6 +1,7 @@
 /**
- * `holdfast doctor` on a LAN with a running daemon. In a healthy lab it finds nothing and disturbs no host, not even the daemon on its
- * own node. In a lab with every fault that one node can find, it names each fault. A capture shows the packets that it sends.
+ * `holdfast doctor` on a LAN with a running daemon. In a healthy lab the command finds nothing and disturbs no host, not even the daemon on
+ * its own node. In a lab with every fault that one node can find, the command names each fault. A capture shows the packets that the
+ * command sends.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,10 +17,10 @@ import { Capture } from '../../src/lab/watch/capture.ts'
 import { describeNetns } from '../support/require.ts'
 
 const INTERVAL = 500
-/** Longer than three intervals. */
+/** Duration of the command's listening: longer than three intervals. */
 const DURATION = '2s'
 const PEERS = ['10.77.0.11', '10.77.0.12']
-/** ms for process starts on a busy machine. */
+/** Limit in ms for process starts on a busy machine. */
 const WITHIN = 30_000
 const WITHOUT_NICE = ['setpriv', '--bounding-set', '-all,+net_admin,+net_raw', '--inh-caps', '-all']
 
@@ -55,13 +56,13 @@ async function doctor(host: Host, ...options: readonly string[]): Promise<Doctor
     const report: Report = JSON.parse(text)
     return { code, report }
   } catch {
-    throw new Error(`holdfast doctor on ${host.name} ended with ${code} and said: ${text}`)
+    throw new Error(`holdfast doctor on ${host.name} ended with ${code} and printed: ${text}`)
   }
 }
 
 const lines = ({ findings }: Report) =>
   findings.map(({ about, check, found, level }) => `${level} ${check} ${about}: ${found}`)
-/** Findings about the load of the machine: they do not belong to the lab. */
+/** Checks about the load of the machine. Their findings do not belong to the lab. */
 const WEATHER = ['timers', 'interval', 'processor', 'clock']
 const bad = (report: Report) =>
   lines(report).filter((line) => /^(warning|error) /.test(line) && !WEATHER.includes(line.split(' ')[1] ?? ''))
@@ -71,7 +72,7 @@ async function active(daemon: Holdfast): Promise<void> {
   await daemon.becomes('Active', WITHIN)
 }
 
-/** Waits for a log line, which arrives by another way than the status. */
+/** Waits for a log line. A log line and the status arrive by different ways. */
 const says = (daemon: Holdfast, words: string) =>
   eventually(
     `the log to say ${words}`,
@@ -81,15 +82,15 @@ const says = (daemon: Holdfast, words: string) =>
   )
 
 describeNetns('holdfast doctor', () => {
-  test('in a healthy lab it finds nothing on either node, and the daemon on the node notices nothing', async () => {
+  test('in a healthy lab, holdfast doctor finds nothing on either node, and the daemon on the node notices nothing', async () => {
     const daemon = new Holdfast(lab, plan(1, 200), {}, ['--realtime'])
     await active(daemon)
     const before = { addresses: lab.addresses(lab.router(1)), router: await daemon.router() }
     const capture = await Capture.start(lab, 'doctor', 'ip proto 112 or ip6 proto 112 or arp or udp port 9656')
     const [beside, alone] = await Promise.all([doctor(lab.router(1), daemon.file), doctor(lab.router(2), fileFor(2))])
     const frames = await capture.stop()
-    expect(bad(beside.report), 'on the node of the Active').toEqual([])
-    expect(bad(alone.report), 'on the other node').toEqual([])
+    expect(bad(beside.report), 'warnings and errors on the node of the Active').toEqual([])
+    expect(bad(alone.report), 'warnings and errors on the node without a daemon').toEqual([])
     for (const { code, report } of [beside, alone]) expect(code, report.worst).toBe(STATUS[report.worst])
     expect(beside.report.version).toBe(1)
     const said = lines(alone.report).join('\n')
@@ -98,7 +99,7 @@ describeNetns('holdfast doctor', () => {
     expect(said).toMatch(/10\.77\.0\.11, Active of VRID 51 with priority 200/)
     expect(lines(beside.report).join('\n')).toContain(`${LAB_VIP} is on this node, and no other host answers for it`)
 
-    // The priority of --realtime is in the log, in the status, and visible to doctor.
+    // The real-time priority of --realtime is in the log and in the status, and doctor reports the priority.
     expect(lines(beside.report).join('\n')).toMatch(/ok processes undefined: holdfast \(pid \d+\) runs here, SCHED_RR/)
     expect((await daemon.snapshot())?.scheduling).toEqual({
       policy: 'SCHED_RR',
@@ -108,10 +109,10 @@ describeNetns('holdfast doctor', () => {
     })
     await says(daemon, "Real-time priority 20 (SCHED_RR) for the engine's own thread; guardian: 21")
 
-    // A third host on the LAN saw only advertisements of the Active.
+    // The capture on a third host has advertisements of the Active only.
     const speakers = frames.filter(({ versionAndType }) => versionAndType !== '').map(({ source }) => source)
-    expect([...new Set(speakers)], 'who sent advertisements').toEqual(['10.77.0.11'])
-    // The packet that tests the rules of a node stays on it.
+    expect([...new Set(speakers)], 'sources of the captured advertisements').toEqual(['10.77.0.11'])
+    // The packets by which doctor tests the firewall rules of a node stay on the node.
     expect(frames.filter(({ ttl }) => ttl === '0')).toEqual([])
     const after = await daemon.router()
     expect(after).toMatchObject({ state: 'Active', since: before.router.since, duplicates: [], mismatchedRouters: [] })
@@ -121,13 +122,13 @@ describeNetns('holdfast doctor', () => {
     expect(lab.addresses(lab.router(2))).not.toContain(`${LAB_VIP}/32`)
   })
 
-  test('it names each fault of a broken lab', async () => {
+  test('in a broken lab, holdfast doctor names each fault', async () => {
     const [r1, r2, r3] = [lab.router(1), lab.router(2), lab.router(3)]
     // Another group with the same VRID.
     const strangers = { ...plan(3, 200), address: '10.77.0.150', peers: [] }
     const stranger = new Holdfast(lab, strangers, {}, ['--realtime'], {}, WITHOUT_NICE)
     await active(stranger)
-    // The daemon was asked for real-time priority, may not have it, and logs that.
+    // The configuration asks for real-time priority. The daemon has no permission for it, and logs that.
     expect(await statusCommand(stranger.socket, { json: false })).toMatchObject({
       stdout: expect.stringContaining(', WITHOUT THE REQUESTED REAL-TIME PRIORITY\n'),
     })
@@ -136,11 +137,11 @@ describeNetns('holdfast doctor', () => {
       'Real-time priority was requested, but the engine runs with SCHED_OTHER: CAP_SYS_NICE is missing, or RLIMIT_RTPRIO allows less',
     )
     expect(r3.address).toBe('10.77.0.13')
-    // A host that has the virtual address, and a host that has the address of this node.
+    // One host has the virtual address, and one host has the address of this node.
     ip(lab.client, `address add ${LAB_VIP}/24 dev eth0`)
     ip(lab.host('observer'), `address add ${r2.address}/24 dev eth0`)
     ip(r2, 'link set eth0 mtu 1000')
-    // The route back to the peer leads elsewhere.
+    // The route back to the peer leads to another link.
     ip(r2, 'link add away type veth peer name far')
     for (const end of ['away', 'far']) ip(r2, `link set ${end} up`)
     ip(r2, `route add ${r1.address}/32 dev away`)
@@ -183,7 +184,8 @@ describeNetns('holdfast doctor', () => {
     writeFileSync(file, holdfastConfig({ ...plan(2, 100), peers: ['10.77.0.11', '10.77.0.13'] }, lab.directory))
     ip(r2, 'link add away type veth peer name far')
     for (const end of ['away', 'far']) ip(r2, `link set ${end} up`)
-    // A rule leads away to the first peer. The main table leads away to the other one, and a rule brings it back.
+    // A rule leads packets for the first peer to another link. The main table leads packets for the second peer there, and a rule leads
+    // them back.
     ip(r2, 'route add 10.77.0.11/32 dev away table 100')
     ip(r2, 'rule add to 10.77.0.11 lookup 100')
     ip(r2, 'route add 10.77.0.13/32 dev away')

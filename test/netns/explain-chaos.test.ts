@@ -1,7 +1,7 @@
 /**
- * Every fault of the chaos suite, injected into three nodes as in the suite, and the later output of `holdfast
- * explain` on a healthy node. It reads all three journals, and must give the sentence of test/chaos/sentences.ts. All
- * faults share one lab, because a story must also begin where its fault does.
+ * Every fault of the chaos suite, injected into three nodes as in the suite, and the later output of `holdfast explain` on a healthy node.
+ * The command reads all three journals, and must print the sentence of test/chaos/sentences.ts. All faults share one lab, because a story
+ * must also begin where its fault begins.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,11 +21,11 @@ import { describeNetns } from '../support/require.ts'
 
 const INTERVAL = 100
 const WITHIN = 30_000
-/** ms in which repeated discards or losses count as one event. */
+/** Time in ms in which repeated discards or losses count as one event. */
 const ONE_PIECE_OF_NEWS = 10_000
 const STEADY = 1_500
 const SEEN = 500
-/** Attempts of a fault. On a busy machine the packets of an extra station may come too late to have an effect. */
+/** Number of attempts of a fault. On a busy machine the packets of an extra station may come too late to have an effect. */
 const TRIES: Partial<Record<FaultKind, number>> = { forged: 3 }
 
 const CASES = KINDS.flatMap((kind) =>
@@ -50,7 +50,7 @@ describeNetns('holdfast explain names the fault of the chaos suite', () => {
 
   const directory = (name: string) => join(lab.directory, `chaos-${name}`)
 
-  /** Returns the story of r2, with names of nodes in place of addresses. */
+  /** Returns the story of r2, with the names of nodes in place of their addresses. */
   async function story(since: number): Promise<Story> {
     const [own, ...peers] = ['r2', 'r1', 'r3'].map(directory)
     const places = { socket: join(own ?? '', 'holdfast.sock'), file: join(own ?? '', 'events.jsonl') }
@@ -91,20 +91,18 @@ describeNetns('holdfast explain names the fault of the chaos suite', () => {
     lab?.destroy()
   })
 
-  test('the lab is the one of the suite', () => expect(lab.routers.map(({ name }) => name)).toEqual(NODES))
+  test('the nodes of the lab are the nodes of the chaos suite', () =>
+    expect(lab.routers.map(({ name }) => name)).toEqual(NODES))
 
-  /**
-   * Injects the fault and waits until the LAN is as before. Returns the story, or the difference from the expected
-   * one.
-   */
+  /** Injects the fault and waits until the LAN is as before. Returns the story, and an error if the story lacks the expected sentence. */
   async function suffer(kind: FaultKind, { cause, ms, node, says, variant }: Sentence): Promise<Told> {
     const since = Date.now()
     const { hit } = await inflict({ id: ++id, at: 0, kind, variant, node, ms, overlapping: false }, arena)
-    expect(hit, 'it met somebody').toBe(true)
-    // A killed process is restarted after this time, and the witness sees the fault a moment later.
+    expect(hit, 'whether the fault had a node to hit').toBe(true)
+    // A killed process restarts after `ms`, and the witness sees the fault a moment later.
     await sleep(kind.startsWith('kill') ? ms + SEEN : SEEN)
     await settlesOn(witness, 'r1', STEADY, WITHIN)
-    // The daemon's next log record shows a clock that was set.
+    // The next log record of the daemon shows that the clock was set.
     if (kind === 'clock step') {
       const reloads = () => readFileSync(join(directory(node), 'events.jsonl'), 'utf8').split('"reloaded"').length
       const before = reloads()
@@ -129,19 +127,20 @@ describeNetns('holdfast explain names the fault of the chaos suite', () => {
     return { told }
   }
 
-  test.each(CASES)('%s', { timeout: 180_000 }, async (_, kind, sentence) => {
+  test.each(CASES)('explain names the fault %s', { timeout: 180_000 }, async (_, kind, sentence) => {
     const { cause } = sentence
     if (cause === 'rejected' || cause === 'lossy') await sleep(ONE_PIECE_OF_NEWS)
     let again = 0
     let { told, failure } = await suffer(kind, sentence)
-    // A different story is no accident of the machine.
+    // A wrong story is a failure. Only a fault without any effect is injected again.
     while (failure !== undefined && told?.incidents.length === 0 && ++again < (TRIES[kind] ?? 1)) {
       console.log(`nothing came of it, done again: ${failure}`)
       ;({ told, failure } = await suffer(kind, sentence))
     }
-    if (failure !== undefined) throw new Error(`${failure.message}${again > 1 ? ` (the last of ${again})` : ''}`)
-    if (told === undefined) throw new Error('there is no story')
-    // The story contains no other fault: an unnamed one may be a consequence.
+    if (failure !== undefined)
+      throw new Error(`${failure.message}${again > 1 ? ` (in the last of ${again} attempts)` : ''}`)
+    if (told === undefined) throw new Error('explain printed no story')
+    // The story must contain no other fault: an unnamed fault may be a consequence.
     if (cause === undefined)
       expect(
         told.incidents.filter((each) => each.cause !== 'engineAway'),
@@ -149,17 +148,19 @@ describeNetns('holdfast explain names the fault of the chaos suite', () => {
       ).toEqual([])
     for (const incident of told.incidents) {
       expect(incident.noticedBy, incident.headline).toMatch(/^r[123]$/)
-      expect(incident.headline, 'a cause that nobody has written down').not.toMatch(/no journal has the reason/)
-      // The duration is in the journal of the node that took over.
+      expect(incident.headline, 'headline with a cause that no journal has').not.toMatch(/no journal has the reason/)
+      // The journal of the node that took over has the duration.
       if (!/ to r[123]: /.test(incident.headline)) continue
-      expect(incident.phases.length, `${incident.headline} How long it took`).toBeGreaterThan(1)
+      expect(incident.phases.length, `phases of the takeover in: ${incident.headline}`).toBeGreaterThan(1)
       expect(incident.prevention ?? incident.cause, incident.headline).toMatch(/./)
     }
-    // A packet that is lost so soon after another loss would count with it.
+    // A packet that is lost soon after another lost packet would count as the same event.
     if (cause === 'lossy') await sleep(ONE_PIECE_OF_NEWS / 2)
     for (const { by, offsetMs } of told.nodes) {
       expect(by).toMatch(/^(itself|transmissions)$/)
-      expect(Math.abs(offsetMs), 'ms between clocks that are one').toBeLessThan(kind === 'clock step' ? 3_700_000 : 100)
+      expect(Math.abs(offsetMs), 'ms between the clocks of two nodes of this machine').toBeLessThan(
+        kind === 'clock step' ? 3_700_000 : 100,
+      )
     }
   })
 })

@@ -1,7 +1,7 @@
 /**
- * A split brain that a third node sees: r1 and r2 do not receive each other, r3 receives both. Tested is r3's report
- * from its own journal alone: journal, log, metric, status and `holdfast explain`. It is read during the split brain,
- * long after its begin, and after its end. The two routers of a sync group are one story.
+ * A split brain that a third node sees: r1 and r2 do not receive each other, and r3 receives both. The test covers the report of r3 from
+ * its own journal alone: journal, log, metric, status and `holdfast explain`. The report is read during the split brain, long after its
+ * begin, and after its end. The two routers of a sync group are one story.
  */
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -49,7 +49,7 @@ describeNetns('a third node in a split brain', () => {
     return told
   }
 
-  /** Returns the events of r3's own answer. */
+  /** Returns the `twoActives` events of the HTTP answer of r3. */
   async function events(): Promise<readonly EventOf<'twoActives'>[]> {
     const { body } = await ask(third().socket, { path: '/v1/events', within: 10_000 })
     const page = readEventPage(JSON.parse(body))
@@ -73,9 +73,9 @@ describeNetns('a third node in a split brain', () => {
     const [one, other] = [lab.router(1).address, lab.router(2).address]
     const text = `listed peer ${one} and listed peer ${other} are both Active, as`
     const now = (await story('1s')).now.map(({ words }) => words)
-    expect(now[0], 'with a --since of this moment').toContain(`web4 (${LAB_VIP}): ${text}`)
+    expect(now[0], 'present faults with --since at the present time').toContain(`web4 (${LAB_VIP}): ${text}`)
     const told = (await story('5m')).incidents.filter(({ cause }) => cause === 'twoActives')
-    expect(told, 'one story for the two routers of the group').toHaveLength(1)
+    expect(told, 'incidents, one for the two routers of the group').toHaveLength(1)
     expect(told[0]?.headline).toContain(
       `hears 2 routers advertise as Active for web4: listed peer ${one} (priority 150) and listed peer ${other} (priority 120)`,
     )

@@ -1,7 +1,7 @@
 /**
- * Faults of two real daemons, and the later output of `holdfast explain`, which names the fault (docs/explain.md).
- * All tests share one LAN and one pair, because a story must also begin where its fault does. The story comes from
- * r2, which sees the faults of r1 from outside, together with r1's journal.
+ * Faults of two real daemons, and the later output of `holdfast explain`, which names the fault (docs/explain.md). All tests share one LAN
+ * and one pair of daemons, because a story must also begin where its fault begins. The story comes from r2, which sees the faults of r1
+ * from outside, together with the journal of r1.
  */
 import { execFileSync } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'
@@ -19,8 +19,8 @@ import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
 import { describeNetns } from '../support/require.ts'
 
 /**
- * Interval in ms. An Active without CPU for three intervals removes its addresses. Busy cores cause that at 100 ms.
- * With real-time priority they do not at 250 ms.
+ * Interval in ms. An Active without CPU for three intervals removes its addresses. On a machine with busy cores, that happens at 100 ms,
+ * and with real-time priority it does not happen at 250 ms.
  */
 const INTERVAL = 250
 const WITHIN = 20_000
@@ -54,7 +54,7 @@ describeNetns('holdfast explain names the fault', () => {
       within: WITHIN,
     })
 
-  /** Waits for the story: journals are written after the daemon's other work. */
+  /** Waits for the story: the daemon writes its journal after its other work. */
   async function story(since: number, wanted: Cause, headline: RegExp): Promise<Story> {
     const directories = [dirname(second.socket), dirname(first.socket)]
     const [own = '', peer = ''] = directories
@@ -72,7 +72,7 @@ describeNetns('holdfast explain names the fault', () => {
       () => told?.incidents.map(({ cause, headline }) => ({ cause, headline })),
       { within: 5_000, every: 250 },
     )
-    if (told === undefined) throw new Error('there is no story')
+    if (told === undefined) throw new Error('explain printed no story')
     return told
   }
 
@@ -93,11 +93,11 @@ describeNetns('holdfast explain names the fault', () => {
     readonly fault: string
     readonly cause: Cause
     readonly headline: RegExp
-    /** Expected present fault, from both journals. */
+    /** Expected text about the present fault, from both journals. */
     readonly now?: RegExp
-    /** Expected text from r1's journal alone, during the fault. */
+    /** Expected text from the journal of r1 alone, during the fault. */
     readonly alone?: RegExp
-    /** Begin of r1's story; by default the begin of the fault. */
+    /** Begin of the story of r1; without a value, the begin of the fault. */
     readonly since?: string
     readonly inflict: () => Promise<unknown>
     /** Ends the fault, before the story of both journals is read. */
@@ -121,7 +121,7 @@ describeNetns('holdfast explain names the fault', () => {
         /moved from .* to .*: the engine of .* crashed by an uncaught exception \(Error: misbehaving as it was told\); its guardian released the VIP/,
       inflict: async () => {
         const [engine] = first.process.children
-        if (engine === undefined) throw new Error('no engine')
+        if (engine === undefined) throw new Error('Cannot find the engine of r1')
         process.kill(engine, 'SIGWINCH')
         await answeredBy('r2')
       },
@@ -224,13 +224,13 @@ describeNetns('holdfast explain names the fault', () => {
         await settlesOn('r1')
       },
     },
-    // Soon before the link is lost, and not its cause.
+    // This fault happens soon before the fault about the lost link, and must not be named as its cause.
     {
       fault: 'two that are configured differently',
       cause: 'discarded',
       headline: /came to .*: .* discards the advertisements of another router \(version\)/,
       inflict: async () => {
-        // Version 2 knows whole seconds.
+        // Version 2 has intervals of whole seconds only.
         first.reload({ ...first.plan, version: 2, intervalMs: 1_000 })
         const isAlone = async () => (await first.state()) === 'Active' && (await first.router()).version === 2
         await eventually('r1 to be Active in version 2', isAlone, sight, { within: WITHIN })
@@ -329,24 +329,27 @@ describeNetns('holdfast explain names the fault', () => {
     const { nodes, problems } = explained('--no-ask-peers', '--peer', `http://${lab.router(1).address}:${PORT}`)
     expect(problems).toEqual([])
     expect(nodes).toMatchObject([{ by: 'itself' }, { by: 'transmissions', pairs: expect.any(Number) }])
-    expect(Math.abs(nodes[1]?.offsetMs ?? Number.NaN), 'ms between two clocks that are one').toBeLessThan(100)
+    expect(
+      Math.abs(nodes[1]?.offsetMs ?? Number.NaN),
+      'ms between the clocks of two nodes of this machine',
+    ).toBeLessThan(100)
   })
 
-  test('explain asks api.peers by itself, and shows a peer once if it is also named in the command', () => {
+  test('explain asks the peers of api.peers, and shows a peer once if the command names it as well', () => {
     const url = `http://${lab.router(1).address}:${PORT}`
     expect(explained()).toMatchObject({ problems: [], nodes: [{ by: 'itself' }, { by: 'transmissions' }] })
     expect(explained('--peer', url, '--peer', `${url}/`).nodes).toHaveLength(2)
     expect(explained('--no-ask-peers').nodes).toHaveLength(1)
   })
 
-  test('a wrong router name is an error that names the nearest router', () => {
+  test('a wrong router name is an error that names the most similar router name', () => {
     const wrong = () => command(2, ['vipp', '--since', '1h'])
     expect(wrong).toThrow(
       expect.objectContaining({ status: 64, stderr: expect.stringContaining('did you mean "vip"?') }),
     )
   })
 
-  test('a peer that cannot be asked causes a note', () => {
+  test('a peer that does not answer causes a note', () => {
     const { nodes, problems } = explained(
       '--no-ask-peers',
       ...[`http://${lab.router(1).address}:1`, '/no/such/journal'].flatMap((peer) => ['--peer', peer]),
@@ -359,7 +362,7 @@ describeNetns('holdfast explain names the fault', () => {
   })
 
   test.each(ROWS.map((row) => [row.fault, row] as const))(
-    '%s',
+    'explain names the fault: %s',
     async (_, { alone, cause, headline, inflict, undo, ...row }) => {
       const since = Date.now()
       await inflict()
@@ -373,7 +376,7 @@ describeNetns('holdfast explain names the fault', () => {
       if (row.now !== undefined)
         expect(told.now).toContainEqual(expect.objectContaining({ words: expect.stringMatching(row.now) }))
       await undo()
-      // A Backup that has just entered its state does not take over immediately (fastPreempt).
+      // A Backup that has just become Backup does not take over immediately (fastPreempt).
       await sleep(4 * INTERVAL)
     },
   )

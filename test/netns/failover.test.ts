@@ -1,6 +1,6 @@
 /**
- * The main task with real daemons: three routers, one address. Each accident has a test, which looks at the LAN only. The bounds are
- * wide, because the machine may be busy. `make bench` measures the speed.
+ * The main task with real daemons: three routers hold one address. Each accident has a test, which judges what other hosts of the LAN see.
+ * The bounds are wide, because the machine may be busy. `make bench` measures the times.
  */
 import { afterEach, expect, test } from 'vitest'
 import { run } from '../../src/lab/command.ts'
@@ -11,9 +11,9 @@ import { judgeTime } from '../judge/time.ts'
 import { describeNetns } from '../support/require.ts'
 import { downMs, MARGIN, PRIORITIES, Trio, WITHIN } from './trio.ts'
 
-/** Two routers may answer ARP for a moment while they meet; longer than this is a split brain. */
+/** Longest overlap in ms. Two routers may answer ARP for a moment while they meet; a longer overlap is a split brain. */
 const OVERLAP = 500
-/** Replies may be late on a busy machine; keepalived's outages after a heal are 3 s and more. */
+/** Longest gap in ms between two answers. Answers may be late on a busy machine. keepalived's gaps after a heal are 3 s and more. */
 const SILENCE = 1_000
 
 let trio: Trio | undefined
@@ -39,7 +39,7 @@ describeNetns('failover of three routers', () => {
     await trio.settlesOn(1, 'it joined')
     await sleep(500)
     expect(await trio.sight()).toEqual({ r1: 'Active', r2: 'Backup', r3: 'Backup', holders: ['r1'], client: 'r1' })
-    expect(trio.overlapSince(0), 'ms in which two answered ARP').toBeLessThan(OVERLAP)
+    expect(trio.overlapSince(0), 'ms in which two routers answered ARP').toBeLessThan(OVERLAP)
   })
 
   test('after SIGTERM, the address stays until the successor advertises, and then the daemon ends with status 0', async () => {
@@ -49,7 +49,7 @@ describeNetns('failover of three routers', () => {
     expect(await group.daemon(1).exited).toMatchObject({ code: 0, signal: null })
     expect(lab.holders(LAB_VIP)).toEqual(['r2'])
     expect(prober.longestGap(at, at + WITHIN), 'ms without an answer').toBeLessThan(SILENCE)
-    expect(group.overlapSince(at), 'ms in which two answered ARP').toBeLessThan(OVERLAP)
+    expect(group.overlapSince(at), 'ms in which two routers answered ARP').toBeLessThan(OVERLAP)
     expect(await group.daemon(3).state()).toBe('Backup')
   })
 
@@ -57,22 +57,26 @@ describeNetns('failover of three routers', () => {
     const { group, lab } = await settled()
     const at = group.daemon(1).killEngine()
     await group.settlesOn(2, 'the engine on r1 was killed')
-    expect(await group.daemon(1).exited, 'the guardian passes on how its engine ended').toMatchObject({ code: 137 })
+    expect(await group.daemon(1).exited, 'exit status of the guardian, which is the one of its engine').toMatchObject({
+      code: 137,
+    })
     expect(lab.holders(LAB_VIP)).toEqual(['r2'])
-    expect(group.overlapSince(at), 'ms in which two answered ARP').toBeLessThan(OVERLAP)
+    expect(group.overlapSince(at), 'ms in which two routers answered ARP').toBeLessThan(OVERLAP)
   })
 
   test('after kill -9 of all processes, the successor takes over, and the next start removes the addresses that stayed', async () => {
     const { group, lab } = await settled()
     group.daemon(1).killAll()
     await group.answeredBy(2, 'everything on r1 was killed')
-    // A leftover of the dead daemon, or an address with another prefix length: a VIP of the configuration is removed
-    // either way.
+    // A kill leaves the VIP on the interface, perhaps with another prefix length. The next start removes a VIP of the configuration with
+    // any prefix length.
     ip(lab.router(1), `address replace ${LAB_VIP}/24 dev eth0`)
     expect(lab.holders(LAB_VIP)).toContain('r1')
     await group.start(1, 50)
     await group.holdersBecome(['r2'], 'r1 started again with a lower priority')
-    expect(lab.addresses(lab.router(1)), 'its own address must stay').toContain(`${lab.router(1).address}/24`)
+    expect(lab.addresses(lab.router(1)), 'addresses of r1, which must keep its own address').toContain(
+      `${lab.router(1).address}/24`,
+    )
     await group.answeredBy(2, 'r1 swept its address')
   })
 
@@ -85,7 +89,7 @@ describeNetns('failover of three routers', () => {
     judgeTime('r2 answers after the cable of r1 was pulled', moved - pulled, most, 'RFC 9568 §6.1')
     const at = lab.plug(lab.router(1))
     await group.settlesOn(1, 'the cable of r1 was plugged in')
-    expect(group.overlapSince(at), 'ms in which two answered ARP').toBeLessThan(OVERLAP)
+    expect(group.overlapSince(at), 'ms in which two routers answered ARP').toBeLessThan(OVERLAP)
   })
 
   test('the address moves when the interface of the Active is turned off, and returns when it is turned on', async () => {
@@ -102,12 +106,12 @@ describeNetns('failover of three routers', () => {
       lab.cut(lab.router(1))
       await group.answeredBy(2, 'r1 was cut off')
       await sleep(group.splitMs + phase)
-      expect(lab.holders(LAB_VIP), 'both sides are sure to be alone').toEqual(['r1', 'r2'])
+      expect(lab.holders(LAB_VIP), 'holders while the LAN is cut: each side has one').toEqual(['r1', 'r2'])
       const at = lab.heal(lab.router(1))
       await group.settlesOn(1, 'the cut was healed')
       await sleep(300)
       expect(prober.longestGap(at, at + WITHIN), 'ms without an answer after the heal').toBeLessThan(SILENCE)
-      expect(group.overlapSince(at), 'ms in which two answered ARP').toBeLessThan(OVERLAP)
+      expect(group.overlapSince(at), 'ms in which two routers answered ARP').toBeLessThan(OVERLAP)
     }
   })
 
@@ -115,7 +119,7 @@ describeNetns('failover of three routers', () => {
     const { group, lab, prober } = await settled()
     const on = (position: number) => ['ip', '-n', lab.router(position).namespace, 'address']
     const held = lab.addresses(lab.router(1)).find((address) => address.startsWith(`${LAB_VIP}/`)) ?? LAB_VIP
-    // A renewal by the guardian brings it back as well, up to a third of a lifetime later.
+    // A renewal by the guardian also puts the address back, up to a third of a lifetime later.
     for (const phase of [0, 200, 400]) {
       await sleep(phase)
       const at = monotonicMs()

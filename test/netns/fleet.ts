@@ -1,7 +1,6 @@
 /**
- * Nodes that each run 255 virtual routers on one interface, VRID n with 10.88.0.n, and the holders of all addresses
- * as the kernels report them. Decides the order of the samples, so that no false overlap is seen. Refuses to know
- * what is allowed.
+ * Nodes that each run 255 virtual routers on one interface, VRID n with 10.88.0.n, and the holders of all addresses as the kernels report
+ * them. Decides the order of the samples, so that no sample shows a false overlap. Does not know the allowed times.
  */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
@@ -16,7 +15,7 @@ export const VIPS: readonly string[] = Array.from({ length: COUNT }, (_, i) => `
 const execute = promisify(execFile)
 
 export class FleetNode extends HoldfastProcess {
-  /** `grouped`: 17 sync groups of 15. */
+  /** Configures 255 routers; `grouped` puts them into 17 sync groups of 15. */
   constructor(lab: Lab, host: Host, priority: number, grouped = false) {
     const directory = join(lab.directory, `fleet-${host.name}`)
     const peers = lab.routers.filter((other) => other !== host).map(({ address }) => address)
@@ -30,14 +29,14 @@ export class FleetNode extends HoldfastProcess {
     super(lab, host, { directory, configuration: { ...minimal(directory), virtualRouters, syncGroups } })
   }
 
-  /** Returns a text such as "Active 255" or "Backup 254, Initialize 1". */
+  /** Returns the number of routers in each state, such as "Active 255" or "Backup 254, Initialize 1". */
   async states(): Promise<string> {
     const counts = new Map<string, number>()
     for (const { state } of (await this.snapshot())?.routers ?? []) counts.set(state, (counts.get(state) ?? 0) + 1)
     return [...counts].map(([state, count]) => `${state} ${count}`).join(', ')
   }
 
-  /** Log records of level warn (40) and above, and lines that are no records; one of each kind. */
+  /** Returns the log records of level warn (40) and above, and the lines that are no records, one of each kind. */
   get complaints(): string[] {
     const bare = this.lastLines().filter((text) => !text.startsWith('{'))
     const records = this.records.filter(({ level }) => level >= 40)
@@ -58,8 +57,8 @@ export type Sight = {
 }
 
 /**
- * Returns the number of addresses on each host, and the addresses on both. The gaining host is asked first. An
- * address that it has then and that the other host has later was on both in between, because neither goes back.
+ * Returns the number of addresses on each host, and the addresses on both hosts. The gaining host is asked first. An address that the
+ * gaining host has, and that the losing host has later, was on both hosts in between, because no address goes back.
  */
 export async function look(gaining: Host, losing: Host): Promise<Sight> {
   const at = monotonicMs()
@@ -72,7 +71,7 @@ export async function look(gaining: Host, losing: Host): Promise<Sight> {
   }
 }
 
-/** Samples every 50 ms until the gaining host has all addresses and the other none; returns all samples. */
+/** Samples every 50 ms until the gaining host has all addresses and the losing host has none. Returns all samples. */
 export async function watchMove(gaining: Host, losing: Host, within: number): Promise<Sight[]> {
   const sights: Sight[] = []
   const since = monotonicMs()
@@ -82,7 +81,9 @@ export async function watchMove(gaining: Host, losing: Host, within: number): Pr
     if (sight.held[gaining.name] === COUNT && sight.held[losing.name] === 0) return sights
     if (monotonicMs() - since > within) {
       const seen = sights.slice(-3).map(({ held }) => JSON.stringify(held))
-      throw new Error(`Expected all ${COUNT} on ${gaining.name} alone within ${within} ms, last saw ${seen.join(' ')}`)
+      throw new Error(
+        `Expected all ${COUNT} on ${gaining.name} alone within ${within} ms, last samples: ${seen.join(' ')}`,
+      )
     }
     await sleep(50)
   }

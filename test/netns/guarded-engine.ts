@@ -1,7 +1,7 @@
 /**
- * An engine that only owns addresses under its guardian: it arms a cleanup plan with a shared word, adds the
- * addresses, and reports an advertisement at every interval. Uses the ports of linux/ as the daemon does. It receives
- * its orders line by line on stdin. Refuses to know when and by which process it is stopped.
+ * An engine that only holds addresses under its guardian. The engine arms a cleanup plan with a shared word, adds the addresses, and
+ * reports an advertisement at every interval. Uses the ports of src/linux as the daemon does. Orders arrive line by line on standard input.
+ * Does not know when and by which process the engine is stopped.
  */
 import { createInterface } from 'node:readline'
 import type { AddressStep, CleanupPlan } from '../../src/daemon/ports.ts'
@@ -14,7 +14,7 @@ import { address } from '../../src/wire/address.ts'
 import { millis } from '../../src/wire/units.ts'
 
 export type Order = {
-  /** Own these addresses from now on. */
+  /** Hold these addresses from now on. */
   readonly take?: {
     readonly index: number
     readonly vips: readonly string[]
@@ -22,14 +22,14 @@ export type Order = {
     readonly lifetime?: number
     readonly grace?: number
   }
-  /** Fill the channel until it takes no more; further messages wait in the engine. */
+  /** Fill the channel until it accepts no more messages; further messages wait in the engine. */
   readonly fill?: boolean
   readonly stepDown?: boolean
   readonly withdraw?: boolean
   readonly acknowledge?: boolean
-  /** A demotion: the deadline comes nearer, and no further advertisement follows. */
+  /** Demote the router: the deadline is then this many ms from now, and no further advertisement follows. */
   readonly nearer?: number
-  /** Number of measurements of the duration of one report. */
+  /** Measure the duration of one report this many times. */
   readonly cost?: number
 }
 
@@ -45,9 +45,9 @@ let beating: NodeJS.Timeout | undefined
 let steps: readonly AddressStep[] = []
 let current: CleanupPlan | undefined
 let told = false
-/** Time of its last reported advertisement. */
+/** Time of the last reported advertisement, in ms. */
 let sentAt = 0
-/** Longest time between two reports. */
+/** Longest time in ms between two reports. */
 let gap = 0
 
 function sent(interval: number): void {
