@@ -71,6 +71,7 @@ class KernelNetwork implements NetworkPort {
   }
 
   apply(steps: readonly AddressStep[], nameOf: NameOf): readonly AddressOutcome[] {
+    this.#monitor.expect(steps)
     for (const step of steps) this.#secondaries.prepare(step, nameOf)
     return applySteps(this.#requests, steps, nameOf)
   }

@@ -5,6 +5,7 @@
  * request and ACK. Decided here: how long a caller waits for an answer, and what an overrun means. Not decided here:
  * what links and addresses are used for.
  */
+import type { AddressStep } from '../../daemon/ports.ts'
 import type { KernelClock } from '../clock.ts'
 import { ERRNO } from '../failure.ts'
 import type { NativeAddon, NativeSocket } from '../native.ts'
@@ -12,6 +13,7 @@ import { readMeta } from '../sockets/meta-record.ts'
 import { AF, netlinkPort, netlinkSockaddr } from '../sockets/sockaddr.ts'
 import { OPTION, setNumber, setReceiveBuffer } from '../sockets/socket-option.ts'
 import { type Envelope, type NetlinkMessage, parseMessages } from './message.ts'
+import { RepeatFilter } from './repeat-filter.ts'
 
 const SOCK_RAW = 3
 const NETLINK_ROUTE = 0
@@ -179,6 +181,8 @@ export type MonitorSocket = {
   start(onReadable: () => void): void
   /** Returns the queued messages. `lost`: the kernel dropped notifications, and the queue was empty afterwards. */
   take(): { readonly messages: readonly NetlinkMessage[]; readonly lost: boolean }
+  /** Announces steps of the engine, whose reports must not be taken for repeats. */
+  expect(steps: readonly AddressStep[]): void
   close(): void
 }
 
@@ -189,6 +193,7 @@ export type MonitorSocket = {
 export function openMonitorSocket(native: NativeAddon): MonitorSocket {
   const { socket, receive } = openSocket(native, MONITOR_BATCH, MONITOR_SIZE)
   socket.bind(netlinkSockaddr(GROUPS))
+  const repeats = new RepeatFilter((program) => socket.attachFilter(program))
   let overrun = false
 
   function takeQueued(socketQueue: NetlinkMessage[]): boolean {
@@ -202,6 +207,7 @@ export function openMonitorSocket(native: NativeAddon): MonitorSocket {
         if (parsed === undefined) overrun = true
         for (const { message } of parsed ?? []) {
           if (message.kind === 'overrun' || message.kind === 'malformed') overrun = true
+          if (message.kind === 'address' || message.kind === 'addressGone') repeats.note(message.kind, message.present)
           socketQueue.push(message)
         }
       }
@@ -223,9 +229,15 @@ export function openMonitorSocket(native: NativeAddon): MonitorSocket {
       // Until the queue is empty, the kernel drops notifications without another error. A dump before that moment could
       // miss changes.
       const lost = overrun && empty
-      if (lost) overrun = false
+      if (lost) {
+        overrun = false
+        repeats.forget()
+      } else {
+        repeats.settle()
+      }
       return { messages, lost }
     },
+    expect: (steps) => repeats.expect(steps),
     close: () => socket.close(),
   }
 }

@@ -12,12 +12,12 @@ import type { NativeAddon, NativeSocket } from '../native.ts'
 import { readMeta } from './meta-record.ts'
 import { AF, packetSockaddr } from './sockaddr.ts'
 import {
-  INDEX,
   JUMP_IF_EQUAL,
   LOAD_BYTE,
   LOAD_BYTE_INDEXED,
   LOAD_HALF,
   LOAD_HALF_INDEXED,
+  LOAD_INDEX,
   LOAD_WORD,
   RETURN,
   socketFilter,
@@ -62,10 +62,10 @@ const VRRP = socketFilter(
  * that is still in the frame moves each offset by 4.
  */
 const VRRP_AND_NEIGHBORS = socketFilter(
-  [INDEX, 0, 0, 0],
+  [LOAD_INDEX, 0, 0, 0],
   [LOAD_HALF, 0, 0, 12],
   [JUMP_IF_EQUAL, 0, 1, 0x8100],
-  [INDEX, 0, 0, 4],
+  [LOAD_INDEX, 0, 0, 4],
   [LOAD_HALF_INDEXED, 0, 0, 12],
   [JUMP_IF_EQUAL, 10, 0, 0x0806],
   [JUMP_IF_EQUAL, 0, 2, 0x0800],
