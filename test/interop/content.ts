@@ -41,9 +41,9 @@ async function expectContentKeepalived(daemon: Keepalived): Promise<void> {
 }
 
 async function expectContentHoldfast(daemon: Holdfast): Promise<void> {
-  const snapshot = await daemon.snapshot()
-  const { discarded, foreignChanges, sendFailures, warnings } = (await daemon.router()).counters
-  const onInterfaces = snapshot?.interfaces.map((one) => [one.discarded, one.overflowed])
+  const { interfaces, routers } = await daemon.status()
+  const { discarded, foreignChanges, sendFailures, warnings } = routers[0]?.counters ?? {}
+  const onInterfaces = interfaces.map((one) => [one.discarded, one.overflowed])
   const counted = { discarded, foreignChanges, sendFailures, warnings, onInterfaces }
   const told = daemon.records.filter(({ level }) => level >= WARN).map(({ msg, at }) => `${at.toFixed(0)} ${msg}`)
   expect(

@@ -46,9 +46,9 @@ function flood(lab: Lab, packets: number, perSecond: number): LoggedProcess {
 }
 
 async function account(daemon: Holdfast) {
-  const snapshot = await daemon.snapshot()
+  const { interfaces } = await daemon.status()
   const router = await daemon.router()
-  const segment = snapshot?.interfaces[0]
+  const segment = interfaces[0]
   const discarded = segment?.discarded ?? {}
   const total = Object.values(discarded).reduce((sum, count) => sum + count, 0)
   return {

@@ -356,7 +356,7 @@ describeNetns('IPv6, how it starts and with whom', () => {
     await eventually('r1 to hold IPv4 and r2 IPv6', () => holders().join() === 'r1,r2', holders, { within: WITHIN })
     daemons[0]?.killEngine()
     await eventually('r2 to hold both', () => holders().join() === 'r2,r2', holders, { within: WITHIN })
-    const snapshot = await daemons[1]?.snapshot()
+    const snapshot = await daemons[1]?.status()
     expect(snapshot?.interfaces.map(({ name, family, discarded }) => [name, family, discarded])).toEqual([
       ['eth0', 'ipv4', {}],
       ['eth0', 'ipv6', {}],

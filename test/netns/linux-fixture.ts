@@ -16,6 +16,7 @@ import type {
 } from '../../src/daemon/ports.ts'
 import { namespaces } from '../../src/lab/cable.ts'
 import { JsonProcess, type Said } from '../../src/lab/json-process.ts'
+import { eventually } from '../../src/lab/wait.ts'
 import type { Address } from '../../src/wire/address.ts'
 
 export type AgentPacket = Omit<ReceivedPacket, 'bytes'> & { readonly bytes: string }
@@ -150,15 +151,25 @@ export class Agent {
   stop(): void {
     this.#process.signal('SIGKILL')
   }
+
+  /** Stops the process while `meanwhile` runs. */
+  frozen(meanwhile: () => void): void {
+    this.#process.signal('SIGSTOP')
+    try {
+      meanwhile()
+    } finally {
+      this.#process.signal('SIGCONT')
+    }
+  }
 }
 
-/** Polls until the condition holds. The last value is part of the error. */
+/** Resolves with the first value for which the condition holds. The error after 20 s has the last value. */
 export async function until<T>(what: string, look: () => T | Promise<T>, holds: (value: T) => boolean): Promise<T> {
-  const limit = Date.now() + 3000
-  for (;;) {
-    const value = await look()
-    if (holds(value)) return value
-    if (Date.now() > limit) throw new Error(`not within 3 s: ${what}; last seen: ${JSON.stringify(value).slice(-1000)}`)
-    await new Promise((resolve) => setTimeout(resolve, 5))
+  const seen: T[] = []
+  const found = async () => {
+    seen[0] = await look()
+    return holds(seen[0])
   }
+  await eventually(what, found, () => JSON.stringify(seen[0]).slice(-1000), { within: 20_000 })
+  return seen[0] as T
 }

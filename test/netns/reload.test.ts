@@ -108,10 +108,8 @@ class Node {
     return stdout
   }
 
-  async snapshot() {
-    const snapshot = await this.daemon.snapshot()
-    if (snapshot === undefined) throw new Error(`No status of ${this.host.name}`)
-    return snapshot
+  snapshot() {
+    return this.daemon.status()
   }
 
   async router(name: string) {

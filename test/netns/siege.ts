@@ -170,9 +170,7 @@ export class Siege {
   /** Returns the current metrics. The difference of two such records is the effect of an attack. */
   async account(position: number): Promise<Account> {
     const daemon = this.daemon(position)
-    const snapshot = await daemon.snapshot()
-    if (snapshot === undefined) throw new Error(`Cannot get the status of holdfast on r${position}`)
-    return new Account(snapshot, daemon.records.length)
+    return new Account(await daemon.status(), daemon.records.length)
   }
 
   async accounts(): Promise<Accounts> {

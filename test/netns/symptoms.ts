@@ -320,7 +320,8 @@ export const SYMPTOMS: Readonly<Record<string, Symptom>> = {
   'second-daemon': { make: (stage) => stage.pair() },
   'check-unknown': {
     make: async (stage) => {
-      const tracked = service(stage, { weight: 50 }, { content: 'weight' })
+      // With the default timeout of 100 ms a read is late on a busy machine; the check is then down, not unknown.
+      const tracked = service(stage, { weight: 50 }, { content: 'weight', timeout: '5s' })
       writeFileSync(join(stage.lab.directory, 'service'), 'many')
       await stage.pair(tracked)
     },

@@ -34,6 +34,8 @@ const NEWS = [
   /Received VRRP Advertisement from \S+: version|Bound (Rx|Tx) socket|Joined VRRP multicast group|as outgoing multicast interface/,
   // IPv6: FRR binds too early to its own address on the macvlan, so the first advertisement of an Active is missing.
   /(Delaying VRRP|Interface up; sending pending|Failed to find address to bind on vrrp6-)/,
+  // zebra may report the address of an interface to vrrpd before the interface; it repeats the address.
+  /^VRRP: INTERFACE_ADDRESS_ADD: Cannot find IF \d+ in VRF 0$/,
   // Packets for the socket of router advertisements that come before its filter is set.
   /^ZEBRA: \S+: Rx RA - Unwanted ICMPV6 message type 13[356]$/,
   // Routes over a macvlan whose carrier changes with the VRRP state, which zebra sees a moment late.

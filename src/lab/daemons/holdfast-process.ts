@@ -72,14 +72,23 @@ export class HoldfastProcess extends DaemonProcess {
     return (await this.snapshot())?.routers[0]?.state ?? 'Initialize'
   }
 
-  /** Returns the status of the first router. Throws if the daemon has ended, or does not answer for 10 s. */
-  async router(): Promise<RouterSnapshot> {
+  /** Returns the status of the daemon. Throws if the daemon has ended, or does not answer for 10 s. */
+  status(): Promise<Snapshot> {
+    return this.#answered((snapshot) => snapshot)
+  }
+
+  /** Returns the status of the first router. Throws as `status`. */
+  router(): Promise<RouterSnapshot> {
+    return this.#answered(({ routers: [router] }) => router)
+  }
+
+  #answered<T>(part: (snapshot: Snapshot) => T | undefined): Promise<T> {
     // On a busy machine one question may time out.
     const look = async () => {
-      const router = (await this.snapshot())?.routers[0]
-      if (router === undefined && this.process.exit !== undefined)
+      const snapshot = await this.snapshot()
+      if (snapshot === undefined && this.process.exit !== undefined)
         throw new Error(`Cannot get the status of holdfast on ${this.host.name} at ${this.socket}`)
-      return router
+      return snapshot && part(snapshot)
     }
     const expected = `holdfast on ${this.host.name} to tell its status at ${this.socket}`
     return eventually(expected, look, () => this.lastLines(3), { within: 10_000, every: 50 })

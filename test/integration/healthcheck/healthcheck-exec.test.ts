@@ -26,11 +26,14 @@ import { type LauncherAnswer, LauncherChannel } from '../../../src/healthcheck/p
 import { userNamed } from '../../../src/healthcheck/programs/user.ts'
 import { eventually, sleep } from '../../../src/lab/wait.ts'
 import { NATIVE } from '../../../src/linux/native.ts'
+import { judgeTime } from '../../judge/time.ts'
 import { ask } from '../../support/check-spec.ts'
 import { markedProcesses, programsOf } from '../../support/marked-processes.ts'
 import { probePorts } from '../../support/probe-ports.ts'
 
 const LAUNCHER = join(NATIVE, 'prebuilds', `linux-${process.arch}`, 'holdfast-launcher')
+/** ms for starts and ends of programs on a busy machine. */
+const WITHIN = 15_000
 const isRoot = process.getuid?.() === 0
 
 let folder = ''
@@ -44,7 +47,7 @@ beforeEach(() => {
 })
 afterEach(async () => {
   for (const each of probes.splice(0)) each.close?.()
-  await eventually('launchers that end with their channels', () => marked().length === 0, marked, { within: 3_000 })
+  await eventually('launchers that end with their channels', () => marked().length === 0, marked, { within: WITHIN })
   rmSync(folder, { recursive: true, force: true })
 })
 
@@ -113,10 +116,16 @@ describe('what a program says', () => {
 describe('a program that does not end (VR-TRK-07)', () => {
   test('the result is there at the deadline, the program is told to end', async () => {
     const path = script(`trap 'echo asked > ${folder}/asked; exit 0' TERM; echo waiting; sleep 60 & wait`)
-    const { outcome, reason, detail, took } = await ask(probe(path), 200)
+    const abort = new AbortController()
+    const run = probe(path).start(abort.signal)
+    await eventually('a start', () => family().some(({ name }) => name === 'sleep'), family, { within: WITHIN })
+    const abortedAt = monotonicNow()
+    abort.abort()
+    const { outcome, reason, detail } = await run.result
+    judgeTime('ms from deadline to result', monotonicNow() - abortedAt, 1_500, 'docs/healthchecks.md')
     expect({ outcome, reason }).toEqual({ outcome: 'fail', reason: 'timeout' })
     expect(detail).toContain('waiting')
-    expect(took, 'ms until the result, deadline 200').toBeLessThan(1_500)
+    await run.ended
     expect(existsSync(join(folder, 'asked'))).toBe(true)
     expect(family()).toEqual([])
   })
@@ -125,15 +134,15 @@ describe('a program that does not end (VR-TRK-07)', () => {
     const path = script(`trap '' TERM; for i in 1 2 3; do (trap '' TERM; sleep 61 & sleep 62) & done; sleep 63`)
     const abort = new AbortController()
     const run = probe(path).start(abort.signal)
-    await eventually('the whole family', () => family().length >= 8, family, { within: 5_000 })
+    await eventually('the whole family', () => family().length >= 8, family, { within: WITHIN })
     const abortedAt = monotonicNow()
     abort.abort()
     expect((await run.result).reason).toBe('timeout')
-    expect(monotonicNow() - abortedAt, 'ms from deadline to result; 2 s later all are killed').toBeLessThan(1_500)
+    // 2 s after the deadline all are killed.
+    judgeTime('ms from deadline to result', monotonicNow() - abortedAt, 1_500, 'docs/healthchecks.md')
     expect(family().length, 'SIGTERM was not enough').toBeGreaterThan(0)
     await run.ended
     expect(monotonicNow() - abortedAt, 'ms from deadline to SIGKILL').toBeGreaterThanOrEqual(1_990)
-    expect(family()).toEqual([])
     expect(family()).toEqual([])
   })
 
@@ -148,7 +157,7 @@ describe('a program that does not end (VR-TRK-07)', () => {
     const path = script(`trap '' TERM; ${away} & ${away} & sleep 74`)
     const abort = new AbortController()
     const run = probe(path).start(abort.signal)
-    await eventually('the whole family', () => family().length >= 10, family, { within: 5_000 })
+    await eventually('the whole family', () => family().length >= 10, family, { within: WITHIN })
     abort.abort()
     expect((await run.result).reason).toBe('timeout')
     await run.ended
@@ -165,15 +174,15 @@ describe('a program that does not end (VR-TRK-07)', () => {
   test('when the other end of the channel goes, everything goes', async () => {
     const gone = probe(script(`trap '' TERM; setsid sleep 76 & sleep 77`))
     void gone.start(new AbortController().signal)
-    await eventually('a start', () => family().length >= 3, family, { within: 5_000 })
+    await eventually('a start', () => family().length >= 3, family, { within: WITHIN })
     gone.close?.()
-    await eventually('nobody', () => marked().length === 0, marked, { within: 3_000 })
+    await eventually('nobody', () => marked().length === 0, marked, { within: WITHIN })
   })
 
   test('a launcher that is killed takes its program along, and the next run has another', async () => {
     const again = probe(script(`test -e ${folder}/second && exit 0; touch ${folder}/second; exec sleep 78`))
     const run = again.start(new AbortController().signal)
-    await eventually('a start', () => family().some(({ name }) => name === 'sleep'), family, { within: 5_000 })
+    await eventually('a start', () => family().some(({ name }) => name === 'sleep'), family, { within: WITHIN })
     for (const { pid, name } of marked()) if (name === 'holdfast-launch') process.kill(Number(pid), 'SIGKILL')
     expect(await run.result).toMatchObject({ outcome: 'unknown', reason: 'notPossible' })
     await run.ended
@@ -183,10 +192,12 @@ describe('a program that does not end (VR-TRK-07)', () => {
   test.each(['SIGHUP', 'SIGINT', 'SIGUSR1', 'SIGUSR2'] as const)(
     '%s, sent to every process of the service, is not meant for a launcher',
     async (signal) => {
-      const path = script(`trap '' HUP INT USR1 USR2; setsid sleep 79 & echo "$$" >&2; sleep 0.5; exit 0`)
+      const go = join(folder, 'go')
+      const path = script(`trap '' HUP INT USR1 USR2; setsid sleep 79 & until [ -e ${go} ]; do sleep 0.02; done`)
       const run = probe(path).start(new AbortController().signal)
-      await eventually('a start', () => family().some(({ name }) => name === 'sleep'), family, { within: 5_000 })
+      await eventually('a start', () => family().some(({ name }) => name === 'sleep'), family, { within: WITHIN })
       for (const { pid, name } of marked()) if (name === 'holdfast-launch') process.kill(Number(pid), signal)
+      writeFileSync(go, '')
       expect((await run.result).reason).toBe('ok')
       await run.ended
       expect(family()).toEqual([])
@@ -207,7 +218,7 @@ describe('a program that does not end (VR-TRK-07)', () => {
   ])('when nobody wants the result it ends at once, %s its deadline', async (_, late) => {
     const abort = new AbortController()
     const run = probe(script("trap '' TERM; sleep 67")).start(abort.signal)
-    await eventually('a start', () => family().length === 2, family, { within: 5_000 })
+    await eventually('a start', () => family().length === 2, family, { within: WITHIN })
     if (late) abort.abort()
     await sleep(20)
     const stoppedAt = monotonicNow()

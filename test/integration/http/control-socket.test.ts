@@ -17,6 +17,8 @@ import { FakeWorld } from '../../unit/daemon/fake-world.ts'
 
 const OWN = process.geteuid?.() ?? 0
 const OTHER = 4_711
+/** ms for an answer on a busy machine. */
+const WITHIN = 10_000
 let directory = ''
 const servers: { close(): unknown }[] = []
 beforeEach(() => {
@@ -47,14 +49,14 @@ async function control(peer: ControlPeer | undefined, path = join(directory, 'ru
 
 test.each([0, OWN])('the user %s is answered', async (uid) => {
   const seen = await control({ pid: 7, uid })
-  expect((await ask(seen.path, { path: '/v1/status', within: 1_000 })).status).toBe(200)
-  expect((await ask(seen.path, { path: '/v1/stop', order: {}, within: 1_000 })).status).toBe(202)
+  expect((await ask(seen.path, { path: '/v1/status', within: WITHIN })).status).toBe(200)
+  expect((await ask(seen.path, { path: '/v1/stop', order: {}, within: WITHIN })).status).toBe(202)
   expect([seen.refused, seen.stops]).toEqual([[], 1])
 })
 
 test('metrics without a source answer that there are none', async () => {
   const { path } = await control({ pid: 7, uid: 0 })
-  const { body, status } = await ask(path, { path: '/metrics', within: 1_000 })
+  const { body, status } = await ask(path, { path: '/metrics', within: WITHIN })
   expect([status, body]).toEqual([503, 'nobody has made them\n'])
 })
 
@@ -63,9 +65,9 @@ test.each([
   ['one of whom the kernel says nothing', undefined],
 ] as const)('%s gets 403 for questions and commands, which are not carried out', async (_, peer) => {
   const seen = await control(peer)
-  const asked = await ask(seen.path, { path: '/v1/status', within: 1_000 })
+  const asked = await ask(seen.path, { path: '/v1/status', within: WITHIN })
   expect([asked.status, asked.body]).toEqual([403, `Only root and the user ${OWN} have access\n`])
-  expect((await ask(seen.path, { path: '/v1/stop', order: {}, within: 1_000 })).status).toBe(403)
+  expect((await ask(seen.path, { path: '/v1/stop', order: {}, within: WITHIN })).status).toBe(403)
   expect([seen.refused, seen.stops]).toEqual([[peer, peer], 0])
   const told = await statusCommand(seen.path, { json: false })
   expect([told.exitCode, told.stderr]).toEqual([69, expect.stringContaining('it answered 403: Only root and')])
@@ -138,7 +140,7 @@ test('an answer above the limit is not sent', async () => {
   const server = createApi({ '/large': () => ({ status: 200, contentType: 'text/plain', body }) })
   servers.push(server)
   await new Promise<void>((resolve) => server.listen(path, resolve))
-  const { status, body: told } = await ask(path, { path: '/large', within: 2_000 })
+  const { status, body: told } = await ask(path, { path: '/large', within: WITHIN })
   expect([status, told]).toEqual([500, 'the answer is too long: 8388609 characters, limit 8388608\n'])
 })
 
@@ -152,7 +154,7 @@ test('a large command has its own limit, and a body that is not UTF-8 is refused
   const server = createApi({}, { '/large': { largest: 10_000, take }, '/small': take })
   servers.push(server)
   await new Promise<void>((resolve) => server.listen(path, resolve))
-  const post = (where: string, body: string) => ask(path, { path: where, text: body, within: 5_000 })
+  const post = (where: string, body: string) => ask(path, { path: where, text: body, within: WITHIN })
   expect((await post('/large?by=me', 'a'.repeat(10_000))).status).toBe(200)
   const long = await post('/large', 'a'.repeat(10_001))
   expect([long.status, long.body]).toEqual([413, 'the body is too long, limit 10000 octets\n'])

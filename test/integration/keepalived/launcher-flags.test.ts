@@ -3,10 +3,11 @@
  * command line that only asks needs no guardian. One that runs gives the guardian --background and --core. Programs in
  * the place of Node and of the guardian print their arguments.
  */
-import { execFileSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { FLAGS, keepalivedOrder } from '../../../src/keepalived/flags.ts'
 
@@ -32,9 +33,10 @@ beforeAll(() => {
 afterAll(() => rmSync(home, { recursive: true, force: true }))
 
 /** The process that the launcher becomes, and the options of the guardian. */
-function launched(argv: readonly string[]): { readonly process: string; readonly options: readonly string[] } {
+async function launched(argv: readonly string[]) {
   const env = { ...process.env, HOLDFAST_NODE: join(home, 'node') }
-  const [name = '', ...rest] = execFileSync(launcher, argv, { encoding: 'utf8', env }).split('\n')
+  const { stdout } = await promisify(execFile)(launcher, argv, { encoding: 'utf8', env })
+  const [name = '', ...rest] = stdout.split('\n')
   return { process: name, options: name === 'guardian' ? rest.slice(0, rest.indexOf('--')) : [] }
 }
 
@@ -51,14 +53,16 @@ const COMMAND_LINES = FLAGS.flatMap(({ short, long, value }) => {
   return spellings.flatMap((spelling) => [spelling, ['-n', ...spelling], [...spelling, '-m'], [...spelling, '-t']])
 })
 
-test('a flag has the same effect in bin/holdfast and in the engine, in every spelling', { timeout: 60_000 }, () => {
+test('a flag has the same effect in bin/holdfast and in the engine, in every spelling', {
+  timeout: 180_000,
+}, async () => {
   const seen = { run: 0, answer: 0 }
   for (const argv of COMMAND_LINES) {
     const order = keepalivedOrder(argv)
     // The engine ends with a message, whichever process starts it.
     if (order.do === 'refuse') continue
     const expected = order.do === 'run' ? ['guardian', order.core, order.background] : ['node', false, false]
-    const { process, options } = launched(['keepalived', ...argv])
+    const { process, options } = await launched(['keepalived', ...argv])
     expect([process, options.includes('--core'), options.includes('--background')], argv.join(' ')).toEqual(expected)
     seen[order.do === 'run' ? 'run' : 'answer']++
   }
@@ -75,6 +79,6 @@ test.each([
     ['--realtime=30', '--core'],
   ],
   [['run', '-f', '-n', '--core'], ['--core']],
-])('%j: the guardian has the options %j', (argv, options) => {
-  expect(launched(argv)).toEqual({ process: 'guardian', options })
+])('%j: the guardian has the options %j', async (argv, options) => {
+  expect(await launched(argv)).toEqual({ process: 'guardian', options })
 })
