@@ -4,13 +4,16 @@
  * (src/linux/native.ts has their types). Each job has its own files:
  *
  *   handle, watch      a descriptor that the event loop watches    words     memory shared with the guardian
+ *   slots, proof       the guardian's clock in that memory
  *   socket, send, receive, metadata   NativeSocket                 rights    privileges, peer credentials
  *   timer              NativeTimer                                 system    clocks, interfaces, descriptors, exit
  *   node               errors and arguments
  */
 #include "handle.h"
 #include "node.h"
+#include "proof.h"
 #include "rights.h"
+#include "slots.h"
 #include "socket.h"
 #include "system.h"
 #include "timer.h"
@@ -53,6 +56,11 @@ static const napi_property_descriptor words_methods[] = {
     METHOD("beat", words_beat),
     METHOD("executions", words_executions),
     METHOD("hungUp", words_hung_up),
+    METHOD("slotArm", slot_arm),
+    METHOD("slotWithdraw", slot_withdraw),
+    METHOD("slotRead", slot_read),
+    METHOD("answer", proof_answer),
+    METHOD("prove", proof_prove),
 };
 
 static const struct {

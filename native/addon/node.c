@@ -103,6 +103,21 @@ bool read_bytes(napi_env env, napi_value value, unsigned char **bytes, size_t *l
   return true;
 }
 
+bool read_doubles(napi_env env, napi_value value, size_t least, double **out) {
+  bool typed = false;
+  napi_typedarray_type type = napi_int8_array;
+  size_t length = 0;
+  void *data = NULL;
+  if (napi_is_typedarray(env, value, &typed) != napi_ok || !typed ||
+      napi_get_typedarray_info(env, value, &type, &length, &data, NULL, NULL) != napi_ok ||
+      type != napi_float64_array || length < least || data == NULL) {
+    throw_type(env, "expected a Float64Array that is long enough");
+    return false;
+  }
+  *out = data;
+  return true;
+}
+
 napi_value to_int(napi_env env, int32_t number) {
   napi_value result;
   return ok(env, napi_create_int32(env, number, &result)) ? result : NULL;

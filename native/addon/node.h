@@ -33,6 +33,9 @@ bool require_function(napi_env env, napi_value value);
  */
 bool read_bytes(napi_env env, napi_value value, unsigned char **bytes, size_t *length);
 
+/* Reads a Float64Array of at least `least` numbers. */
+bool read_doubles(napi_env env, napi_value value, size_t least, double **out);
+
 /* Return NULL after they have thrown. */
 napi_value to_int(napi_env env, int32_t number);
 napi_value to_uint(napi_env env, uint32_t number);

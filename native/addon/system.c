@@ -19,18 +19,8 @@
 napi_value read_clocks(napi_env env, napi_callback_info info) {
   static const clockid_t ids[3] = {CLOCK_MONOTONIC, CLOCK_REALTIME, CLOCK_BOOTTIME};
   napi_value values[1];
-  napi_typedarray_type type = napi_int8_array;
-  size_t length = 0;
-  void *data = NULL;
-  bool typed = false;
-  if (!read_arguments(env, info, 1, values, NULL)) return NULL;
-  if (napi_is_typedarray(env, values[0], &typed) != napi_ok || !typed ||
-      napi_get_typedarray_info(env, values[0], &type, &length, &data, NULL, NULL) != napi_ok ||
-      type != napi_float64_array || length < 3 || data == NULL) {
-    throw_type(env, "expected a Float64Array of at least 3");
-    return NULL;
-  }
-  double *out = data;
+  double *out = NULL;
+  if (!read_arguments(env, info, 1, values, NULL) || !read_doubles(env, values[0], 3, &out)) return NULL;
   for (int i = 0; i < 3; i++) {
     struct timespec now;
     if (clock_gettime(ids[i], &now) != 0) {

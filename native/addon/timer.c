@@ -3,19 +3,33 @@
 #include "timer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/timerfd.h>
 
 #include "handle.h"
 #include "watch.h"
 
+/* Makes an inherited descriptor close-on-exec. Returns it, or -1 with errno if it is no timerfd. */
+static int adopt_timer(int fd) {
+  struct itimerspec moment;
+  const int flags = fcntl(fd, F_GETFD);
+  if (flags < 0 || timerfd_gettime(fd, &moment) != 0 || fcntl(fd, F_SETFD, flags | FD_CLOEXEC) != 0) return -1;
+  return fd;
+}
+
+/* new NativeTimer(fd?) */
 napi_value construct_timer(napi_env env, napi_callback_info info) {
-  napi_value self;
-  if (!called_with_new(env, info) || !read_arguments(env, info, 0, NULL, &self)) return NULL;
-  struct handle *h = create_handle(env, "timerfd_create", 1, 1);
+  napi_value value, self;
+  size_t given = 1;
+  int fd = -1;
+  if (!called_with_new(env, info) || !ok(env, napi_get_cb_info(env, info, &given, &value, &self, NULL))) return NULL;
+  if (given > 0 && !read_int(env, value, &fd)) return NULL;
+  const char *const syscall_name = given > 0 ? "timerfd_gettime" : "timerfd_create";
+  struct handle *h = create_handle(env, syscall_name, 1, 1);
   if (h == NULL) return NULL;
   h->is_timer = true;
-  const int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-  return adopt_descriptor(env, self, h, "timerfd_create", fd, errno) ? self : NULL;
+  fd = given > 0 ? adopt_timer(fd) : timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+  return adopt_descriptor(env, self, h, syscall_name, fd, errno) ? self : NULL;
 }
 
 napi_value timer_set(napi_env env, napi_callback_info info) {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* NativeTimer: a handle for a timerfd, whose events come in the order of the sockets' events. */
+/*
+ * NativeTimer: a handle for a timerfd, whose events come in the order of the sockets' events. It has a new
+ * timerfd, or it watches an inherited timerfd that the guardian sets.
+ */
 #ifndef ADDON_TIMER_H
 #define ADDON_TIMER_H
 

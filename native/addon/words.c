@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -23,9 +24,11 @@ static const napi_type_tag words_tag = {0x2c9be1704d5a4c86ull, 0x8e13f7a6905b42d
 
 /* Unmaps the memory when the object is collected. Several objects may map the same memory. */
 static void on_words_collected(napi_env env, void *pointer, void *hint) {
+  struct words_object *const object = pointer;
   (void)env;
   (void)hint;
-  (void)munmap(pointer, sizeof(struct guardian_words));
+  (void)munmap(object->memory, sizeof *object->memory);
+  free(object);
 }
 
 /* Returns the mapped memory, or NULL after it has thrown. */
@@ -58,16 +61,24 @@ napi_value construct_words(napi_env env, napi_callback_info info) {
   int fd = -1;
   if (!called_with_new(env, info) || !read_arguments(env, info, 1, values, &self) || !read_int(env, values[0], &fd))
     return NULL;
-  struct guardian_words *const words = map_words(env, fd);
-  if (words == NULL) return NULL;
-  if (!ok(env, napi_wrap(env, self, words, on_words_collected, NULL, NULL))) {
-    (void)munmap(words, sizeof *words);
+  struct words_object *const object = calloc(1, sizeof *object);
+  if (object == NULL) {
+    throw_errno(env, "mmap", ENOMEM);
+    return NULL;
+  }
+  object->memory = map_words(env, fd);
+  if (object->memory == NULL) {
+    free(object);
+    return NULL;
+  }
+  if (!ok(env, napi_wrap(env, self, object, on_words_collected, NULL, NULL))) {
+    on_words_collected(env, object, NULL);
     return NULL;
   }
   return ok(env, napi_type_tag_object(env, self, &words_tag)) ? self : NULL;
 }
 
-static struct guardian_words *unwrap_words(napi_env env, napi_value self) {
+struct words_object *unwrap_words_object(napi_env env, napi_value self) {
   bool ours = false;
   void *pointer = NULL;
   if (napi_check_object_type_tag(env, self, &words_tag, &ours) == napi_ok && ours &&
@@ -75,6 +86,21 @@ static struct guardian_words *unwrap_words(napi_env env, napi_value self) {
     return pointer;
   throw_type(env, "not a GuardianWords");
   return NULL;
+}
+
+static struct guardian_words *unwrap_words(napi_env env, napi_value self) {
+  const struct words_object *const object = unwrap_words_object(env, self);
+  return object == NULL ? NULL : object->memory;
+}
+
+bool read_ms(napi_env env, napi_value value, double *ms) {
+  if (napi_get_value_double(env, value, ms) != napi_ok) {
+    throw_type(env, "expected a number");
+    return false;
+  }
+  if (*ms >= 0 && *ms < MAX_MS) return true;
+  throw_range(env, "ms are 0 or more");
+  return false;
 }
 
 /* ---- one unit ---- */
@@ -90,41 +116,29 @@ static struct guardian_unit *read_unit(napi_env env, napi_callback_info info, do
     throw_range(env, "a unit is 0 to 65535");
     return NULL;
   }
-  if (ms == NULL) return &words->unit[unit];
-  if (napi_get_value_double(env, values[1], ms) != napi_ok) {
-    throw_type(env, "expected a number");
-    return NULL;
-  }
-  if (!(*ms >= 0 && *ms < MAX_MS)) {
-    throw_range(env, "ms are 0 or more");
-    return NULL;
-  }
+  if (ms != NULL && !read_ms(env, values[1], ms)) return NULL;
   return &words->unit[unit];
 }
 
-static uint32_t load_word(const struct guardian_unit *unit) {
-  return __atomic_load_n(&unit->word, __ATOMIC_SEQ_CST);
+static uint32_t load_word(const uint32_t *word) {
+  return __atomic_load_n(word, __ATOMIC_SEQ_CST);
 }
 
-/*
- * Waits until the word is not busy. The guardian keeps a word busy for a few netlink requests. A guardian that is
- * stopped at that moment must not stop the engine, so after `ms` the function returns the busy word.
- */
-static uint32_t await_not_busy(const struct guardian_unit *unit, double ms) {
+uint32_t await_not_busy(const uint32_t *word, double ms) {
   const struct timespec pause = {0, 100000};
   const uint64_t until = uv_hrtime() + (uint64_t)(ms * 1e6);
-  uint32_t word = load_word(unit);
-  while ((word & WORD_BUSY) != 0 && uv_hrtime() < until) {
+  uint32_t value = load_word(word);
+  while ((value & WORD_BUSY) != 0 && uv_hrtime() < until) {
     (void)nanosleep(&pause, NULL);
-    word = load_word(unit);
+    value = load_word(word);
   }
-  return word;
+  return value;
 }
 
 /* word(unit) */
 napi_value words_word(napi_env env, napi_callback_info info) {
   const struct guardian_unit *const unit = read_unit(env, info, NULL);
-  return unit == NULL ? NULL : to_uint(env, load_word(unit));
+  return unit == NULL ? NULL : to_uint(env, load_word(&unit->word));
 }
 
 /*
@@ -135,7 +149,7 @@ napi_value words_arm(napi_env env, napi_callback_info info) {
   double ms = 0;
   struct guardian_unit *const unit = read_unit(env, info, &ms);
   if (unit == NULL) return NULL;
-  uint32_t word = await_not_busy(unit, ms), next;
+  uint32_t word = await_not_busy(&unit->word, ms), next;
   /* A deadline that was set before the unit was disarmed has passed already. */
   if ((word & (WORD_ARMED | WORD_EXECUTED)) == 0) __atomic_store_n(&unit->deadline, 0, __ATOMIC_SEQ_CST);
   do {
@@ -157,7 +171,7 @@ napi_value words_withdraw(napi_env env, napi_callback_info info) {
   if (unit == NULL) return NULL;
   /* Disarms first and waits second: a guardian that begins now finds the unit disarmed. */
   (void)__atomic_and_fetch(&unit->word, ~WORD_ARMED, __ATOMIC_SEQ_CST);
-  return to_uint(env, await_not_busy(unit, ms));
+  return to_uint(env, await_not_busy(&unit->word, ms));
 }
 
 /* acknowledge(unit, ms): returns the word afterwards. Unless it is BUSY, a new plan may be armed. */
@@ -165,7 +179,7 @@ napi_value words_acknowledge(napi_env env, napi_callback_info info) {
   double ms = 0;
   struct guardian_unit *const unit = read_unit(env, info, &ms);
   if (unit == NULL) return NULL;
-  const uint32_t word = await_not_busy(unit, ms);
+  const uint32_t word = await_not_busy(&unit->word, ms);
   if ((word & WORD_BUSY) != 0) return to_uint(env, word);
   return to_uint(env, __atomic_and_fetch(&unit->word, ~WORD_EXECUTED, __ATOMIC_SEQ_CST));
 }

@@ -5,7 +5,8 @@
 #include <unistd.h>
 
 #include "channel.h"
-#include "clock.h"
+#include "clock/units.h"
+#include "now.h"
 #include "execute.h"
 #include "heartbeat.h"
 #include "plan.h"
@@ -26,7 +27,8 @@ static bool is_any_overdue(uint64_t now) {
 }
 
 /*
- * Returns the time of the next duty. If a deadline moves further away while the guardian sleeps, the guardian wakes
+ * Returns the time of the next duty. While the clock thread moves a deadline, only the beat looks at it. If another
+ * deadline moves further away while the guardian sleeps, the guardian wakes
  * once for nothing.
  */
 uint64_t next_duty_at(uint64_t now) {
@@ -34,7 +36,7 @@ uint64_t next_duty_at(uint64_t now) {
   for (const struct plan *plan = plans.first; plan != NULL; plan = plan->next) {
     if (!is_armed(plan)) continue;
     const uint64_t deadline = deadline_of(plan);
-    if (deadline != 0 && deadline < at) at = deadline;
+    if (deadline != 0 && deadline < at && !is_kept_by_clock(plan->unit)) at = deadline;
     if (plan->renew_at != 0 && plan->renew_at < at) at = plan->renew_at;
   }
   return at;

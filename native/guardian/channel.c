@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
+#include "clock/units.h"
 #include "log.h"
 #include "manager.h"
 #include "message.h"
@@ -34,6 +35,9 @@ const char *handle_message(struct engine *engine, const unsigned char *bytes, si
     case KIND_STORE:
     case KIND_GUARD:
       return store_plan(bytes, size);
+    case KIND_CLOCK:
+    case KIND_FORGET:
+      return pass_on_order(bytes, size);
     case KIND_NOTIFY:
       if (size == HEADER_SIZE || size - HEADER_SIZE > NOTIFY_MAX) return "its text is empty or too long";
       notify_manager(bytes + HEADER_SIZE, size - HEADER_SIZE);

@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "clock.h"
+#include "now.h"
+#include "clock/units.h"
 #include "log.h"
 #include "netlink.h"
 #include "packet.h"
@@ -13,6 +14,7 @@
 #include "words.h"
 
 #define ACK_LIMIT_MS 100
+#define CLOCK_LIMIT (5 * NS_PER_MS) /* longest wait for a round of the clock thread */
 
 void open_sockets(void) {
   open_netlink();
@@ -24,6 +26,24 @@ static bool is_past_grace(const struct plan *plan, uint64_t now) {
   if (!plan->guarded || plan->grace == 0) return false;
   const uint64_t deadline = deadline_of(plan);
   return deadline != 0 && now > deadline + plan->grace;
+}
+
+static struct plan *find_busy_plan(void) {
+  for (struct plan *plan = plans.first; plan != NULL; plan = plan->next)
+    if (plan->part == EVERYTHING && is_clock_busy(plan->unit)) return plan;
+  return NULL;
+}
+
+/*
+ * Waits until the clock thread sends no frame of the plans. A round that begins now finds the plan executed. A thread
+ * that stands still must not keep an address here.
+ */
+static void await_clock(void) {
+  const struct timespec pause = {0, 100000};
+  const uint64_t until = now_ns() + CLOCK_LIMIT;
+  while (find_busy_plan() != NULL && now_ns() < until) (void)nanosleep(&pause, NULL);
+  for (struct plan *plan = plans.first; plan != NULL; plan = plan->next)
+    if (plan->part == EVERYTHING) plan->overtaken = plan->guarded && is_clock_busy(plan->unit);
 }
 
 /* Returns how many plans send no packet. */
@@ -77,9 +97,22 @@ void execute_plans(double noticed_at, const char *why) {
   static struct outcome outcome;
   begin_outcome(&outcome, ACK_LIMIT_MS);
   open_sockets();
+  await_clock();
   const unsigned silent = remove_addresses(&outcome);
   if (outcome.plans == 0) return;
   const double removed_at = clock_ms(CLOCK_MONOTONIC);
   send_all_packets(&outcome);
   log_execution(&outcome, why, silent, removed_at - noticed_at, clock_ms(CLOCK_MONOTONIC) - noticed_at);
+}
+
+void repeat_packets(void) {
+  static struct outcome outcome;
+  for (struct plan *plan = plans.first; plan != NULL; plan = plan->next) {
+    if (!plan->overtaken || is_clock_busy(plan->unit)) continue;
+    plan->overtaken = false;
+    if (!is_executed(plan)) continue;
+    begin_outcome(&outcome, 0);
+    send_packets(plan, &outcome);
+    log_message(LOG_WARN, "the clock was late: sent priority 0 once more", NULL, 0);
+  }
 }

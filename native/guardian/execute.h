@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Executes cleanup plans. Decided here: the addresses of all units are removed before the first packet is sent, and
- * after the grace period no packet is sent. Does not know: VRRP, rtnetlink and addresses. A plan is bytes: requests and
+ * after the grace period no packet is sent. Before both, the clock thread gets a moment to end its round. Does not know: VRRP, rtnetlink and addresses. A plan is bytes: requests and
  * packets that arrive complete.
  */
 #ifndef GUARDIAN_EXECUTE_H
@@ -18,5 +18,11 @@ void open_sockets(void);
  * CLOCK_MONOTONIC in ms from which the line counts its duration.
  */
 void execute_plans(double noticed_at, const char *why);
+
+/*
+ * Sends the packets of executed plans once more, if the clock thread was busy during the execution and is no longer. A
+ * frame that it held may have followed priority 0.
+ */
+void repeat_packets(void);
 
 #endif

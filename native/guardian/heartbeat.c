@@ -3,7 +3,7 @@
 #include "heartbeat.h"
 
 #include "channel.h"
-#include "clock.h"
+#include "now.h"
 #include "log.h"
 #include "words.h"
 

@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "now.h"
 #include "log-text.h"
 
 #define LINE_ROOM (sizeof((struct line *)NULL)->bytes - 8) /* the end of the object always fits */

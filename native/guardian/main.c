@@ -8,8 +8,9 @@
  *   channel     reads them                             signals     forwards or holds them
  *   plan        keeps the cleanup plans                manager     READY=1 and WATCHDOG=1 (sd_notify(3))
  *   words       memory shared with the engine          heartbeat   signs of life of both sides
- *   absence     decides when plans are executed        log, log-text, clock
+ *   absence     decides when plans are executed        log, log-text, now
  *   execute, netlink, packet   execute them            renew       renews lifetimes
+ *   clock/      a second thread, which sends frames at their times; clock/thread.h begins its list
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -22,7 +23,10 @@
 #include "absence.h"
 #include "background.h"
 #include "channel.h"
-#include "clock.h"
+#include "clock/mail.h"
+#include "clock/thread.h"
+#include "clock/units.h"
+#include "now.h"
 #include "execute.h"
 #include "heartbeat.h"
 #include "log.h"
@@ -42,6 +46,8 @@ static uint64_t wake_up_at(const struct engine *engine, uint64_t now) {
 /* Does what is due: deadlines, renewals and heartbeats. */
 static void do_duties(struct engine *engine) {
   enforce_deadlines(engine);
+  repeat_packets();
+  free_returned_orders();
   const uint64_t now = now_ns();
   if (!engine->gone) renew_addresses(now);
   publish_beat(now);
@@ -58,18 +64,20 @@ static void report_ready(const struct engine *engine) {
 
 /* Waits for the next event and handles it. Returns false if it cannot wait. */
 static bool turn(struct engine *engine, int signals) {
-  enum { PROCESS, CHANNEL, SIGNALS, SLOTS };
+  enum { PROCESS, CHANNEL, SIGNALS, CLOCK, SLOTS };
   struct pollfd watched[SLOTS];
   memset(watched, 0, sizeof watched);
   watched[PROCESS].fd = engine->gone ? -1 : engine->pidfd;
   watched[CHANNEL].fd = engine->channel;
   watched[SIGNALS].fd = signals;
+  watched[CLOCK].fd = executor_wake_fd;
   for (int i = 0; i < SLOTS; i++) watched[i].events = POLLIN;
   const bool guards = words != NULL && !engine->gone;
   const uint64_t now = now_ns(), at = wake_up_at(engine, now), wait = at > now ? at - now : 0;
   const struct timespec limit = {.tv_sec = (time_t)(wait / NS_PER_S), .tv_nsec = (long)(wait % NS_PER_S)};
   if (ppoll(watched, SLOTS, at == UINT64_MAX ? NULL : &limit, NULL) < 0)
     return errno == EINTR || errno == EAGAIN || errno == ENOMEM;
+  if (watched[CLOCK].revents != 0) clear_wake_up(executor_wake_fd);
   if (watched[PROCESS].revents != 0) handle_engine_gone(engine);
   if (watched[CHANNEL].revents != 0 && engine->channel >= 0 &&
       read_channel(engine, MESSAGES_PER_TURN) == READ_CLOSED)
@@ -81,15 +89,18 @@ static bool turn(struct engine *engine, int signals) {
   return true;
 }
 
+static int above(int priority, int steps) {
+  return priority + steps < REALTIME_MAX ? priority + steps : REALTIME_MAX;
+}
+
 /*
- * Sets the guardian's priority to one above the engine's. The engine must not keep the guardian from the CPU, and no
+ * Sets the priority of this thread, the executor, to one above the engine's. The engine must not keep the guardian from the CPU, and no
  * process that delays the engine may delay the guardian. Priority 0 must follow the removal of addresses without a
  * pause, and an engine whose guardian seems silent leaves.
  */
 static void raise_priority(const struct options *options) {
   if (options->realtime == 0) return;
-  set_realtime(options->realtime < REALTIME_MAX ? options->realtime + 1 : REALTIME_MAX,
-               "no real-time priority for the guardian, continuing without it");
+  set_realtime(above(options->realtime, 1), "no real-time priority for the guardian, continuing without it");
 }
 
 /* Opens everything that the guardian needs later. Returns the signalfd, or -1 after it has logged why. */
@@ -108,6 +119,7 @@ static int prepare(const struct options *options, char *first_argument, const si
   }
   open_sockets();
   share_words();
+  if (words != NULL) start_clock(options->realtime == 0 ? 0 : above(options->realtime, 2));
   if (words != NULL)
     publish_beat(now_ns());
   else if (manager_has_watchdog())

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "channel.h"
-#include "clock.h"
+#include "now.h"
 #include "heartbeat.h"
 #include "log.h"
 

@@ -16,7 +16,10 @@
  *                     6 = ready: the engine has its signal handlers
  *                     7 = log: format of the guardian's log lines from now on. `unit` is 0 = the format that fits standard
  *                     error, 1 = JSON, 2 = text, 3 = journald
- *                     Nothing follows the header of 2, 4, 6 and 7
+ *                     8 = clock: an order, the frames that the clock thread sends once a period. `unit` is the number
+ *                     of a slot (guardian-words.h), `requests` the number of records.
+ *                     9 = forget: forgets the order of the slot `unit`.
+ *                     Nothing follows the header of 2, 4, 6, 7 and 9
  *   @2  u16 unit
  *   @4  u32 requests
  *   @8  u32 packets
@@ -30,7 +33,21 @@
  *        per packet:   @0 u8 family (4 or 6); @1 u8 TTL or hop limit, 0 = 255; @2 u16 zero; @4 u32 interface index;
  *                     @8 16 bytes source;
  *                     @24 16 bytes destination (IPv4 in the first 4); @40 u32 length; @44 the bytes (payload of
- *                     protocol 112, checksum included), zeros up to a multiple of 4
+ *                     protocol 112, checksum included), zeros up to a multiple of 4.
+ *   Kind 8, after the header (`packets` is 0):
+ *       @12 u32 generation of the slot's word
+ *       @16 u32 unit of the cleanup plan
+ *       @20 u32 interface index
+ *       @24 u8  family (4 or 6); @25 u8 VRID; @26 u16 zero
+ *       @28 u64 period     ns
+ *       @36 u64 first      time of the first round, CLOCK_MONOTONIC in ns
+ *       @44 u64 zero
+ *       @52 16 bytes source of this router's own packets (IPv4 in the first 4)
+ *   then per record, in the order of sending:
+ *       @0 u8 kind: 1 = packet, 2 = Ethernet frame; @1 u8 zero; @2 u16 every.
+ *       A packet follows as above. A frame has @4 u32 length; @8 the bytes, zeros up to a multiple of 4.
+ *   A record is sent with each round whose number in the slot's count is a multiple of `every`. At least one packet has 1.
+ *
  * The guardian sets the sequence numbers, NLM_F_REQUEST and NLM_F_ACK. It logs and ignores a message that breaks these
  * rules; the unit keeps the plan that it had. New kinds extend this format; `format` changes if an offset does.
  */
@@ -51,9 +68,15 @@
 #define KIND_NOTIFY 5
 #define KIND_READY 6
 #define KIND_LOG 7
+#define KIND_CLOCK 8
+#define KIND_FORGET 9
 #define HEADER_SIZE 12u
 #define GUARD_SIZE 28u
 #define PACKET_SIZE 44u
+#define ORDER_SIZE 68u
+#define RECORD_SIZE 4u /* in front of a packet or a frame of an order */
+#define RECORD_PACKET 1
+#define RECORD_FRAME 2
 /* 255 IPv6 addresses for 254 unicast peers are 1.1 MB; the kernel wants a message whole in the sender's buffer. */
 #define MESSAGE_MAX (2u << 20)
 #define CHANNEL_BUFFER (4 << 20)
@@ -67,6 +90,12 @@ static inline uint16_t u16_at(const unsigned char *bytes) {
 
 static inline uint32_t u32_at(const unsigned char *bytes) {
   uint32_t value;
+  memcpy(&value, bytes, sizeof value);
+  return value;
+}
+
+static inline uint64_t u64_at(const unsigned char *bytes) {
+  uint64_t value;
   memcpy(&value, bytes, sizeof value);
   return value;
 }

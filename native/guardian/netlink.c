@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#include "clock.h"
+#include "now.h"
 #include "log.h"
 #include "message.h"
 

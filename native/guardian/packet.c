@@ -19,8 +19,7 @@
 
 static int raw4_fd = -1, raw6_fd = -1;
 
-static int raw_socket(int family) {
-  /* The socket only sends. A filter that accepts nothing keeps its receive queue empty. */
+int open_raw_socket(int family) {
   struct sock_filter nothing = {BPF_RET | BPF_K, 0, 0, 0};
   const struct sock_fprog program = {1, &nothing};
   const int fd = socket(family, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, PROTOCOL);
@@ -41,8 +40,8 @@ static int raw_socket(int family) {
 }
 
 void open_raw_sockets(void) {
-  if (raw4_fd < 0) raw4_fd = raw_socket(AF_INET);
-  if (raw6_fd < 0) raw6_fd = raw_socket(AF_INET6);
+  if (raw4_fd < 0) raw4_fd = open_raw_socket(AF_INET);
+  if (raw6_fd < 0) raw6_fd = open_raw_socket(AF_INET6);
 }
 
 /* A packet with its destination and control messages, as sendmsg() takes it. */
@@ -89,8 +88,8 @@ static void address_ipv6(struct outgoing *out, const unsigned char *record, uint
   add_control(out, IPPROTO_IPV6, IPV6_PKTINFO, &packet, sizeof packet);
 }
 
-/* Returns 0 or errno. Source, interface and hops are control messages: no bind, one socket for all. */
-static int send_packet(const unsigned char *record) {
+/* Source, interface and hops are control messages: no bind, one socket for all. */
+int try_packet(int fd, const unsigned char *record) {
   struct outgoing out;
   const bool v4 = record[0] == 4;
   const int hops = record[1];
@@ -107,10 +106,16 @@ static int send_packet(const unsigned char *record) {
     address_ipv6(&out, record, index);
   /* 0: the hop limit of the socket applies. */
   if (hops != 0) add_control(&out, v4 ? IPPROTO_IP : IPPROTO_IPV6, v4 ? IP_TTL : IPV6_HOPLIMIT, &hops, sizeof hops);
+  while (sendmsg(fd, &out.header, MSG_DONTWAIT | MSG_NOSIGNAL) < 0)
+    if (errno != EINTR) return errno;
+  return 0;
+}
+
+/* Returns 0 or errno. */
+static int send_packet(const unsigned char *record) {
   for (int tries = 1;; tries++) {
-    if (sendmsg(v4 ? raw4_fd : raw6_fd, &out.header, MSG_DONTWAIT | MSG_NOSIGNAL) >= 0) return 0;
-    if (errno == EINTR) continue;
-    if ((errno != ENOBUFS && errno != EAGAIN) || tries == SEND_TRIES) return errno;
+    const int number = try_packet(record[0] == 4 ? raw4_fd : raw6_fd, record);
+    if ((number != ENOBUFS && number != EAGAIN) || tries == SEND_TRIES) return number;
     const struct timespec pause = {0, 1000000};
     (void)nanosleep(&pause, NULL);
   }

@@ -5,11 +5,20 @@
 #include <linux/netlink.h>
 #include <stdlib.h>
 
-#include "clock.h"
+#include "now.h"
 #include "message.h"
 #include "words.h"
 
 struct plans plans;
+
+const char *check_packet(const unsigned char *bytes, size_t size, size_t *at) {
+  if (size - *at < PACKET_SIZE) return "a packet is cut";
+  if (bytes[*at] != 4 && bytes[*at] != 6) return "a packet's family is neither 4 nor 6";
+  const size_t room = padded_size(u32_at(bytes + *at + 40), size - *at - PACKET_SIZE);
+  if (room == 0) return "a packet reaches past the message";
+  *at += PACKET_SIZE + room;
+  return NULL;
+}
 
 const char *check_plan(const unsigned char *bytes, size_t size, size_t at, uint64_t requests, uint32_t packets) {
   for (uint64_t i = 0; i < requests; i++) {
@@ -21,12 +30,8 @@ const char *check_plan(const unsigned char *bytes, size_t size, size_t at, uint6
     at += 4 + room;
   }
   for (uint32_t i = 0; i < packets; i++) {
-    if (size - at < PACKET_SIZE) return "a packet is cut";
-    if (bytes[at] != 4 && bytes[at] != 6) return "a packet's family is neither 4 nor 6";
-    const uint32_t length = u32_at(bytes + at + 40);
-    const size_t room = padded_size(length, size - at - PACKET_SIZE);
-    if (room == 0) return "a packet reaches past the message";
-    at += PACKET_SIZE + room;
+    const char *const fault = check_packet(bytes, size, &at);
+    if (fault != NULL) return fault;
   }
   return at == size ? NULL : "bytes are left over";
 }
@@ -93,6 +98,7 @@ const char *store_plan(const unsigned char *bytes, size_t size) {
   plan->grace = guarded ? u32_at(bytes + 24) * NS_PER_MS : 0;
   plan->period = guarded ? u32_at(bytes + 16) * NS_PER_MS : 0;
   plan->renew_at = renewals == 0 ? 0 : first_renewal(plans.of_unit[unit], plan->period);
+  plan->overtaken = false;
   plan->part = SKIP;
   plan->body = body;
   plan->size = size;

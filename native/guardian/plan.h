@@ -25,6 +25,7 @@ struct plan {
   uint64_t grace; /* ns, as every time below */
   uint64_t period;
   uint64_t renew_at; /* 0 = no renewal is due */
+  bool overtaken; /* executed while the clock thread may have sent frames; its packets are sent once more */
   enum { SKIP, ADDRESSES_ONLY, EVERYTHING } part; /* the part that is being executed */
   size_t body; /* offset of the first request */
   size_t size;
@@ -49,6 +50,9 @@ void forget_plans(void);
 
 /* Returns NULL, or the defect of the requests and packets that begin at `at`. */
 const char *check_plan(const unsigned char *bytes, size_t size, size_t at, uint64_t requests, uint32_t packets);
+
+/* Returns NULL and moves `at` behind the packet there, or returns the defect of the packet. `at` is within the size. */
+const char *check_packet(const unsigned char *bytes, size_t size, size_t *at);
 
 /* Returns the offset of what follows the request at `at`. */
 size_t after_request(const struct plan *plan, size_t at);

@@ -18,6 +18,8 @@
 #include <unistd.h>
 
 #include "absence.h"
+#include "clock/sockets.h"
+#include "clock/thread.h"
 #include "log.h"
 #include "message.h"
 #include "netlink.h"
@@ -106,6 +108,7 @@ static void forbid_core_dump(void) {
 static const char *become_engine(const struct options *options, const sigset_t *mask, int channel) {
   if (!pass_descriptor(channel, CHANNEL_VARIABLE)) return "setup";
   if (words_fd >= 0 && !pass_descriptor(words_fd, WORDS_VARIABLE)) return "setup";
+  if (clock_runs && !pass_clock_descriptors()) return "setup";
   if (!options->core) forbid_core_dump();
   if (options->realtime > 0)
     set_realtime(options->realtime, "no real-time priority for the engine, continuing without it");

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "clock.h"
+#include "now.h"
 #include "execute.h"
 #include "log.h"
 #include "netlink.h"

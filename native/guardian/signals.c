@@ -7,7 +7,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "now.h"
 #include "log.h"
 #include "process.h"
 

@@ -29,6 +29,7 @@ static void *map_words(const char **failed) {
 void share_words(void) {
   static const char complaint[] = "no shared memory with the engine, continuing without deadlines";
   (void)unsetenv(WORDS_VARIABLE);
+  (void)unsetenv(CLOCK_VARIABLE);
   words_fd = (int)syscall(SYS_memfd_create, "holdfast-words", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (words_fd < 0) return log_message(LOG_WARN, complaint, "memfd_create", errno);
   const char *failed;
@@ -79,6 +80,11 @@ bool mark_executed(const struct plan *plan) {
   if (!change_armed_word(plan, WORD_ARMED, WORD_BUSY | WORD_EXECUTED)) return false;
   (void)__atomic_add_fetch(&words->executions, 1, __ATOMIC_SEQ_CST);
   return true;
+}
+
+bool is_executed(const struct plan *plan) {
+  const uint32_t word = __atomic_load_n(word_of(plan), __ATOMIC_SEQ_CST);
+  return (word & WORD_EXECUTED) != 0 && word >> WORD_GENERATION == plan->generation;
 }
 
 void clear_busy(const struct plan *plan) {

@@ -17,7 +17,7 @@ extern struct guardian_words *words;
 /* Descriptor of the memory, for the engine; -1 without it. */
 extern int words_fd;
 
-/* Makes the memory and names it in the environment. Without the memory the environment does not name it. */
+/* Makes the memory. Removes what the environment says about another guardian's memory and clock. */
 void share_words(void);
 
 /* The functions below require a guarded plan, except is_armed(). */
@@ -34,6 +34,8 @@ bool mark_busy(const struct plan *plan);
  */
 bool mark_executed(const struct plan *plan);
 void clear_busy(const struct plan *plan);
+/* Returns true if this plan is executed, and the engine has not acknowledged that. */
+bool is_executed(const struct plan *plan);
 /* Returns true if the engine has disarmed the unit, whichever plan it armed. */
 bool was_disarmed(const struct plan *plan);
 

@@ -48,6 +48,19 @@ class MuteWords implements GuardianWords {
   hungUp(): boolean {
     return false
   }
+  slotArm(): number {
+    return 1
+  }
+  slotWithdraw(): number {
+    return 0
+  }
+  slotRead(_slot: number, out: Float64Array): void {
+    out.fill(0)
+  }
+  answer(): void {}
+  prove(): boolean {
+    return true
+  }
 }
 
 export const MUTE_NATIVE: NativeAddon = {

@@ -93,9 +93,27 @@ export type NativeTimer = Pick<NativeSocket, 'start' | 'close'> & {
 
 /**
  * Bits of a word in shared memory, as native/common/guardian-words.h has them. The higher bits are the generation of
- * the plan.
+ * the plan or of the order. `executed` is a bit of units only, `stopped` a bit of slots only.
  */
-export const WORD = { armed: 1, busy: 2, executed: 4 } as const
+export const WORD = { armed: 1, busy: 2, executed: 4, stopped: 8 } as const
+
+/** Indices of the numbers that slotRead() writes. */
+export const SLOT = {
+  /** CLOCK_MONOTONIC in ms of the last frame. */
+  sentAt: 0,
+  /** CLOCK_MONOTONIC in ms at which the clock thread read the last packet of another router of the unit; 0 = none. */
+  newsAt: 1,
+  /** Rounds since the guardian started. */
+  sent: 2,
+  /** Failed send calls since the guardian started. */
+  failed: 3,
+  /** Greatest lateness of a round in ms since the slot was read last. */
+  latest: 4,
+  word: 5,
+} as const
+export const SLOT_SIZE = 6
+/** Number of slots. */
+export const SLOTS = 16_384
 
 /**
  * The memory that the guardian shares with the engine. `native/common/guardian-words.h` says whether guardian or engine
@@ -121,6 +139,26 @@ export type GuardianWords = {
   executions(): number
   /** Returns true if the other end of this channel (a descriptor) is closed. */
   hungUp(descriptor: number): boolean
+  /**
+   * Arms a slot of the guardian's clock. `sentAt` is the time of the router's last advertisement. Returns the generation
+   * for the order that is sent next. Returns 0, and leaves the slot withdrawn, while the clock thread keeps it busy.
+   */
+  slotArm(slot: number, unit: number, sentAt: number): number
+  /** Ends the rounds of a slot. Returns the word afterwards: a busy one may still send the frames of one round. */
+  slotWithdraw(slot: number, patience: number): number
+  /** Writes SLOT_SIZE numbers, described by SLOT. Sets the greatest lateness to 0. */
+  slotRead(slot: number, out: Float64Array): void
+  /**
+   * Answers the questions of the clock thread on the event loop, without JavaScript, from now on by these sockets and
+   * this alarm. A later call replaces them, and has the same `ask` (HOLDFAST_GUARDIAN_CLOCK). Call it in the turn in
+   * which a socket is opened or closed. Makes `ask` close-on-exec. Throws EBADF and similar errors.
+   */
+  answer(ask: number, sockets: readonly Pick<NativeSocket, 'close'>[], alarm?: Pick<NativeTimer, 'close'>): void
+  /**
+   * Proves to the clock thread that this engine has read everything. Returns false, and proves nothing, if one of the
+   * sockets of answer() has something to read, or if the alarm is overdue.
+   */
+  prove(): boolean
 }
 
 export type NativeAddon = {
@@ -150,8 +188,13 @@ export type NativeAddon = {
   readonly ChannelEnd: new (
     descriptor: number,
   ) => Pick<NativeSocket, 'start' | 'close'>
-  /** Opens a timer. Throws EMFILE and similar errors if the kernel gives none. */
-  readonly NativeTimer: new () => NativeTimer
+  /**
+   * Makes a timer, or watches an inherited timer that another process sets. An inherited one becomes close-on-exec.
+   * Throws EMFILE and similar errors.
+   */
+  readonly NativeTimer: new (
+    descriptor?: number,
+  ) => NativeTimer
   /** Writes CLOCK_MONOTONIC, CLOCK_REALTIME and CLOCK_BOOTTIME to [0], [1] and [2], in milliseconds with fractions. */
   clocks(out: Float64Array): void
   /** Returns the index of an interface; 0 if this network namespace has no interface with that name. */

@@ -292,7 +292,7 @@ describeNetns('the guardian in network namespaces', () => {
     await Promise.all([usual.ended, core.ended])
   })
 
-  test('--realtime applies to the main thread only, with the guardian one above', async () => {
+  test('--realtime applies to the main thread of the engine, with the guardian one above and its clock two', async () => {
     const talker = await start('--realtime=7')
     const pid = await enginePid(talker)
     // From field 3 on; the name in field 2 may have spaces.
@@ -307,7 +307,7 @@ describeNetns('the guardian in network namespaces', () => {
     const guardian = statsOf(engine[0]?.[1] ?? '')
     const policies = engine.map(policyOf)
     expect(policies[0]).toBe('2 7')
-    expect(guardian.map(policyOf), 'of the guardian').toEqual(['2 8'])
+    expect(guardian.map(policyOf), 'of the guardian').toEqual(['2 8', '2 9'])
     expect(policies.length).toBeGreaterThan(4)
     expect(new Set(policies.slice(1))).toEqual(new Set(['0 0']))
     talker.tell({ exit: 0 })
@@ -481,7 +481,7 @@ describeNetns('the guardian in network namespaces', () => {
   test('writes its lines in the format that the engine names, from the next line on', async () => {
     const [FOUND, JSON_LINES, TEXT, JOURNALD, UNKNOWN] = [0, 1, 2, 3, 4]
     const talker = await start()
-    const useless = header(9, 0, 0, 0)
+    const useless = header(99, 0, 0, 0)
     for (const format of [JOURNALD, TEXT, UNKNOWN, JSON_LINES, JOURNALD, FOUND]) {
       await write(talker, header(7, format, 0, 0))
       await write(talker, useless)

@@ -27,8 +27,8 @@ import { loadNative } from '../../../src/linux/native.ts'
 import { address } from '../../../src/wire/address.ts'
 import { millis } from '../../../src/wire/units.ts'
 
-const SIZE = 64 + 16 * 65_536
-const MAGIC = 0x32574648
+const SIZE = 64 + 16 * 65_536 + 64 * 16_384
+const MAGIC = 0x33574648
 const UNIT = 7
 const [ARMED, BUSY, EXECUTED] = [1, 2, 4]
 const VIP = { interfaceIndex: 2, address: address('192.0.2.10'), prefixLength: 32 }

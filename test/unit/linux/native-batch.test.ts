@@ -107,6 +107,11 @@ function addonOnPaper(errno = 0) {
       beat = unused
       executions = unused
       hungUp = unused
+      slotArm = unused
+      slotWithdraw = unused
+      slotRead = unused
+      answer = unused
+      prove = unused
     },
     ProcessEnd: End,
     ChannelEnd: End,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the clocks of clock.h. */
-#include "clock.h"
+/* Reads the clocks of now.h. */
+#include "now.h"
 
 double clock_ms(clockid_t clock) {
   struct timespec now;

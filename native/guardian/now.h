@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Clocks: nanoseconds for deadlines, milliseconds for the log. A clock that cannot be read returns 0. */
-#ifndef GUARDIAN_CLOCK_H
-#define GUARDIAN_CLOCK_H
+#ifndef GUARDIAN_NOW_H
+#define GUARDIAN_NOW_H
 
 #include <stdint.h>
 #include <time.h>

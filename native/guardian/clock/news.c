@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See news.h. */
+#define _GNU_SOURCE
+#include "news.h"
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "../now.h"
+#include "../words.h"
+#include "lease.h"
+#include "mail.h"
+#include "slot.h"
+#include "sockets.h"
+#include "table.h"
+
+#define BATCH 32
+#define BATCHES_MAX 32 /* a flood must not keep the rounds waiting */
+#define HEADER_MAX 60u /* of IPv4, with options */
+#define STALE (1 * NS_PER_S) /* an order without rounds is forgotten if news comes later than that */
+
+/* The sender of a packet. */
+struct sender {
+  uint32_t interface;
+  uint8_t family;
+  uint8_t vrid;
+  unsigned char source[16];
+};
+
+struct room {
+  unsigned char bytes[HEADER_MAX + 4];
+  struct sockaddr_in6 name;
+  union {
+    struct cmsghdr align;
+    unsigned char bytes[128];
+  } control;
+};
+
+static struct room rooms[BATCH];
+static struct mmsghdr messages[BATCH];
+static struct iovec vectors[BATCH];
+static uint32_t dropped[2]; /* by the kernel so far, for each family */
+
+/* ---- what is news ---- */
+
+/* Records news for all slots of the unit, once a drain. */
+static void note_unit(struct order *order, uint64_t now) {
+  bool planned = false;
+  if (order->noted == now) return;
+  for (struct order *each = orders_of_unit(order->unit); each != NULL; each = each->next_of_unit) {
+    if (each->unit != order->unit) continue;
+    __atomic_store_n(&slot_of(each)->news_at, now, __ATOMIC_SEQ_CST);
+    each->noted = now;
+    planned = planned || each->place != 0;
+  }
+  if (planned) expect_proof(now);
+}
+
+/* An order that is out of use would let each packet of a new Active wake the clock thread. */
+static bool is_stale(const struct order *order, uint64_t now) {
+  return order->place == 0 && !is_slot_armed(order) && now > order->planned && now - order->planned > STALE;
+}
+
+static void note_sender(const struct sender *sender, uint64_t now) {
+  struct order *next;
+  for (struct order *order = orders_of_key(sender->interface, sender->family, sender->vrid); order != NULL; order = next) {
+    next = order->next_of_key;
+    if (order->interface != sender->interface || order->family != sender->family || order->vrid != sender->vrid ||
+        memcmp(order->source, sender->source, sender->family == 4 ? 4 : sizeof sender->source) == 0)
+      continue;
+    note_unit(order, now);
+    if (!is_stale(order, now)) continue;
+    remove_order(order);
+    return_order(order);
+  }
+}
+
+/* ---- reading ---- */
+
+/* Returns false if the packet is too short to name a VRID. */
+static bool read_packet(const struct room *room, size_t length, struct sender *sender) {
+  const unsigned char *const bytes = room->bytes;
+  if (length > sizeof room->bytes) length = sizeof room->bytes;
+  size_t at = 0;
+  if (sender->family == 4) {
+    if (length < 20) return false;
+    at = (size_t)(bytes[0] & 0xf) * 4;
+    memcpy(sender->source, bytes + 12, 4);
+  } else {
+    memcpy(sender->source, &room->name.sin6_addr, sizeof sender->source);
+  }
+  if (length < at + 2) return false;
+  sender->vrid = bytes[at + 1];
+  return true;
+}
+
+/* Returns the number of packets that the kernel has dropped; 0 until the first. */
+static uint32_t read_control(struct msghdr *header, struct sender *sender) {
+  uint32_t drops = 0;
+  for (struct cmsghdr *part = CMSG_FIRSTHDR(header); part != NULL; part = CMSG_NXTHDR(header, part)) {
+    if (part->cmsg_level == IPPROTO_IP && part->cmsg_type == IP_PKTINFO) {
+      struct in_pktinfo info;
+      memcpy(&info, CMSG_DATA(part), sizeof info);
+      sender->interface = (uint32_t)info.ipi_ifindex;
+    } else if (part->cmsg_level == IPPROTO_IPV6 && part->cmsg_type == IPV6_PKTINFO) {
+      struct in6_pktinfo info;
+      memcpy(&info, CMSG_DATA(part), sizeof info);
+      sender->interface = info.ipi6_ifindex;
+    } else if (part->cmsg_level == SOL_SOCKET && part->cmsg_type == SO_RXQ_OVFL) {
+      memcpy(&drops, CMSG_DATA(part), sizeof drops);
+    }
+  }
+  return drops;
+}
+
+/* Nothing is known about a dropped packet, so it is news for every slot of the family. */
+static void note_drops(uint8_t family, uint32_t drops, uint64_t now) {
+  uint32_t *const known = &dropped[family == 4 ? 0 : 1];
+  if (drops == 0 || drops == *known) return;
+  *known = drops;
+  for (struct order *order = orders; order != NULL; order = order->next)
+    if (order->family == family) note_unit(order, now);
+}
+
+static int receive(int fd) {
+  for (int i = 0; i < BATCH; i++) {
+    vectors[i] = (struct iovec){rooms[i].bytes, sizeof rooms[i].bytes};
+    messages[i] = (struct mmsghdr){.msg_hdr = {.msg_name = &rooms[i].name,
+                                               .msg_namelen = sizeof rooms[i].name,
+                                               .msg_iov = &vectors[i],
+                                               .msg_iovlen = 1,
+                                               .msg_control = &rooms[i].control,
+                                               .msg_controllen = sizeof rooms[i].control}};
+  }
+  return recvmmsg(fd, messages, BATCH, MSG_DONTWAIT, NULL);
+}
+
+void read_news(uint8_t family) {
+  const int fd = raw_socket_of(family);
+  int count = BATCH;
+  for (int i = 0; i < BATCHES_MAX && count == BATCH && fd >= 0; i++) {
+    count = receive(fd);
+    const uint64_t now = now_ns();
+    for (int each = 0; each < count; each++) {
+      struct sender sender = {.family = family};
+      note_drops(family, read_control(&messages[each].msg_hdr, &sender), now);
+      if (read_packet(&rooms[each], messages[each].msg_len, &sender)) note_sender(&sender, now);
+    }
+  }
+}
