@@ -1,7 +1,7 @@
 /**
  * Adds and releases routers after a reload. A removed router is released when it no longer answers for any address. A
- * new router starts when no other router uses its name, VRID or addresses. This file decides when that is so. It does
- * not know what a reload changes (reload.ts).
+ * new router starts when no other router uses its name, VRID or addresses. Not decided here: what a reload changes
+ * (reload.ts).
  */
 import type { Config } from '../config/config.ts'
 import type { Millis } from '../wire/units.ts'
@@ -16,7 +16,7 @@ import type { Notices } from './telemetry/notices.ts'
 export type AdmissionContext = {
   /** Returns the configuration in force. */
   readonly config: () => Config
-  /** Tells whether the daemon is stopping. It then starts no router. */
+  /** Tells whether the daemon is stopping. A stopping daemon starts no router. */
   readonly isStopping: () => boolean
   readonly resolution: NodeResolution
   readonly placement: Placement

@@ -1,7 +1,8 @@
 /**
- * Keeps one timer for the nearest deadline of all. The tick of a timer is a hint; the deadline decides. An early tick
- * sets the timer again. A late tick is passed on: the listener drains the sockets before it decides. This file does not
- * know which parts have deadlines, or how it is woken (docs/adr/0040).
+ * Keeps one timer for the nearest deadline of all routers and other parts of the engine. The timer is only a hint; the
+ * deadline decides. If the timer fires early, it is set again. If the timer fires late, the listener drains the sockets
+ * before a deadline expires. Not known here: which parts have deadlines, and which kind of timer is used
+ * (docs/adr/0040).
  */
 import { type Millis, millis } from '../wire/units.ts'
 import type { Clock, MakeWakeUp, WakeUp } from './ports.ts'
@@ -11,7 +12,7 @@ import type { Clock, MakeWakeUp, WakeUp } from './ports.ts'
  * should soon read the clock.
  */
 const LONGEST_WAIT = 60_000
-/** Milliseconds until `onDue` is called again, if the deadline is in the past after the call. */
+/** Milliseconds until `onDue` is called again, if the deadline is still in the past after a call. */
 const LEAST_WAIT = 1
 
 /** Starts a timer: setTimeout, or a virtual one in tests. Returns the function that cancels it. */
@@ -23,9 +24,9 @@ export const onTheEventLoop: Schedule = (callback, wait) => {
 }
 
 /**
- * Rounds to the nearest millisecond. If it rounded down, nearly every deadline would need a second tick and would not
- * be earlier. Measured at 10 ms: rounded down 1.9 ticks and 0.6 ms late, to the nearest 1.25 ticks and 0.55 ms, rounded
- * up 1.0 tick and 0.8 ms.
+ * Makes a wake-up from `schedule`. The wait is rounded to the nearest millisecond. If it were rounded down, nearly
+ * every deadline would need a second timer and would not be earlier. Measured at 10 ms: rounded down 1.9 ticks and 0.6
+ * ms late, to the nearest 1.25 ticks and 0.55 ms, rounded up 1.0 tick and 0.8 ms.
  */
 export const wakeUpBy =
   (schedule: Schedule): MakeWakeUp =>
@@ -50,7 +51,10 @@ export class Alarm {
   #at: Millis | undefined
   #isSet = false
 
-  /** Creates an alarm that is not set. `onDue` receives the time and the milliseconds by which it is late. */
+  /**
+   * Creates an alarm without a deadline. `onDue` receives the present time and the milliseconds by which the alarm is
+   * late.
+   */
   constructor(
     clock: Pick<Clock, 'now'>,
     onDue: (now: Millis, lateMs: number) => void,
@@ -61,7 +65,7 @@ export class Alarm {
     this.#wakeUp = makeWakeUp(() => this.#tick())
   }
 
-  /** Replaces the deadline; `undefined`: the alarm has no deadline. */
+  /** Replaces the deadline of the alarm; `undefined`: the alarm has no deadline. */
   set(at: Millis | undefined): void {
     if (at === this.#at && this.#isSet) return
     this.#at = at
@@ -70,7 +74,7 @@ export class Alarm {
     this.#wakeUp.clear()
   }
 
-  /** Moves the deadline to `at` if that is earlier. */
+  /** Moves the deadline of the alarm to `at` if `at` is earlier. */
   sooner(at: Millis): void {
     if (this.#at === undefined || at < this.#at) this.set(at)
   }

@@ -1,6 +1,6 @@
 /**
  * Computes the faults and the priority of one virtual router from the links, addresses and health checks of this node.
- * It returns values only. The daemon applies them, in its own order.
+ * The functions return values only. The daemon applies these values in its own order.
  */
 import { datagramLength } from '../config/datagram.ts'
 import type { ResolvedRouter } from '../config/resolve.ts'
@@ -43,10 +43,10 @@ export function circumstancesOf(
 ): Circumstances {
   const tracking = trackers.of(parameters.priority, track, starts, replaced)
   const faults = [
-    // Without a link, or without a source address, nothing can be sent.
+    // Without an interface, or without a source address, the router cannot send.
     { fault: 'interfaceMissing', present: link === undefined, canSend: false },
     { fault: 'linkDown', present: link !== undefined && !isUp(link), canSend: false },
-    // The port of a bridge receives nothing, but can still send priority 0.
+    // A port of a bridge receives no packets, but can still send priority 0.
     { fault: 'interfaceIsPort', present: link?.portOf !== undefined, canSend: true },
     { fault: 'sourceAddressMissing', present: link !== undefined && source === undefined, canSend: false },
     { fault: 'vridTaken', present: taken, canSend: false },

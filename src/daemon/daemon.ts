@@ -1,7 +1,6 @@
 /**
- * Starts and stops the engine. It does what an operator, a configuration or the kernel asks for, each in one turn.
- * `turn-loop.ts` has the order inside a turn, and engine.ts has the parts. vrrp/ decides, and linux/ talks to the
- * kernel.
+ * Starts and stops the engine. Each request of an operator, each new configuration and each report of the kernel is
+ * handled in one turn. The order inside a turn is in turn-loop.ts, and engine.ts creates the parts of the engine.
  */
 import type { Config } from '../config/config.ts'
 import { type ConfigDiff, diffConfig } from '../config/diff.ts'
@@ -30,7 +29,7 @@ export class Daemon {
   readonly #ports: DaemonPorts
   readonly #engine: Engine
   readonly #coldStart = new ColdStart()
-  /** Functions that resolve the promises of stop(). */
+  /** Functions that resolve the promises which stop() returned. */
   #stopped: (() => void)[] = []
   #stopping = false
 
@@ -57,7 +56,7 @@ export class Daemon {
   // Start and stop -----------------------------------------------------------------------------------------------------
 
   /**
-   * Removes leftover addresses, opens the sockets and starts the routers. When it returns, every router is in Backup,
+   * Removes leftover addresses, opens the sockets and starts the routers. When start() returns, every router is Backup,
    * Active, or in fault with a reason.
    */
   start(): void {
@@ -79,14 +78,14 @@ export class Daemon {
     turns.end(clock.now())
     health.start()
     notices.prepare()
-    // If the guardian is lost, the daemon stops. Nothing may be started after that.
+    // If the guardian is lost, the daemon stops. Afterwards start() must not start anything.
     guardianWatch.start()
   }
 
   /**
-   * Returns the routers as they were resolved while the configuration was checked. Resolves the routers again if the
-   * sweep has removed an address, because that address may have been chosen as a source. Also if an address file is
-   * used, because the content of the file may have changed.
+   * Returns the routers with the interfaces and source addresses that the check of the configuration found. Finds them
+   * again in two cases. The sweep may have removed an address that was chosen as a source, and an address file may have
+   * changed.
    */
   #firstResolution(hasSwept: boolean): readonly ResolvedRouter[] {
     const { files, resolution } = this.#engine
@@ -95,7 +94,7 @@ export class Daemon {
     return resolved !== undefined && isCurrent ? resolved : resolution.resolve()
   }
 
-  /** Ends the delay of preemption, because the process has loaded and compiled what a start needs. */
+  /** Ends the delay of preemption, because the process has loaded and compiled the code that a start needs. */
   warm(): void {
     if (this.#stopping) return
     const { registry, turns } = this.#engine
@@ -110,10 +109,10 @@ export class Daemon {
     const now = turns.begin()
     const stopped = new Promise<void>((resolve) => this.#stopped.push(resolve))
     this.#stopping = true
-    // One event stops all members of a group, which leave together.
+    // One event stops all members of a sync group, which leave together.
     for (const group of registry.groups) group.shutDown(now)
     turns.markChanged()
-    // Check results no longer have an effect, and programs must not outlive the daemon.
+    // Results of health checks no longer have an effect, and their programs must not outlive the daemon.
     const checksStopped = health.stop()
     turns.end(now)
     const notified = stopped.then(() => notices.finish())
@@ -200,16 +199,16 @@ export class Daemon {
     return this.#config
   }
 
-  /** Returns the interfaces and addresses against which a new configuration is checked. */
+  /** Returns the interfaces and addresses of this node, against which a new configuration is checked. */
   nodeView(): NodeView {
     return this.#engine.resolution.nodeView()
   }
 
   /**
    * Replaces the configuration by one that was checked against nodeView(). Routers without a difference are not
-   * touched; reload.ts decides what a difference means. Refused while the daemon stops. `diff` is the difference from
-   * `config` to `next`. Computing it takes longer than applying it, so another thread can do it. `handOver` is set if a
-   * program handed the configuration over.
+   * touched; reload.ts decides what a difference means. A stopping daemon refuses a reload. `diff` is the difference
+   * from `config` to `next`. Another thread can compute this difference, because that takes longer than the reload.
+   * `handOver` is set if a program handed the configuration over.
    */
   reload(next: Config, diff: ConfigDiff = diffConfig(this.#config, next), handOver?: HandOver): ReloadReport {
     if (this.#stopping) return { ok: false, reason: 'the daemon is leaving' }
@@ -244,7 +243,7 @@ export class Daemon {
     return plan.report
   }
 
-  /** Returns the report that reload() would give, and changes nothing. */
+  /** Returns the report that reload() would give for a configuration. Changes nothing. */
   plan(next: Config, diff: ConfigDiff): ReloadReport {
     if (this.#stopping) return { ok: false, reason: 'the daemon is leaving' }
     const { placement, registry } = this.#engine
@@ -282,7 +281,7 @@ export class Daemon {
     return this.#engine.status.snapshot()
   }
 
-  /** Returns the snapshot and the metrics in parts, so that the engine can work in between. */
+  /** Returns the snapshot and the metrics in several pieces, so that the engine can work in between. */
   report(): Generator<ReportPart, EngineReport> {
     return this.#engine.status.report()
   }

@@ -1,12 +1,11 @@
 /**
  * Defines the fields of the engine's log records. A record has no other fields, and each field has one type in all
- * records. `docs/events-and-logs.md` is generated from this table. This file does not know which record has which
- * field.
+ * records. `docs/events-and-logs.md` is generated from this table. Not known here: which record has which field.
  */
 
 type Values = {
   readonly string: string
-  /** Durations in milliseconds, counts and numbers of a protocol. */
+  /** A number: a duration in milliseconds, a count, or a number of a protocol. */
   readonly number: number
   readonly boolean: boolean
   readonly strings: readonly string[]
@@ -83,5 +82,5 @@ export const LOG_FIELDS = {
 } as const
 
 type Table = typeof LOG_FIELDS
-/** Fields of a record. A field that is `undefined` is left out. */
+/** Fields of a log record. A field that is `undefined` is left out. */
 export type LogFields = { readonly [Name in keyof Table]?: Values[Table[Name]['type']] | undefined }

@@ -1,7 +1,7 @@
 /**
- * Resolves the configuration in force on this node: it finds the interface and the source address of each router, from
- * the present interfaces, addresses and address files. This file decides which addresses count as the node's own, and
- * which network changes can matter. It does not know routers or sockets.
+ * Finds the interface and the source address of each configured router, from the present interfaces, addresses and
+ * address files of this node. Decided here: which addresses count as the node's own, and which network changes can
+ * matter. Not known here: running routers and sockets.
  */
 import type { Config } from '../config/config.ts'
 import { holdingOf, nameOfInterface } from '../config/holding.ts'
@@ -18,13 +18,13 @@ export class NodeResolution {
   #config: Config
   readonly #view: NetworkView
   readonly #files: AddressFiles
-  /** Interfaces whose changes can matter; `undefined` means all, because of `interface: auto`. */
+  /** Interfaces whose changes can matter to a router; `undefined` means all, because of `interface: auto`. */
   #interfaces: ReadonlySet<string> | undefined
   /** Addresses that the configuration names for routers to follow. */
   #followed: readonly Address[]
   /**
-   * VIPs that a reload removed and that are still installed. They are neither source addresses nor a reason to choose
-   * an interface.
+   * VIPs that a reload removed and that are still installed. Such a VIP is neither a source address nor a reason to
+   * choose an interface.
    */
   readonly #retired = new Set<Address>()
 
@@ -41,8 +41,8 @@ export class NodeResolution {
   }
 
   /**
-   * Returns the node for the check of a new configuration, without the addresses that the present configuration
-   * installs.
+   * Returns the node's interfaces and addresses for the check of a new configuration, without the addresses that the
+   * present configuration installs.
    */
   nodeView(): NodeView {
     return this.#nodeView(new Set([...this.#retired, ...virtualAddresses(this.#config)]))
@@ -59,8 +59,9 @@ export class NodeResolution {
   }
 
   /**
-   * Tells whether a change of this interface, or of this address on the interface, can change the place of a router. A
-   * Kubernetes node has hundreds of interfaces that appear and disappear, and each new resolution costs time.
+   * Tells whether a change of this interface, or of this address on the interface, can change the interface or source
+   * address of a router. A Kubernetes node has hundreds of interfaces that appear and disappear, and each new
+   * resolution costs time.
    */
   matters(interfaceName: string | undefined, address: Address | undefined): boolean {
     if (this.#interfaces === undefined || interfaceName === undefined || this.#interfaces.has(interfaceName))
@@ -99,7 +100,7 @@ export class NodeResolution {
   }
 }
 
-/** Returns the interfaces whose changes can matter; `undefined` means all. */
+/** Returns the interfaces whose changes can matter to a router; `undefined` means all. */
 function interfacesOf({ virtualRouters, syncGroups }: Config): ReadonlySet<string> | undefined {
   const tracked = [...virtualRouters, ...syncGroups].flatMap(({ track }) =>
     interfacesIn(track).map((tracker) => tracker.interface),

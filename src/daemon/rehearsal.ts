@@ -1,9 +1,9 @@
 /**
- * Runs every path of a failover once, right after the start, so that V8 has compiled it before a real one. The first
- * execution of a takeover takes milliseconds, the second one tenths of a millisecond. It uses a router of its own on
- * documentation addresses (RFC 5737), with ports that have no effect. The Recorder writes nowhere, guardian and
- * addresses are values, and the caller's sockets have no kernel behind them. This file does not know the daemon's
- * routers or the real time: its clock is a number.
+ * Runs the code of every failover once, right after the start, so that V8 has compiled that code before a real
+ * failover. The first execution of a takeover takes milliseconds, the second execution tenths of a millisecond. The
+ * rehearsal uses a router of its own on documentation addresses (RFC 5737), with ports that have no effect. Its
+ * Recorder writes no log, guardian and addresses are values, and its sockets use no kernel. The daemon's routers and
+ * the real time are not used: the clock is a number.
  */
 import { gratuitousArp } from '../arp/gratuitous-arp.ts'
 import type { Event } from '../vrrp/event.ts'
@@ -78,10 +78,10 @@ const PARAMETERS: Parameters = {
 }
 /** Milliseconds that are longer than every deadline of a router with an interval of one second. */
 const LONG = 5_000
-/** Milliseconds until after the second priority 0. */
+/** Milliseconds until just after the second priority 0. */
 const SHORT = 5
 
-/** Runs the rehearsal in steps. The caller may do other work between two steps. */
+/** Runs the rehearsal in small parts. The caller may do other work between two parts. */
 export function* rehearsal(ports: RehearsalPorts): Generator<void, void> {
   const stage = new Stage(ports)
   yield stage.post({ kind: 'startup' })
@@ -151,7 +151,7 @@ class Stage {
     this.#endTurn()
   }
 
-  /** Receives an advertisement of the peer. */
+  /** Makes the router of the rehearsal receive an advertisement of a peer. */
   hear(priority: number): void {
     const theirs = { ...this.#router.parameters, primaryAddress: PEER }
     const received = { family: 'ipv4', source: PEER, destination: GROUP, ttl: 255, receivedAt: this.#now } as const
@@ -161,7 +161,7 @@ class Stage {
     this.#endTurn()
   }
 
-  /** Receives an answer of the peer for the address. */
+  /** Makes the router of the rehearsal receive a peer's answer for the address. */
   answer(): void {
     const mac = PEER_MAC
     this.#router.competing.hear({ address: VIP, mac, isAnswer: true }, this.#now, this.#now)
@@ -182,7 +182,7 @@ class Stage {
     this.#endTurn()
   }
 
-  /** Runs every deadline within `ms` milliseconds. */
+  /** Makes every deadline within `ms` milliseconds expire. */
   *wait(ms: number): Generator<void, void> {
     const until = plus(this.#now, ms)
     for (;;) {
@@ -242,7 +242,7 @@ class Stage {
   }
 }
 
-/** Returns the VRRP message as a raw socket delivers it, with an IP header in front. */
+/** Returns a VRRP message as a raw socket delivers it, with an IP header in front. */
 function asReceived(message: Uint8Array): Uint8Array {
   const bytes = new Uint8Array(20 + message.length)
   const view = new DataView(bytes.buffer)

@@ -1,7 +1,7 @@
 /**
  * Changes from one configuration to the next while the daemon runs (VR-CFG-08). Routers are removed, added or get new
- * parameters, in an order that leaves a router without a difference untouched. This file decides which change replaces
- * a router. It does not know files, or what a router does with new parameters.
+ * parameters, in an order that leaves a router without a difference untouched. Decided here: which changes replace a
+ * router. Not known here: files, and what a router does with new parameters.
  */
 import type { Config, VirtualRouter } from '../config/config.ts'
 import type { ConfigDiff } from '../config/diff.ts'
@@ -33,18 +33,18 @@ export type ReloadReport =
       readonly groupsChanged: boolean
       /** Names of health checks that were added, removed or changed. */
       readonly checksChanged: readonly string[]
-      /** Keys whose new values take effect at the next start. */
+      /** Configuration keys whose new values take effect at the next start. */
       readonly restartOnly: readonly string[]
     }
   | { readonly ok: false; readonly reason: string }
 
 /**
- * The program that handed the configuration over, with the names that it gave. `again` is true if the text is the same
- * as before, which no event reports.
+ * The program that handed a configuration over, with the names that it gave. `again` is true if the text is the same as
+ * before, which no event reports.
  */
 export type HandOver = { readonly by: string | null; readonly revision: string | null; readonly again: boolean }
 
-/** Returns the fields of an event. */
+/** Returns the fields of an event about a configuration that was handed over. */
 export const handOverFields = (
   handOver: HandOver | undefined,
 ): { readonly by?: string; readonly revision?: string } => ({
@@ -52,18 +52,18 @@ export const handOverFields = (
   ...(handOver?.revision == null ? {} : { revision: handOver.revision }),
 })
 
-/** The steps from one configuration to the next. */
+/** The changes that lead from one configuration to the next. */
 export type ReloadPlan = {
   readonly report: Extract<ReloadReport, { ok: true }>
   readonly departing: readonly string[]
   readonly changing: readonly string[]
 }
 
-/** Facts about the present routers that a plan needs. */
+/** Facts about the running routers that a reload plan needs. */
 export type Present = {
   /** Addresses that a removed router still answers for and will remove. */
   readonly held: ReadonlySet<Address>
-  /** Routers that should be on another interface than they are. */
+  /** Routers that should be on another interface than their present one. */
   readonly elsewhere: ReadonlySet<string>
 }
 
@@ -73,7 +73,7 @@ export function planReload(old: Config, next: Config, diff: ConfigDiff, { held, 
   const before = new Map(old.virtualRouters.map((router) => [router.name, router]))
   const after = new Map(next.virtualRouters.map((router) => [router.name, router]))
   const isAnother = (name: string): boolean => {
-    // `interface: auto` found another network. A router must listen to a LAN before it becomes Active there.
+    // `interface: auto` found another network. A router must listen to that LAN before it becomes Active there.
     if (elsewhere.has(name)) return true
     const [then, now] = [before.get(name), after.get(name)]
     // Another source address needs another socket, and changes the election between equal priorities.
@@ -111,7 +111,7 @@ function movedAddresses(old: Config, next: Config): ReadonlySet<Address> {
 const gains = (then: VirtualRouter, now: VirtualRouter, moved: ReadonlySet<Address>): boolean =>
   heldAddresses(now).some((vip) => moved.has(vip) && !heldAddresses(then).includes(vip))
 
-/** Parts of the engine that a reload changes. */
+/** The parts of the engine that a reload changes. */
 export type Reloading = {
   readonly registry: Registry
   readonly placement: Placement
@@ -120,8 +120,8 @@ export type Reloading = {
 }
 
 /**
- * Posts the events of a reload. Their effects run at the end of the turn. Returns the addresses that routers lose,
- * which must be removed by then.
+ * Posts the events of a reload. Their effects run at the end of the turn. Returns the addresses that routers lose; the
+ * caller removes them in this turn.
  */
 export function applyReload(
   plan: ReloadPlan,

@@ -1,13 +1,13 @@
-/** Turns for parts that are woken by something other than the alarm; turn-loop.ts implements them. */
+/** Turns for parts of the engine that are not woken by the alarm. The module turn-loop.ts implements them. */
 import type { Millis } from '../wire/units.ts'
 
 export type Turns = {
-  /** Begins a turn and returns the time of the turn. No waiting packet has been read yet. */
+  /** Begins a turn and returns its time. No waiting packet has been read at this point. */
   begin(): Millis
-  /** Ends a turn that was not started by the alarm. */
+  /** Ends a turn that the alarm did not start. */
   endWoken(now: Millis): void
-  /** True if orders wait for the end of the turn. */
+  /** True if orders of routers wait for the end of the turn. */
   readonly isBusy: boolean
-  /** Moves the next alarm forward to `at`. */
+  /** Makes sure that the alarm comes at `at` or earlier. */
   alarmBy(at: Millis): void
 }

@@ -1,7 +1,8 @@
 /**
- * Keeps the addresses of a router installed. It decides which addresses should be here in the present state, and where
- * they were last removed. It also decides when a failure is a fault of the router, and for how long (ground rule 6). It
- * does not know packets, decisions of groups, or how the kernel reaches a target (address-keeper.ts).
+ * Keeps the addresses of a router installed. This class decides which addresses should be on this node in the present
+ * state of the router, and where the router last removed addresses. It also decides when a failed installation is a
+ * fault of the router, and for how long (ground rule 6). It does not know packets, decisions of sync groups, or how the
+ * kernel gets an address (`address-keeper.ts`).
  */
 import type { Fault } from '../../vrrp/event.ts'
 import { ownsAddresses, type Parameters } from '../../vrrp/parameters.ts'
@@ -15,10 +16,10 @@ import type { AddressIo, AddressKeeper, AddressTarget } from './address-keeper.t
 import type { AddressPlaces } from './address-places.ts'
 import { hasAnEnd, type LifetimeOption, lifetimeOf } from './lifetime.ts'
 
-/** Interface and parameters at the time of a decision. */
+/** Interface and parameters of a router at the time of a decision. */
 type Place = { readonly io: AddressIo | undefined; readonly parameters: Parameters }
 
-/** Part of a virtual router that address handling uses. */
+/** The fields of a virtual router that address handling uses. */
 export type AddressHolder = Place & {
   readonly state: State
   readonly spec: { readonly lifetime: LifetimeOption }
@@ -36,7 +37,7 @@ export type AddressHolder = Place & {
   announceAgain(now: Millis): void
 }
 
-/** Milliseconds of the fault after the retry failed (ground rule 6). */
+/** Milliseconds for which the fault lasts after the retry of an installation failed (ground rule 6). */
 const BACKOFF_FIRST = 10_000
 const BACKOFF_LAST = 300_000
 
@@ -46,7 +47,8 @@ export class AddressDuty {
   #faultClearAt: Millis | undefined
   #backoff = BACKOFF_FIRST
   /**
-   * Interface and source on which the router last removed its addresses; `undefined` if the router has removed none.
+   * Interface and source address with which the router last removed its addresses; `undefined` if the router has
+   * removed none.
    */
   #removedFrom: Place | undefined
 
@@ -64,7 +66,7 @@ export class AddressDuty {
     return sooner(sooner(repairAt, afterthoughtAt), sooner(this.#faultClearAt, restorationsPaused?.until))
   }
 
-  /** Returns the installation of missing addresses that is due in this turn; `undefined` if no address is missing. */
+  /** Returns the installation of missing addresses that is due in this turn; `undefined` if nothing is due. */
   takeRepair(now: Millis): (() => Act | undefined) | undefined {
     if (this.#keeper.takeAfterthought(now) && !this.#router.holds) return () => this.#removeAgain()
     if (!this.#keeper.takeRepair(now)) return undefined
@@ -73,7 +75,7 @@ export class AddressDuty {
     return undefined
   }
 
-  /** Clears the faults whose time is over. */
+  /** Clears address faults whose time is over. */
   endFaults(now: Millis): void {
     if (this.#keeper.takePauseEnd(now)) this.#router.setFault('restorationsPaused', false, false, now)
     if (this.#faultClearAt !== undefined && now >= this.#faultClearAt) {
@@ -82,7 +84,7 @@ export class AddressDuty {
     }
   }
 
-  /** Forgets earlier failures. */
+  /** Forgets earlier failed installations. */
   forgive(now: Millis): void {
     this.#faultClearAt = undefined
     this.#backoff = BACKOFF_FIRST
@@ -101,14 +103,14 @@ export class AddressDuty {
     return { kind: 'apply', items, done: (outcomes, now) => this.#keeper.removed(outcomes, now) }
   }
 
-  /** Undoes a change by another program. */
+  /** Undoes a change of the router's addresses by another program. */
   restore(now: Millis): void {
     const target = this.#target()
     if (target === undefined) return
     const router = this.#router
     // Addresses that our guardian has removed must not return (ground rule 3).
     if (router.group.noticeExecution(now)) return
-    // The guardian removes a lifetime that an address should not have.
+    // A guardian removes the lifetime of an address that should have no lifetime.
     const ending = target.lifetime === undefined && router.group.cleanup.guarded
     if (ending && target.wanted.some((wanted) => target.io.where(wanted.address).some((is) => hasAnEnd(is, wanted)))) {
       router.group.cleanup.armLater()
@@ -127,7 +129,10 @@ export class AddressDuty {
     return this.placesOf(this.#router.held)
   }
 
-  /** Returns the target state; `undefined` if the addresses are the node's own (255), or there is no interface. */
+  /**
+   * Returns the target state of the router's addresses; `undefined` if the addresses are the node's own (priority 255),
+   * or the interface does not exist.
+   */
   #target({ io, parameters }: Place = this.#router): AddressTarget | undefined {
     if (io === undefined || ownsAddresses(parameters)) return undefined
     const { group, places, spec } = this.#router
@@ -143,20 +148,20 @@ export class AddressDuty {
     }
   }
 
-  /** Returns the places of these addresses in the kernel. */
+  /** Returns interface, prefix length and label of these addresses in the kernel. */
   placesOf(addresses: readonly Address[]): readonly WantedAddress[] {
     const { io, places } = this.#router
     return io === undefined ? [] : places.all(addresses, io)
   }
 
   /**
-   * Compares the places of installed addresses before and after a reload. `isMoved` is true if one has another
-   * interface or prefix length. `reform` changes the kernel; `undefined` if nothing changed.
+   * Compares the installed addresses before and after a reload. `isMoved` is true if an address has another interface
+   * or prefix length. `reform` changes the kernel; `undefined` if no address changed.
    */
   reformFrom(before: readonly WantedAddress[]): { readonly isMoved: boolean; readonly reform: Order | undefined } {
     if (ownsAddresses(this.#router.parameters)) return { isMoved: false, reform: undefined }
     let isMoved = false
-    // A label cannot be changed in place, so the address is removed first.
+    // The label of an address cannot be changed in the kernel, so the address is removed first.
     const renamed: Address[] = []
     for (const after of this.#wanted()) {
       const was = before.find(({ address }) => address === after.address)
@@ -181,7 +186,8 @@ export class AddressDuty {
     before: readonly AddressStep[] = [],
   ): Act | undefined {
     const { group } = this.#router
-    // Checked before and after. Addresses that were added in between are removed on the way to Returning.
+    // The execution of the plan is checked before and after the installation. Addresses that were added in between are
+    // removed on the way to Returning.
     if (target === undefined || group.noticeExecution(at)) return undefined
     return {
       kind: 'apply',

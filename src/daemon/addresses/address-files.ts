@@ -1,7 +1,7 @@
 /**
- * The files of `interface: { holding: FILE }`: their content as last reported, and the address in force. That is the
- * last named address that an interface of this node had. This file reports each change once. It does not know how a
- * file is read or watched, or what an address means for a router.
+ * Follows the files of `interface: { holding: FILE }`: the content of each file as last reported, and the address in
+ * force. That address is the last one named in the file that an interface of this node had. A change is reported once.
+ * This class does not know how a file is read or watched, or what an address means for a router.
  */
 import type { NamedAddress } from '../../config/named-address.ts'
 import type { Address } from '../../wire/address.ts'
@@ -23,7 +23,7 @@ export class AddressFiles {
     return this.#named
   }
 
-  /** Follows these files and no others. Calls `onNews` with every later change. */
+  /** Follows these address files and no others. Calls `onNews` with every later change of a file. */
   follow(files: readonly string[], onNews: (file: string, reading: NamedAddress['reading']) => void): void {
     if (files.length === 0 && this.#named.size === 0) return
     const read = this.#port?.follow(files, onNews)
@@ -55,7 +55,7 @@ export class AddressFiles {
   }
 
   /**
-   * For each address file: if an interface has the address in the file, this address replaces the former address in
+   * For each address file: if an interface has the address named in the file, that address becomes the address in
    * force.
    */
   settle(isHere: (address: Address) => boolean): void {

@@ -1,6 +1,6 @@
 /**
  * Converts the kernel's address flags (IFA_F_… of linux/if_addr.h) to text for log lines. Netlink reports nothing else
- * about the program that added an address. Decides nothing.
+ * about the program that added an address. No decision is made here.
  */
 const NAMES: readonly (readonly [bit: number, name: string])[] = [
   [0x01, 'secondary'],

@@ -1,7 +1,7 @@
 /**
- * Keeps the addresses of one router in a target state: it changes the kernel, repeats what failed, and undoes changes
- * by other programs. This file decides when to try again, and what a failure means. It does not know states,
- * advertisements or the cleanup plan. The router sets the target.
+ * Keeps the addresses of one router in a target state: changes the kernel, repeats changes that failed, and undoes
+ * changes by other programs. Decided here: when to try again, and what a failed change means. Not known here: states,
+ * advertisements and the cleanup plan. The router sets the target state.
  */
 import type { EventOf } from '../../events/event.ts'
 import type { Address } from '../../wire/address.ts'
@@ -17,19 +17,19 @@ import { MOST_RESTORATIONS, type Pause, RestorationLimit } from './restoration-l
 export type AddressIo = Base & {
   where(address: Address): readonly PresentAddress[]
   apply(steps: readonly AddressStep[]): readonly AddressOutcome[]
-  /** Returns the name of an interface for a message. */
+  /** Returns the name of an interface for a log message. */
   nameOf(interfaceIndex: number): string
 }
 
 export type AddressTarget = {
   readonly io: AddressIo
-  /** All addresses that the router adds and removes. */
+  /** All addresses that this router adds and removes. */
   readonly managed: readonly Address[]
-  /** Addresses of `managed` that should be installed now. */
+  /** Addresses of `managed` that should be installed at present. */
   readonly wanted: readonly WantedAddress[]
   /** Returns interface and prefix length for an address; `undefined` if the interface does not exist. */
   readonly placeOf: (address: Address) => WantedAddress | undefined
-  /** Seconds after which the kernel removes an added address, unless the guardian renews it; `undefined` = never. */
+  /** Seconds after which the kernel removes an address, unless the guardian renews it; `undefined` = never. */
   readonly lifetime: number | undefined
   /** False if no guardian renews addresses. Addresses that the kernel has removed are then not installed again. */
   readonly mayAdd: boolean
@@ -41,8 +41,8 @@ export type AddressTarget = {
 const REPAIR_AFTER = 10
 const REPAIR_AGAIN = 1_000
 /**
- * Milliseconds after which removed addresses are removed once more. A guardian that was delayed in a renewal has by
- * then noticed that its plan was withdrawn, and has removed what it renewed.
+ * Milliseconds after which removed addresses are removed once more. A guardian whose renewal was delayed has by then
+ * noticed that its plan was withdrawn. Such a guardian has then removed the addresses that it renewed.
  */
 const AFTERTHOUGHT = 50
 /** Milliseconds in which a reappearing address does not count as a change by another program. */
@@ -64,7 +64,10 @@ export class AddressKeeper {
     this.#recorder = recorder
   }
 
-  /** Time of the next attempt, while the addresses are not in the target state; otherwise `undefined`. */
+  /**
+   * Time of the next attempt to change the kernel, while the addresses are not in the target state; otherwise
+   * `undefined`.
+   */
   get repairAt(): Millis | undefined {
     return this.#repairAt
   }
@@ -80,7 +83,7 @@ export class AddressKeeper {
     this.#doubtedUntil = plus(now, DOUBT)
   }
 
-  /** Returns true once when the second removal is due. */
+  /** Returns true once when the second removal of the addresses is due. */
   takeAfterthought(now: Millis): boolean {
     if (this.#afterthoughtAt === undefined || now < this.#afterthoughtAt) return false
     this.#afterthoughtAt = undefined
@@ -93,19 +96,19 @@ export class AddressKeeper {
   }
 
   /**
-   * Pause in which the daemon does not install addresses again, because another program removes them again and again;
-   * `undefined` outside of a pause.
+   * Pause in which the daemon does not install addresses, because another program removes them repeatedly; `undefined`
+   * outside of a pause.
    */
   get restorationsPaused(): Pause | undefined {
     return this.#limit.pause
   }
 
-  /** Returns true once when the pause is over. */
+  /** Returns true once when the pause of restorations is over. */
   takePauseEnd(now: Millis): boolean {
     return this.#limit.takeEnd(now)
   }
 
-  /** Returns true once when the next attempt is due. */
+  /** Returns true once when the next attempt to change the kernel is due. */
   takeRepair(now: Millis): boolean {
     if (this.#repairAt === undefined || now < this.#repairAt) return false
     this.#repairAt = undefined
@@ -113,7 +116,8 @@ export class AddressKeeper {
   }
 
   /**
-   * Returns steps that add every address, even those that seem to be there. A router that advertises must be certain.
+   * Returns requests that add every address, even addresses that seem to be installed already. A router that advertises
+   * must be certain.
    */
   installSteps(target: AddressTarget): readonly AddressStep[] {
     const removals = stepsTo(target).filter(({ action }) => action === 'remove')
@@ -121,7 +125,7 @@ export class AddressKeeper {
     return [...removals, ...target.wanted.map((wanted): AddressStep => ({ action: 'add', ...wanted, lifetime }))]
   }
 
-  /** Handles the outcomes of installSteps(). */
+  /** Handles the outcomes of the requests from installSteps(). */
   installed(outcomes: readonly AddressOutcome[], now: Millis, mayRetry: boolean): 'installed' | 'retrying' | 'failed' {
     if (this.#failedOf(outcomes).length === 0) {
       this.#stuck = false
@@ -133,7 +137,8 @@ export class AddressKeeper {
   }
 
   /**
-   * Returns steps that remove the addresses, even those that seem to be gone, because only the kernel's state counts.
+   * Returns requests that remove the addresses, even addresses that seem to be removed already, because only the
+   * kernel's state counts.
    */
   removalSteps({ placeOf }: AddressTarget, addresses: readonly Address[]): readonly AddressStep[] {
     return addresses.flatMap((address) => {
@@ -142,7 +147,7 @@ export class AddressKeeper {
     })
   }
 
-  /** Handles the outcomes of removalSteps(). */
+  /** Handles the outcomes of the requests from removalSteps(). */
   removed(outcomes: readonly AddressOutcome[], now: Millis): void {
     if (this.#failedOf(outcomes).length === 0) return
     this.#stuck = true
@@ -163,8 +168,8 @@ export class AddressKeeper {
   }
 
   /**
-   * Undoes, counts and reports a change by another program. `restored`: an address was installed again and must be
-   * announced. `paused`: an address that should be here is missing, and is not installed again.
+   * Undoes, counts and reports a change of the router's addresses by another program. Returns `restored` if an address
+   * was installed again and must be announced. Returns `paused` if an address is missing and is not installed again.
    */
   restore(target: AddressTarget, state: string, now: Millis): 'unchanged' | 'restored' | 'paused' {
     const due = stepsTo(target)
@@ -173,13 +178,13 @@ export class AddressKeeper {
     const isLate = state !== 'Active' && this.#doubtedUntil !== undefined && now < this.#doubtedUntil
     for (const step of due) if (!isLate) this.#tell(target.io, step, { state, done: steps.includes(step), now })
     const failed = this.#apply(target.io, steps)
-    // Ground rule 6 applies to a restoration as to a takeover.
+    // Ground rule 6 applies to a restored address as to a takeover.
     if (failed.length > 0) this.#repairAt = plus(now, REPAIR_AFTER)
     if (steps.length < due.length) return 'paused'
     return steps.some((step) => step.action === 'add' && !failed.includes(step)) ? 'restored' : 'unchanged'
   }
 
-  /** Logs that another program changed an address. Netlink does not tell which program. */
+  /** Logs that another program changed an address. Netlink does not report which program. */
   #tell(
     io: AddressIo,
     { action, address, interfaceIndex, prefixLength }: AddressStep,
@@ -235,7 +240,7 @@ export class AddressKeeper {
     return this.#failedOf(io.apply(steps))
   }
 
-  /** Returns the steps that failed, and logs each. */
+  /** Returns the address changes that failed, and logs each of them. */
   #failedOf(outcomes: readonly AddressOutcome[]): readonly AddressStep[] {
     return outcomes.flatMap((outcome) => {
       if (outcome.ok) return []

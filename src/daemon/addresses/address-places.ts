@@ -1,14 +1,14 @@
 /**
- * Places of one router's addresses in the kernel: interface, prefix length and label. It remembers addresses that a
- * reload removed from the configuration, because they still have to be uninstalled. It does not know which of them are
- * wanted now.
+ * Knows where the kernel has one router's addresses: interface, prefix length and label. Addresses that a reload
+ * removed from the configuration are remembered, because they still have to be uninstalled. Not known here: which
+ * addresses are wanted now.
  */
 import { defined } from '../../base/defined.ts'
 import type { AddressForm } from '../../config/schema/virtual-address.ts'
 import type { Address } from '../../wire/address.ts'
 import type { WantedAddress } from '../ports.ts'
 
-/** Interface of the router, and a way to find others. */
+/** Interface of the router, and a function that finds other interfaces. */
 export type Base = {
   readonly interfaceIndex: number
   /** Returns the kernel's index of an interface; `undefined` if no interface has that name. */

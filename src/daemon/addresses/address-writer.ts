@@ -1,7 +1,7 @@
 /**
- * Adds and removes addresses in the kernel, for all parts of the engine. It updates the view of the network until the
- * kernel's notification arrives, and remembers which notifications a step will cause. It does not know why an address
- * is wanted.
+ * Adds and removes addresses in the kernel, for all parts of the engine. The view of the network is updated at once
+ * with a change, before the kernel's notification arrives. The notifications that a change will cause are remembered.
+ * Not known here: why an address is wanted.
  */
 import { familyOf } from '../../wire/address.ts'
 import type { AddressOutcome, AddressStep, NetworkPort } from '../ports.ts'
@@ -19,7 +19,7 @@ export class AddressWriter {
     this.#ownChanges = ownChanges
   }
 
-  /** Adds and removes addresses in the kernel. Returns one outcome for each step, in the order of the steps. */
+  /** Adds and removes addresses in the kernel. Returns one outcome for each address change, in their order. */
   apply(steps: readonly AddressStep[]): readonly AddressOutcome[] {
     if (steps.length === 0) return []
     const outcomes = this.#network.apply(steps, (index) => this.#view.link(index)?.name)
@@ -33,7 +33,7 @@ export class AddressWriter {
     if (outcome.changed) this.#ownChanges.expect(outcome.step)
     // The address was in the kernel already, and the view has the kernel's own report of this address, with its flags.
     else if (action === 'add' && this.#view.has(outcome.step)) return
-    // Updates the view for readers within this turn, until the notification arrives.
+    // Updates the view of the network for readers within this turn, until the kernel's notification arrives.
     const kind = action === 'add' ? 'addressAdded' : 'addressRemoved'
     // An IPv6 address is not reachable before the kernel reports it (lan/announcer.ts).
     const tentative = action === 'add' && outcome.changed && familyOf(address) === 'ipv6'

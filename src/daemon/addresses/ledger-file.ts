@@ -1,7 +1,8 @@
 /**
- * Stores the ledger (ledger.ts) in a file of the run directory, which is replaced as a whole. The engine never waits
- * for the disk: write() returns immediately, and the newest list follows the one under way. A disk that hangs or fails
- * costs the file and a log line. A file that cannot be read does not prevent the start.
+ * Stores the ledger (ledger.ts) in a file of the run directory. The file is always replaced as a whole. The engine
+ * never waits for the disk: write() returns immediately, and the newest list is written after the list that is being
+ * written. If the disk hangs or fails, the file is missing and the log has a line. A ledger file that cannot be read
+ * does not prevent the start.
  */
 import { readFileSync } from 'node:fs'
 import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
@@ -12,9 +13,9 @@ import type { AddressMemory, LedgerEntry } from './ledger.ts'
 const FILE = 'addresses.json'
 /** Milliseconds after which a disk that hangs is reported. */
 const SLOW = 5_000
-/** Milliseconds between two attempts after a failure. */
+/** Milliseconds between two attempts to write the file after a failure. */
 const RETRY = 10_000
-/** Milliseconds that flush() waits. */
+/** Longest time in milliseconds that flush() waits for the disk. */
 const LAST = 1_000
 
 /** The ledger file. `onProblem` receives the text of each problem. */
@@ -41,7 +42,7 @@ export class LedgerFile implements AddressMemory {
     this.#begin()
   }
 
-  /** Resolves when the last list is written, or after LAST. */
+  /** Resolves when the last list of addresses is written, or after LAST milliseconds. */
   async flush(): Promise<void> {
     clearTimeout(this.#retry)
     let late: NodeJS.Timeout | undefined
@@ -77,7 +78,7 @@ export class LedgerFile implements AddressMemory {
     }
   }
 
-  /** Writes the list. Returns the error, otherwise `undefined`. */
+  /** Writes the list of addresses. Returns the error; `undefined` if the list was written. */
   async #replace(entries: readonly LedgerEntry[]): Promise<unknown> {
     const fresh = `${this.#path}.new`
     try {
@@ -86,8 +87,8 @@ export class LedgerFile implements AddressMemory {
       await rename(fresh, this.#path)
       return undefined
     } catch (error) {
-      // The disk may be full, and an incomplete list is useless. If this file cannot be removed, the failure is
-      // ignored.
+      // The disk may be full, and an incomplete list of addresses is useless. If the new file cannot be removed, the
+      // failure is ignored.
       await rm(fresh, { force: true }).catch(() => {})
       return error
     }

@@ -1,8 +1,8 @@
 /**
  * The ledger lists every VIP that this node may have installed. The sweep at the start knows the VIPs of the present
- * configuration. It needs the ledger for VIPs that are no longer in the configuration (ground rule 4). This file
- * decides when the list changes: before the first VIP can be installed, and after the last one is gone.
- * `ledger-file.ts` stores it.
+ * configuration. For VIPs that are no longer in the configuration the sweep needs the ledger (ground rule 4). Decided
+ * here: the ledger changes before the first VIP can be installed, and after the last VIP was removed. The module
+ * ledger-file.ts stores the ledger.
  */
 import type { ResolvedRouter } from '../../config/resolve.ts'
 import { ownsAddresses } from '../../vrrp/parameters.ts'
@@ -10,17 +10,20 @@ import type { Address } from '../../wire/address.ts'
 
 export type LedgerEntry = { readonly address: Address; readonly prefixLength: number; readonly interfaceName: string }
 
-/** Storage that outlives the daemon; the simulator uses a variable. A problem is a text for people. */
+/** Storage of the ledger that outlives the daemon; the simulator uses a variable. A problem is a text for people. */
 export type AddressMemory = {
   read(): { readonly entries: readonly LedgerEntry[]; readonly problem: string | undefined }
-  /** Replaces the list. Returns immediately, whatever the disk does. */
+  /** Replaces the stored list of addresses. Returns immediately, whatever the disk does. */
   write(entries: readonly LedgerEntry[]): void
 }
 
-/** Storage of a node that stores nothing. */
+/** Storage for a node without a run directory: nothing is stored. */
 export const NO_MEMORY: AddressMemory = { read: () => ({ entries: [], problem: undefined }), write: () => {} }
 
-/** Ledger of this run. It grows when an interface is found for a router, and shrinks only after a clean stop. */
+/**
+ * Ledger of this run of the daemon. Entries are added when an interface is found for a router, and removed only after a
+ * clean stop.
+ */
 export class AddressLedger {
   readonly #memory: Pick<AddressMemory, 'write'>
   readonly #entries = new Map<string, LedgerEntry>()
@@ -32,8 +35,8 @@ export class AddressLedger {
   }
 
   /**
-   * Adds the addresses of these routers before the first one can be installed. With `auto` the interface may be found
-   * late.
+   * Adds the addresses of these routers to the ledger before the first of them can be installed. With `interface: auto`
+   * the interface may be found late.
    */
   cover(resolved: readonly ResolvedRouter[]): void {
     this.add(

@@ -1,8 +1,8 @@
 /**
- * Addresses that a reload removed from the configuration and that could not be uninstalled. No router has them any
- * more, and two hosts may answer, which is worse than a router that is down. The removal is repeated for ever (ground
- * rule 4), but only for exactly the installed form. The same address with another prefix is not ours. This file does
- * not know why an address was removed.
+ * Removes addresses that a reload took out of the configuration and that could not be uninstalled. No router has such
+ * an address any longer. Another node may answer for it as well, which is worse than a router that is down. The removal
+ * is repeated for ever (ground rule 4), but only for exactly the installed form. The same address with another prefix
+ * length is not ours. Not known here: why an address was removed.
  */
 import type { Address } from '../../wire/address.ts'
 import { type Millis, plus } from '../../wire/units.ts'
@@ -12,7 +12,7 @@ import type { Registry } from '../router/registry.ts'
 import type { Recorder } from '../telemetry/recorder.ts'
 import type { NetworkView } from './network-view.ts'
 
-/** Milliseconds until the first and each further attempt. */
+/** Milliseconds until the first attempt to remove leftover addresses, and between later attempts. */
 const FIRST_AFTER = 10
 const AGAIN_AFTER = 1_000
 
@@ -41,7 +41,7 @@ export class Leftovers {
     return this.#left.some((left) => left.address === address)
   }
 
-  /** Remembers the dropped addresses that are still installed. */
+  /** Remembers the dropped addresses that are still installed on this node. */
   take(dropped: readonly WantedAddress[], now: Millis): void {
     const here = dropped.filter((each) => this.#isHere(each) && !this.#context.registry.answersFor(each.address))
     if (here.length === 0) return
@@ -57,7 +57,7 @@ export class Leftovers {
     return this.#nextAt !== undefined && now >= this.#nextAt && this.#run(now)
   }
 
-  /** Tries once more, for the last time. */
+  /** Tries to remove the leftover addresses for the last time. */
   runLast(now: Millis): void {
     if (this.#nextAt !== undefined) this.#run(now)
   }

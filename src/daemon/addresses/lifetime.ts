@@ -1,6 +1,6 @@
 /**
- * Computes how long the kernel keeps an address that no guardian renews. This lifetime removes the addresses after
- * guardian and engine have both died or hang. This file does not know how an address is renewed.
+ * Computes how long the kernel keeps an address that no guardian renews. By this lifetime the kernel removes the
+ * addresses after guardian and engine have both died or hang. Not known here: how an address is renewed.
  */
 import { ownsAddresses, type Parameters } from '../../vrrp/parameters.ts'
 import { activeDownInterval } from '../../vrrp/timers.ts'
@@ -14,7 +14,10 @@ export type LifetimeOption = 'auto' | 'off'
  */
 const SHORTEST = 2
 
-/** Returns the lifetime in whole seconds; `undefined` = no limit, as always for the node's own addresses (255). */
+/**
+ * Returns the lifetime of an address in whole seconds; `undefined` = no limit, as always for the node's own addresses
+ * (priority 255).
+ */
 export function lifetimeOf(option: LifetimeOption, parameters: Parameters): number | undefined {
   if (option === 'off' || ownsAddresses(parameters)) return undefined
   const { advertisementInterval, priority, version } = parameters
@@ -23,6 +26,6 @@ export function lifetimeOf(option: LifetimeOption, parameters: Parameters): numb
 
 type Found = WantedAddress & { readonly permanent?: boolean }
 
-/** Tells whether the address in this place has a lifetime in the kernel. */
+/** Tells whether the address with this interface and prefix length has a lifetime in the kernel. */
 export const hasAnEnd = (found: Found, { interfaceIndex, prefixLength }: WantedAddress): boolean =>
   found.permanent === false && found.interfaceIndex === interfaceIndex && found.prefixLength === prefixLength

@@ -1,6 +1,7 @@
 /**
- * Handles the kernel's reports of links and addresses: routers are placed again, addresses are restored or swept. A
- * report that only confirms a step of ours is ignored. This file does not know packets, deadlines, or how a turn ends.
+ * Handles the kernel's reports of links and addresses: routers get another interface or source address, and addresses
+ * are restored or swept. A report that only confirms a change by this daemon is ignored. Not known here: packets,
+ * deadlines, and how a turn ends.
  */
 import type { Config } from '../../config/config.ts'
 import { type Address, familyOf } from '../../wire/address.ts'
@@ -40,8 +41,8 @@ export class NetworkEvents {
   }
 
   /**
-   * Tells whether an event is known already, or was so before we removed the address. The guardian renews the lifetimes
-   * of up to 255 addresses in one batch, and the kernel reports each.
+   * Tells whether an event brings nothing new: the view has it already, or had it before we removed the address. The
+   * guardian renews the lifetimes of up to 255 addresses in one batch, and the kernel reports each renewal.
    */
   isOld(event: NetworkEvent): boolean {
     if (event.kind !== 'addressAdded') return false
@@ -87,11 +88,12 @@ export class NetworkEvents {
   #takeAddress(event: Extract<NetworkEvent, { kind: 'addressAdded' | 'addressRemoved' }>, now: Millis): boolean {
     const { network, ownChanges, placement, registry, view } = this.#context
     const { address, interfaceIndex } = event.present
-    // The view adopts every notification, also that of a change by this daemon: notifications come in the kernel's
-    // order, and the last one is right.
+    // The view adopts every notification, even about a change by this daemon: notifications come in the kernel's order,
+    // and the last one is right.
     view.apply(event)
     if (ownChanges.isEcho(event.kind, event.present)) {
-      // An announcement may have waited for this report, which the kernel sends a moment before the route exists.
+      // An announcement may have waited for this report. The kernel sends the report a moment before the route of the
+      // address exists.
       if (event.kind !== 'addressAdded' || familyOf(address) !== 'ipv6') return false
       network.settle(interfaceIndex)
       return true
@@ -127,7 +129,10 @@ export class NetworkEvents {
     this.#context.recorder.chronicle.record({ kind: 'linkChanged', interface: name, exists, up, carrier })
   }
 
-  /** Tells whether an address is a VIP. It runs for each of up to 255 notifications, so the set is stored. */
+  /**
+   * Tells whether an address is a VIP. The function runs for each of up to 255 notifications, so the set of VIPs is
+   * stored.
+   */
   #isVirtual(address: Address): boolean {
     const config = this.#context.config()
     if (this.#vips.of !== config) this.#vips = { of: config, addresses: virtualAddresses(config) }

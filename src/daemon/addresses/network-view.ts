@@ -1,7 +1,7 @@
 /**
  * Links and addresses of this node as the kernel last reported them, so that a takeover need not ask the kernel. On a
- * Kubernetes node with thousands of service addresses, a dump takes longer than a takeover. This file does not know
- * virtual routers.
+ * Kubernetes node with thousands of service addresses, a dump of all addresses takes longer than a takeover. The view
+ * does not know virtual routers.
  */
 import { type Address, type Family, familyOf } from '../../wire/address.ts'
 import type { Link, NetworkEvent, NetworkPort, PresentAddress, WantedAddress } from '../ports.ts'
@@ -12,14 +12,14 @@ const keyOf = ({ interfaceIndex, address, prefixLength }: WantedAddress) =>
 export class NetworkView {
   readonly #links = new Map<number, Link>()
   /**
-   * Index of the interface that was last reported with a name. A new interface may be reported before the end of the
-   * old one.
+   * Index of the interface that was last reported with a name. A new interface may be reported before the end of an old
+   * interface with the same name.
    */
   readonly #named = new Map<string, number>()
   readonly #addresses = new Map<number, Map<string, PresentAddress>>()
   readonly #byAddress = new Map<Address, PresentAddress[]>()
 
-  /** Reads everything from the kernel, at the start and after lost notifications. */
+  /** Reads all links and addresses from the kernel, at the start and after lost notifications. */
   load(port: Pick<NetworkPort, 'links' | 'addresses'>): void {
     const [links, addresses] = [port.links(), port.addresses()]
     if (links !== undefined) {
@@ -34,7 +34,7 @@ export class NetworkView {
     }
   }
 
-  /** Applies a notification. The caller handles `resync`, which needs the port. */
+  /** Applies a notification of the kernel. The caller handles `resync`, which needs the network port. */
   apply(event: NetworkEvent): void {
     switch (event.kind) {
       case 'link':
@@ -66,14 +66,14 @@ export class NetworkView {
   }
 
   /**
-   * Returns the links, except those whose name another one has now. The report of their end or new name is still to
+   * Returns the links, except a link whose name another link has now. The report of its end or new name is still to
    * come.
    */
   links(): Link[] {
     return [...this.#links.values()].filter(({ index, name }) => this.#named.get(name) === index)
   }
 
-  /** Returns the address on any interface, with any prefix length. */
+  /** Returns where the node has this address: on any interface, with any prefix length. */
   where(address: Address): readonly PresentAddress[] {
     return this.#byAddress.get(address) ?? []
   }
@@ -115,7 +115,7 @@ export class NetworkView {
     const name = this.#links.get(index)?.name
     if (name === undefined || this.#named.get(name) !== index) return
     this.#named.delete(name)
-    // A notification from before the last full read may have hidden the interface that has the name now.
+    // A notification from before the last full read may have hidden the interface that has this name now.
     for (const other of this.#links.values())
       if (other.index !== index && other.name === name) this.#named.set(name, other.index)
   }

@@ -1,7 +1,8 @@
 /**
- * Separates the kernel's confirmations of our own requests (echoes) from changes of other programs: by exact address,
- * prefix and interface, in order. This file decides only whether a change counts as foreign. The view follows every
- * notification, because their order is the kernel's. It does not know the consequences of a foreign change.
+ * Separates the kernel's confirmations of our own requests (echoes) from changes by other programs. Compared are the
+ * exact address, prefix and interface, in order. Decided here: only whether a change comes from another program. The
+ * view of the network applies every notification, because the notifications have the kernel's order. Not known here:
+ * the consequences of a foreign change.
  */
 import { familyOf } from '../../wire/address.ts'
 import type { AddressStep, PresentAddress } from '../ports.ts'
@@ -14,10 +15,7 @@ const keyOf = ({ interfaceIndex, address, prefixLength }: Place) => `${interface
 export class OwnChanges {
   readonly #expected = new Map<string, Notification[]>()
 
-  /**
-   * Notes that a step of this daemon has changed an address in the kernel, so that the kernel's notification is
-   * expected.
-   */
+  /** Notes that this daemon has changed an address in the kernel, so that the kernel's notification is expected. */
   expect(step: AddressStep): void {
     const key = keyOf(step)
     const kind = step.action === 'add' ? 'addressAdded' : 'addressRemoved'
@@ -25,14 +23,15 @@ export class OwnChanges {
   }
 
   /**
-   * Tells whether a notification is older than a removal of ours that the kernel has not reported yet. It may be a
-   * renewal, or another change in place. Nothing can be added in between without that report.
+   * Tells whether a notification is older than a removal of ours that the kernel has not reported yet. Such a
+   * notification may be a renewal, or another change of an existing address. Until the kernel reports the removal, no
+   * address can have been added again.
    */
   isOutdated(kind: Notification, present: PresentAddress): boolean {
     return kind === 'addressAdded' && this.#expected.get(keyOf(present))?.[0] === 'addressRemoved'
   }
 
-  /** Returns true once for every expected notification, in the order of the steps. */
+  /** Returns true once for every expected notification, in the order of the changes. */
   isEcho(kind: Notification, present: PresentAddress): boolean {
     const key = keyOf(present)
     const [next, ...rest] = this.#expectedOf(key, kind, present)
@@ -43,9 +42,9 @@ export class OwnChanges {
   }
 
   /**
-   * Returns the expected notifications. The kernel reports an added IPv6 address from a work queue. If the address is
-   * removed before that queue runs, the addition is never reported. If the daemon waited for that report for ever, a
-   * later change by another program would count as its own.
+   * Returns the notifications that are expected for an address. The kernel reports an added IPv6 address from a work
+   * queue. If the address is removed before that queue runs, the addition is never reported. If the daemon waited for
+   * that report for ever, a later change by another program would count as its own.
    */
   #expectedOf(key: string, kind: Notification, { address }: PresentAddress): readonly Notification[] {
     const expected = this.#expected.get(key) ?? []
@@ -57,7 +56,7 @@ export class OwnChanges {
     return left
   }
 
-  /** Forgets all expected notifications after a full read, because they may have been lost. */
+  /** Forgets all expected notifications after a full read, because the kernel may have dropped them. */
   clear(): void {
     this.#expected.clear()
   }

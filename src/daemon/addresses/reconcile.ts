@@ -1,7 +1,7 @@
 /**
- * Computes the steps from the present addresses to the wanted ones, as data. PURE. This file decides the order, and
- * what may be removed: a managed VIP on the wrong interface, with the wrong prefix, or not wanted. It never touches an
- * address of the node itself. It does not know how a step is executed.
+ * Computes the address changes that lead from the present addresses to the wanted addresses, as data. PURE. Decided
+ * here: the order of the changes, and which addresses may be removed: a managed VIP on the wrong interface, with the
+ * wrong prefix, or not wanted. An address of the node itself is never changed. Not known here: how a change is made.
  */
 import { defined } from '../../base/defined.ts'
 import { OTHERS_INSTALL } from '../../config/network.ts'
@@ -11,7 +11,7 @@ import type { AddressStep, PresentAddress, WantedAddress } from '../ports.ts'
 export type Reconciliation = {
   /** VIPs of the routers that are Active now. */
   readonly wanted: readonly WantedAddress[]
-  /** Every VIP that holdfast removes: the configured ones, and those of an earlier run. */
+  /** Every VIP that holdfast removes: the configured VIPs, and those of an earlier run. */
   readonly managed: ReadonlySet<Address>
   readonly present: readonly PresentAddress[]
 }
@@ -45,9 +45,9 @@ export function isOurs(present: PresentAddress, interfaceIndex: number | undefin
 }
 
 /**
- * Returns the steps that lead from the present to the wanted addresses, removals first. An IPv6 address cannot be added
- * while the interface has it with another prefix length, and a VIP on two interfaces answers on both. Then come the
- * additions in the wanted order. Returns no steps if all addresses are right.
+ * Returns the changes that lead from the present to the wanted addresses, removals first. An IPv6 address cannot be
+ * added while the interface has it with another prefix length, and a VIP on two interfaces answers on both. After the
+ * removals come the additions, in the wanted order. Returns an empty list if all addresses are right.
  */
 export function reconcile({ wanted, managed, present }: Reconciliation): readonly AddressStep[] {
   const target = new Set(wanted.map(keyOf))

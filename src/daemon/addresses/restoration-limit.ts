@@ -1,8 +1,8 @@
 /**
- * Limits how often an address is installed again after another program removed it. Otherwise both programs could repeat
- * this for ever. After a number of restorations in a minute there is a pause. It doubles until a minute was quiet. Only
- * additions count: an extra address is removed however often it appears, because it would mean two holders. This file
- * does not know what a pause means for the router.
+ * Limits how often an address is installed again after another program removed it. Otherwise holdfast and that program
+ * could continue for ever. After too many restorations in a minute there is a pause. Each further pause is twice as
+ * long, until a minute passes without a removal. Only additions count: an extra address is removed however often it
+ * appears, because it would mean two holders. Not known here: what a pause means for the router.
  */
 import type { Address } from '../../wire/address.ts'
 import { type Millis, plus } from '../../wire/units.ts'
@@ -18,7 +18,7 @@ export type Pause = { readonly address: Address; readonly until: Millis }
 export class RestorationLimit {
   readonly #restoredAt = new Map<Address, readonly Millis[]>()
   #next = PAUSE_FIRST
-  /** Time of the last restoration, or end of the last pause. */
+  /** Time of the last restoration of an address, or end of the last pause. */
   #disturbedUntil: Millis | undefined
   #pause: Pause | undefined
 
@@ -28,8 +28,8 @@ export class RestorationLimit {
   }
 
   /**
-   * Tells whether a removed address may be installed again now, and counts this installation. If not, a pause begins or
-   * continues.
+   * Tells whether a removed address may be installed again now, and counts that installation. If the limit is reached,
+   * a pause begins or continues.
    */
   allow(address: Address, now: Millis): boolean {
     if (this.#pause !== undefined) return false
@@ -46,7 +46,7 @@ export class RestorationLimit {
     return false
   }
 
-  /** Returns true once when the pause is over. */
+  /** Returns true once when the pause of restorations is over. */
   takeEnd(now: Millis): boolean {
     if (this.#pause === undefined || now < this.#pause.until) return false
     this.#pause = undefined

@@ -1,7 +1,8 @@
 /**
  * Removes virtual addresses that no router of this run has installed. An earlier run may have left them (ground rule
  * 4), a reload may have made them virtual, or another program may have added them elsewhere. An address that cannot be
- * removed stays in the ledger. `sweep.ts` decides which ones are stale. This file does not know when to look.
+ * removed stays in the ledger. The module sweep.ts decides which addresses are stale. The caller decides when to look
+ * for them.
  */
 import type { Config } from '../../config/config.ts'
 import type { Address } from '../../wire/address.ts'
@@ -31,7 +32,7 @@ export class StaleAddresses {
 
   /**
    * Removes configured VIPs wherever they are, and other addresses of the ledger only in the installed form. Returns
-   * whether there were any.
+   * true if at least one was found.
    */
   sweep(config: Config): boolean {
     const { memory, recorder } = this.#context
@@ -41,8 +42,8 @@ export class StaleAddresses {
   }
 
   /**
-   * Removes VIPs that a reload has added and that the kernel has already. No router of this daemon has installed these
-   * VIPs.
+   * Removes VIPs that a reload has added to the configuration and that this node already has. No router of this daemon
+   * has installed these VIPs.
    */
   sweepNew(before: Config, config: Config): void {
     const known = virtualAddresses(before)
@@ -52,8 +53,8 @@ export class StaleAddresses {
   }
 
   /**
-   * Removes addresses of routers without an interface. They must not be answered on another interface, or before there
-   * is a source address.
+   * Removes addresses of routers without an interface. This node must not answer for them on another interface, or
+   * before a source address exists.
    */
   sweepHomeless(config: Config, addresses: Iterable<Address>): void {
     const placed = this.#context.registry.all.filter(({ io }) => io !== undefined)
@@ -75,7 +76,7 @@ export class StaleAddresses {
     )
   }
 
-  /** Removes the stale addresses. Returns whether there was one. */
+  /** Removes the stale addresses. Returns true if at least one was found. */
   #remove(config: Config, entries: readonly LedgerEntry[], vips: ReadonlySet<Address>, why: string): boolean {
     const { ledger, recorder, view, writer } = this.#context
     const failed: LedgerEntry[] = []

@@ -1,7 +1,8 @@
 /**
  * Decides which addresses an earlier run left on this node (ground rule 4). Configured VIPs count on any interface and
- * with any prefix (link-local ones only in our form, see reconcile.ts). Other addresses of the ledger count only in the
- * installed form. An owner's addresses (255) that are the node's own never count. The caller removes them.
+ * with any prefix length (link-local VIPs only in the form of reconcile.ts). Other addresses of the ledger count only
+ * in the installed form. An owner's addresses (priority 255) that are the node's own never count. The caller removes
+ * the addresses found here.
  */
 import type { Config } from '../../config/config.ts'
 import { heldAddresses, ownAddressesOf } from '../../config/schema/virtual-address.ts'
@@ -38,7 +39,7 @@ export function sweepSteps(sweep: Sweep): readonly AddressStep[] {
 }
 
 /**
- * Returns addresses of an earlier run that are not removed, because the node may depend on them
+ * Returns addresses of an earlier run that stay installed, because the node may depend on them
  * (config/advice/own-address.ts).
  */
 export const addressesLeftInPlace = (sweep: Sweep): readonly PresentAddress[] =>
@@ -58,7 +59,7 @@ export const isAsInstalled = (view: NetworkView, present: PresentAddress, entry:
 
 const nameOf = (view: NetworkView, { interfaceIndex }: PresentAddress) => view.link(interfaceIndex)?.name
 
-/** Tells whether the interface keeps an own address of the node when this address is removed. */
+/** Tells whether the interface still has an own address of the node after this address is removed. */
 const hasCompany = ({ view, ledger, vips }: Sweep, { address, interfaceIndex }: PresentAddress): boolean =>
   view
     .on(interfaceIndex, familyOf(address))

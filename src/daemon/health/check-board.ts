@@ -1,7 +1,7 @@
 /**
- * The engine's memory of all checks: the last result of each, until when it counts, and the results of combinations.
- * This file decides what changed. If the engine itself was late, it reads waiting results before it doubts a check.
- * This file does not know threads, weights or routers. The time is an argument.
+ * The engine's memory of all health checks: the last result of each check, the time until which it counts, and the
+ * results of combinations. Decided here: which results changed. If the engine itself was late, it reads waiting reports
+ * before a result becomes too old. Not known here: threads, weights and routers. The time is an argument.
  */
 import { type Check, nameOf } from '../../config/checks.ts'
 import type { CheckSpec, HealthRule } from '../../healthcheck/check.ts'
@@ -11,21 +11,21 @@ import { combined, type Known } from '../../healthcheck/combination.ts'
 import { doubtAt, type HeldHealth, hearReport, heldAt, startHeld } from '../../healthcheck/held-health.ts'
 import { type Millis, plus } from '../../wire/units.ts'
 
-/** Result of a check. `weight` is the number in the file, for a file check with weights only. */
+/** Result of a health check. `weight` is the number in the file, for a check of a file of weights only. */
 export type CheckState = Known & { readonly weight: number | undefined; readonly since: Millis }
 
 export type CheckChange = {
   readonly name: string
   readonly from: CheckState
   readonly to: CheckState
-  /** Last report of the check worker about this probe; `undefined` before the first report. */
+  /** Last report of the check worker about this health check; `undefined` before the first report. */
   readonly report: CheckReport | undefined
 }
 
 type Probe = { readonly spec: CheckSpec; held: HeldHealth; state: CheckState }
 type Combination = { readonly mode: 'all' | 'any'; readonly members: readonly string[]; state: CheckState }
 
-/** Milliseconds. An engine that is later than this was not running, so results wait to be read. */
+/** Milliseconds. If the engine is later than this, it was not running, so reports of checks wait to be read. */
 const LATE = 100
 
 export class CheckBoard {
@@ -35,7 +35,7 @@ export class CheckBoard {
   #doubtAt: Millis | undefined
   #readUntil: Millis | undefined
 
-  /** Sets the checks. A check keeps its result if its name stays, or if only its name changes. */
+  /** Sets the health checks. A check keeps its result if its name stays, or if only its name changes. */
   set(checks: readonly Check[], now: Millis): void {
     const before = new Map(this.#probes)
     const names = new Set(checks.map(nameOf))
@@ -61,7 +61,7 @@ export class CheckBoard {
     this.#rearm()
   }
 
-  /** Handles reports. Returns the changed checks and combinations. */
+  /** Handles reports of the check worker. Returns the changed checks and combinations. */
   hear(reports: readonly CheckReport[], now: Millis): readonly CheckChange[] {
     const changes = reports.flatMap((report) => {
       const probe = this.#probes.get(report.check)
@@ -78,7 +78,7 @@ export class CheckBoard {
     return this.#readUntil ?? this.#doubtAt
   }
 
-  /** Ends results without a recent report. Returns the changed checks and combinations. */
+  /** Ends results of checks without a recent report. Returns the changed checks and combinations. */
   doubt(now: Millis): readonly CheckChange[] {
     const readUntil = this.#readUntil
     if (readUntil !== undefined && now < readUntil) return []
@@ -93,12 +93,12 @@ export class CheckBoard {
     return this.#withCombinations(changes, now)
   }
 
-  /** Returns the state of a check; `undefined` if no check has this name. */
+  /** Returns the state of the health check with this name; `undefined` if no check has this name. */
   of(name: string): CheckState | undefined {
     return (this.#probes.get(name) ?? this.#combinations.get(name))?.state
   }
 
-  /** Returns the states as if these probes were down, or up. */
+  /** Returns the states of the checks as if these probes were down, or up. */
   assuming(standing: 'up' | 'down', probes: ReadonlySet<string>): (name: string) => CheckState | undefined {
     const find = (name: string): CheckState | undefined => {
       const state = this.of(name)
@@ -117,7 +117,7 @@ export class CheckBoard {
     return find
   }
 
-  /** Returns the probes of a check: itself, or the members of the combination. */
+  /** Returns the probes behind a name: the check itself, or the members of the combination. */
   probesOf(name: string): readonly string[] {
     const members = this.#combinations.get(name)?.members
     return members === undefined
@@ -142,7 +142,7 @@ export class CheckBoard {
     return [...this.#probes.values()].map(({ spec }) => spec)
   }
 
-  /** Returns the results with which a new check worker continues, so that the start of the worker changes nothing. */
+  /** Returns the results with which a new check worker continues. So the start of a worker changes no result. */
   formerly(): readonly Formerly[] {
     return [...this.#probes].flatMap(([check, { state }]): Formerly[] => {
       const { since, standing, weight } = state
@@ -204,7 +204,7 @@ function stateOf(spec: CheckSpec, held: HeldHealth, before: CheckState | undefin
   return { ...known, weight, since: known.verdict === before?.verdict ? before.since : since }
 }
 
-/** Returns the state before the first report of the thread, in which `initial` counts. */
+/** Returns the state of a check before the first report of the thread, in which `initial` counts. */
 function atFirst(held: HeldHealth, rule: HealthRule, now: Millis): Known {
   const known = heldAt(held, rule, now)
   const { initial } = rule

@@ -1,7 +1,7 @@
 /**
- * Reports results of health checks: one line for each change, with the result of the last run and the effect on the
- * routers that track the check. This file limits the lines of an unstable check, makes the last line true, and decides
- * the text. It does not know how priorities are added up.
+ * Logs the results of health checks: one line for each change, with the result of the last run and the effect on the
+ * routers that track the check. Decided here: the text of the lines, and the limit for an unstable check. The last line
+ * always shows the present result. Not known here: how priorities are added up.
  */
 
 import { checkEffectText } from '../../events/check-effect-text.ts'
@@ -49,14 +49,14 @@ export class CheckLog {
     }
   }
 
-  /** Logs the present results if the last line has another one and the limit allows a line. */
+  /** Logs the present result of each check whose last log line shows another result, if the limit allows a line. */
   catchUp(now: Millis): void {
     for (const told of this.#told.values()) {
       if (told.silent > 0 && told.bucket.has(now)) this.#line(told, now)
     }
   }
 
-  /** Removes checks that no longer exist. */
+  /** Forgets checks that no longer exist. */
   keep(names: ReadonlySet<string>): void {
     for (const name of this.#told.keys()) if (!names.has(name)) this.#told.delete(name)
   }
@@ -95,8 +95,8 @@ export class CheckLog {
 }
 
 /**
- * Returns `first result: down (exitStatus: it ended with 7)`, `up → down: timeout (…)`, `no result for 13 s, still
- * counted as up`.
+ * Returns the text about a result: `first result: down (exitStatus: it ended with 7)`, `up → down: timeout (…)`,
+ * `no result for 13 s, still counted as up`.
  */
 function resultText({ report, to }: CheckChange, from: Verdict, now: Millis): string {
   const last = report?.last
@@ -107,7 +107,7 @@ function resultText({ report, to }: CheckChange, from: Verdict, now: Millis): st
   const detail = last === undefined || last.ok ? '' : last.detail
   if (from === 'undecided')
     return `first result: ${to.verdict}${last === undefined ? '' : ` (${[last.reason, ...(detail === '' ? [] : [detail])].join(': ')})`}`
-  // Log lines were suppressed, and the check is back at the result of the last line.
+  // Log lines of this check were suppressed, and the check has the result of the last line again.
   const path = from === to.verdict ? `${to.verdict} again` : `${from} → ${to.verdict}`
   return `${path}${last === undefined ? '' : `: ${last.reason}${detail === '' ? '' : ` (${detail})`}`}`
 }

@@ -1,8 +1,8 @@
 /**
  * Repeats the health checks that raise a router's priority before the router takes over by fastPreempt
- * (docs/architecture.md, Protocol decisions, docs/adr/0025). This file matches answers with questions; only the last
- * question of a router counts. It also decides how long before the router acts the thread must name the slow checks. It
- * does not know how checks run, or what a router does with the answer.
+ * (docs/architecture.md, Protocol decisions, docs/adr/0025). An answer of the check worker is matched with the request;
+ * only the last request of a router counts. Decided here: how long before the router acts the check worker must name
+ * the slow checks. Not known here: how checks run, or what a router does with the answer.
  */
 import type { Asked } from '../../healthcheck/check-message.ts'
 import { type Millis, millis } from '../../wire/units.ts'
@@ -11,8 +11,9 @@ import type { Router } from '../router/router.ts'
 import type { Trackers } from './trackers.ts'
 
 /**
- * Milliseconds. The thread names slow checks by a timer, in a message, to an event loop that may be busy. At the end of
- * the wait that would be too late, and one slow check would count for all. A short wait uses a quarter instead.
+ * Milliseconds. The check worker names slow checks by a timer, in a message, to an event loop that may be busy. At the
+ * end of the router's wait the message would be too late, and one slow check would count for all. A short wait uses a
+ * quarter instead.
  */
 const ON_THE_WAY = 20
 

@@ -1,7 +1,7 @@
 /**
- * The effective priority of a router: the result of base priority and trackers, or 1 while the router yields. This file
- * decides which of the two is in force, and until when. It does not know the trackers, whether a router may yield, or
- * the consequences of a change. The router reads the result.
+ * The effective priority of a router: the sum of base priority and trackers, or 1 while the router yields. Decided
+ * here: which of the two is in force, and until when. Not known here: the trackers, whether a router may yield, and the
+ * consequences of a changed priority. The router reads the effective priority.
  */
 import type { Millis } from '../../wire/units.ts'
 import { type Replaced, type Tracking, untracked } from './tracking.ts'
@@ -11,7 +11,7 @@ export const YIELDING = 1
 
 /**
  * Effective priority of a router. `assured` is the priority if all checks that raise it changed their result;
- * `undefined` if it is the same.
+ * `undefined` if no check raises it.
  */
 export type InForce = { readonly priority: number; readonly assured: number | undefined }
 
@@ -52,7 +52,7 @@ export class EffectivePriority {
     this.#tracking = tracking
   }
 
-  /** Adopts the base priority of a reload; the trackers stay. */
+  /** Adopts the base priority of a reload; the trackers stay the same. */
   rebase(priority: number): void {
     this.#tracking = { ...this.#tracking, priority }
   }
@@ -65,7 +65,7 @@ export class EffectivePriority {
     this.#yieldingUntil = until
   }
 
-  /** Returns true once when the time of a yield is over. */
+  /** Returns true once when the time of a yield has ended. */
   endYield(now: Millis): boolean {
     if (this.#yieldingUntil === undefined || now < this.#yieldingUntil) return false
     this.#yieldingUntil = undefined

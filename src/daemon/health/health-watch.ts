@@ -1,7 +1,7 @@
 /**
- * The engine's side of the health checks: results become priorities and faults of the routers that track them, in one
- * turn. This file decides when checks are set, repeated and stopped. A daemon that stops ignores results
- * (docs/architecture.md, Leaving). It does not know how a check runs, or what a router does with a priority.
+ * Handles the health checks in the engine: one turn converts results to priorities and faults of the routers that track
+ * the checks. Decided here: when checks are set, repeated and stopped. A daemon that stops ignores results
+ * (docs/architecture.md, Leaving). Not known here: how a check runs, or what a router does with a priority.
  */
 import { checksOf, nameOf } from '../../config/checks.ts'
 import type { Config } from '../../config/config.ts'
@@ -20,11 +20,11 @@ import { type CheckEffect, CheckLog } from './check-log.ts'
 import { CheckQuestions } from './check-question.ts'
 import type { Trackers } from './trackers.ts'
 
-/** Milliseconds that stop() waits for the end of the checks. */
+/** Milliseconds that stop() waits for the end of the health checks. */
 const LONGEST_STOP = 1_000
 
 export type HealthWatchContext = {
-  /** Port of the health checks; `undefined`: no check ever has a result. */
+  /** Port of the health checks; `undefined`: no check ever gets a result. */
   readonly checks: CheckPort | undefined
   readonly board: CheckBoard
   readonly trackers: Trackers
@@ -60,7 +60,7 @@ export class HealthWatch {
     this.#set()
   }
 
-  /** Restarts the checks that a reload changed. The caller must call setChecks() before. */
+  /** Restarts the health checks that a reload changed. The caller must call setChecks() before. */
   reload(changed: readonly string[]): void {
     if (changed.length > 0) this.#set()
   }
@@ -70,7 +70,7 @@ export class HealthWatch {
     checks?.set(board.specs, board.formerly())
   }
 
-  /** Settles when no check runs, or after a second. */
+  /** Resolves when no health check runs, or after a second. */
   stop(): Promise<void> {
     const { checks, schedule } = this.#context
     this.#stopped = true
@@ -86,7 +86,7 @@ export class HealthWatch {
     })
   }
 
-  /** Time at which the result of a check ends because no report arrived; `undefined` if no result can end. */
+  /** Time at which the result of a check becomes invalid because no report arrived; `undefined` if no result can. */
   get nextAt(): Millis | undefined {
     return this.#stopped ? undefined : this.#context.board.doubtAt
   }
@@ -95,7 +95,7 @@ export class HealthWatch {
     if (!this.#stopped) this.#follow(this.#context.board.doubt(now), now)
   }
 
-  /** Executes the effect `askChecks` of a router. */
+  /** Executes the effect `askChecks` of a router: repeats its health checks. */
   ask(router: Router, within: Millis): void {
     this.#questions.ask(router, within, this.#context.checks)
   }
@@ -123,7 +123,7 @@ export class HealthWatch {
     this.#follow(changes, now)
     const answer = id === undefined ? undefined : this.#questions.answer(id, new Set(reports.map(({ check }) => check)))
     if (answer !== undefined) postEvent(answer.router, { kind: 'checksAnswered', assured: answer.assured }, now)
-    // A report without changes moves no deadline.
+    // A report of the checks without changes moves no deadline.
     if (changes.length > 0 || answer !== undefined) turns.endWoken(now)
   }
 
@@ -138,7 +138,8 @@ export class HealthWatch {
   }
 
   /**
-   * Returns the effects that a check has in its present state. The routers may receive these effects a moment later.
+   * Returns the effects that a health check has in its present state. The routers may receive these effects a moment
+   * later.
    */
   #effectsOf(check: string): readonly CheckEffect[] {
     const { registry, trackers } = this.#context

@@ -1,7 +1,7 @@
 /**
- * Builds the snapshots of health checks: JSON values for `holdfast status`, API and metrics. This file decides what may
- * be shown of a check. A URL may contain a password, an argument a token, and a header a key; none of these is shown.
- * It does not know the reader.
+ * Builds the snapshots of health checks: JSON values for `holdfast status`, API and metrics. Decided here: which facts
+ * of a check may be shown. A URL may contain a password, an argument a token, and a header a key; none of these is
+ * shown. Not known here: the reader.
  */
 import type { ProbeSpec } from '../../healthcheck/check.ts'
 import type { CheckReport } from '../../healthcheck/check-report.ts'
@@ -14,14 +14,14 @@ import type { CheckBoard, CheckState } from './check-board.ts'
 export type HealthcheckSnapshot = {
   readonly name: string
   readonly kind: ProbeSpec['kind'] | 'all' | 'any'
-  /** Target as text; the members of a combination. */
+  /** Target of the health check as text; for a combination its members. */
   readonly target: string
   readonly verdict: Verdict
-  /** Result that counts. An unknown check may still count as before. */
+  /** Result as which the check counts. An unknown check may still count as before. */
   readonly standing: Standing
   /** Time since which the check has its result (ISO 8601). */
   readonly since: string
-  /** Last run; `null` if no run has ended, or for a combination. */
+  /** Last run of the health check; `null` if no run has ended, or for a combination. */
   readonly last: {
     readonly at: string
     readonly ok: boolean
@@ -47,9 +47,9 @@ export type HealthcheckSnapshot = {
   /** Routers that track the check, and the present effect of the check on each. */
   readonly routers: readonly {
     readonly router: string
-    /** Present contribution to the priority. */
+    /** Present contribution of the check to the priority. */
     readonly adds: number
-    /** True if the check has no weight: the router is in fault while the check is down. */
+    /** True if the router tracks the check without a weight: it is in fault while the check is down. */
     readonly required: boolean
     /** Fault that the check causes in this router; `null` if the check causes no fault. */
     readonly fault: string | null
@@ -57,8 +57,8 @@ export type HealthcheckSnapshot = {
 }
 
 /**
- * Wall clock times of results, the same in each snapshot. A time computed from two clocks varies by a millisecond, and
- * a reader would see changes. If the clock was set, the time changes.
+ * Converts times of results to the wall clock, with the same text in each snapshot. A time computed from two clocks
+ * varies by a millisecond, and a reader would see changes. If the wall clock was set, the text changes.
  */
 export class WallClock {
   readonly #known = new Map<string, { readonly since: Millis; readonly at: number }>()
@@ -71,7 +71,7 @@ export class WallClock {
     return new Date(holds ? known.at : fresh).toISOString()
   }
 
-  /** Removes checks that no longer exist. */
+  /** Forgets checks that no longer exist. */
   keep(names: ReadonlySet<string>): void {
     for (const name of this.#known.keys()) if (!names.has(name)) this.#known.delete(name)
   }
@@ -140,7 +140,7 @@ function lastOf(report: CheckReport | undefined, wall: number): HealthcheckSnaps
 
 type Effects = HealthcheckSnapshot['routers']
 
-/** Returns the effects of each check. */
+/** Returns the effects of each health check on the routers. */
 function effectsOf(routers: readonly Router[]): ReadonlyMap<string, Effects> {
   const all = new Map<string, Effects[number][]>()
   for (const { name: router, priority, faults } of routers) {
@@ -175,7 +175,7 @@ function targetOf(probe: ProbeSpec): string {
   }
 }
 
-/** Returns the URL without user, password and query. */
+/** Returns a URL without user, password and query. */
 function withoutSecrets(url: string): string {
   if (!URL.canParse(url)) return 'no URL'
   const { protocol, host, pathname } = new URL(url)

@@ -1,6 +1,6 @@
 /**
- * The links and health checks of this node as trackers read them. This file decides which priority is certain while
- * checks raise it. It does not know which router tracks what, or when.
+ * Reads links and health checks of this node for the trackers of routers. Decided here: which priority of a router is
+ * certain while checks raise it. Not known here: which router has which trackers.
  */
 import { isInterface, type Track, trackerKey } from '../../config/schema/track.ts'
 import type { Asked } from '../../healthcheck/check-message.ts'
@@ -27,7 +27,10 @@ export class Trackers {
     return { ...tracking, assured: Math.min(assured, priority) }
   }
 
-  /** Returns the priority as if these probes had changed. Trackers that a reload removed do not count here. */
+  /**
+   * Returns the priority of a router as if these health checks had changed. Trackers that a reload removed do not
+   * count.
+   */
   assured(base: number, track: readonly Track[], { up, down }: Asked): number {
     const failed = this.#board.assuming('down', new Set(up))
     const recovered = this.#board.assuming('up', new Set(down))
@@ -49,8 +52,8 @@ export class Trackers {
   }
 
   /**
-   * Returns the parts that still count when a reload brings these trackers; `undefined` if all results that matter are
-   * known.
+   * Returns the contributions that still count when a reload brings these trackers; `undefined` if all results that
+   * matter are known.
    */
   replaced(parts: readonly Part[], track: readonly Track[]): Replaced | undefined {
     const stay = new Set(track.map(trackerKey))

@@ -1,7 +1,7 @@
 /**
  * Computes what the trackers of a virtual router mean: its effective priority as a sum with a name for each part, and
- * the faults (VR-TRK-01 to VR-TRK-09). Interfaces and health checks are one list here. This file works on values only.
- * It does not know the source of a state, or the effect of a changed priority or a fault.
+ * the faults (VR-TRK-01 to VR-TRK-09). Trackers of interfaces and of health checks are in one list. All functions work
+ * on values only. Not known here: the source of a state, or the effect of a changed priority or a fault.
  */
 import { isInterface, type Track, type TrackedHealthcheck } from '../../config/schema/track.ts'
 import { type Contribution, contributionOf, effectivePriority } from '../../config/weights.ts'
@@ -16,17 +16,17 @@ export type TrackedStates = {
 
 export type TrackedFault = { readonly fault: Fault; readonly present: boolean; readonly canSend: true }
 
-/** Contribution of a tracker with a weight. */
+/** Contribution of one tracker with a weight to the priority. */
 export type Part = {
   readonly kind: 'interface' | 'healthcheck'
   readonly name: string
-  /** Present contribution to the priority. */
+  /** Present contribution of the tracker to the priority. */
   readonly adds: number
 }
 
 /** Trackers that a reload removed. They count until the trackers of the new configuration have results. */
 export type Replaced = {
-  /** Contributions at the time of the reload. */
+  /** Contributions of the removed trackers at the time of the reload. */
   readonly parts: readonly Part[]
   /**
    * Health checks of the new trackers that have no result yet. No new tracker counts before each of these checks has a
@@ -35,16 +35,16 @@ export type Replaced = {
   readonly by: readonly string[]
 }
 
-/** Health checks that raise the priority: those that are up, and reversed ones that are down. */
+/** Health checks that raise the priority: checks that are up, and reversed checks that are down. */
 export type Lifting = { readonly up: readonly string[]; readonly down: readonly string[] }
 
 export type Tracking = {
   readonly priority: number
-  /** Base and all parts, before clamping. */
+  /** Base priority plus all contributions, before clamping. */
   readonly sum: number
   readonly parts: readonly Part[]
   readonly faults: readonly TrackedFault[]
-  /** Health checks that raise the priority now, so that a change of their result would lower it. */
+  /** Health checks that raise the priority now. If one of their results changed, the priority would fall. */
   readonly lifting: Lifting
   /** Priority of the router if the results of all checks in `lifting` changed. */
   readonly assured: number
@@ -60,10 +60,11 @@ export const untracked = (priority: number): Tracking => ({
 })
 
 /**
- * Computes priority and faults. `starts` is true for a router in Initialize. The router waits there for the first
- * result of a check without weight (VR-TRK-05). A running router that gets a check without weight by a reload continues
- * until the check has a result. `replaced` has the contributions of removed trackers, which a running router uses until
- * the new trackers have results. Otherwise its priority could fall for a moment, and the VIPs would move.
+ * Computes the effective priority and the faults of a router. `starts` is true for a router in Initialize. The router
+ * waits there for the first result of a check without weight (VR-TRK-05). A running router that gets a check without
+ * weight by a reload continues until the check has a result. `replaced` has the contributions of removed trackers,
+ * which a running router uses until the new trackers have results. Otherwise its priority could fall for a moment, and
+ * the VIPs would move.
  */
 export function trackingOf(
   base: number,
@@ -118,14 +119,14 @@ export function trackingOf(
   return { priority, sum, parts, faults, lifting }
 }
 
-/** Returns the state that is worse for a router that tracks the check. */
+/** Returns which of two states is worse for a router that tracks the check. */
 export function worseOf(tracker: TrackedHealthcheck, one: CheckState, other: CheckState): CheckState {
   return addsOf(whatItSays(tracker, one)) <= addsOf(whatItSays(tracker, other)) ? one : other
 }
 
 /**
- * Returns the contribution of a check; `undefined` for a check without a result, which contributes no weight
- * (VR-TRK-05). A file of weights that cannot be read counts as a check that is down.
+ * Returns the contribution of a check to the priority; `undefined` for a check without a result, which contributes no
+ * weight (VR-TRK-05). A file of weights that cannot be read counts as a check that is down.
  */
 function whatItSays({ weight, reverse }: TrackedHealthcheck, state: CheckState): Contribution | undefined {
   if (state.standing === 'nothing') return undefined

@@ -1,6 +1,6 @@
 /**
- * Prepares the advertisements of one router: it encodes them once as long as they stay the same, counts them, and logs
- * failures. The state machine decides when and why to send, and the segment has the socket.
+ * Prepares the advertisements of one router: encodes an advertisement once as long as it stays the same, counts the
+ * sent packets, and logs failures. The state machine decides when and why to send, and the segment has the socket.
  */
 import type { Parameters } from '../../vrrp/parameters.ts'
 import { advertisementDatagrams } from '../../vrrp/transmit.ts'
@@ -8,9 +8,9 @@ import type { Datagram, SendOutcome } from '../ports.ts'
 import { Counters, type Recorder } from '../telemetry/recorder.ts'
 
 export class Advertiser {
-  /** Sent packets by kind (advertisement, priorityZero), one for each destination. */
+  /** Number of sent packets by kind (advertisement, priorityZero), one for each destination. */
   readonly sent = new Counters()
-  /** Failed packets by error code. */
+  /** Number of packets that could not be sent, by error code. */
   readonly failures = new Counters()
   readonly #router: string
   readonly #recorder: Recorder
@@ -21,7 +21,7 @@ export class Advertiser {
     this.#recorder = recorder
   }
 
-  /** Counts and logs the outcomes of sending datagrams(). */
+  /** Counts and logs the outcomes of sending the datagrams that datagrams() returned. */
   sentAs(priority: number, datagrams: readonly Datagram[], outcomes: readonly SendOutcome[]): void {
     this.sent.add(priority === 0 ? 'priorityZero' : 'advertisement', outcomes.filter(({ ok }) => ok).length)
     outcomes.forEach((outcome, i) => {
@@ -36,7 +36,10 @@ export class Advertiser {
     })
   }
 
-  /** Returns one datagram for each destination. An Active sends the same datagrams repeatedly, so they are stored. */
+  /**
+   * Returns one datagram of the advertisement for each destination. An Active sends the same datagrams repeatedly, so
+   * they are stored.
+   */
   datagrams(parameters: Parameters, priority: number): readonly Datagram[] {
     if (this.#encoded?.parameters !== parameters || this.#encoded.priority !== priority) {
       this.#encoded = { parameters, priority, datagrams: advertisementDatagrams(parameters, priority) }

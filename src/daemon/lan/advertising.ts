@@ -1,8 +1,8 @@
 /**
- * The routers that advertise for one VRID now, and since when without a gap. Two of them at the same time are two
- * Actives. A Backup receives both, although it follows one. This file decides how long both must advertise, so that an
- * ordinary move does not count. Its size is limited, because a sender can invent sources. It does not know the
- * consequences.
+ * Remembers the routers that advertise for one VRID now, and since when each advertises without a gap. Two such routers
+ * at the same time are two Actives. A Backup receives the advertisements of both, although it follows one Active.
+ * Decided here: how long both must advertise, so that an ordinary takeover does not count. The list is limited, because
+ * a sender can forge source addresses. Not known here: the consequences of two Actives.
  */
 import type { Parameters } from '../../vrrp/parameters.ts'
 import type { State } from '../../vrrp/state.ts'
@@ -11,21 +11,27 @@ import type { Address } from '../../wire/address.ts'
 import { centisToMillis, type Millis, millis } from '../../wire/units.ts'
 
 const MOST_ROUTERS = 8
-/** Empty result that all calls share, because beside() runs for each advertisement and must not allocate memory. */
+/** Empty list that all calls share, because beside() runs for each advertisement and must not allocate memory. */
 const NONE: readonly OtherActive[] = []
 
-/** An entry is changed in place, because an advertisement must not allocate memory. */
+/**
+ * An entry about a router that advertises. The entry is changed, not replaced, because an advertisement must not
+ * allocate memory.
+ */
 type Advertising = { priority: number; since: Millis; heardAt: Millis }
 
 export type OtherActive = { readonly address: Address; readonly priority: number; readonly heardAt: Millis } & {
-  /** Time since which this router advertises beside another Active. */
+  /** Time since which this router advertises at the same time as another Active. */
   readonly besideSince: Millis
 }
 
 export class AdvertisingRouters {
   readonly #routers = new Map<Address, Advertising>()
 
-  /** Notes an advertisement that has passed the checks of RFC 9568 §7.1. Priority 0 is the last one of an Active. */
+  /**
+   * Notes an advertisement that has passed the checks of RFC 9568 §7.1. Priority 0 is the last advertisement of an
+   * Active.
+   */
   note(source: Address, priority: number, heardAt: Millis, parameters: Parameters): void {
     const known = this.#routers.get(source)
     if (priority === 0) {
@@ -41,8 +47,8 @@ export class AdvertisingRouters {
   }
 
   /**
-   * Returns the routers that are Active at the same time as this router, or at the same time as the Active that this
-   * router follows. `activeSince` is the time since which this router is Active.
+   * Returns the other routers that are Active at the same time as this router, or at the same time as the Active that
+   * this router follows. `activeSince` is the time since which this router is Active.
    */
   beside(state: State, parameters: Parameters, activeSince: Millis, now: Millis): readonly OtherActive[] {
     const isFresh = ({ heardAt }: Advertising) => now - heardAt <= patience(parameters)

@@ -1,7 +1,7 @@
 /**
  * Announces the addresses of the routers of one segment: on this interface, on secondary interfaces, and the node's own
- * address. This file decides which interface announces which address, and the spacing of all frames. It does not know
- * frames or schedules (announcer.ts).
+ * address. Decided here: which interface announces which address, and the time between two frames. Not known here:
+ * frames and schedules (announcer.ts).
  */
 import { ONE_ROUND } from '../../arp/announcement.ts'
 import type { Address, Family } from '../../wire/address.ts'
@@ -28,12 +28,12 @@ export class Announcements {
     this.#secondary = secondary
   }
 
-  /** Announces all addresses of the router. The frames are sent by run(). */
+  /** Plans the announcement of all addresses of the router. The method run() sends the frames. */
   announce(router: HostedRouter, reason: 'takeover' | 'rival', now: Millis): void {
     this.#announce(router, router.parameters.addresses, reason, now)
   }
 
-  /** Announces these VIPs of the router, because another host has the same addresses. */
+  /** Plans the announcement of these VIPs of the router, because another host has the same addresses. */
   announceOver(router: HostedRouter, addresses: readonly Address[], now: Millis): void {
     this.#announce(router, addresses, 'duplicate', now)
   }
@@ -56,8 +56,8 @@ export class Announcements {
   }
 
   /**
-   * Announces the node's own address to hosts that could not ask for it while the node was away. Once a turn, even if
-   * several routers request it.
+   * Announces the node's own address to hosts that could not ask for the address while the node was away. At most once
+   * a turn, even if several routers request it.
    */
   announceSource(now: Millis): void {
     const { family, source } = this.#home
@@ -65,7 +65,7 @@ export class Announcements {
     this.#announcer.announce(announced, 'takeover', now)
   }
 
-  /** Adopts another refresh period or list of addresses. */
+  /** Adopts another refresh period or another list of addresses of the router. */
   reschedule({ spec, parameters: { addresses } }: HostedRouter, now: Millis): void {
     const rescheduled = { name: spec.name, addresses, ...spec.announce }
     this.#announcer.reschedule(rescheduled, now)
@@ -77,12 +77,12 @@ export class Announcements {
     for (const announcer of this.#secondary.announcers) announcer.cancel(router.name)
   }
 
-  /** Tells whether the first announcement because of a competing Active is due. */
+  /** Tells whether the first announcement because of a competing Active is due now. */
   announcesOverCompetitor(now: Millis): boolean {
     return this.#announcer.announcesOverCompetitor(now)
   }
 
-  /** Sends the frames that are due. */
+  /** Sends the announcement frames that are due. */
   run(now: Millis): void {
     this.#announcer.run(now)
     for (const announcer of this.#secondary.announcers) announcer.run(now)

@@ -1,7 +1,7 @@
 /**
- * Sends gratuitous ARP and unsolicited Neighbor Advertisements on one interface. It has the plans of each router
- * (arp/), applies one rate limit to all, and sends the frames that are due. A router that is no longer Active loses its
- * plans and its waiting frames (VR-GARP-05).
+ * Sends gratuitous ARP and unsolicited Neighbor Advertisements on one interface. An announcer has the announcement
+ * plans of each router (arp/), applies one rate limit to all routers, and sends the frames that are due. A router that
+ * is no longer Active loses its plans and its waiting frames (VR-GARP-05).
  */
 
 import {
@@ -30,23 +30,26 @@ import { type Millis, plus, sooner } from '../../wire/units.ts'
 import type { SendOutcome } from '../ports.ts'
 import { Counters } from '../telemetry/recorder.ts'
 
-/** The addresses that a router announces, and the schedule. `name` is the key. */
+/** The addresses that a router announces, and the schedule of the frames. `name` is the key of the router. */
 export type Announced = {
   readonly name: string
   readonly family: Family
   readonly addresses: readonly Address[]
-  /** Offsets of the frames for each address. */
+  /** Times of the frames for each address, from the begin of the plan. */
   readonly at: readonly Millis[]
   readonly refresh: Millis | undefined
   /** Number of frames for each address in a refresh; absent = 1. */
   readonly refreshCopies?: number | undefined
-  /** Offsets after an advertisement of a competing Active; by default those of arp/announcement.ts. */
+  /** Times of the frames after an advertisement of a competing Active; by default those of arp/announcement.ts. */
   readonly onRival?: readonly Millis[] | undefined
   /** Called after the first frame for an address was sent. */
   readonly onFirst?: ((address: Address) => void) | undefined
 }
 
-/** Reasons of a plan. A router may have one plan for each. `duplicate` concerns some addresses only. */
+/**
+ * Reasons of an announcement plan. A router may have one plan for each reason. `duplicate` concerns some addresses
+ * only.
+ */
 const REASONS = ['takeover', 'rival', 'duplicate'] as const
 type Reason = (typeof REASONS)[number]
 type Plans = { [reason in Reason]?: AnnouncementPlan }
@@ -55,14 +58,14 @@ type Plans = { [reason in Reason]?: AnnouncementPlan }
 const PATIENCE = 50
 
 export class Announcer {
-  /** Frames by kind: gratuitousArp, neighborAdvertisement, failed. */
+  /** Number of frames by kind: gratuitousArp, neighborAdvertisement, failed. */
   readonly sent = new Counters()
   readonly #plans = new Map<string, Plans>()
-  /** Callbacks by name of the router. */
+  /** Callbacks after the first frame for an address, by name of the router. */
   readonly #onFirst = new Map<string, (address: Address) => void>()
   /**
-   * Last value of nextAt(), valid while no announcement plan changes. Every turn asks for it, and the next frame of a
-   * plan is often a minute away.
+   * Last value of nextAt(), valid while no announcement plan changes. Every turn reads nextAt(), and the next frame of
+   * a plan is often a minute away.
    */
   #known: { readonly nextAt: Millis | undefined } | undefined
   #pacer: Pacer = IDLE_PACER
@@ -73,9 +76,10 @@ export class Announcer {
   readonly #spacing: () => number | undefined
 
   /**
-   * Creates an announcer. `isReady` tells whether packets to an address arrive here. The kernel adds the local route of
-   * an IPv6 address some time after it has accepted the address. A client that receives the announcement earlier gets
-   * no answer. `spacing` returns the milliseconds between two frames; `undefined` means the rates of the pacer.
+   * Creates an announcer. `isReady` tells whether packets to an address arrive on this node. The kernel adds the local
+   * route of an IPv6 address some time after it has accepted the address. Before that, a client that receives the
+   * announcement gets no answer. `spacing` returns the milliseconds between two frames; `undefined` means the rates of
+   * the pacer.
    */
   constructor(
     send: (frames: readonly Uint8Array[]) => readonly SendOutcome[],
@@ -90,8 +94,8 @@ export class Announcer {
   }
 
   /**
-   * Plans announcements that are due now. run() sends the frames at the end of the turn, because all advertisements
-   * come first.
+   * Plans announcements that are due now. The method run() sends the frames at the end of the turn, because all
+   * advertisements come first.
    */
   announce(announced: Announced, reason: Reason, now: Millis): void {
     const { name, family, addresses, onFirst, onRival, refreshCopies: everyCopies } = announced
@@ -104,7 +108,7 @@ export class Announcer {
     this.#known = undefined
   }
 
-  /** Adopts another list of addresses and refresh period. */
+  /** Adopts another list of addresses or another refresh period. */
   reschedule(
     { name, addresses, refresh, refreshCopies }: Pick<Announced, 'name' | 'addresses' | 'refresh' | 'refreshCopies'>,
     now: Millis,
@@ -135,14 +139,14 @@ export class Announcer {
   nextAt(): Millis | undefined {
     if (this.#known !== undefined) return this.#known.nextAt
     let nearest = nextTakeAt(this.#pacer, this.#spacing())
-    // Frames that wait for the pacer or the kernel may be sent earlier than expected now.
+    // Frames that wait for the rate limit or the kernel may be sent earlier than expected now.
     let isCertain = nearest === undefined
     for (const plans of this.#plans.values()) {
       for (const reason of REASONS) {
         const plan = plans[reason]
         if (plan === undefined) continue
         const planned = nextAnnouncementAt(plan)
-        // Only for the plan with the nearest time the kernel is asked whether the address is ready, because the answer
+        // The kernel is asked whether an address is ready only for the plan with the nearest time, because the answer
         // can only delay a plan.
         if (planned === undefined || (nearest !== undefined && planned >= nearest)) continue
         const dueAt = this.#dueAt(plan)
@@ -178,7 +182,7 @@ export class Announcer {
         for (const { address, copy, first } of result.due) wanted.push({ router, address, copy, first })
       }
     }
-    // All frames are offered together, because each offer examines all waiting ones.
+    // All frames are offered together, because each call examines all waiting frames.
     this.#pacer = offerAnnouncements(this.#pacer, wanted)
     const taken = takeAnnouncements(this.#pacer, now, this.#spacing())
     this.#pacer = taken.pacer

@@ -1,8 +1,8 @@
 /**
  * Receives announcements and answers of other hosts for our addresses, by ARP and Neighbor Discovery, on one interface.
- * It receives no more frames than a router needs, because every ARP packet of a LAN would wake the engine. This file
- * decides which frames wake it at which time, and which senders are ignored. It does not know states, or the meaning of
- * a frame.
+ * The listener receives no more frames than a router needs, because otherwise every ARP packet of a LAN would wake the
+ * engine. Decided here: which frames wake the engine at which time, and which senders are ignored. Not known here:
+ * states, and the meaning of a frame.
  */
 import { type Announcement, announcementIn, isAnswerTo } from '../../arp/probe.ts'
 import type { Family } from '../../wire/address.ts'
@@ -11,7 +11,7 @@ import type { Millis } from '../../wire/units.ts'
 import type { Failure, FrameSocket, Hears, Link, SocketPort } from '../ports.ts'
 import type { Recorder } from '../telemetry/recorder.ts'
 
-/** Milliseconds after an ARP or NDP question in which an answer belongs to the question. */
+/** Milliseconds after an ARP or NDP request in which an answer belongs to that request. */
 export const ANSWERED_WITHIN = 50
 
 /**
@@ -47,9 +47,9 @@ export class ArpListener {
   }
 
   /**
-   * Sets which frames the socket receives. Idempotent. If the socket cannot be opened, the failure is logged, and only
-   * advertisements decide. An open socket stays open, because closing it takes too long for a router that has become
-   * Active or is Leaving.
+   * Sets which frames the socket receives. May be called again. If the socket cannot be opened, the failure is logged,
+   * and only advertisements decide. An open socket stays open, because closing it takes too long for a router that has
+   * become Active or is Leaving.
    */
   listen(hears: Hears): void {
     if (hears === this.#hears) return

@@ -1,7 +1,7 @@
 /**
- * Tells whether a queue of advertisements may contain one that no router has processed (ground rule 2): it still waits,
- * or the kernel has dropped it. The decision uses the results of the drains. This file does not know sockets, or the
- * consequences.
+ * Tells whether an advertisement may exist that no router has processed (ground rule 2): it still waits in the queue,
+ * or the kernel has dropped it. The decision uses the numbers that each drain of the socket returned. Not known here:
+ * sockets, and the consequences.
  */
 import type { DrainResult } from '../ports.ts'
 
@@ -17,12 +17,12 @@ export class Backlog {
   #wasEmpty = true
   #sinceEmpty = 0
 
-  /** Notes the result of every drain, in order. */
+  /** Notes the numbers that a drain of the socket returned. Every drain must be noted, in order. */
   note({ empty, lost, packets }: DrainResult): void {
     this.#sinceEmpty += packets
     this.#unread = !empty
-    // The kernel reports a drop only with a packet that is queued after it. So a queue that may have been full hides
-    // its last drops. Only a packet from a queue that was empty before shows that no drop is hidden.
+    // The kernel reports a dropped packet only with a packet that is queued later. So a queue that may have been full
+    // hides its last drops. Only a packet from a queue that was empty before shows that no drop is hidden.
     if (lost > 0 || this.#sinceEmpty >= FITS) this.#dropped = true
     else if (this.#wasEmpty && empty && packets > 0) this.#dropped = false
     if (empty) this.#sinceEmpty = 0

@@ -1,18 +1,21 @@
 /**
- * Remembers VRRP routers with our VRID whose version, password, interval or address list differs. Such a router must
- * not look like "there is no Active". It is remembered by its address until it has been silent for long. The number is
- * limited, because a sender can invent sources. `vrrp/receive.ts` decides what is wrong with a packet. Nothing here
- * changes an election.
+ * Remembers VRRP routers with our VRID whose version, password, interval or address list differs. Without this record,
+ * such a router would look as if no Active existed. A router is remembered by its address until it has been silent for
+ * long. The number is limited, because a sender can forge source addresses. In vrrp/receive.ts it is decided why a
+ * packet is discarded. Mismatched routers have no effect on an election.
  */
 import type { DiscardReason, ReceiveWarning } from '../../vrrp/advertisement.ts'
 import type { Address } from '../../wire/address.ts'
 import type { Millis } from '../../wire/units.ts'
 
-/** Number of sources that are remembered for one router, the newest ones. An invented source does not appear again. */
+/**
+ * Number of source addresses that are remembered for one router, the newest ones. A forged source address does not
+ * appear again.
+ */
 export const MOST_SOURCES = 8
 /**
- * Milliseconds between two sources that replace another one, so that a flood of invented sources costs neither memory
- * nor time.
+ * Milliseconds between two source addresses that replace another one, so that a flood of forged addresses costs neither
+ * memory nor time.
  */
 const PUSH_OUT_SPACING = 100
 /**
@@ -20,12 +23,14 @@ const PUSH_OUT_SPACING = 100
  */
 const FORGET_AFTER = 600_000
 /**
- * Milliseconds after the last wrong packet of a source. Valid packets after this time show that the source is
- * corrected. Before, the node of the source may run two daemons.
+ * Milliseconds after the last wrong packet of a router. Valid packets after this time show that its configuration was
+ * corrected. Before, its node may run two daemons.
  */
 const PUT_RIGHT_AFTER = 10_000
 
-/** Texts for each mismatch, which follow the address. Other reasons are not a sign of a mismatched router. */
+/**
+ * Texts for each mismatch, which follow the address of the router. Other reasons are not a sign of a mismatched router.
+ */
 const WORDS = {
   ttl: 'sends from another network: its TTL is not 255',
   version: 'speaks another version',
@@ -56,7 +61,7 @@ export type MismatchedRouter = {
   readonly version: number | undefined
   /** True if the router's advertisements count in the election. */
   readonly listenedTo: boolean
-  /** Number of packets since the first one, or since a long silence. */
+  /** Number of packets since the first packet of the router, or since it was silent for long. */
   readonly count: number
   readonly lastHeardAt: Millis
 }
@@ -69,7 +74,10 @@ export type Sighting = {
   readonly heardAt: Millis
 }
 
-/** Entry that is changed in place, because a flood must not make one for each packet. */
+/**
+ * An entry about a mismatched router. The entry is changed, not replaced, because a flood must not allocate memory for
+ * each packet.
+ */
 type Finding = { -readonly [key in keyof MismatchedRouter]: MismatchedRouter[key] }
 type Source = { readonly address: Address; lastHeardAt: Millis; findings: Finding[] }
 
@@ -102,7 +110,7 @@ export class MismatchedRouters {
     }
   }
 
-  /** Returns the mismatches, those of the latest source first. */
+  /** Returns the mismatched routers. The router with the latest packet comes first. */
   list(now: Millis): readonly MismatchedRouter[] {
     for (const source of [...this.#sources]) this.#forget(now - FORGET_AFTER, source)
     const newestFirst = this.#sources.toSorted((left, right) => right.lastHeardAt - left.lastHeardAt)
@@ -111,7 +119,7 @@ export class MismatchedRouters {
 
   /**
    * Returns the routers whose advertisements since `since` were discarded. The Active that this router misses may be
-   * one of these.
+   * one of these routers.
    */
   unheeded(since: Millis): readonly MismatchedRouter[] {
     return this.list(since).filter(({ lastHeardAt, listenedTo }) => !listenedTo && lastHeardAt >= since)

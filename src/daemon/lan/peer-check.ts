@@ -1,8 +1,8 @@
 /**
  * Checks which peers answer at all. After every periodic advertisement, an Active asks each peer for the peer's own
- * address. An answer after a silence shows that a network split has healed (docs/adr/0022). This file decides which
- * frame asks which host, and how long such a silence is. It knows the addresses of the peers, but no routers, states or
- * sockets, and not the consequences.
+ * address. If a peer answers again after a silence, a network split has healed (docs/adr/0022). Decided here: which
+ * frame asks which host, and how long such a silence is. Known are the addresses of the peers, but no routers, states
+ * or sockets.
  */
 import { neighborSolicitation } from '../../arp/neighbor-solicitation.ts'
 import { arpQuestion } from '../../arp/probe.ts'
@@ -25,7 +25,7 @@ const SPACING = 45
 type Peer = {
   /** MAC of the peer's last answer (IPv4 only). Questions go to this MAC alone until the peer fails to answer. */
   readonly mac: Mac | undefined
-  /** Time of the first question since the peer's last answer; `undefined` if the peer was not asked since. */
+  /** Time of the first question since the peer's last answer; `undefined` if the peer was not asked since then. */
   readonly unansweredSince: Millis | undefined
   readonly askedAt: Millis
   readonly patience: Millis
@@ -37,7 +37,7 @@ const NEW: Peer = {
   patience: millis(Number.POSITIVE_INFINITY),
 }
 
-/** Sender of the questions. */
+/** Source address and MAC of the node that asks. */
 export type Asking = { readonly source: Address; readonly mac: Mac }
 
 export class PeerCheck {
@@ -59,7 +59,7 @@ export class PeerCheck {
         patience: millis(Math.min(patience, interval * SILENCE)),
       })
       if (familyOf(peer) === 'ipv6') return [neighborSolicitation({ target: peer, source, mac: ours })]
-      // A peer that does not answer may have another MAC now.
+      // A peer that does not answer may have another MAC now, so all hosts are asked.
       const targets = [
         ...(mac === undefined ? [] : [mac]),
         ...(mac !== undefined && unansweredSince === undefined ? [] : [BROADCAST_MAC]),
@@ -69,8 +69,8 @@ export class PeerCheck {
   }
 
   /**
-   * Notes an answer. Returns `back` for a peer that answers after a silence; `undefined` if no router has asked for
-   * this address.
+   * Notes an answer of a peer. Returns `back` for a peer that answers after a silence; `undefined` if no router has
+   * asked for this address.
    */
   hear(peer: Address, mac: Mac, heardAt: Millis): 'present' | 'back' | undefined {
     const known = this.#peers.get(peer)

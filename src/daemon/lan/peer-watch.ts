@@ -1,7 +1,7 @@
 /**
  * Watches which unicast peers the kernel can reach on one interface. A packet to an unreachable peer waits in the
- * kernel. It is sent when the peer answers, without a question right before it (docs/adr/0022). This file decides when
- * a peer counts as reachable again. It does not know states, or the consequences.
+ * kernel. The kernel sends the packet when the peer answers, and no question of ours comes right before it
+ * (docs/adr/0022). Decided here: when a peer counts as reachable again. Not known here: states, and the consequences.
  */
 import type { Address, Family } from '../../wire/address.ts'
 import type { Failure, Link, NeighborResolution, NeighborWatch, SocketPort } from '../ports.ts'
@@ -19,7 +19,7 @@ export class PeerWatch {
   readonly #family: Family
   readonly #link: () => Link
   readonly #context: PeerWatchContext
-  /** Whether each peer could be reached, as reported last; no entry before the first report. */
+  /** For each peer, whether the kernel last reported it as reachable; no entry before the first report. */
   readonly #reached = new Map<Address, boolean>()
   #on = false
   #watch: NeighborWatch | undefined
@@ -31,8 +31,8 @@ export class PeerWatch {
   }
 
   /**
-   * Starts or stops the watch. Idempotent. If the socket cannot be opened, the failure is logged, and only the
-   * questions find a peer.
+   * Starts or stops the watch. May be called again. If the socket cannot be opened, the failure is logged, and only ARP
+   * or NDP answers show that a peer is reachable.
    */
   watch(wanted: boolean): void {
     if (wanted === this.#on) return
@@ -70,9 +70,9 @@ export class PeerWatch {
   }
 
   /**
-   * Handles a report. The kernel does not report a new entry that is unresolved. So the first report of a peer may be
-   * the end of a network split. One announcement too many is better than one too few. A peer that the kernel only
-   * checks was reachable before.
+   * Handles a report of the kernel about a peer. The kernel does not report a new entry that is unresolved. So the
+   * first report of a peer may be the end of a network split. One announcement too many is better than one too few. A
+   * peer that the kernel only checks was reachable before.
    */
   #hear(address: Address, resolution: NeighborResolution): void {
     if (!this.#context.isPeer(address)) return

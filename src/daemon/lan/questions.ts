@@ -1,7 +1,8 @@
 /**
- * Builds the questions of the routers of one segment: which other host has an address of ours, and whether known peers
- * are there. This file decides which frames ask, from which source, and how often if other hosts receive them.
- * `router-effects.ts` decides when a router asks. This file does not know sockets, or what follows from an answer.
+ * Builds the questions (ARP or NDP requests) of the routers of one segment: which other host has an address of ours,
+ * and whether known peers answer. Decided here: which frames are sent, from which source, and how often if other hosts
+ * receive them. When a router asks is decided in router-effects.ts. Not known here: sockets, and the consequences of an
+ * answer.
  */
 import { neighborSolicitation } from '../../arp/neighbor-solicitation.ts'
 import { arpProbe } from '../../arp/probe.ts'
@@ -17,7 +18,7 @@ import { type Asking, PeerCheck } from './peer-check.ts'
 import { probesFor } from './secondary-interface.ts'
 import type { SecondaryInterfaces } from './secondary-interfaces.ts'
 
-/** Part of the segment that the questions use. */
+/** The fields of the segment that questions use. */
 type Home = {
   readonly family: Family
   readonly source: Address
@@ -34,7 +35,7 @@ export class Questions {
   readonly #broadcasts = new BucketByVrid(RATES.broadcastQuestion)
   readonly #followUps = new BucketByVrid(RATES.followUpQuestion)
   /**
-   * Frames of the last question by VRID. They are kept, because an Active asks the same question repeatedly and new
+   * Frames of the last question by VRID. They are stored, because an Active asks the same question repeatedly and new
    * frames used most of the memory of a turn.
    */
   readonly #written = new Map<number, Asking & { parameters: Parameters; frames: readonly Uint8Array[] }>()
@@ -64,9 +65,9 @@ export class Questions {
   }
 
   /**
-   * Returns the frames that ask the same after an advertisement. The question before the advertisement may have been
-   * lost in a network split that healed in between (docs/adr/0022). In multicast the question is repeated, because a
-   * router hardly gives way faster. Listed peers are asked for their own addresses, which they never give up.
+   * Returns the frames that ask the same question after an advertisement. The question before the advertisement may
+   * have been lost in a network split that healed in between (docs/adr/0022). In multicast the question is repeated,
+   * because a router hardly gives way faster. Listed peers are asked for their own addresses, which they never give up.
    */
   after(parameters: Parameters, now: Millis): readonly Uint8Array[] {
     const { advertisementInterval, peers, transport, vrid } = parameters
@@ -80,15 +81,15 @@ export class Questions {
   }
 
   /**
-   * Returns questions to all hosts for these addresses of the router, because a host that has one may not speak VRRP.
-   * Sends those for secondary interfaces itself.
+   * Returns questions to all hosts for these addresses of the router, because a host that has such an address may not
+   * speak VRRP. Questions on secondary interfaces are sent immediately.
    */
   probesOf(router: HostedRouter): readonly Uint8Array[] {
     const { addresses } = router.parameters
     return this.#probes(this.#secondary.onSegment(router, addresses, (secondary, those) => secondary.ask(those)))
   }
 
-  /** Returns the questions of duplicate address detection. Sends those for secondary interfaces itself. */
+  /** Returns the questions of duplicate address detection. Questions on secondary interfaces are sent immediately. */
   detectionProbes(addresses: readonly Address[]): readonly Uint8Array[] {
     const own = new Set(addresses)
     // Only peers on this LAN are asked for their own address.
@@ -108,7 +109,7 @@ export class Questions {
     return isAnswer ? this.#peerCheck.hear(address, mac, heardAt) : undefined
   }
 
-  /** Ends the questions. The time until the next one does not count as silence. */
+  /** Ends the questions of this segment. The time until the next question does not count as silence. */
   end(): void {
     this.#peerCheck.clear()
   }
@@ -120,7 +121,7 @@ export class Questions {
 
   /**
    * Returns a link-local address of the node that is not a VIP. Every asked host learns the MAC of this address, which
-   * must stay right for longer than a takeover.
+   * must stay valid for longer than a takeover.
    */
   #linkLocal(): Address {
     const { family, interfaceIndex, routers, source } = this.#home

@@ -1,8 +1,8 @@
 /**
- * Handles the packets of the advertisement socket of one segment. It reads, checks, counts and reports them, and posts
- * them to the router with their VRID. This file decides how much is read at a time, and which discards are reported.
- * `vrrp/receive.ts` decides whether a packet is valid. This file does not know how a socket is opened, or what a router
- * does with a packet.
+ * Handles the packets of the advertisement socket of one segment: reads, checks, counts and reports the packets, and
+ * posts them to the router with their VRID. Decided here: how many packets are read at a time, and which discarded
+ * packets are reported. Whether a packet is valid is decided in vrrp/receive.ts. Not known here: how a socket is
+ * opened, and what a router does with a packet.
  */
 import { defined } from '../../base/defined.ts'
 import type { Advertisement, ReceiveWarning } from '../../vrrp/advertisement.ts'
@@ -20,23 +20,24 @@ import { Backlog } from './backlog.ts'
 import { describeMismatch, isMismatch } from './mismatched-routers.ts'
 
 /**
- * Limit of batches when a deadline expires: 4 096 packets. Then the router decides, so that a flood cannot prevent a
- * takeover (ground rule 2).
+ * Limit of batches that are read when a deadline expires: 4 096 packets. After that the router decides, so that a flood
+ * cannot prevent a takeover (ground rule 2).
  */
 const DRAIN_BATCHES = 32
 /**
- * Milliseconds for all segments of a deadline together. In the first second of an engine, whose code is not compiled
- * yet, 4 096 packets take 200 ms. Its own advertisement must not wait that long (docs/adr/0003).
+ * Milliseconds for reading the sockets of all segments when a deadline expires. In the first second of an engine, whose
+ * code is not compiled yet, 4 096 packets take 200 ms. The engine's own advertisement must not wait that long
+ * (docs/adr/0003).
  */
 const DRAIN_TIME = 25
 /**
- * Number of batches of packets that are read before the engine looks at its deadlines again. So work that becomes due,
- * above all the next own advertisement, waits for no more. It is as many packets as there are virtual routers, so that
- * one turn can answer all of them.
+ * Number of batches that are read before the engine looks at its deadlines again. So due work, above all the next own
+ * advertisement, waits for these packets only. One turn reads about as many packets as there are virtual routers, and
+ * can answer all of them.
  */
 export const READ_BATCHES = 2
 
-/** Part of the segment that received packets use. */
+/** The fields of the segment that reception uses. */
 export type Lan = {
   readonly interfaceName: string
   readonly source: Address
@@ -44,7 +45,7 @@ export type Lan = {
 }
 
 export class Reception {
-  /** Invalid packets by reason. */
+  /** Number of invalid packets by reason. */
   readonly discarded = new Counters()
   readonly #lan: Lan
   readonly #turns: Pick<Turns, 'begin' | 'endWoken'>
@@ -74,19 +75,25 @@ export class Reception {
     return this.#overflowed
   }
 
-  /** True if packets wait or may have been dropped, so that silence proves nothing (ground rule 2). */
+  /**
+   * True if packets wait or the kernel may have dropped packets, so that a missing advertisement proves nothing (ground
+   * rule 2).
+   */
   get isIncomplete(): boolean {
     return this.#backlog.mayHide
   }
 
-  /** Reads some packets in a turn of their own. Called while packets wait between deadlines. */
+  /** Reads some packets in a turn without a deadline. Called while packets wait. */
   readonly read = (): void => {
     const now = this.#turns.begin()
     this.drain(now, READ_BATCHES)
     this.#turns.endWoken(now)
   }
 
-  /** Posts the waiting packets, up to `batches` batches. No batch begins later than DRAIN_TIME after `now`. */
+  /**
+   * Posts the waiting packets to the routers, up to `batches` batches. No batch begins later than DRAIN_TIME after
+   * `now`.
+   */
   drain(now: Millis, batches = DRAIN_BATCHES): void {
     const result = this.#socket?.drain(batches, (packet) => this.#deliver(packet, now), plus(now, DRAIN_TIME))
     if (result === undefined) return

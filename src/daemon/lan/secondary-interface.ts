@@ -1,8 +1,8 @@
 /**
  * A secondary interface: an interface and family on which routers have addresses without speaking VRRP there. Examples
- * are an excluded address of the other family, and one on another interface (VR-CFG-06). It announces these addresses,
- * asks which other host has them and receives the answers, as the routers' own segment does. This file does not know
- * routers, or the purpose of a question.
+ * are an excluded address of the other family, and an address on another interface (VR-CFG-06). The node announces
+ * these addresses, asks which other host has them and receives the answers, as on the routers' own segment. Not known
+ * here: routers, and the purpose of a question.
  */
 import { neighborSolicitation } from '../../arp/neighbor-solicitation.ts'
 import { arpProbe } from '../../arp/probe.ts'
@@ -27,7 +27,9 @@ export type SecondaryContext = {
 
 export type Asking = { readonly family: Family; readonly mac: Mac; readonly source: Address | undefined }
 
-/** Returns frames that ask all hosts for each address. In IPv6 no host can answer without a source address of ours. */
+/**
+ * Returns frames that ask all hosts for each address. In IPv6 no host can answer if this node has no source address.
+ */
 export function probesFor(addresses: readonly Address[], { family, mac, source }: Asking): readonly Uint8Array[] {
   if (family === 'ipv4') return addresses.map((address) => arpProbe({ address, mac }))
   return source === undefined ? [] : addresses.map((target) => neighborSolicitation({ target, source, mac }))
@@ -73,7 +75,7 @@ export class SecondaryInterface {
     this.#listener.listen(hears)
   }
 
-  /** Asks the LAN which host has the addresses. A failure is ignored. */
+  /** Asks the LAN of the secondary interface which host has the addresses. A failure is ignored. */
   ask(addresses: readonly Address[]): void {
     const { family, link } = this
     const frames = probesFor(addresses, { family, mac: link.mac, source: this.#linkLocal() })
@@ -94,8 +96,8 @@ export class SecondaryInterface {
   }
 
   /**
-   * Sends frames. The first frames open the socket. If the socket cannot be opened, the failure is logged, and the next
-   * frames try again.
+   * Sends frames on the secondary interface. The first call opens the socket. If that fails, the failure is logged, and
+   * the next call tries again.
    */
   #send(frames: readonly Uint8Array[]): readonly SendOutcome[] {
     if (this.#frames === undefined) {

@@ -1,7 +1,7 @@
 /**
- * The secondary interfaces of a segment. Each is created when a router first needs it, and closed when no router needs
- * it. This file decides which addresses of a router belong to the segment itself. `secondary-interface.ts` asks,
- * announces and receives on the others.
+ * Keeps the secondary interfaces of a segment. A secondary interface is created when a router first needs it, and
+ * closed when no router needs it. Decided here: which addresses of a router belong to the segment itself. The other
+ * addresses are announced, and answers for them received, by secondary-interface.ts.
  */
 import { type Address, type Family, familyOf } from '../../wire/address.ts'
 import type { Base } from '../addresses/address-places.ts'
@@ -10,7 +10,7 @@ import type { HostedRouter } from '../router/router-io.ts'
 import type { Announcer } from './announcer.ts'
 import { type SecondaryContext, SecondaryInterface } from './secondary-interface.ts'
 
-/** Part of the segment that secondary interfaces use. */
+/** The fields of the segment that secondary interfaces use. */
 type Home = Base & {
   readonly family: Family
   readonly isOpen: boolean
@@ -33,7 +33,7 @@ export class SecondaryInterfaces {
     return [...this.#interfaces.values()]
   }
 
-  /** Announcers of all secondary interfaces. The list is kept, because every turn reads it. */
+  /** Announcers of all secondary interfaces. The list is stored, because every turn reads it. */
   get announcers(): readonly Announcer[] {
     return this.#interfaces.size === 0 ? NONE : this.all.map(({ announcer }) => announcer)
   }
@@ -62,7 +62,7 @@ export class SecondaryInterfaces {
     return here
   }
 
-  /** Sets what each interface receives. Closes interfaces without addresses. */
+  /** Sets which frames each secondary interface receives. Closes secondary interfaces without addresses. */
   listen(hears: Hears): void {
     const needed = new Set<SecondaryInterface>()
     for (const router of this.#home.routers.values())

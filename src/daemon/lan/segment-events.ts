@@ -1,7 +1,7 @@
 /**
  * Handles what the sockets of the segments report besides packets: announcements and answers of other hosts, peers that
- * are reachable again, and failures. This file decides which routers each of them concerns, and whether it ends a turn
- * or only moves an alarm forward. It does not know the meaning of an answer, or what the end of a turn does.
+ * are reachable again, and failures. Decided here: which routers each report concerns, and whether a report ends a turn
+ * or only moves the alarm forward. Not known here: the meaning of an answer, and the end of a turn.
  */
 import type { Address } from '../../wire/address.ts'
 import type { Millis } from '../../wire/units.ts'
@@ -51,7 +51,7 @@ export class SegmentEvents implements Pick<SegmentContext, 'onAnnouncement' | 'o
     if (at !== undefined) this.#turns.alarmBy(at)
   }
 
-  /** Posts that packets which waited in the kernel for the peer have been sent. */
+  /** Posts to the router that packets which waited in the kernel for the peer have been sent. */
   #reachPeer(router: Router, peer: Address, now: Millis): void {
     if (!router.asksBeside(peer)) return
     postEvent(router, { kind: 'peerReached', peer }, now)

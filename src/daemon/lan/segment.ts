@@ -1,8 +1,8 @@
 /**
- * A segment: one LAN as this node sees it through one interface, family and source address. All its virtual routers
- * share the sockets, and the VRID tells them apart. This file decides when a socket is opened or closed, and what it
- * receives. `reception.ts` has the packets, questions.ts the frames that ask, announcements.ts the frames that
- * announce. The daemon decides what the loss of an interface means.
+ * A segment: one LAN as this node sees it through one interface, family and source address. All virtual routers of a
+ * segment share its sockets, and the VRID tells the routers apart. Decided here: when a socket is opened or closed, and
+ * which frames it receives. Packets are handled in reception.ts, questions in questions.ts, announcements in
+ * announcements.ts. The daemon decides what the loss of an interface means.
  */
 import type { Address, Family } from '../../wire/address.ts'
 import type { Mac } from '../../wire/mac.ts'
@@ -53,7 +53,7 @@ export type SegmentContext = {
 export class Segment implements RouterIo {
   readonly family: Family
   readonly source: Address
-  /** Routers by VRID. */
+  /** Virtual routers of the segment by VRID. */
   readonly routers = new Map<number, Router>()
   readonly reception: Reception
   readonly announcer: Announcer
@@ -105,7 +105,7 @@ export class Segment implements RouterIo {
 
   // The interface ------------------------------------------------------------------------------------------------------
 
-  /** Name of the interface, which may change under a router with `interface: auto`. */
+  /** Name of the interface. The name may change under a router with `interface: auto`. */
   get interfaceName(): string {
     return this.#link.name
   }
@@ -132,7 +132,7 @@ export class Segment implements RouterIo {
 
   /**
    * Adopts the present state of the interface. If its MAC has changed (bonding, or a bridge with the MAC of its first
-   * port), the addresses are announced again. Otherwise the LAN would keep sending to the old MAC.
+   * port), the addresses are announced again. Otherwise the hosts of the LAN would keep sending to the old MAC.
    */
   follow(link: Link, now: Millis): void {
     const moved = link.mac !== this.#link.mac
@@ -170,8 +170,8 @@ export class Segment implements RouterIo {
   }
 
   /**
-   * Opens the sockets that are not open, and joins the group if there is a multicast router. Idempotent. Returns the
-   * failure, otherwise `undefined`.
+   * Opens the sockets that are not open, and joins the VRRP group if the segment has a multicast router. May be called
+   * again. Returns the failure, otherwise `undefined`.
    */
   open(): Failure | undefined {
     const transports = [...this.routers.values()].map((router) => router.parameters.transport)
@@ -219,7 +219,10 @@ export class Segment implements RouterIo {
     return this.#advertisements?.send(datagrams) ?? datagrams.map(() => ({ ok: false, failure: CLOSED }))
   }
 
-  /** Asks the LAN which host has the VIPs. A failure is ignored, because the next advertisement asks again. */
+  /**
+   * Asks the LAN of the segment which host has the VIPs. A failure is ignored, because the router asks again at its
+   * next advertisement.
+   */
   ask(questions: readonly Uint8Array[]): void {
     this.#frames?.send(questions)
   }
@@ -232,8 +235,8 @@ export class Segment implements RouterIo {
 
   /**
    * Sets what the sockets receive: announcements of other hosts while a router waits for them, and answers while a
-   * router asks. Also watches the peers to which an Active sends by unicast, because questions do not reach peers
-   * behind a router.
+   * router asks. Also watches the peers to which an Active sends by unicast, because ARP and NDP questions do not reach
+   * peers behind a router.
    */
   watchAnnouncements(): void {
     const routers = [...this.routers.values()]
@@ -248,14 +251,15 @@ export class Segment implements RouterIo {
   }
 
   /**
-   * Handles an announcement or answer of another host. Duplicate address detection also needs the MAC of each router.
+   * Handles an announcement or answer of another host. Duplicate address detection also needs the MAC of each
+   * advertising router.
    */
   #hearAnnouncement(announcement: HeardAnnouncement, heardAt: Millis): void {
     if (this.questions.hear(announcement, heardAt) === 'back') this.#context.onPeerReached(this, announcement.address)
     this.#context.onAnnouncement(this, announcement, heardAt)
   }
 
-  /** Sends the collected questions of duplicate address detection, after everything else of a turn. */
+  /** Sends the collected questions of duplicate address detection, as the last frames of a turn. */
   askForDuplicates(): void {
     const addresses = this.detection.take()
     if (addresses.length === 0) return

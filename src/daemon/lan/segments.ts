@@ -1,6 +1,6 @@
 /**
- * All segments of this node. This file decides when a segment is created, opened and closed, and when an open that
- * failed is tried again. It does not know which router belongs to which segment.
+ * Keeps all segments of this node. Decided here: when a segment is created, opened and closed, and when to try again
+ * after its sockets could not be opened. Not known here: which router belongs to which segment.
  */
 import type { Address, Family } from '../../wire/address.ts'
 import { type Millis, plus } from '../../wire/units.ts'
@@ -9,8 +9,8 @@ import type { Router } from '../router/router.ts'
 import { Segment, type SegmentContext } from './segment.ts'
 
 /**
- * Milliseconds until an open is tried again. The first wait is short, because the kernel prepares a new interface or
- * address within milliseconds.
+ * Milliseconds until the next attempt to open sockets. The first wait is short, because the kernel prepares a new
+ * interface or address within milliseconds.
  */
 const OPEN_RETRY_FIRST = 20
 const OPEN_RETRY_LAST = 1_000
@@ -34,12 +34,12 @@ export class Segments {
     return this.#all
   }
 
-  /** Time of the next attempt to open; `undefined` if every segment is open. */
+  /** Time of the next attempt to open the sockets of a segment; `undefined` if every segment is open. */
   get openAgainAt(): Millis | undefined {
     return this.#openAgainAt
   }
 
-  /** Returns the segment of this interface, family and source. */
+  /** Returns the segment with this interface, family and source address. */
   at(link: Link, family: Family, source: Address): Segment {
     const key = `${link.index} ${family} ${source}`
     const known = this.#segments.get(key)
@@ -50,7 +50,7 @@ export class Segments {
     return segment
   }
 
-  /** Adopts the present links. */
+  /** Adopts the present state of all interfaces. */
   follow(now: Millis): void {
     for (const segment of this.#segments.values()) {
       const link = this.#context.view.link(segment.interfaceIndex)
@@ -78,7 +78,7 @@ export class Segments {
 
   /**
    * Opens the sockets of every segment, and closes those of segments that cannot be used. The caller must first attach
-   * all routers, so that one open serves all routers.
+   * all routers, so that the sockets are opened once for all routers.
    */
   open(now: Millis): void {
     let failed = false

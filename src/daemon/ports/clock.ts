@@ -5,12 +5,12 @@ import type { Millis } from '../../wire/units.ts'
 export type Clock = {
   now(): Millis
   /**
-   * Returns the time for which the machine was suspended until the last call of now(). A turn reads the clocks once.
+   * Returns the time for which the machine was suspended, up to the last call of now(). A turn reads the clocks once.
    */
   asleep(): Millis
 }
 
-/** Timer that ticks once, at the last time that was set or a little earlier. `now` is the present time. */
+/** Timer that fires once, at the last time that was set or a little earlier. `now` is the present time. */
 export type WakeUp = {
   set(at: Millis, now: Millis): void
   clear(): void

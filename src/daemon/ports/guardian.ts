@@ -7,9 +7,12 @@ import type { Millis } from '../../wire/units.ts'
 import type { WantedAddress } from './network.ts'
 import type { Datagram } from './sockets.ts'
 
-/** Work of the guardian when the engine is gone: the guardian first removes the addresses, then sends the packets. */
+/**
+ * Work of the guardian after the engine has died or hangs: the guardian first removes the addresses, then sends the
+ * packets.
+ */
 export type CleanupPlan = {
-  /** Number of the unit, which is a sync group or a router without one. */
+  /** Number of the unit. A unit is a sync group, or a router without a group. */
   readonly unit: number
   readonly name: string
   readonly remove: readonly WantedAddress[]
@@ -20,7 +23,8 @@ export type CleanupPlan = {
     readonly datagrams: readonly Datagram[]
   }[]
   /**
-   * Renewal and deadline; absent = only the death of the engine executes the plan, and the addresses have no lifetime.
+   * Renewal and deadline of the plan; absent = only the death of the engine executes the plan, and the addresses have
+   * no lifetime.
    */
   readonly guard?: PlanGuard | undefined
 }
@@ -34,8 +38,8 @@ export type Renewal = WantedAddress & { readonly lifetime: number | undefined }
 export type PlanGuard = {
   /**
    * Addresses of `remove` that the engine has not begun to remove, never those of an owner (255). The guardian renews
-   * these addresses after each third of the shortest lifetime; without a lifetime, once. If the period differs from
-   * that of the last plan, the guardian renews immediately.
+   * these addresses after each third of the shortest lifetime. If no address has a lifetime, the guardian renews once.
+   * If the period differs from that of the last plan, the guardian renews immediately.
    */
   readonly renew: readonly Renewal[]
   /**
@@ -43,15 +47,13 @@ export type PlanGuard = {
    * plan has no deadline.
    */
   readonly absentAt?: Millis | undefined
-  /**
-   * Time after a missed deadline in which priority 0 is still useful (Skew_Time). After that another node has the VIP.
-   */
+  /** Time after a missed deadline in which priority 0 is still useful (Skew_Time). Later another node has the VIP. */
   readonly grace: Millis
 }
 
 /**
- * State of a plan. `executed`: the guardian removed the addresses while the engine was away; ground rule 3 says how the
- * router returns.
+ * State of a cleanup plan. `executed`: the guardian removed the addresses while the engine was away; ground rule 3 says
+ * how the router returns.
  */
 export type PlanState = 'withdrawn' | 'armed' | 'executed'
 
@@ -64,23 +66,24 @@ export type GuardianBeat = {
 
 export type GuardianPort = {
   /**
-   * Replaces the plan of the unit. Returns false, and arms nothing, if the last plan was executed and not acknowledged.
+   * Replaces the cleanup plan of the unit. Returns false, and arms nothing, if the last plan was executed and not
+   * acknowledged.
    */
   arm(plan: CleanupPlan): boolean
   /**
    * Ends the protection of a unit, before the engine removes the addresses of the unit. From then on, the guardian
    * renews no address and checks no deadline. If the engine dies later, the guardian removes the addresses without
-   * priority 0. Waits at most a few milliseconds for a renewal under way. `late` is true if that was not enough: an
-   * address may reappear and must be removed again. Also acknowledges an execution of the plan.
+   * priority 0. Waits at most a few milliseconds for a renewal under way. `late` is true if the renewal had not ended
+   * by then: an address may reappear and must be removed again. Also acknowledges an execution of the plan.
    */
   stepDown(unit: number): { readonly executed: boolean; readonly late: boolean }
-  /** Deletes the plan, after the addresses were removed. Steps down first if that was not done. */
+  /** Deletes the cleanup plan, after the addresses were removed. Calls stepDown() first if that was not done. */
   withdraw(unit: number): void
   /** Reports that an advertisement of the unit was sent. From `at` on, this engine counts as absent. */
   sent(unit: number, at: Millis): void
   /**
-   * Returns the state of a plan. The call is fast enough to be made before and after each batch of address changes.
-   * Without shared memory the state is never `executed`.
+   * Returns the state of a cleanup plan. The call is fast enough to be made before and after each batch of address
+   * changes. Without shared memory the state is never `executed`.
    */
   state(unit: number): PlanState
   /**
@@ -88,18 +91,24 @@ export type GuardianPort = {
    * again. Returns false if the guardian has not finished; call it again later.
    */
   acknowledge(unit: number): boolean
-  /** Number of plans that the guardian has executed, of all units. A change makes a turn look at the units. */
+  /**
+   * Number of cleanup plans that the guardian has executed, of all units. If the number changes, the next turn looks at
+   * the units.
+   */
   readonly executions: number
   /**
    * Calls `onCall` from the event loop when the guardian has died or the machine was suspended. Returns false if the
-   * port can notice neither.
+   * port cannot notice these events.
    */
   listen(onCall: () => void): boolean
-  /** Reports that the engine is alive. Returns the last beat of the guardian; `undefined` if there is no guardian. */
+  /**
+   * Publishes the engine's beat: this process is alive. Returns the last beat of the guardian; `undefined` if there is
+   * no guardian.
+   */
   beat(now: Millis): GuardianBeat | undefined
   /**
-   * False without shared memory. Then no deadline is checked and no lifetime renewed, so addresses must have no
-   * lifetime.
+   * True with shared memory. Without it the guardian checks no deadline and renews no lifetime, so addresses must have
+   * no lifetime.
    */
   readonly guarded: boolean
   /** True while a guardian runs. False if no guardian was started, or the guardian has died. */

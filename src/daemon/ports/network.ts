@@ -8,7 +8,7 @@ export type Link = {
   readonly name: string
   readonly mac: Mac
   readonly mtu: number
-  /** Administratively up (IFF_UP). */
+  /** True if the interface is administratively up (IFF_UP). */
   readonly up: boolean
   /** Carrier (IFF_RUNNING). */
   readonly running: boolean
@@ -24,8 +24,8 @@ export type PresentAddress = {
   readonly address: Address
   readonly prefixLength: number
   /**
-   * IPv6: true while duplicate address detection runs, or after it found a duplicate. Then no packet can be sent from
-   * the address.
+   * IPv6: true while duplicate address detection runs, or after it found a duplicate. From such an address no packet
+   * can be sent.
    */
   readonly tentative: boolean
   /**
@@ -35,13 +35,13 @@ export type PresentAddress = {
   readonly deprecated?: boolean
   /** True if the address has no lifetime in the kernel. `undefined` if unknown. */
   readonly permanent?: boolean
-  /** Flags of the kernel (IFA_F_…), shown to people. */
+  /** Flags of the address in the kernel (IFA_F_…), shown to people. */
   readonly flags?: number
   /** IPv4: label of the address, by default the name of the interface. `undefined` if unknown. */
   readonly label?: string
 }
 
-/** Route of the main table to one next hop. A route with several next hops is several of these. */
+/** Route of the main table to one next hop. A route with several next hops has one entry for each. */
 export type PresentRoute = {
   readonly interfaceIndex: number
   readonly family: Family
@@ -70,8 +70,8 @@ export type AddressStep =
   | ({ readonly action: 'add'; readonly lifetime?: number | undefined } & WantedAddress)
   | ({ readonly action: 'remove' } & WantedAddress)
 /**
- * Outcome of a step. EEXIST on add and EADDRNOTAVAIL on remove count as success (ground rule 6). `changed` is false
- * then, and the kernel sends no notification.
+ * Outcome of adding or removing an address. EEXIST on add and EADDRNOTAVAIL on remove count as success (ground rule 6).
+ * `changed` is false then, and the kernel sends no notification.
  */
 export type AddressOutcome = { readonly step: AddressStep } & (
   | { readonly ok: true; readonly changed: boolean }
@@ -94,16 +94,16 @@ export type NameOf = (interfaceIndex: number) => string | undefined
  */
 export type NetworkPort = {
   /**
-   * Returns all links; `undefined` if the kernel gave no complete list. The former list is then closer to the truth,
-   * and a resync follows.
+   * Returns all links; `undefined` if the kernel gave no complete list. In that case the former list stays in use, and
+   * a resync follows.
    */
   links(): readonly Link[] | undefined
   addresses(): readonly PresentAddress[] | undefined
-  /** Applies address changes. `nameOf` is used in the message of a failed step. */
+  /** Adds and removes addresses. `nameOf` is used in the message of a failed change. */
   apply(steps: readonly AddressStep[], nameOf: NameOf): readonly AddressOutcome[]
-  /** Returns when the kernel has finished its work on the addresses of the interface. Changes nothing. */
+  /** Waits until the kernel has finished its work on the addresses of the interface. Changes nothing. */
   settle(interfaceIndex: number): void
-  /** Starts to deliver events; those that are already queued come first. */
+  /** Starts to deliver events; events that are already queued come first. */
   watch(deliver: (event: NetworkEvent) => void): void
   /** Delivers the kernel's queued notifications now, before a decision that depends on them. */
   drain(): void

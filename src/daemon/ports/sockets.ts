@@ -22,7 +22,7 @@ export type ReceivedPacket = {
   readonly destination: Address | undefined
   /** TTL or hop limit of the received packet; `undefined` if the kernel did not report the value. */
   readonly ttl: number | undefined
-  /** The whole IP packet for IPv4, the VRRP message for IPv6. Valid only during the call. */
+  /** The whole IP packet for IPv4, the VRRP message for IPv6. The octets are valid only during the call. */
   readonly bytes: Uint8Array
   /**
    * Time at which the kernel received the packet, on the monotonic clock. The present time if the kernel's time cannot
@@ -33,7 +33,7 @@ export type ReceivedPacket = {
 
 export type DrainResult = {
   readonly packets: number
-  /** True if the queue was empty at the end, false if a limit ended the drain. */
+  /** True if the queue was empty at the end of the drain, false if a limit ended the drain. */
   readonly empty: boolean
   /** Number of packets that the kernel has dropped since the last drain because the queue was full. */
   readonly lost: number
@@ -43,7 +43,7 @@ export type DrainResult = {
 export type Datagram = { readonly destination: Address; readonly bytes: Uint8Array; readonly ttl?: number }
 export type SendOutcome = { readonly ok: true } | { readonly ok: false; readonly failure: Failure }
 
-/** Socket of protocol 112 for one interface and family. It joins the group if there is one. */
+/** Socket of protocol 112 for one interface and family. The socket joins the VRRP group if one is given. */
 export type AdvertisementSocket = {
   /**
    * Delivers the queued packets synchronously, at most `maxBatches` batches of 128. A batch other than the first one
@@ -56,8 +56,8 @@ export type AdvertisementSocket = {
    */
   send(datagrams: readonly Datagram[]): readonly SendOutcome[]
   /**
-   * Joins a group after a multicast router was added to a segment with unicast routers. No packet in the socket is
-   * lost.
+   * Joins a multicast group after a multicast router was added to a segment with unicast routers. No packet that waits
+   * in the socket is lost.
    */
   join(group: Address): Failure | undefined
   close(): void
@@ -71,15 +71,15 @@ export type AdvertisementSocketOptions = {
    * Source address of sent packets. The socket is bound to this address, so that the address matches the pseudo-header.
    */
   readonly source: Address
-  /** Group to join; `undefined` = unicast only. */
+  /** Multicast group to join; `undefined` = unicast only. */
   readonly group: Address | undefined
-  /** Called while packets wait, so that the engine drains soon. */
+  /** Called while packets wait in the socket, so that the engine drains it soon. */
   readonly onReadable: () => void
   /** Called after ENETDOWN and similar failures. The socket stays open, and the daemon decides. */
   readonly onFailure: (failure: Failure) => void
 }
 
-/** ARP and Neighbor Discovery frames on one interface (AF_PACKET). */
+/** Socket for ARP and Neighbor Discovery frames on one interface (AF_PACKET). */
 export type FrameSocket = {
   send(frames: readonly Uint8Array[]): readonly SendOutcome[]
   /**
@@ -100,7 +100,7 @@ export type FrameSocketOptions = {
   readonly interfaceIndex: number
   readonly interfaceName: string
   readonly family: Family
-  /** Frames that wake the engine. A socket with `nothing` only sends, and cannot be changed. */
+  /** Frames that wake the engine. A socket with `nothing` only sends, and its setting cannot be changed. */
   readonly hears: Hears
   /** Called with a whole frame, which is valid only during the call. */
   readonly onFrame?: (frame: Uint8Array, receivedAt: Millis) => void
@@ -108,8 +108,8 @@ export type FrameSocketOptions = {
 }
 
 /**
- * State of a neighbor. `resolved`: packets to it are sent. `probed`: packets are sent while the kernel checks the
- * neighbor. `unresolved`: packets wait in the kernel until the neighbor answers, or are dropped there.
+ * State of a neighbor. `resolved`: packets to the neighbor are sent. `probed`: packets are sent while the kernel checks
+ * the neighbor. `unresolved`: packets wait in the kernel until the neighbor answers, or are dropped there.
  */
 export type NeighborResolution = 'resolved' | 'probed' | 'unresolved'
 
@@ -119,7 +119,7 @@ export type NeighborWatchOptions = {
   readonly family: Family
   /** Called when a neighbor changes to this state. Not called for a new entry that is unresolved. */
   readonly onNeighbor: (address: Address, resolution: NeighborResolution) => void
-  /** Called when notifications were lost, so that what was known may be wrong. */
+  /** Called when notifications of the kernel were lost, so that the known states may be wrong. */
   readonly onLost: () => void
   readonly onFailure: (failure: Failure) => void
 }

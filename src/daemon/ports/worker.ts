@@ -5,31 +5,34 @@ import type { Asked, CheckNews, Formerly } from '../../healthcheck/check-message
 import type { Lane, Notification, NotifyNews } from '../../notify/notification.ts'
 import type { Millis } from '../../wire/units.ts'
 
-/** News of the health checks for the engine. The port itself handles process groups and the end of the thread. */
+/** News of the health checks for the engine. The port itself handles the end of the worker thread. */
 export type CheckPortNews =
   | Extract<CheckNews, { readonly kind: 'healthChanged' | 'checkBeat' | 'askedOnceMore' }>
-  /** The thread of the checks died or hung. Questions stay unanswered. The engine sets the checks again. */
+  /**
+   * The thread of the health checks died or hung. Requests to repeat checks stay unanswered. The engine sets the checks
+   * again.
+   */
   | { readonly kind: 'checksLost' }
 
 /**
- * Health checks. No call waits for a socket or a program, and news arrives from the event loop, never during a call.
- * The port restarts its worker thread by itself. For a worker that does not exist yet, the port keeps only the last
- * `set`.
+ * Port of the health checks. No call waits for a socket or a program, and news arrives from the event loop, never
+ * during a call. The port restarts its worker thread by itself. For a worker that does not exist yet, the port keeps
+ * only the last `set`.
  */
 export type CheckPort = {
   /**
-   * Runs these checks from now on. A check without a difference continues. `formerly` has earlier results for checks
-   * that start.
+   * Runs these health checks from now on. A check without a difference continues. `formerly` has earlier results for
+   * checks that start.
    */
   set(checks: readonly CheckSpec[], formerly: readonly Formerly[]): void
   /**
-   * Runs each of the checks in `asked` once more. A result that differs from the check's current result counts
-   * immediately. `askedOnceMore` with the same id lists the checks that answered in time.
+   * Runs each of the health checks in `asked` once more. A run that differs from the check's current result counts
+   * immediately. `askedOnceMore` with the same id lists the checks that ran in time.
    */
   askOnceMore(id: number, asked: Asked, within: Millis): void
   /** Sets the only listener, the engine. */
   onNews(listener: (news: CheckPortNews) => void): void
-  /** Ends all runs and starts no more. Settles soon, even if one hangs. */
+  /** Ends all runs of health checks and starts no more. Settles soon, even if a run hangs. */
   stop(): Promise<void>
 }
 
@@ -39,9 +42,9 @@ export type NotifyPortNews =
   | { readonly kind: 'postedAgain'; readonly ids: readonly number[] }
 
 /**
- * Programs that are notified of changes. No call waits for a program, and news arrives from the event loop, never
- * during a call. A posted notification runs in the order of its lane, even if the worker thread that should run it
- * dies.
+ * Port of the programs that are notified of changes. No call waits for a program, and news arrives from the event loop,
+ * never during a call. A posted notification runs in the order of its lane, even if the worker thread that should run
+ * it dies.
  */
 export type NotifyPort = {
   /** Announces the lanes that may be posted to from now on. */
@@ -49,7 +52,7 @@ export type NotifyPort = {
   post(notification: Notification): void
   /** Sets the only listener, the engine. */
   onNews(listener: (news: NotifyPortNews) => void): void
-  /** Stops all programs and starts no more. */
+  /** Stops all notify programs and starts no more. */
   stop(): void
 }
 

@@ -1,8 +1,8 @@
 /**
  * Reports two or more routers that advertise as Active at the same time, in the journal and the log. A third node
- * reports such a split brain as well, although neither its state nor its Active changes. This file decides when there
- * is a line: at the begin, for another set of routers, and at the end. It also limits the lines on a LAN with changing
- * routers. `lan/advertising.ts` decides how long both must advertise.
+ * reports such a split brain as well, although neither its state nor its Active changes. Decided here: when a log line
+ * is written: at the begin, for another set of routers, and at the end. The number of lines is limited on a LAN with
+ * changing routers. How long both must advertise is decided in lan/advertising.ts.
  */
 import type { EventOf } from '../../events/event.ts'
 import type { Parameters } from '../../vrrp/parameters.ts'
@@ -21,12 +21,12 @@ type Listener = { readonly name: string; readonly title: string; readonly state:
 
 export class ActivesNews {
   readonly #recorder: Recorder
-  /** Limit of the lines. A sender can invent sources, and routers can change with every packet. */
+  /** Limits the log lines. A sender can forge source addresses, and routers can change with every packet. */
   readonly #bucket = new TokenBucket(RATES.actives)
-  /** Last recorded set; empty while at most one router is Active. */
+  /** Last recorded set of Actives; empty while at most one router is Active. */
   #told: Actives = []
   #since: number | undefined
-  /** Time of the last advertisement of an Active other than the first one. */
+  /** Time of the last advertisement of an Active that this router does not follow. */
   #heardAt = Number.NEGATIVE_INFINITY
   /** Time at which this router was first seen as Active; `undefined` while it is not Active. */
   #activeSince: Millis | undefined
@@ -36,13 +36,12 @@ export class ActivesNews {
   }
 
   /**
-   * Compares the routers that advertise now with the routers in the last event. This runs for each advertisement, so it
-   * costs little while nothing is wrong.
+   * Compares the routers that advertise now with the routers in the last event. The method runs for each advertisement,
+   * so it costs little while only one router is Active.
    */
   look(router: Listener, now: Millis): void {
     const { advertising, parameters, state } = router
-    // The time is taken from the state here, because the transition history gets a transition only at the end of the
-    // turn.
+    // The time is taken from the state, because the transition history gets a transition only at the end of the turn.
     this.#activeSince = state.name === 'Active' ? (this.#activeSince ?? now) : undefined
     const others = advertising.beside(state, parameters, this.#activeSince ?? now, now)
     if (others.length === 0 && this.#told.length === 0) return
@@ -50,12 +49,12 @@ export class ActivesNews {
     const actives =
       others.length === 0 ? [] : [first(router), ...others.map(({ address: peer, priority }) => ({ peer, priority }))]
     if (isSame(actives, this.#told)) return
-    // A later call reports what is left out now.
+    // The limit is reached. A later call reports the change.
     if (!this.#bucket.has(now)) return
     this.#bucket.spend(now)
     this.#since ??= Math.min(now, ...others.map(({ besideSince }) => besideSince))
     const present = actives.length > 0
-    // The end is known only when an advertisement is missing for Active_Down_Interval.
+    // The end of a split brain is known only after an advertisement is missing for Active_Down_Interval.
     const forMs = Math.round((present ? now : this.#heardAt) - this.#since)
     const about = present ? actives : this.#told
     const news = { present, actives: about, forMs }
@@ -91,8 +90,8 @@ function first({ parameters, state }: Listener): Actives[number] {
 }
 
 /**
- * Sorts the router first that wins by RFC 9568 §6.4.3. The other routers would be Backup if they received the
- * advertisements of the winner.
+ * Sorts the router first that wins by RFC 9568 §6.4.3. The other routers would be Backup if they received its
+ * advertisements.
  */
 const byRank = (one: Actives[number], other: Actives[number]): number =>
   other.priority - one.priority || compareAddresses(address(other.peer), address(one.peer))

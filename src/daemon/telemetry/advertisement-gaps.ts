@@ -1,9 +1,9 @@
 /**
- * Measures the gaps between the advertisements of the Active that a Backup follows, as a histogram and as events. They
- * show a takeover that nearly happened. The kernel's receive times count, so that a stall of this node is not a gap.
- * This file decides which two advertisements make a gap, and from which gap one is missing. It also limits the events,
- * because 255 routers miss the same advertisement. It does not know whether one was lost or late. Only the journal of
- * the sender can tell.
+ * Measures the gaps between the advertisements of the Active that a Backup follows, as a histogram and as events. Such
+ * gaps show a takeover that nearly happened. The kernel's receive times count, so that a stall of this node is not a
+ * gap. Decided here: which two advertisements make a gap, and from which length an advertisement is missing. The events
+ * are limited, because 255 routers may miss an advertisement at the same time. Whether a missing advertisement was lost
+ * or late can be seen only in the journal of its sender.
  */
 import { Histogram } from '../../metrics/histogram.ts'
 import { METRICS } from '../../metrics/names.ts'
@@ -14,20 +14,20 @@ import type { Chronicle } from './chronicle.ts'
 import { RATES, TokenBucket } from './token-bucket.ts'
 
 /**
- * Number of intervals. One missing advertisement makes a gap of two. One that is late by some milliseconds does not
- * reach this limit.
+ * Number of intervals from which a gap is reported. One missing advertisement makes a gap of two intervals. An
+ * advertisement that is late by some milliseconds does not reach this limit.
  */
 const MISSING = 1.75
-/** Number of peers that are remembered, because a sender can invent sources. */
+/** Number of peers that are remembered, because a sender can forge source addresses. */
 const MOST_PEERS = 64
 
 export class AdvertisementGaps {
   readonly seconds = new Histogram(METRICS.holdfast_vrrp_advertisement_gap_seconds.buckets)
-  /** Gaps as shares of the Active's interval. */
+  /** Gaps between advertisements as multiples of the Active's interval. */
   readonly share = new Histogram(METRICS.holdfast_vrrp_advertisement_gap_ratio.buckets)
   readonly #onGap: (active: HeardActive, gap: number, interval: number) => void
 
-  /** Creates the histograms. `onGap` receives each gap and interval, in milliseconds. */
+  /** Creates the histograms. `onGap` receives each gap between advertisements and the interval, in milliseconds. */
   constructor(onGap: (active: HeardActive, gap: number, interval: number) => void = () => {}) {
     this.#onGap = onGap
   }
@@ -49,7 +49,7 @@ export class AdvertisementGaps {
   }
 }
 
-/** Entry that is changed in place. `gapMs` is the longest gap since the last event. */
+/** Entry about the gaps of one peer. `gapMs` is the longest gap since the last event. */
 type Burst = { readonly bucket: TokenBucket; gapMs: number }
 
 /** Records events about missed advertisements, of all routers together. */

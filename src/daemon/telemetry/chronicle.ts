@@ -1,8 +1,8 @@
 /**
- * The event journal in memory. It gives each event its number and both clocks, stores the last ones, and passes them to
- * listeners (the file, the API). Recording costs an object and no system call, because it happens between a decision
- * and the next packet. This file decides how many events are stored. Numbers continue where the previous run ended. It
- * does not know files, or the meaning of an event.
+ * The event journal in memory. The journal gives each event its number and the time of both clocks, stores the last
+ * events, and passes them to listeners (the file, the API). Recording an event allocates one object and makes no system
+ * call, because it happens between a decision and the next packet. Decided here: how many events are stored. Numbers
+ * continue where the previous run of the daemon ended. Not known here: files, and the meaning of an event.
  */
 
 import { hostname } from 'node:os'
@@ -14,17 +14,17 @@ import type { EventPage } from '../../events/event-page.ts'
 export type EventListener = (event: JournalEvent) => void
 
 /**
- * Number of stored events, of some 500 octets each. They cover a day of a quiet cluster, or the last minutes of a noisy
- * one.
+ * Number of stored events, of some 500 octets each. So many events cover a day of a quiet cluster, or the last minutes
+ * of a noisy one.
  */
 export const MOST_KEPT = 1_000
-/** Number of events in one page. */
+/** Largest number of events in one page of the API. */
 export const LARGEST_PAGE = 1_000
 
 export type ChronicleClock = {
-  /** Milliseconds since the epoch. */
+  /** Returns milliseconds since the epoch (wall clock). */
   readonly wall: () => number
-  /** CLOCK_MONOTONIC in milliseconds. */
+  /** Returns CLOCK_MONOTONIC in milliseconds. */
   readonly monotonic: () => number
 }
 
@@ -37,7 +37,7 @@ export class Chronicle {
   readonly #clock: ChronicleClock
   #events: JournalEvent[] = []
   #latest = 0
-  /** Path of the journal, for readers of a page; `null` = events are in memory only. */
+  /** Path of the journal file, for readers of a page; `null` = events are in memory only. */
   file: string | null = null
   readonly #listeners = new Set<EventListener>()
 
@@ -52,7 +52,7 @@ export class Chronicle {
     const because = causeOf(fact, this.#events, monotonicMs)
     const event: JournalEvent = { seq, at, monotonicMs, ...defined({ because }), ...fact }
     this.#events.push(event)
-    // Removed in steps, because each removal copies the list.
+    // Old events are removed many at a time, because each removal copies the list.
     if (this.#events.length >= 2 * MOST_KEPT) this.#events = this.#events.slice(-MOST_KEPT)
     for (const listener of this.#listeners) listener(event)
   }
@@ -72,7 +72,10 @@ export class Chronicle {
     this.#latest += base
   }
 
-  /** Returns the events after this number, the oldest first; without a number the last ones. At most LARGEST_PAGE. */
+  /**
+   * Returns the events after the number `after`, the oldest first; without a number the last events. At most
+   * LARGEST_PAGE events.
+   */
   read({ after, limit = LARGEST_PAGE }: { readonly after?: number; readonly limit?: number } = {}): EventPage {
     const kept = this.#events.slice(-MOST_KEPT)
     const most = Math.max(0, Math.min(limit, LARGEST_PAGE))

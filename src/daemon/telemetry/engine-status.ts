@@ -1,6 +1,6 @@
 /**
- * Builds the engine's report: the snapshot for `holdfast status`, API and metrics, and the histograms. This file
- * decides the source of each part. It does not know the reader.
+ * Builds the engine's report: the snapshot for `holdfast status`, API and metrics, and the histograms. Decided here:
+ * where each field of the report comes from. Not known here: the reader.
  */
 import { hostname } from 'node:os'
 import type { Distribution, Histogram } from '../../metrics/histogram.ts'
@@ -40,7 +40,7 @@ export type EngineStatusContext = {
   readonly segments: Segments
   readonly board: CheckBoard
   readonly notices: Notices
-  /** Delays of alarms in seconds. */
+  /** Times by which the alarm was late, in seconds. */
   readonly lateness: Histogram
   readonly takeovers: TakeoverTimes
 }
@@ -58,7 +58,7 @@ export class EngineStatus {
     return this.#describe(this.#context.registry.all)
   }
 
-  /** Returns the snapshot and the histograms in parts, so that the engine can work in between. */
+  /** Returns the snapshot and the histograms in several pieces, so that the engine can work in between. */
   report(): Generator<ReportPart, EngineReport> {
     const { lateness, ports, registry, takeovers } = this.#context
     return reportInPieces({
@@ -141,7 +141,7 @@ const groupSnapshots = ({ groups }: Registry): readonly GroupSnapshot[] =>
     name === undefined ? [] : [{ name, members: members.map((member) => member.name) }],
   )
 
-// Histograms are copied, so that they can be sent to another thread.
+// Histograms of the engine. They are copied, so that they can be sent to another thread.
 type Measured = readonly Distribution<HistogramName>[]
 
 const engineDistributions = (lateness: Histogram, { phases }: TakeoverTimes): Measured => [

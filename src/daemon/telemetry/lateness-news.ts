@@ -1,14 +1,15 @@
 /**
  * Records in the journal that the engine woke late: the machine gave it no CPU time, or it was stopped for a moment.
- * This file decides what is late (half an interval, as for the alert HoldfastTimerLate), and limits the events.
- * `guard/absence-watch.ts` handles an absence in which other routers may have taken over.
+ * Decided here: which delay is late (half an interval, as for the alert HoldfastTimerLate), and the limit of the
+ * events. An absence in which other routers may have taken over is handled in guard/absence-watch.ts.
  */
 import type { Millis } from '../../wire/units.ts'
 import type { Chronicle } from './chronicle.ts'
 import { RATES, suppressedField, TokenBucket } from './token-bucket.ts'
 
 /**
- * Limits in milliseconds. On a busy machine the engine is always a little late. Half a second is late for every router.
+ * Limits of a delay in milliseconds. On a busy machine the engine is always a little late. Half a second is late for
+ * every router.
  */
 const LEAST = 50
 const MOST = 500
@@ -22,8 +23,8 @@ export class LatenessNews {
   }
 
   /**
-   * Records a delay. `late` and `now` are milliseconds. `shortest` returns the shortest interval of all routers in
-   * milliseconds; it is called only if it may matter.
+   * Records a delay of the engine. `late` and `now` are milliseconds. `shortest` returns the shortest interval of all
+   * routers in milliseconds; it is called only if the delay may matter.
    */
   note(late: number, shortest: () => number, now: Millis): void {
     if (late < LEAST || late < Math.min(MOST, shortest() / 2)) return

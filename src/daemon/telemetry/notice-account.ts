@@ -1,6 +1,7 @@
 /**
- * Results of notifications, for log, status and metrics. There is one log line for each run, up to a limit. A reload
- * does not reset the counters of a name that stays. This file does not know the reason of a notification.
+ * Counts the runs of notify programs, for log, status and metrics. There is one log line for each run, up to a limit. A
+ * reload does not reset the counters of a router or group whose name stays. Not known here: the reason of a
+ * notification.
  */
 import type { NotifyEvent, NotifySubject } from '../../notify/notification.ts'
 import type { Millis } from '../../wire/units.ts'
@@ -46,7 +47,7 @@ export class NoticeAccounts {
     this.#recorder = recorder
   }
 
-  /** Removes accounts that are neither in the configuration nor in use. */
+  /** Removes the counters of lanes that are neither in the configuration nor in use. */
   keep(lanes: readonly { readonly lane: string; readonly subject: NotifySubject }[]): void {
     const names = new Set([...lanes, ...this.#open.values()].map(({ lane }) => lane))
     for (const lane of this.#accounts.keys()) if (!names.has(lane)) this.#accounts.delete(lane)

@@ -1,8 +1,8 @@
 /**
- * Notifies programs of changes of routers and of sync groups (VR-NTF-03, VR-NTF-04). This file decides what counts as a
- * change. The notification of a group comes after those of its members, and posting is the last step of a turn
- * (VR-NTF-08). Only the end of the daemon waits for programs, and only for a short time. This file does not know the
- * names of states for programs, how programs run, or their results (notice-account.ts).
+ * Notifies programs of changes of routers and of sync groups (VR-NTF-03, VR-NTF-04). Decided here: which changes are
+ * notified. The notification of a group comes after the notifications of its members, and a turn posts notifications
+ * last (VR-NTF-08). Only a stopping daemon waits for notify programs, and only for a short time. Not known here: the
+ * names of states for programs, how programs run, and their results (notice-account.ts).
  */
 import type { Config } from '../../config/config.ts'
 import { planOf } from '../../notify/keepalived-arguments.ts'
@@ -21,8 +21,8 @@ import type { Recorder } from './recorder.ts'
 import type { Entered } from './transition-history.ts'
 
 /**
- * Milliseconds that the daemon waits for programs after its last router has ended. keepalived gives its programs 1 s. A
- * kubelet or systemd waits 30 s and more for the daemon, and the addresses are removed by then.
+ * Milliseconds that the daemon waits for notify programs after its last router has ended. keepalived gives its programs
+ * 1 s. A kubelet or systemd waits 30 s and more for the daemon, and the addresses are removed before.
  */
 export const LONGEST_LAST_WORD = 5_000
 
@@ -34,7 +34,7 @@ export type NoticesContext = {
   readonly schedule: Schedule
 }
 
-/** The routers, and whether the daemon is stopping. */
+/** The routers of the daemon, and whether the daemon is stopping. */
 export type NotifyingRouters = {
   readonly all: readonly Router[]
   readonly departing: ReadonlySet<Router>
@@ -60,8 +60,8 @@ export class Notices {
   readonly #accounts: NoticeAccounts
   #groupPrograms: ReadonlyMap<string, NotifyPrograms | undefined> = new Map()
   /**
-   * Last notified state of each router; no entry if the router has not started, or waits for the first result of a
-   * check.
+   * State of which programs were last notified, for each router; no entry if the router has not started, or waits for
+   * the first result of a check.
    */
   readonly #told = new WeakMap<Router, NotifyEvent>()
   readonly #groupTold = new Map<string, NotifyEvent>()
@@ -101,14 +101,13 @@ export class Notices {
     this.#context.port?.set(this.#lanes.map(({ lane, set }) => ({ lane, set })))
   }
 
-  /** Notes a transition. The caller must first execute the network effects of the transition. */
+  /** Notes a transition of a router. The caller must first execute the network effects of the transition. */
   transition(
     router: Router,
     { priority, to }: Entered,
     routers: Pick<NotifyingRouters, 'departing' | 'stopping'>,
   ): void {
-    // Leaving and Returning are not notified: they are on the way to another state, which is notified when the router
-    // reaches it.
+    // Leaving and Returning are not notified: a router in such a state soon reaches another state, which is notified.
     if (to === 'Leaving' || to === 'Returning') return
     if (to !== 'Initialize') this.#note(router, to === 'Active' ? 'active' : 'backup', priority)
     else if (routers.stopping) this.#note(router, 'stop', priority)
@@ -120,7 +119,7 @@ export class Notices {
     if (this.#told.get(router) !== 'stop') this.#note(router, 'removed')
   }
 
-  /** Posts the noted changes to the worker. The caller does this at the end of a turn. */
+  /** Posts the noted changes to the notify worker. The caller does this at the end of a turn. */
   settle({ all }: Pick<NotifyingRouters, 'all'>): void {
     if (all !== this.#routers) {
       this.#routers = all
@@ -134,7 +133,7 @@ export class Notices {
     for (const notice of this.#notices.splice(0)) this.#post(notice)
   }
 
-  /** Notifies the stop of every router, even of those in fault. */
+  /** Notifies programs of the stop of every router, even of those in fault. */
   stop(all: readonly Router[]): void {
     for (const router of all) if (this.#told.get(router) !== 'stop') this.#note(router, 'stop')
   }
@@ -186,7 +185,7 @@ export class Notices {
       const event = events.has('fault') ? 'fault' : events.size === 1 ? first : undefined
       if (event === undefined || event === 'removed' || this.#groupTold.get(name) === event) continue
       this.#groupTold.set(name, event)
-      // Groups have no priority (VR-NTF-01).
+      // Sync groups have no priority (VR-NTF-01).
       this.#notices.push({
         subject: { kind: 'group', name },
         event,
@@ -227,8 +226,8 @@ export class Notices {
 }
 
 /**
- * Tells whether the router is in a fault to be notified. The fault of a check without a result does not count, as in
- * keepalived 2.2.7, which notifies nothing until the first result of the check.
+ * Tells whether the router has a fault of which programs are notified. The fault of a check without a result does not
+ * count, as in keepalived 2.2.7, which notifies nothing until the first result of the check.
  */
 function isInFault({ state }: Router): boolean {
   return state.name === 'Initialize' && state.faults.some((fault) => !fault.startsWith('healthcheckUndecided:'))

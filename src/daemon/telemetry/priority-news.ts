@@ -1,6 +1,6 @@
 /**
- * Reports changes of the effective priority of one router: a log line and an event for each. This file limits the lines
- * for an unstable check, and makes the last line show the present priority. It does not know why a priority changes.
+ * Reports changes of the effective priority of one router: a log line and an event for each. The lines for an unstable
+ * check are limited, and the last line always shows the present priority. Not known here: why a priority changes.
  */
 import { defined } from '../../base/defined.ts'
 import type { EventOf } from '../../events/event.ts'
@@ -12,7 +12,7 @@ import { RATES, TokenBucket } from './token-bucket.ts'
 
 type Why = EventOf<'priorityChanged'>['why']
 
-/** The router whose priority is reported. */
+/** The router whose priority changes are reported. */
 type Prioritized = {
   readonly name: string
   readonly title: string
@@ -25,14 +25,14 @@ type Prioritized = {
 export class PriorityNews {
   readonly #recorder: Recorder
   readonly #bucket = new TokenBucket(RATES.priority)
-  /** Priority in the last log line about the router's priority; `undefined` if that is the present priority. */
+  /** Priority in the last log line about this router's priority; `undefined` if that is the present priority. */
   #loggedLast: number | undefined
 
   constructor(recorder: Recorder) {
     this.#recorder = recorder
   }
 
-  /** Reports a change. `before` is the former priority. */
+  /** Reports a change of the effective priority. `before` is the former priority. */
   changed(router: Prioritized, before: number, why: 'tracking' | 'yieldOver', now: Millis): void {
     const { name, parameters, title } = router
     const { priority } = parameters
@@ -53,12 +53,12 @@ export class PriorityNews {
     this.record(router, why, previous, priority)
   }
 
-  /** Logs the present priority if the last line has another one and the limit allows a line. */
+  /** Logs the present priority if the last log line shows another one and the limit allows a line. */
   catchUp(router: Prioritized, now: Millis): void {
     if (this.#loggedLast !== undefined && this.#bucket.has(now)) this.changed(router, this.#loggedLast, 'tracking', now)
   }
 
-  /** Records the event without a log line. */
+  /** Records the event about a changed priority without a log line. */
   record({ io, name, parameters, state }: Prioritized, why: Why, from: number, to: number): void {
     this.#recorder.chronicle.record({
       ...{ kind: 'priorityChanged', router: name, from, to, why },

@@ -1,7 +1,7 @@
 /**
- * Counters and log records, at a limited rate. Recording is fast. The reader of the records is attached after the start
- * and never called during a turn. So neither the first advertisement nor the announcements of a takeover wait for it.
- * This file does not know the format of a log line, or the names of metrics.
+ * Keeps counters, and log records at a limited rate. Recording is fast. The reader of the log records is attached after
+ * the start and never called during a turn. So neither the first advertisement nor the announcements of a takeover wait
+ * for the reader. Not known here: the format of a log line, and the names of metrics.
  */
 
 import type { LogFields } from '../log-fields.ts'
@@ -10,33 +10,33 @@ import { RATES, suppressedField, TokenBucket } from './token-bucket.ts'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
 export type LogRecord = {
-  /** Milliseconds since the epoch. */
+  /** Time of the log record in milliseconds since the epoch. */
   readonly time: number
   readonly level: LogLevel
   readonly message: string
   readonly fields: LogFields
 }
 export type LogSink = (record: LogRecord) => void
-/** Calls back after the caller has finished. */
+/** Calls a function after the present turn has finished. */
 export type Later = (callback: () => void) => void
 
-/** Number of records that wait for a reader; enough for a start with 255 routers. */
+/** Number of log records that wait for a reader; enough for a start with 255 routers. */
 const BACKLOG = 1_000
-/** Number of keys that are remembered. A flood from invented sources must not use up memory. */
+/** Number of keys whose rate is remembered. A flood from forged source addresses must not use up memory. */
 const MOST_KEYS = 256
 
 export class Recorder {
   #sink: LogSink | undefined
   #waiting: LogRecord[] = []
-  /** Limits by key. */
+  /** Rate limits of log lines by key. */
   readonly #limits = new Map<string, TokenBucket>()
-  /** Returns milliseconds that never go back. A change of the wall clock must not suppress a day of warnings. */
+  /** Returns milliseconds that never go back. A change of the wall clock must not suppress the warnings of a day. */
   readonly elapsed: () => number
   readonly #later: Later
   readonly #wall: () => number
-  /** Time before which no limit can be removed. Looking for one earlier would only cost time in a flood. */
+  /** Time before which no rate limit can be removed. Looking for one earlier would only cost time in a flood. */
   #fullUntil = 0
-  /** Number of lifted limits since `since`. */
+  /** Number of lifted rate limits since `since`. */
   #lifted = { since: Number.NEGATIVE_INFINITY, keys: 0 }
   /** Number of lost log records: the backlog was full, or the reader refused the records. */
   lost = 0
@@ -68,7 +68,7 @@ export class Recorder {
     const now = this.elapsed()
     let bucket = this.#limits.get(key)
     if (bucket === undefined) {
-      // Beyond MOST_KEYS sources, all others share one limit.
+      // If there are more than MOST_KEYS sources, all further ones share one limit.
       if (key !== 'others' && this.#isFull(now)) return this.logLimited('others', level, message, fields)
       bucket = new TokenBucket(RATES.limitedLine)
       this.#limits.set(key, bucket)
@@ -79,9 +79,9 @@ export class Recorder {
   }
 
   /**
-   * Lifts the limits of `subject`, the first word of its keys, after its state or its Active changed. It then logs
-   * immediately again (VR-RX-21). In each quiet time it lifts as many limits as there are keys. A neighbour that makes
-   * a router change its state causes no more lines than that.
+   * Lifts the limits of `subject`, the first word of its keys, after its state or its Active changed. The next line
+   * about the subject is then logged immediately (VR-RX-21). In each quiet time at most as many limits are lifted as
+   * there are keys. So a neighbour that makes a router change its state repeatedly causes no more lines than that.
    */
   liftLimits(subject: string): void {
     const now = this.elapsed()
@@ -112,7 +112,7 @@ export class Recorder {
     if (this.#waiting.length > 0) this.#later(this.#deliver)
   }
 
-  /** Delivers all waiting log records. The caller does this at the end of the process. */
+  /** Passes all waiting log records to the reader. The caller does this at the end of the process. */
   flush(): void {
     this.#deliver()
   }

@@ -1,4 +1,4 @@
-/** Counters of one router for status and metrics, which only grow. Decides nothing. */
+/** Counters of one router for status and metrics. They only grow. No decision is made here. */
 import { Counters } from './recorder.ts'
 
 export class RouterCounters {
@@ -8,7 +8,7 @@ export class RouterCounters {
   readonly discarded = new Counters()
   /** Number of advertisements that were accepted with a warning, by warning. */
   readonly warnings = new Counters()
-  /** Number of takeovers that did not happen, or not yet, by reason. */
+  /** Number of takeovers that were suppressed or delayed, by reason. */
   readonly suppressed = new Counters()
   #received = 0
   #receivedZero = 0
@@ -24,7 +24,7 @@ export class RouterCounters {
     return this.#receivedZero
   }
 
-  /** Number of answers of other hosts for an address while this router was Active. */
+  /** Number of answers of other hosts for a VIP while this router was Active. */
   get competingAnswers(): number {
     return this.#competingAnswers
   }

@@ -1,6 +1,6 @@
 /**
- * Builds the snapshot of one router for status, API and metrics. This file decides how a deadline, an age and a missing
- * value are written. `snapshot.ts` has the meaning of each field.
+ * Builds the snapshot of one router for status, API and metrics. Decided here: how a deadline, an age and a missing
+ * value are written. The meaning of each field is in snapshot.ts.
  */
 import { isInterface, type Track } from '../../config/schema/track.ts'
 import { isInGracePeriod } from '../../vrrp/extensions/grace-period.ts'
@@ -161,7 +161,7 @@ function holdingOf({ following: held }: Router): RouterSnapshot['holding'] {
 const wallClock = (fromNow: number): string => new Date(Date.now() + fromNow).toISOString()
 
 function isPresent(router: Router, address: Address): boolean {
-  // The addresses of an owner are the node's own. holdfast does not install them.
+  // An owner's addresses that are the node's own are not installed by holdfast.
   const { io, places } = router
   const found = io?.where(address) ?? []
   const place = io === undefined ? undefined : places.at(address, io)

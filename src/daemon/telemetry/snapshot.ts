@@ -1,6 +1,6 @@
 /**
- * Types of the daemon's snapshot. It is a JSON value with a version, the same for `holdfast status`, the API and the
- * metrics. Deadlines are remaining milliseconds, because no reader shares our clock.
+ * Types of the daemon's snapshot. A snapshot is a JSON value with a version, the same for `holdfast status`, the API
+ * and the metrics. Deadlines are remaining milliseconds, because no reader has our clock.
  */
 
 import type { JournalSnapshot } from '../../events/journal-file.ts'
@@ -24,13 +24,13 @@ export type DuplicateSnapshot = {
   readonly address: string
   readonly mac: string
   /**
-   * Router with that MAC; `null` if the host neither advertised nor is a listed peer. The priority is `null` if the
-   * router did not advertise.
+   * Router with the holder's MAC; `null` if the host neither advertised nor is a listed peer. The priority is `null` if
+   * the router did not advertise.
    */
   readonly router: {
     readonly address: string
     readonly priority: number | null
-    /** Milliseconds since its last advertisement, which had that priority; `null` if the router did not advertise. */
+    /** Milliseconds since the router's last advertisement; `null` if the router did not advertise. */
     readonly heardMsAgo: number | null
   } | null
   readonly foundMsAgo: number
@@ -56,7 +56,7 @@ export type HeldBack = 'preempt' | 'preemptDelay' | 'margin'
 
 export type RouterSnapshot = {
   readonly name: string
-  /** True if a reload has removed the router, or replaces it by a new router of the same name. */
+  /** True if a reload has removed the router from the configuration or replaces it. */
   readonly departing: boolean
   /** Name of the router's sync group; `null` if the router is in no group. */
   readonly group: string | null
@@ -66,7 +66,7 @@ export type RouterSnapshot = {
   readonly interface: string | null
   /** Setting `interface: { holding: … }`; `null` if the router does not use `holding`. */
   readonly holding: {
-    /** File that names the address; `null` if the configuration itself does. */
+    /** File that names the followed address; `null` if the configuration itself names it. */
     readonly file: string | null
     readonly address: string | null
     /** Problem of the address file; `null` if the file is usable. */
@@ -80,14 +80,14 @@ export type RouterSnapshot = {
   readonly configuredFault: string | null
   readonly priority: { readonly base: number; readonly effective: number }
   readonly tracking: {
-    /** Base and parts, before clamping to 1 to 254. Not in force while the router yields. */
+    /** Base priority and contributions, before clamping to 1 to 254. Not in force while the router yields. */
     readonly sum: number
-    /** Present contribution of each tracker with a weight. */
+    /** Present contribution to the priority of each tracker with a weight. */
     readonly parts: readonly {
       readonly kind: 'interface' | 'healthcheck'
       readonly name: string
       readonly adds: number
-      /** Configured weight; `null` if it is reversed, or a file of weights, or was just replaced by a reload. */
+      /** Configured weight; `null` if the tracker is reversed, or a file of weights, or was just replaced. */
       readonly weight: number | null
     }[]
   }
@@ -106,33 +106,33 @@ export type RouterSnapshot = {
   readonly activeAdverIntervalMs: number | null
   /** Setting that keeps this Backup from preempting a lower-priority Active; `null` if no setting does. */
   readonly heldBack: HeldBack | null
-  /** Remaining milliseconds; negative if overdue. */
+  /** Remaining milliseconds until each deadline; negative if overdue. */
   readonly deadlines: Readonly<Record<string, number>>
   readonly addresses: readonly { readonly address: string; readonly present: boolean }[]
-  /** Seconds after which the kernel removes VIPs that the guardian does not renew; `null`: the kernel never does. */
+  /** Seconds after which the kernel removes VIPs that no guardian renews; `null`: it never removes them. */
   readonly lifetimeSeconds: number | null
-  /** Mismatched routers (docs/glossary.md); the one with the latest packet is first. */
+  /** Mismatched routers (docs/glossary.md); the router with the latest packet is first. */
   readonly mismatchedRouters: readonly MismatchedRouterSnapshot[]
   /** Other hosts that answer for a VIP of this router, or to which this router has given a VIP up. */
   readonly duplicates: readonly DuplicateSnapshot[]
-  /** Other host that answered last for a VIP while this router was Active; `null` if none did in the last 10 s. */
+  /** Other host that answered for a VIP in the last 10 s while this router was Active; otherwise `null`. */
   readonly competingAnswer: CompetingAnswerSnapshot | null
   /** Routers that are Active at the same time as this router, or as the Active that this router follows. */
   readonly otherActives: readonly OtherActiveSnapshot[]
-  /** Pause without VIPs, because another program removes a VIP again and again; `null` outside of a pause. */
+  /** Pause without VIPs, because another program removes a VIP repeatedly; `null` outside of a pause. */
   readonly restorationsPaused: { readonly address: string; readonly forMs: number } | null
   readonly counters: {
     readonly received: number
     /** Number of advertisements in `received` with priority 0. */
     readonly receivedZero: number
-    /** Answers of other hosts for an address while this router was Active. */
+    /** Number of answers of other hosts for a VIP while this router was Active. */
     readonly competingAnswers: number
-    /** Times that the guardian removed the addresses because this engine was late. */
+    /** Number of times that the guardian removed the addresses because this engine was late. */
     readonly cleanupPlansExecuted: number
     readonly sent: Readonly<Record<string, number>>
     readonly sendFailures: Readonly<Record<string, number>>
     readonly refused: Readonly<Record<string, number>>
-    /** Number of takeovers from an Active of lower priority that did not happen, or not yet. */
+    /** Number of takeovers from an Active of lower priority that were suppressed or delayed. */
     readonly suppressed: Readonly<Record<string, number>>
     readonly discarded: Readonly<Record<string, number>>
     readonly warnings: Readonly<Record<string, number>>
@@ -153,7 +153,7 @@ export type InterfaceSnapshot = {
 /** Problem of the configuration file, as `holdfast check` reports it. */
 export type ConfigProblem = {
   readonly file?: string
-  /** Line, from 1; 0 if the problem has no place in the text. */
+  /** Line in the configuration file, from 1; 0 if the problem has no line. */
   readonly line: number
   readonly column: number
   readonly path: string
@@ -170,18 +170,18 @@ export type ImportedSnapshot = {
 }
 
 export type ConfigSnapshot = {
-  /** Path of the configuration; `null` if there is no file. */
+  /** Path of the configuration file; `null` if the daemon has no file. */
   readonly file: string | null
-  /** Hash of the text in force: 12 hexadecimal digits. */
+  /** Hash of the configuration text in force: 12 hexadecimal digits. */
   readonly hash: string | null
   readonly loadedAt: string
-  /** Number of reloads by result. */
+  /** Number of configuration reloads by result. */
   readonly reloads: { readonly ok: number; readonly failed: number }
-  /** Last reload; `null` before the first. A failed reload leaves the configuration in force unchanged. */
+  /** Last reload; `null` before the first reload. A failed reload leaves the configuration in force unchanged. */
   readonly lastReload: {
     readonly at: string
     readonly ok: boolean
-    /** Reason of a failure; otherwise `null`. */
+    /** Reason why the reload failed; `null` after a successful reload. */
     readonly reason: string | null
     /** The first problems of the configuration file; `holdfast check` reports all problems. */
     readonly problems: readonly ConfigProblem[]
@@ -216,37 +216,37 @@ export type ManagedSnapshot = {
   }
   /** Reason why the configuration in force could not be written to the file; `null` if the file has it. */
   readonly notKept: string | null
-  /** Reason for which no configuration is in force; `null` if one is. */
+  /** Reason why no configuration is in force; `null` if a configuration is in force. */
   readonly waits: string | null
 }
 
 export type SchedulingSnapshot = {
   /** Scheduling policy in the kernel: SCHED_OTHER, SCHED_RR, … */
   readonly policy: string
-  /** Priority: 1 to 99 of a real-time policy, otherwise 0. */
+  /** Scheduling priority: 1 to 99 of a real-time policy, otherwise 0. */
   readonly priority: number
   readonly realtimeAsked: boolean
   /** Scheduling of the guardian; `null` if there is no guardian. */
   readonly guardian: { readonly policy: string; readonly priority: number } | null
 }
 
-/** State of the webhook. */
+/** State of the webhook, which sends events to a URL. */
 export type WebhookSnapshot = {
-  /** URL without credentials and query. */
+  /** URL of the webhook without credentials and query. */
   readonly to: string
-  /** True if the last attempt failed. */
+  /** True if the last attempt to send events failed. */
   readonly failing: boolean
   readonly waiting: number
   readonly delivered: number
-  /** Number of lost events: refused by the receiver, too old, or too many waiting. */
+  /** Number of events that the webhook lost: refused by the receiver, too old, or too many waiting. */
   readonly refused: number
   readonly expired: number
   readonly overflow: number
-  /** Number of failed attempts; each was followed by another one. */
+  /** Number of failed attempts of the webhook; each was followed by another attempt. */
   readonly failedAttempts: number
 }
 
-/** Parts of the snapshot that come from outside of the engine. */
+/** Fields of the snapshot that come from outside of the engine. */
 export type SurroundingsSnapshot = {
   /** Number of connections to the control socket by users without permission. */
   readonly controlRefused: number
@@ -260,7 +260,7 @@ export type SurroundingsSnapshot = {
   readonly journal: JournalSnapshot | null
 }
 
-/** Values for a daemon that does not know its surroundings, for example in tests. */
+/** Values for a daemon that does not know its machine, for example in tests. */
 export const NO_SURROUNDINGS: SurroundingsSnapshot = {
   controlRefused: 0,
   keepalivedBeside: [],
@@ -278,8 +278,8 @@ export type Snapshot = SurroundingsSnapshot & {
   readonly startedAt: string
   readonly takenAt: string
   /**
-   * Protection against a crash of this engine. guarded: a guardian checks deadlines and renews lifetimes. armed: only
-   * the death of the engine executes the cleanup plan. none: a crash leaves addresses behind.
+   * Protection against a crash of this engine. `guarded`: a guardian checks deadlines and renews lifetimes. `armed`:
+   * the guardian executes the cleanup plan only if the engine dies. `none`: a crash leaves addresses behind.
    */
   readonly guardian: 'none' | 'armed' | 'guarded'
   readonly logRecordsLost: number
@@ -292,7 +292,7 @@ export type Snapshot = SurroundingsSnapshot & {
   readonly notifications: readonly NoticeSnapshot[]
 }
 
-/** Part of a snapshot that costs almost nothing. */
+/** Summary of a router, which costs almost nothing to make. */
 export type RouterSummary = Pick<RouterSnapshot, 'name' | 'state' | 'faults'> & {
   readonly addresses: readonly string[]
   /** Address of the Active that a Backup follows; `null` if the Backup knows no Active. */

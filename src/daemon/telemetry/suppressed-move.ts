@@ -1,7 +1,7 @@
 /**
- * Explains why a Backup does not yet take over from an Active of lower priority, as text for the log. For the journal
- * it tells how long ago the addresses moved (minHold). `vrrp/extensions/preemption/fast-preempt.ts` decides whether it
- * takes over. PURE.
+ * Explains why a Backup does not yet take over from an Active of lower priority, as text for the log. The journal event
+ * also has the time since the addresses last moved (minHold). Whether the Backup takes over is decided in
+ * vrrp/extensions/preemption/fast-preempt.ts. PURE.
  */
 import type { EventOf } from '../../events/event.ts'
 import type { MoveSuppression } from '../../vrrp/effect.ts'
@@ -12,7 +12,7 @@ import type { Millis } from '../../wire/units.ts'
 
 type HeldBy = NonNullable<EventOf<'peerHeard'>['heldBy']>
 
-/** Returns the facts if minHold delays the takeover from a demoted Active; otherwise `undefined`. */
+/** Returns the facts of the delay if minHold delays the takeover from a demoted Active; otherwise `undefined`. */
 export function heldBy(state: State, parameters: Parameters, now: Millis): HeldBy | undefined {
   if (state.name !== 'Backup' || state.holderChangedAt === undefined || state.regularDownAt !== undefined)
     return undefined

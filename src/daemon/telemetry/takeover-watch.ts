@@ -1,8 +1,7 @@
 /**
  * Measures the time of a takeover: from the decision to be Active until the router has advertised, has its addresses
- * and has announced them. It reads the clock and not the time of the turn, because the calls in between take the time.
- * This file decides which phases exist. A phase that is not reached is not counted. It does not know the content of a
- * phase.
+ * and has announced them. The watch reads the clock and not the time of the turn, because system calls within the turn
+ * take most of the time. Decided here: which phases a takeover has. A phase that is not reached is not counted.
  */
 import { Histogram } from '../../metrics/histogram.ts'
 import { METRICS } from '../../metrics/names.ts'
@@ -10,21 +9,21 @@ import type { Address } from '../../wire/address.ts'
 import type { Millis } from '../../wire/units.ts'
 import type { Clock } from '../ports.ts'
 
-/** Phases, each measured from the decision. */
+/** Phases of a takeover, each measured from the decision to be Active. */
 export type TakeoverPhase =
-  /** The first advertisement was sent. */
+  /** The router has sent its first advertisement. */
   | 'advertised'
-  /** All addresses are installed on this node. */
+  /** The node has installed all addresses of the router. */
   | 'addresses'
-  /** The first gratuitous ARP or Neighbor Advertisement was sent. */
+  /** The node has sent the first gratuitous ARP or Neighbor Advertisement. */
   | 'firstAnnouncement'
-  /** Every address was announced. */
+  /** The node has announced every address of the router. */
   | 'announced'
 
-/** Times of all routers together. */
+/** Durations of takeovers, of all routers together. */
 export type TakeoverTimes = {
   readonly clock: Pick<Clock, 'now'>
-  /** Histograms in seconds. */
+  /** Histogram of each phase of a takeover, in seconds. */
   readonly phases: Readonly<Record<TakeoverPhase, Histogram>>
 }
 
@@ -45,7 +44,7 @@ export class TakeoverWatch {
   #addresses = 0
   readonly #onAnnounced: (addresses: number) => void
 
-  /** Creates a watch. `onAnnounced` receives the number of VIPs after all VIPs were announced. */
+  /** Creates a watch of takeovers. `onAnnounced` receives the number of VIPs after all VIPs were announced. */
   constructor(times: TakeoverTimes, onAnnounced: (addresses: number) => void) {
     this.#times = times
     this.#onAnnounced = onAnnounced
@@ -82,8 +81,8 @@ export class TakeoverWatch {
   }
 
   /**
-   * Ends the measurement, because the router is no longer Active or starts again. Phases that were not reached are not
-   * counted.
+   * Ends the measurement of a takeover, because the router is no longer Active or starts again. Phases that were not
+   * reached are not counted.
    */
   end(): void {
     this.#decidedAt = undefined

@@ -1,8 +1,7 @@
 /**
  * Limits how often something may happen that a neighbour, a program or the network can cause at will. Examples are a
- * log line, an event of the journal, and a question to the LAN. A bucket has `atOnce` tokens and gets one back every
- * `every` milliseconds. RATES has all rates of the engine. This file does not know the use of a token, or which clock
- * is used.
+ * log line, an event of the journal, and a question to the LAN. A bucket has `atOnce` tokens and gets one token back
+ * every `every` milliseconds. RATES has all rates of the engine. Not known here: the use of a token, and the clock.
  */
 
 /** Rate of a bucket. `atOnce` is the number of tokens, `every` the milliseconds for one token. */
@@ -10,9 +9,9 @@ export type Rate = { readonly atOnce: number; readonly every: number }
 
 /** Rate for log lines and events that a neighbour, or an unstable check or link, can cause without limit. */
 const USUAL: Rate = { atOnce: 20, every: 1_000 }
-/** Rate for invented MACs, and for a program that fights for an address for days. */
+/** Rate for forged MACs, and for a program that adds or removes an address for days. */
 const RARE: Rate = { atOnce: 20, every: 10_000 }
-/** Rate: one event immediately, then one event every 10 s with the number of suppressed events. */
+/** Rate of one event immediately, then one event every 10 s with the number of suppressed events. */
 const BURST: Rate = { atOnce: 1, every: 10_000 }
 
 export const RATES = {
@@ -57,9 +56,9 @@ export const RATES = {
 
 export class TokenBucket {
   readonly #every: number
-  /** Debt in milliseconds up to which a token can be taken. */
+  /** Largest debt in milliseconds with which a token can still be taken. */
   readonly #credit: number
-  /** Time at which all tokens are available. */
+  /** Time at which all tokens of the bucket are available. */
   #fullAt = Number.NEGATIVE_INFINITY
   #refused = 0
 
@@ -68,12 +67,12 @@ export class TokenBucket {
     this.#credit = (atOnce - 1) * every
   }
 
-  /** Tells whether a token is available. */
+  /** Tells whether a token of the bucket is available. */
   has(now: number): boolean {
     return this.#fullAt - now <= this.#credit
   }
 
-  /** Takes a token, even if none is available. */
+  /** Takes a token from the bucket, even if none is available. */
   spend(now: number): void {
     this.#fullAt = Math.max(this.#fullAt, now) + this.#every
     this.#refused = 0
@@ -109,6 +108,6 @@ export class TokenBucket {
   }
 }
 
-/** Returns the field of an event or log line with the number of earlier ones that were left out. */
+/** Returns the field of an event or log line with the number of earlier events or lines that were left out. */
 export const suppressedField = (refused: number): { readonly suppressed?: number } =>
   refused === 0 ? {} : { suppressed: refused }

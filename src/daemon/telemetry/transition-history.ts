@@ -1,7 +1,8 @@
 /**
- * Records the transitions of a router: the last one, the number of each, and a log line and an event. It also has the
- * mismatched routers whose advertisements were discarded. This file decides which transitions are warnings, and limits
- * the lines of an unstable router. It does not know why a state changes, or the effects on the network.
+ * Records the transitions of a router: the last transition, the number of each kind, and a log line and an event.
+ * Mismatched routers whose advertisements were discarded are recorded, too. Decided here: which transitions are
+ * warnings, and the limit of log lines of an unstable router. Not known here: why a state changes, and the effects on
+ * the network.
  */
 import { defined } from '../../base/defined.ts'
 import type { Effect } from '../../vrrp/effect.ts'
@@ -35,16 +36,16 @@ export type MovedRouter = {
 }
 
 export class TransitionHistory {
-  /** Last transition, for the status: time (monotonic and wall clock) and reason. */
+  /** Last transition of the router, for the status: time (monotonic and wall clock) and reason. */
   since: { readonly at: Millis; readonly epoch: number; readonly reason: string }
   readonly transitions = new Counters()
   /** Routers with our VRID whose settings differ (docs/glossary.md, mismatched router). */
   readonly mismatched = new MismatchedRouters()
   readonly #recorder: Recorder
   readonly #bucket = new TokenBucket(RATES.transition)
-  /** Last transition, if the rate limit suppressed its log line. */
+  /** Last transition of the router, if the rate limit suppressed its log line. */
   #suppressed: MadeTransition | undefined
-  /** Number of transitions without a line. */
+  /** Number of transitions without a log line. */
   #suppressedCount = 0
 
   constructor(recorder: Recorder, now: Millis) {
@@ -57,7 +58,7 @@ export class TransitionHistory {
     return this.#suppressed === undefined ? undefined : millis(this.#bucket.nextAt)
   }
 
-  /** Logs the suppressed transition, so that the last line has the present state. */
+  /** Logs the suppressed transition, so that the last log line shows the present state. */
   catchUp(router: MovedRouter, now: Millis): void {
     const { catchUpAt } = this
     if (this.#suppressed === undefined || catchUpAt === undefined || now < catchUpAt) return

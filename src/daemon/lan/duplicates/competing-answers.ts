@@ -1,8 +1,8 @@
 /**
  * Handles another host that answers for an address of a router while the router is Active: what the answer means for
- * the state, and which host it is. This file decides whether an answer belongs to the question before an advertisement
- * (docs/adr/0007), and when such a host counts as gone. It does not know frames, or what the state machine does about a
- * competing Active (vrrp/extensions/silent-active.ts).
+ * the state, and which host answers. Decided here: whether an answer belongs to the question before an advertisement
+ * (docs/adr/0007), and when such a host no longer counts. Not known here: frames, and what the state machine does about
+ * a competing Active (vrrp/extensions/silent-active.ts).
  */
 import { type DuplicateHolder, HANDOVER } from '../../../arp/duplicate-detection.ts'
 import type { Event } from '../../../vrrp/event.ts'
@@ -19,8 +19,8 @@ import { ANSWERED_WITHIN, type HeardAnnouncement } from '../arp-listener.ts'
 import type { DuplicateDetection } from './duplicate-detection.ts'
 
 /**
- * Milliseconds without an answer after which the host counts as gone. It is asked at every advertisement, or by
- * duplicate address detection at least every 3.2 s.
+ * Milliseconds without an answer after which the other host no longer counts. The router asks at every advertisement,
+ * or by duplicate address detection at least every 3.2 s.
  */
 const GONE_AFTER = 10_000
 
@@ -32,7 +32,7 @@ export type CompetingHost = {
   readonly answers: number
 }
 
-/** The router whose addresses another host answers for. */
+/** The router with an address for which another host answers. */
 export type ContestedRouter = {
   readonly name: string
   readonly parameters: Parameters
@@ -65,7 +65,7 @@ export class CompetingAnswers {
     this.#askedAt = now
   }
 
-  /** Handles an announcement or answer of another host. */
+  /** Handles an announcement or answer of another host for an address of the router. */
   hear({ address, mac, isAnswer }: HeardAnnouncement, heardAt: Millis, now: Millis): void {
     const { duplicates, parameters } = this.#router
     if (!parameters.addresses.includes(address) || duplicates.allows(mac)) return
@@ -81,7 +81,7 @@ export class CompetingAnswers {
     this.#log(address, mac, since)
   }
 
-  /** Returns the host that answered last; `undefined` if no host still answers. */
+  /** Returns the host that answered last; `undefined` if no host answers any longer. */
   at(now: Millis): CompetingHost | undefined {
     return this.#host !== undefined && now - this.#host.lastAt < GONE_AFTER ? this.#host : undefined
   }
@@ -95,8 +95,9 @@ export class CompetingAnswers {
 
   /**
    * Tells whether an answer belongs to the question before an advertisement. Duplicate address detection handles
-   * answers to its own questions. If both have asked, it also handles a certain duplicate holder. Such a host always
-   * answers, and detection limits the announcements. With `alarm` no answer causes an announcement.
+   * answers to its own questions. If both have asked, duplicate address detection also handles a known duplicate
+   * holder. Such a host always answers, and detection limits the announcements. With `alarm` no answer causes an
+   * announcement.
    */
   #belongsToQuestion({ address, mac }: DuplicateHolder, heardAt: Millis): boolean {
     const { duplicates, parameters, spec } = this.#router
@@ -108,7 +109,8 @@ export class CompetingAnswers {
   }
 
   /**
-   * Logs an answer. `since` is the time since the takeover in milliseconds, in which the last Active may still answer.
+   * Logs an answer of another host. `since` is the time since the takeover in milliseconds, in which the last Active
+   * may still answer.
    */
   #log(address: Address, mac: Mac, since: number): void {
     const { name } = this.#router

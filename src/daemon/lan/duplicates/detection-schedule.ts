@@ -1,7 +1,7 @@
 /**
- * Decides when the routers of one segment may ask for duplicates. Questions go in steps on a grid, with a limit for
- * each step. So hundreds of addresses cause neither hundreds of frames in one moment nor hundreds of wake-ups. This
- * file does not know what an answer means, or the frame of a question.
+ * Decides when the routers of one segment may ask the LAN for duplicate holders of their addresses. Questions are sent
+ * at fixed times, with a limit for each time. So hundreds of addresses cause neither hundreds of frames in one moment
+ * nor hundreds of wake-ups. Not known here: the frame of a question, and the meaning of an answer.
  */
 import {
   DETECTION_STEP,
@@ -13,12 +13,14 @@ import type { Parameters } from '../../../vrrp/parameters.ts'
 import type { Address } from '../../../wire/address.ts'
 import { type Millis, millis, plus, sooner } from '../../../wire/units.ts'
 
-/** Milliseconds that a question may wait for another alarm, which costs less than an alarm for the question alone. */
+/**
+ * Milliseconds that a question may wait for the next alarm, because an alarm for the question alone would cost more.
+ */
 const SLACK = 100
 
 const stepOf = (at: Millis): number => Math.floor(at / DETECTION_STEP)
 
-/** Part of a router that the schedule uses. */
+/** The fields of a router that the detection schedule uses. */
 type DetectingRouter = {
   readonly parameters: Parameters
   readonly duplicates: {
@@ -33,7 +35,7 @@ export class DetectionSchedule {
   readonly #routers: () => Iterable<DetectingRouter>
   /** Returns a number from 0 to 1. */
   readonly #random: () => number
-  /** Last step in which questions were sent. */
+  /** Last time slot in which questions were sent. */
   #lastStep = Number.NEGATIVE_INFINITY
   #waiting: Address[] = []
 
@@ -42,7 +44,10 @@ export class DetectionSchedule {
     this.#random = random
   }
 
-  /** Returns the time at which an alarm is needed if no earlier one comes. Actives wake up to advertise anyway. */
+  /**
+   * Returns the time at which an alarm is needed if the engine does not wake up earlier. Actives wake up to advertise
+   * anyway.
+   */
   nextAt(): Millis | undefined {
     let nearest: Millis | undefined
     for (const { duplicates } of this.#routers()) nearest = sooner(nearest, duplicates.neededAt)
@@ -54,15 +59,17 @@ export class DetectionSchedule {
   }
 
   /**
-   * Returns the delay of the first round of questions in milliseconds, so that routers which become Active together do
-   * not ask together.
+   * Returns the delay of the first questions in milliseconds. It differs, so that routers which become Active together
+   * do not ask together.
    */
   firstDelay(): number {
     const period = this.#period()
     return period <= detectionPeriod(1) ? 0 : this.#random() * period
   }
 
-  /** Collects the questions that are due, for the end of the turn. Routers also handle hosts that did not answer. */
+  /**
+   * Collects the questions that are due, for the end of the turn. The routers also handle hosts that did not answer.
+   */
   advance(now: Millis): void {
     if (stepOf(now) <= this.#lastStep || !this.#isDue(now)) return
     this.#lastStep = stepOf(now)
@@ -88,7 +95,7 @@ export class DetectionSchedule {
     return false
   }
 
-  /** Returns the addresses that were collected for the next question, and clears the collection. */
+  /** Returns the addresses that were collected for the next question, and empties the collection. */
   take(): readonly Address[] {
     return this.#waiting.length === 0 ? this.#waiting : this.#waiting.splice(0)
   }

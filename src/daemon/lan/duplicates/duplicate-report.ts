@@ -1,6 +1,7 @@
 /**
- * Reports duplicate holders of the addresses of one router: a log line and an event when one is found, named or gone.
- * This file decides the text, and limits the events. It does not know how a duplicate is detected.
+ * Reports duplicate holders of the addresses of one router: a log line and an event when a duplicate holder is found,
+ * identified or gone. Decided here: the text, and the limit of the events. Not known here: how a duplicate holder is
+ * detected.
  */
 
 import type { DuplicateHolder } from '../../../arp/duplicate-detection.ts'
@@ -16,7 +17,7 @@ import { electionTime } from './election-time.ts'
 import type { NamedRouter } from './heard-routers.ts'
 
 /**
- * The router behind a MAC. `heardAt` is the time of the router's last advertisement; `undefined` if it has not
+ * The router with a MAC. `heardAt` is the time of the router's last advertisement; `undefined` if it has not
  * advertised.
  */
 export type BehindMac = { readonly router: NamedRouter | undefined; readonly heardAt: Millis | undefined }
@@ -68,8 +69,7 @@ export class DuplicateReport {
   }
 
   /**
-   * Describes the host behind a MAC. With an old priority, the text says how old, because the priority may have
-   * changed.
+   * Describes the host with a MAC. For an old priority the text says its age, because the priority may have changed.
    */
   #describe({ heardAt, router }: BehindMac, now: Millis): string {
     if (router === undefined) return 'no VRRP heard from it'

@@ -1,30 +1,28 @@
 /**
- * Computes how long an election may still end a duplicate (docs/adr/0018). After a network split has healed, both sides
- * answer until one has received the other's advertisement. This file decides the limits of that time. It does not know
- * the suspects.
+ * Computes how long an election may still end a duplicate (docs/adr/0018). After a network split has healed, both
+ * Actives answer until one of them has received the advertisement of the other. Decided here: the limits of that time.
+ * Not known here: the suspected hosts.
  */
 import type { Parameters } from '../../../vrrp/parameters.ts'
 import type { State } from '../../../vrrp/state.ts'
 import { centisToMillis, type Millis } from '../../../wire/units.ts'
 
-/** Longest time in milliseconds that a suspect gets to receive our advertisement. */
+/** Longest time in milliseconds that a suspected host gets to receive our advertisement. */
 const LONGEST_WAIT = 1_000
-/** Milliseconds for the effects of an advertisement, and the question after it. */
+/** Milliseconds for the effects of an advertisement, and for the question after that advertisement. */
 const ADVERTISEMENT_TAKES = 100
 /** Milliseconds in which a kernel resolves a unicast peer again: a kernel asks once a second. */
 const RESOLUTION_TAKES = 1_000
 const LONGEST_ELECTION = 5_000
 
-/**
- * Returns the milliseconds for a router of the group: both sides have advertised, and both advertisements have arrived.
- */
+/** Returns the milliseconds after which both routers have advertised and received the advertisement of the other. */
 export function electionTime({ advertisementInterval }: Parameters): number {
   return Math.min(2 * centisToMillis(advertisementInterval) + RESOLUTION_TAKES, LONGEST_ELECTION)
 }
 
 /**
- * Returns the milliseconds in which a duplicate holder that is an unknown host may still give way. The host may be a
- * router whose advertisements do not arrive here, and that gives way when it receives one from this router.
+ * Returns the milliseconds in which an unknown duplicate holder may still give way. That host may be a router whose
+ * advertisements do not arrive here, and which gives way after an advertisement of this router.
  */
 export function timeToBeHeard(state: State, since: Millis): number {
   const left = state.name === 'Active' ? Math.max(0, state.adverAt - since) : 0

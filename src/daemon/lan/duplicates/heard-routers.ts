@@ -1,18 +1,19 @@
 /**
- * The routers that have advertised for one VRID, or are listed as its peers: their last advertisement, and their MAC.
- * So a MAC that answers for our addresses has a name and a priority. Raw IP sockets report no MAC. It comes from an
- * answer for the router's source address. The number is limited, because a sender can invent sources. This file does
- * not know the use of a name.
+ * Remembers the routers that have advertised for one VRID, or are listed as its peers: their last advertisement, and
+ * their MAC. So a MAC that answers for our addresses can be shown with its router and priority. Raw IP sockets report
+ * no MAC. The MAC is learned from an ARP or NDP answer for the router's source address. The number of routers is
+ * limited, because a sender can forge source addresses.
  */
 import type { Address } from '../../../wire/address.ts'
 import type { Mac } from '../../../wire/mac.ts'
 import type { Millis } from '../../../wire/units.ts'
 
 /**
- * Number of routers that are remembered, the newest ones. A flood of invented sources may cost a name, but no memory.
+ * Number of routers that are remembered, the newest ones. A flood of forged source addresses may push a router out, but
+ * uses no more memory.
  */
 const MOST_ROUTERS = 8
-/** Milliseconds for which an advertised priority counts. An older one does not show which router would win now. */
+/** Milliseconds for which an advertised priority counts. An older priority does not show which router would win now. */
 const VALID_FOR = 600_000
 
 /**
@@ -20,13 +21,13 @@ const VALID_FOR = 600_000
  */
 export type NamedRouter = { readonly source: Address; readonly priority: number | undefined }
 
-/** An entry is changed in place, because an advertisement must not allocate memory. */
+/** An entry about a router. The entry is changed, not replaced, because an advertisement must not allocate memory. */
 type HeardRouter = { priority: number; heardAt: Millis }
 
 export class HeardRouters {
   readonly #heard = new Map<Address, HeardRouter>()
   readonly #macs = new Map<Address, Mac>()
-  /** Virtual MAC of the VRID. The host with it is the router that advertised last (RFC 9568 §7.3). */
+  /** Virtual MAC of the VRID. The host with this MAC is the router that advertised last (RFC 9568 §7.3). */
   readonly #virtualMac: Mac
 
   constructor(virtualMac: Mac) {
@@ -34,8 +35,7 @@ export class HeardRouters {
   }
 
   /**
-   * Notes an advertisement that has passed the checks of RFC 9568 §7.1. A release (0) does not change the last
-   * priority.
+   * Notes an advertisement that has passed the checks of RFC 9568 §7.1. Priority 0 does not change the last priority.
    */
   note(source: Address, priority: number, heardAt: Millis): void {
     const known = this.#heard.get(source)
@@ -58,7 +58,7 @@ export class HeardRouters {
     return true
   }
 
-  /** Tells whether the MAC belongs to a router, so that an election decides between us. */
+  /** Tells whether the MAC belongs to a router. An election then decides between that router and this one. */
   isRouter(mac: Mac, now: Millis): boolean {
     return mac === this.#virtualMac || this.behind(mac, now) !== undefined
   }
@@ -79,7 +79,7 @@ export class HeardRouters {
     return this.#heard.get(source)?.heardAt
   }
 
-  /** Returns the routers that may be behind an unknown MAC. */
+  /** Returns the source addresses of the routers that may have an unknown MAC. */
   sources(peers: readonly Address[]): readonly Address[] {
     return [...new Set([...this.#heard.keys(), ...peers.slice(0, MOST_ROUTERS)])]
   }
