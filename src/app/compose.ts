@@ -1,7 +1,7 @@
 /**
- * The second stage of a daemon: makes the engine and the parts around it, from what start.ts has checked. No router
- * runs when this returns. Each part is made before the parts that need it. If two parts need each other, the first one
- * gets the second by a later call (`attach`, `through`, `onApplied`).
+ * The second stage of a daemon's start: makes the engine and the parts around it, from the values that start.ts has
+ * checked. No router runs when compose() returns. Each part is made before the parts that need it. If two parts need
+ * each other, the first one gets the second by a later call (`attach`, `through`, `onApplied`).
  */
 import type { Socket } from 'node:net'
 import { LedgerFile } from '../daemon/addresses/ledger-file.ts'
@@ -23,25 +23,28 @@ import { ServiceManager } from './service-manager.ts'
 import type { Start, StartOrder } from './start.ts'
 import type { Workers } from './worker-thread.ts'
 
-/** Milliseconds between two checks of the worker if no guardian wakes the engine. */
+/** Milliseconds between two checks of the worker thread if no guardian wakes the engine. */
 const WORKER_LOOK = 2_000
 
-/** A daemon with everything that is needed to run and stop it. */
+/** A daemon with all parts that are needed to run and stop it. */
 export type EngineProcess = Pick<StartOrder, 'file' | 'recorder' | 'tapes' | 'guardian' | 'journal'> &
   Pick<Start, 'config' | 'lock'> &
   Pick<Workers, 'worker' | 'webhook'> & {
     readonly daemon: Daemon
-    /** Every order that changes the engine is given here, so that a recording contains it. */
+    /**
+     * Orders to the engine. Every order that changes the engine goes through this object, so that a recording contains
+     * it.
+     */
     readonly orders: EngineOrders
     readonly live: LiveConfiguration
     readonly departure: Departure
     readonly ledger: LedgerFile
     readonly surroundings: Surroundings
     readonly compatibility: CompatibilityLayer<ReloadAnswer> | undefined
-    /** Reloads for a signal or a command. Never rejects. */
+    /** Reloads the configuration because of a signal or a command. Never rejects. */
     readonly reload: (trigger: string) => Promise<ReloadAnswer>
     readonly peerOf: (socket: Socket) => ControlPeer | undefined
-    /** `undefined` without a guardian. */
+    /** Process id of the guardian; `undefined` without a guardian. */
     readonly guardianPid: number | undefined
   }
 
@@ -159,7 +162,7 @@ type SurroundingsParts = {
   readonly journal: { readonly state: SurroundingsSnapshot['journal'] }
 }
 
-/** Collects the part of the status about the surroundings of the engine. */
+/** Collects the facts about machine and process for the status. */
 class Surroundings {
   readonly #parts: SurroundingsParts
   #controlRefused = 0
@@ -168,7 +171,7 @@ class Surroundings {
     this.#parts = parts
   }
 
-  /** Counts a client of the control socket that has no permission. */
+  /** Counts a client of the control socket that has no permission for its request. */
   refused(): void {
     this.#controlRefused++
   }

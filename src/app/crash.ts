@@ -1,7 +1,7 @@
 /**
  * The end of an engine that has a bug. Decided here: first the guardian is released, so that it removes the addresses.
  * Then the error is written to standard error, without waiting for a slow reader. The event journal comes last, because
- * a disk may hang. This file does not end the process, and does not know what the engine was doing.
+ * a disk may hang. The process is ended by the caller.
  */
 import { constants, openSync, writeSync } from 'node:fs'
 import { Socket } from 'node:net'
@@ -17,7 +17,7 @@ const STDERR = 2
 export function untilCrashed(release: () => void, remember: (error: unknown) => void = () => {}): Promise<number> {
   return new Promise((resolve) => {
     process.once('uncaughtException', (error) => {
-      // Later exceptions add no information, and must not end the process before the first one is written.
+      // Later exceptions add no information, and must not end the process before the first exception is written.
       process.on('uncaughtException', () => {})
       release()
       resolve(EXIT.failure)
@@ -25,7 +25,7 @@ export function untilCrashed(release: () => void, remember: (error: unknown) => 
       try {
         remember(error)
       } catch {
-        // The bug may be in `remember` itself.
+        // The defect may be in `remember` itself, so its errors are ignored.
       }
     })
   })
@@ -35,17 +35,18 @@ function tell(text: string): void {
   const flags = constants.O_WRONLY | constants.O_APPEND | constants.O_NONBLOCK | constants.O_NOCTTY
   let own: number
   try {
-    // A separate open does not block, and does not change the flags of the descriptor that the guardian and the shell
-    // share.
+    // Standard error is opened a second time. That does not block, and does not change the flags of the descriptor that
+    // the guardian and the shell share.
     own = openSync(`/proc/self/fd/${STDERR}`, flags)
   } catch {
-    // A socket, such as the journal's, cannot be opened a second time. A non-blocking write is tried immediately.
+    // A socket, such as that of the systemd journal, cannot be opened a second time. A non-blocking write is tried
+    // immediately.
     new Socket({ fd: STDERR, readable: false, writable: true }).on('error', () => {}).write(text)
     return
   }
   try {
     writeSync(own, text)
   } catch {
-    // No process reads standard error. The line is lost, but the addresses are removed.
+    // No process reads standard error. The line about the crash is lost, but the addresses are removed.
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The stop of a running daemon. Decided here: the first order to stop counts, whichever signal or command gives it. A
- * second order does not make it faster.
+ * Stops a running daemon. Decided here: the first order to stop counts, whichever signal or command gives the order. A
+ * second order does not make the stop faster.
  */
 import type { Recorder } from '../daemon/telemetry/recorder.ts'
 import { EXIT } from './exit-code.ts'
@@ -25,7 +25,7 @@ export class Departure {
     return this.#exitStatus
   }
 
-  /** Sets the function that stops the engine. Call it before the engine starts. */
+  /** Sets the function that stops the engine. The caller must call through() before the engine starts. */
   through(stop: () => Promise<void>): void {
     this.#stop = stop
   }
@@ -39,7 +39,7 @@ export class Departure {
     void this.#stop?.().then(this.#done)
   }
 
-  /** Stops because of a failure, which the exit status shows. */
+  /** Stops the daemon because of a failure, which the exit status shows. */
   fail(trigger: string): void {
     this.#exitStatus = EXIT.failure
     this.leave(trigger)

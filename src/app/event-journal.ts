@@ -1,7 +1,7 @@
 /**
- * The file of the event journal. It is opened when the engine already runs; earlier events are in memory until then.
- * Decided here: nothing waits for the file, an unusable file is only a warning, and an earlier run without a `stopped`
- * event has crashed or was killed.
+ * Opens the file of the event journal when the engine already runs; earlier events are in memory until then. Decided
+ * here: no part of the daemon waits for the file, and an unusable file causes only a warning. Also decided here: an
+ * earlier run without a `stopped` event has crashed or was killed.
  */
 
 import { defined } from '../base/defined.ts'
@@ -22,12 +22,12 @@ export class EventJournal {
     this.#recorder = recorder
   }
 
-  /** `null` if events are kept in memory only. */
+  /** State of the journal file; `null` if events are kept in memory only. */
   get state(): JournalSnapshot | null {
     return this.#file?.state ?? null
   }
 
-  /** Continues the journal of earlier runs, when their events have been read. */
+  /** Opens the journal file and continues after the events of earlier runs, once they have been read. */
   open({ file: path, maxSize }: Config['journal']): void {
     if (path === false) return
     const { chronicle } = this.#recorder
@@ -60,7 +60,7 @@ export class EventJournal {
     await this.#file?.flush(FLUSH_LIMIT)
   }
 
-  /** Records the exception that ends the engine. All events are in the file when this returns. */
+  /** Records the exception that ends the engine. When crashed() returns, all events are in the file. */
   crashed(error: unknown): void {
     if (this.#file === undefined) return
     this.#recorder.chronicle.record({ kind: 'crashed', ...describe(error) })
@@ -68,7 +68,7 @@ export class EventJournal {
   }
 }
 
-/** Length of a recorded error in characters. The stack is on standard error. */
+/** Length of a recorded error in characters. The complete stack is on standard error. */
 const LONGEST_ERROR = 300
 
 function describe(error: unknown): { readonly error: string; readonly code?: string } {

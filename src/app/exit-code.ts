@@ -2,7 +2,7 @@
 export const EXIT = {
   ok: 0,
   failure: 1,
-  /** Results of `holdfast doctor`. */
+  /** Exit statuses of `holdfast doctor`. */
   warnings: 2,
   errors: 3,
   usage: 64,

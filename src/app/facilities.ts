@@ -1,7 +1,7 @@
 /**
- * Opens what is not needed for the first advertisement, when the engine already runs: the log, the journal file, the
- * control socket, the HTTP port, keepalived's files and socket, and the rehearsal. Decided here: their order. A failure
- * of one does not stop the engine.
+ * Opens the parts of a daemon that the first advertisement does not need, when the engine already runs: the log, the
+ * journal file, the control socket, the HTTP port, keepalived's files and socket, and the rehearsal. Decided here: the
+ * order of opening. A part that cannot be opened does not stop the engine.
  */
 import type { EngineProcess } from './compose.ts'
 import type { Memory } from './configuration/managed.ts'
@@ -11,7 +11,7 @@ import { startRehearsal } from './rehearsal.ts'
 
 export type Facilities = { readonly log: Log; readonly listeners: Listeners }
 
-/** Opens all facilities. `memory` is set if the configuration is handed over to this engine. */
+/** Opens all these parts. `memory` is set if the configuration is handed over to this engine. */
 export async function openFacilities(engine: EngineProcess, memory: Memory | undefined): Promise<Facilities> {
   const { compatibility, config, daemon, journal, live, recorder } = engine
   const { attachLog } = await import('./log/log.ts')

@@ -19,7 +19,10 @@ const COMMAND = 'holdfast'
 const NOT_MANAGED =
   'This engine reads its configuration from a file: change the file and reload, or start the engine with --managed'
 
-/** Opens both listeners. `isManaged`: the engine takes a configuration over the control socket. Never rejects. */
+/**
+ * Opens control socket and HTTP port. `isManaged`: the engine accepts a configuration over the control socket. Never
+ * rejects.
+ */
 export async function openListeners(
   { socket }: Config['api'],
   engine: EngineProcess,
@@ -42,7 +45,7 @@ export async function openListeners(
   }
 }
 
-/** Rejects with Error if the path cannot be used. */
+/** Opens the control socket. Rejects with Error if the path cannot be used. */
 async function openSocket(socket: string, engine: EngineProcess, isManaged: boolean): Promise<Server> {
   const { daemon, peerOf, recorder, surroundings, worker } = engine
   const [{ openControlSocket }, { sourceOf }, replies] = await Promise.all([
@@ -93,7 +96,7 @@ function commandsOf(engine: EngineProcess, isManaged: boolean, { json, text }: R
   }
   return {
     '/v1/reload': async () => answered(await engine.reload(`${COMMAND} reload`)),
-    // This is a separate path: an older engine would ignore the body of the request and reload.
+    // The dry run has a path of its own: an older engine would ignore the body of the request and reload.
     '/v1/reload/dry-run': async () => answered(await live.rehearse()),
     '/v1/configuration': configure,
     '/v1/yield': yields,
@@ -106,7 +109,10 @@ function commandsOf(engine: EngineProcess, isManaged: boolean, { json, text }: R
 
 const statusOf = (answer: ReloadAnswer): number => (answer.ok ? 200 : answer.fault === 'invalid' ? 422 : 409)
 
-/** Returns `undefined` for another body. The body may come from any client that can open the socket. */
+/**
+ * Returns the order in the body of a request; `undefined` for another body. The body may come from any client that can
+ * open the socket.
+ */
 function yieldOrder(body: string): { readonly router: string; readonly forMs: number } | undefined {
   try {
     const value: unknown = JSON.parse(body)

@@ -1,7 +1,7 @@
 /**
- * Runs the rehearsal (daemon/rehearsal.ts) when the engine already runs. It executes one step per turn of the event
- * loop, so real work waits for one step at most. Decided here: the rehearsal has no kernel behind it. Its purpose is
- * that V8 compiles the code of a takeover in advance (scripts/loader.cjs).
+ * Runs the rehearsal (daemon/rehearsal.ts) when the engine already runs. One part of the rehearsal runs per turn of the
+ * event loop, so real work waits for one part at most. The rehearsal uses no kernel. Its purpose is that V8 compiles
+ * the code of a takeover in advance (scripts/loader.cjs).
  */
 
 import { messageOf } from '../base/message-of.ts'
@@ -12,7 +12,7 @@ import { openGuardian } from '../linux/guardian/guardian.ts'
 import { MUTE_NATIVE } from '../linux/mute-native.ts'
 import { openSockets } from '../linux/sockets/sockets.ts'
 
-/** A descriptor that is not a number. Cleanup plans are encoded but sent nowhere. */
+/** A guardian descriptor that is not a number. Cleanup plans are encoded but sent nowhere. */
 const NO_GUARDIAN = 'rehearsal'
 
 export function silentRehearsal(): Generator<void, void> {
@@ -21,8 +21,8 @@ export function silentRehearsal(): Generator<void, void> {
 }
 
 /**
- * Returns immediately; `onEnd` is called later. An error ends the rehearsal and is logged; the daemon then runs without
- * it.
+ * Starts the rehearsal and returns immediately; `onEnd` is called later. An error ends the rehearsal and is logged; the
+ * daemon then runs without it.
  */
 export function startRehearsal(recorder: Recorder, onEnd: () => void): void {
   const play = silentRehearsal()

@@ -66,7 +66,7 @@ async function stages(order: StartOrder): Promise<number> {
 /** Takes the guardian's descriptors from the environment, because no child process may inherit them. */
 function inherit(native: NativeAddon, recorder: Recorder): { guardian: Guardian; hasManager: boolean } {
   const { HOLDFAST_GUARDIAN_FD: channel, HOLDFAST_GUARDIAN_WORDS: memory } = process.env
-  // The guardian sets this variable if a service manager listens.
+  // The guardian sets this variable if a service manager reads its messages.
   const hasManager = process.env.HOLDFAST_SERVICE_MANAGER !== undefined
   delete process.env.HOLDFAST_GUARDIAN_FD
   delete process.env.HOLDFAST_GUARDIAN_WORDS
@@ -76,18 +76,18 @@ function inherit(native: NativeAddon, recorder: Recorder): { guardian: Guardian;
   return { guardian: openGuardian(kept(native, channel), onFault, words, native), hasManager }
 }
 
-/** Returns a descriptor that no child inherits. The kernel closes it early when this process dies. */
+/** Returns a descriptor that no child process inherits. The kernel closes it early when this process dies. */
 function kept(native: NativeAddon, channel: string | undefined): string | undefined {
   if (channel === undefined || !/^\d+$/.test(channel)) return channel
   try {
     return String(native.keepLast(Number(channel)))
   } catch {
-    // The value is no descriptor. openGuardian() reports that.
+    // The value in the environment is no descriptor, which openGuardian() reports.
     return channel
   }
 }
 
-/** Starts the engine. */
+/** Starts the engine of the daemon. */
 function begin(engine: EngineProcess): void {
   const { compatibility, config, daemon, departure, file, guardian, orders, recorder, reload } = engine
   listenToSignals(daemon, recorder, {

@@ -1,16 +1,16 @@
 /**
- * Messages to a service manager besides READY=1 and WATCHDOG=1, which the guardian sends (sd_notify(3)). They are a
- * status line about the routers, the begin and end of a reload, and the stop. Decided here: the texts, and that several
- * changes become one message. This file does not know how messages are sent.
+ * Messages to a service manager besides READY=1 and WATCHDOG=1, which the guardian sends (sd_notify(3)). These messages
+ * are a status line about the routers, the begin and end of a reload, and the stop. Decided here: the texts, and that
+ * several changes become one message. Not known here: how messages are sent.
  */
 import type { EventListener } from '../daemon/telemetry/chronicle.ts'
 import type { RouterSummary } from '../daemon/telemetry/snapshot.ts'
 
-/** Milliseconds in which changes become one message: a takeover changes several routers. */
+/** Milliseconds in which several changes become one message, because a takeover changes several routers. */
 const TOGETHER = 50
-/** Milliseconds between two messages, also while routers flap. */
+/** Milliseconds between two messages to the service manager, also while routers flap. */
 const PACE = 1_000
-/** Number of routers that are named. Of more, only counts are reported. */
+/** Number of routers that a status line names. For more routers, only counts are reported. */
 const MOST_NAMED = 4
 const LONGEST = 300
 
@@ -37,7 +37,10 @@ export class ServiceManager {
     this.#soon()
   }
 
-  /** Reports begin and end of each reload, as Type=notify-reload requires. The service manager need not have ordered it. */
+  /**
+   * Reports begin and end of each reload, as Type=notify-reload requires. The service manager need not have ordered the
+   * reload.
+   */
   async reloading<Answer extends { readonly ok: boolean }>(
     reload: () => Promise<Answer & { readonly reason?: string }>,
   ): Promise<Answer> {
@@ -45,7 +48,7 @@ export class ServiceManager {
     this.#ports.tell(`RELOADING=1\nMONOTONIC_USEC=${process.hrtime.bigint() / 1000n}`)
     const answer = await reload()
     this.#failure = answer.ok ? undefined : answer.reason
-    // A failed reload also ends with this message, for which the manager waits.
+    // A failed reload also ends with this message, for which the service manager waits.
     if (--this.#reloads === 0) this.#ports.tell(`READY=1\n${this.#status()}`)
     return answer
   }

@@ -1,4 +1,4 @@
-/** The signals of a running daemon. Decided here: what each of them orders. */
+/** Handles the signals of a running daemon. Decided here: the order that each signal gives. */
 import type { Daemon } from '../daemon/daemon.ts'
 import type { Recorder } from '../daemon/telemetry/recorder.ts'
 import type { DumpKind } from '../keepalived/dump.ts'
@@ -6,7 +6,7 @@ import type { DumpKind } from '../keepalived/dump.ts'
 export type SignalOrders = {
   readonly leave: (trigger: string) => void
   readonly reload: (trigger: string) => void
-  /** Writes a dump as keepalived does. `undefined`: the states of the routers are logged. */
+  /** Writes a dump as keepalived does. `undefined`: the signal makes the daemon log the states of the routers. */
   readonly dump: ((kind: DumpKind) => void) | undefined
 }
 
@@ -23,7 +23,7 @@ export function listenToSignals(
     ['SIGUSR2', 'stats'],
   ] as const) {
     process.on(signal, () => {
-      // A dump is not logged as well, because monitors request one every few seconds.
+      // A dump causes no log line, because monitors request one every few seconds.
       if (dump !== undefined) return dump(kind)
       for (const router of daemon.snapshot().routers) {
         recorder.log('info', `${router.name}: ${router.state} since ${router.since} (${router.reason})`, {

@@ -1,9 +1,9 @@
 /**
- * The first stage of a daemon: all checks that may refuse it, before it takes part in anything. Decided here: the order
- * of the checks. The daemon ends with a message if the configuration is invalid, a capability is missing, another
- * daemon runs on this node, or a socket cannot be opened. An engine with --managed is idle instead if only its file is
- * invalid (docs/adr/0051). Kernel tables and configuration are read once, and compose.ts gets both as they were
- * checked.
+ * The first stage of a daemon's start: all checks that may refuse the start, before the daemon sends a packet or
+ * changes an address. Decided here: the order of the checks. The daemon ends with a message if the configuration is
+ * invalid, a capability is missing, another daemon runs on this node, or a socket cannot be opened. An engine with
+ * --managed is idle instead if only its file is invalid (docs/adr/0051). Kernel tables and configuration are read once,
+ * and compose.ts gets both in the checked form.
  */
 import type { Config } from '../config/config.ts'
 import type { NodeSettings } from '../config/node-settings.ts'
@@ -33,13 +33,13 @@ import type { RecordOrder, Taping } from './taping.ts'
 import { type Workers, workersFor } from './worker-thread.ts'
 
 export type RunOptions = {
-  /** Whether to run even beside a keepalived. */
+  /** True if the daemon runs even beside a keepalived. */
   readonly force: boolean
-  /** Whether to allow a core dump. */
+  /** True if a core dump of the process is allowed. */
   readonly core: boolean
-  /** Set if the file is keepalived's, and programs around the daemon expect a keepalived. */
+  /** Set if the configuration file is keepalived's, and programs around the daemon expect a keepalived. */
   readonly keepalived?: KeepalivedOptions
-  /** Set if the configuration is handed over. The file then stores it. */
+  /** Set if a program hands the configuration over. The file stores that configuration. */
   readonly managed?: NodeSettings
   /** Set if the inputs and outputs of the engine are recorded. */
   readonly record?: RecordOrder | undefined
@@ -47,11 +47,11 @@ export type RunOptions = {
 
 export type KeepalivedOptions = CompatibilityOptions & {
   readonly reading: KeepalivedReading
-  /** Log lines about flags of the command line. */
+  /** Log lines about flags on the command line. */
   readonly warnings: readonly string[]
 }
 
-/** The file, the options, and what the process has before it reads anything. */
+/** The configuration file, the options, and objects that exist before anything is read. */
 export type StartOrder = {
   readonly file: string
   readonly options: RunOptions
@@ -59,18 +59,18 @@ export type StartOrder = {
   readonly tapes: Taping
   readonly guardian: Guardian
   readonly native: NativeAddon & Credentials & Exit
-  /** Whether a service manager reads the guardian's messages. */
+  /** True if a service manager reads the guardian's messages. */
   readonly hasManager: boolean
-  /** The journal, which is not open yet. */
+  /** The event journal, whose file is not open yet. */
   readonly journal: EventJournal
 }
 
-/** A daemon that does not run: lines for standard error, and the exit status. */
+/** A refused start: lines for standard error, and the exit status. */
 export type Refusal = { readonly exitCode: number; readonly lines: readonly string[] }
 
 type Read = {
   readonly parsed: Extract<AnyConfig, { readonly config: Config }>
-  /** Configuration of the file. Without routers if an earlier run was stopped over keepalived's socket. */
+  /** Configuration of the file. It has no routers if an earlier run was stopped over keepalived's socket. */
   readonly config: Config
   readonly isStopped: boolean
   readonly memory: Memory | undefined
@@ -89,14 +89,14 @@ type Claim = { readonly lock: Extract<NodeLock, { readonly taken: true }>; reado
 type Placed = {
   readonly config: Config
   readonly clock: KernelClock
-  /** Answers the engine's first queries with the tables by which the configuration was checked. */
+  /** Network port that answers the engine's first queries with the tables by which the configuration was checked. */
   readonly network: NetworkPort
-  /** Routers of `config`, resolved by these tables. `undefined`: the engine resolves them. */
+  /** Routers of `config`, resolved with these kernel tables. `undefined`: the engine resolves them. */
   readonly routers: readonly ResolvedRouter[] | undefined
   readonly problems: readonly Problem[]
 }
 
-/** Everything from which compose.ts makes a daemon. */
+/** All values from which compose.ts makes a daemon. */
 export type Start = Pick<Read, 'isStopped' | 'memory'> &
   Pick<Judged, 'raw'> &
   Claim &
@@ -139,7 +139,7 @@ export function readConfiguration({
   return { parsed, config: isStopped ? idle(parsed.config) : parsed.config, isStopped, memory }
 }
 
-/** Checks the configuration without the kernel's tables: programs, capabilities, run directory, optional package. */
+/** Tests the configuration without the kernel's tables: programs, capabilities, run directory, optional package. */
 async function judge({ config: read, memory, parsed }: Read): Promise<Judged | Refusal> {
   const { locate } = parsed
   const { config, problems } = await judgeScripts(read, locate)

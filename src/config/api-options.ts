@@ -1,6 +1,6 @@
 /**
- * Options of `holdfast run` that replace keys of `api`, because keepalived's file has no place for those keys. Values
- * and bounds are the same as in YAML.
+ * Options of `holdfast run` that replace keys of the section `api`, because keepalived's file has no such keys. Values
+ * and bounds of the options are the same as in YAML.
  */
 
 import { listenProblems } from './advice/cross-check.ts'
@@ -12,7 +12,10 @@ export type ApiOptions = {
   readonly metricsCompat?: string | undefined
 }
 
-/** Keys of `api` that the command line sets. They replace the keys of the configuration file, or the defaults. */
+/**
+ * Keys of the section `api` that the command line sets. They replace the keys of the configuration file, or the
+ * defaults.
+ */
 export type ApiOverride = Partial<Pick<Config['api'], 'listen' | 'public' | 'metricsCompat'>>
 
 const FLAG: Readonly<Record<string, string>> = {
@@ -21,7 +24,7 @@ const FLAG: Readonly<Record<string, string>> = {
   metricsCompat: '--metrics-compat',
 }
 
-/** Returns the keys to replace, or the text of the error if an option is wrong. */
+/** Returns the keys of `api` to replace, or the text of the error if an option is wrong. */
 export function apiOverride(options: ApiOptions): ApiOverride | string {
   const given = Object.fromEntries(
     Object.entries(options).flatMap(([key, value]) =>

@@ -1,7 +1,7 @@
 /**
  * The health checks of a configuration: probes with every default filled in, and combinations of checks
- * (docs/adr/0024). This file decides the order in which one pass computes their results. The form of a check in the
- * file is in schema/healthcheck.ts.
+ * (docs/adr/0024). Decided here: the order in which one pass computes the results of all checks. The keys of a check in
+ * the configuration are in schema/healthcheck.ts.
  */
 import type { CheckSpec } from '../healthcheck/check.ts'
 
@@ -11,7 +11,7 @@ export type Check =
       readonly kind: 'combination'
       readonly name: string
       readonly mode: 'all' | 'any'
-      /** Names of probes, or of combinations that come earlier in checksOf(). */
+      /** Names of members: probes, or combinations that come earlier in checksOf(). */
       readonly members: readonly string[]
     }
 
@@ -19,8 +19,8 @@ export type Check =
 export const nameOf = (check: Check): string => (check.kind === 'probe' ? check.spec.name : check.name)
 
 /**
- * Returns the probes in the order of the file, then the combinations, each after its members. So one pass computes all
- * results.
+ * Returns the probes in the order of the configuration, then the combinations, each after its members. So one pass
+ * computes all results.
  */
 export function checksOf({ healthchecks }: { readonly healthchecks: readonly Check[] }): readonly Check[] {
   const probes = healthchecks.filter(({ kind }) => kind === 'probe')
@@ -29,8 +29,8 @@ export function checksOf({ healthchecks }: { readonly healthchecks: readonly Che
   let waiting = healthchecks.filter(({ kind }) => kind === 'combination')
   for (;;) {
     const ready = waiting.filter((check) => check.kind === 'combination' && check.members.every((m) => placed.has(m)))
-    // The remaining combinations contain themselves or unknown members; healthcheck-problem.ts has reported these
-    // mistakes.
+    // The remaining combinations contain themselves or unknown members. These mistakes are reported in
+    // healthcheck-problem.ts.
     if (ready.length === 0) return sorted
     for (const check of ready) placed.add(nameOf(check))
     sorted.push(...ready)

@@ -1,7 +1,7 @@
 /**
- * Chooses the interface of a router and its source address from those of the node. This file decides what `auto` means.
- * A choice that may become possible later is a warning; one that only an edit makes possible is an error. This file
- * knows no other key of the router.
+ * Chooses the interface and the source address of a router among those of the node. Decided here: the meaning of
+ * `auto`. If a choice is impossible now but may become possible later, the problem is a warning. If only an edit of the
+ * configuration makes a choice possible, the problem is an error.
  */
 import { type Address, isLinkLocal } from '../wire/address.ts'
 import type { VirtualRouter } from './config.ts'
@@ -13,15 +13,15 @@ import { sourceOf, sourcePath, unicastOf } from './schema/transport.ts'
 import { nearestWord } from './text/spelling.ts'
 
 /**
- * Returns whether a router uses multicast. A router with an empty list of unicast peers is alone, whatever the profile,
+ * Tells whether a router uses multicast. A router with an empty list of unicast peers is alone, whatever the profile,
  * and never uses multicast by accident. The reader of keepalived's files turns an empty unicast_peer block into
  * multicast (config/keepalived/import/import-transport.ts).
  */
 export const usesMulticast = (router: VirtualRouter): boolean => unicastOf(router) === undefined
 
 /**
- * Returns the first address that tells the network. Every IPv6 interface is in fe80::/10, so a link-local address does
- * not.
+ * Returns the first VIP that shows the network of the router. A link-local address does not, because every IPv6
+ * interface is in fe80::/10.
  */
 const telling = ({ addresses }: VirtualRouter) => addresses.find(({ address }) => !isLinkLocal(address))
 
@@ -109,7 +109,7 @@ export function chooseSource(
   const suitable = chosen.own.filter(isSuitable)
   const [ready] = suitable.filter(({ tentative }) => tentative !== true).sort(byNearness(router))
   if (ready !== undefined) return ready.address
-  // The configuration lists this own address as a VIP, and own-address.ts has reported that error.
+  // The configuration lists this own address as a VIP. That error is reported in own-address.ts.
   if (suitable.length === 0 && chosen.listedOwn.some(isSuitable)) return undefined
   const kind = scope === 'link-local' ? 'link-local' : familyName(familyOfAll(router.addresses))
   const reason = suitable.length > 0 ? `its ${kind} address is still tentative` : `it has no ${kind} address of its own`
@@ -129,8 +129,8 @@ function wantedSource(router: VirtualRouter, held: Address | undefined): Address
 }
 
 /**
- * Returns the scope that the source must have. Multicast follows RFC 9568 §5.1.2.1; in unicast, the peers must be able
- * to answer.
+ * Returns the scope that the source address must have. Multicast follows RFC 9568 §5.1.2.1; in unicast, the peers must
+ * be able to answer.
  */
 function sourceScope(router: VirtualRouter): Scope | undefined {
   if (familyOfAll(router.addresses) === 'ipv4') return undefined
@@ -140,7 +140,7 @@ function sourceScope(router: VirtualRouter): Scope | undefined {
 }
 
 /**
- * Sorts addresses in the network of the VIP before others, and deprecated addresses last. Equally good addresses keep
+ * Sorts source addresses: those in the network of the VIP first, deprecated addresses last. Equally good addresses keep
  * the order of the kernel.
  */
 function byNearness(router: VirtualRouter): (a: PresentAddress, b: PresentAddress) => number {

@@ -1,7 +1,7 @@
 /**
- * Everything that can be configured. One zod schema gives the types, the defaults, the bounds, the texts of the
- * problems, and the JSON Schema that `holdfast schema` prints. Defaults that depend on the profile stay undefined here;
- * resolve.ts fills them in. This file does not know YAML, positions, or what one value means for another
+ * The schema of the whole configuration. One zod schema gives the types, the defaults, the bounds, the texts of the
+ * problems, and the JSON Schema that `holdfast schema` prints. Defaults that depend on the profile are not set by the
+ * schema, but in resolve.ts. Not known here: YAML, positions in the text, and contradictions between values
  * (cross-check.ts).
  */
 import * as z from 'zod'
@@ -36,7 +36,10 @@ const SECOND = 1000
 const HOUR = 3_600_000
 const NOTIFY_EXPECTED = 'a mapping with webhook'
 const INTERVAL_RANGE = '10ms to 40.95s (version 2: 1s to 255s)'
-/** Largest number of entries in `peers` of the status page. An open page asks each of these nodes every few seconds. */
+/**
+ * Largest number of entries in `peers` of the status page. An open status page sends a request to each of these nodes
+ * every few seconds.
+ */
 const MOST_PEERS = 16
 export const DEFAULT_RUN_DIRECTORY = '/run/holdfast'
 const KIB = 1024
@@ -48,7 +51,8 @@ export function inRunDirectory(folder: string): { readonly socket: string; reado
   return { socket: inside('holdfast.sock'), journal: inside('events.jsonl') }
 }
 
-// A message that lists the keys of this mapping could contain the password (schema-problem.ts).
+// Unknown keys are not listed for this mapping, because a message about them could contain the password
+// (schema-problem.ts).
 const authentication = () =>
   section(
     {
@@ -88,7 +92,7 @@ export const virtualRouterSchema = section(
       .default(3)
       .describe('VRRP version; 2 (RFC 3768) is IPv4 only'),
     priority: whole(1, 255).default(100).describe('Priority; 255: address owner, the addresses belong to this node'),
-    // contradiction.ts refuses what one of the versions cannot carry.
+    // An interval that one VRRP version cannot carry is refused in contradiction.ts.
     advertisementInterval: duration(10, 255 * SECOND, 10, INTERVAL_RANGE)
       .prefault('1s')
       .describe('Advertisement_Interval, 10ms to 40.95s in whole centiseconds; version 2: 1s to 255s in whole seconds'),

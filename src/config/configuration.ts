@@ -1,7 +1,7 @@
 /**
  * Turns a document into a configuration, or into all of its problems: those of the schema and those of the cross
- * checks, each with its position. Nothing here throws. This file does not know whether the text was YAML or a
- * keepalived file, where it came from, or for which node it is.
+ * checks, each with its position. No function throws. Not known here: whether the text was YAML or a keepalived file,
+ * its origin, and the node for which it is meant.
  */
 import type { z } from 'zod'
 import { advice } from './advice/advice.ts'
@@ -33,10 +33,10 @@ export type ParsedConfig =
   | {
       readonly config: Config
       readonly warnings: readonly Problem[]
-      /** Notes for the reader of the file, which ask for no action. */
+      /** Notes for the reader of the configuration. A note asks for no action. */
       readonly notes: readonly Note[]
       readonly locate: Locate
-      /** Result for each keyword; only for a keepalived file. */
+      /** Handling of each keyword of a keepalived file; absent for YAML. */
       readonly imported?: Imported
     }
   /** Problems of a refused configuration, in reading order: at least one error, and also the warnings. */
@@ -47,8 +47,8 @@ export function configFrom({ value, locate, problems: syntax, wellFormed }: Read
   if (!wellFormed) return { problems: syntax }
 
   const parsed = configSchema.safeParse(value)
-  // If the schema refuses the configuration, the cross checks still read its well-formed entries. So one run reports
-  // all mistakes.
+  // If the schema refuses the configuration, its well-formed entries are still cross-checked. So one run reports all
+  // mistakes.
   const sections = parsed.success
     ? {
         routers: placed('virtualRouters', parsed.data.virtualRouters),
@@ -66,8 +66,8 @@ export function configFrom({ value, locate, problems: syntax, wellFormed }: Read
   const checks: CheckSections = {
     checks: sections.checks.map(({ entry, path }) => ({ check: entry, path })),
     tracking: [...sections.routers, ...sections.groups].map(({ entry, path }) => ({ ...entry, path })),
-    // In a configuration that was read completely, the presets are expanded. In any other, the names of all presets
-    // count as known.
+    // If the configuration was read completely, its presets are expanded. Otherwise the names of all presets count as
+    // known.
     names: new Set([
       ...(parsed.success ? parsed.data.healthchecks : PRESETS.flatMap(checksOfPreset)).map(nameOf),
       ...namesOf(entriesOf(value, 'healthchecks')),

@@ -1,8 +1,8 @@
 /**
- * Compares two configurations and tells what the new one means for each router (VR-CFG-08). A router keeps its state
- * unless its identity changes: VRID, interface, version, family or source. Order, comments and defaults that are
- * written out make no difference. A renamed router is another router, because metrics, logs and commands use the name.
- * This file does not know states, nor how a change is put in force.
+ * Compares two configurations and tells what the new configuration means for each router (VR-CFG-08). A router keeps
+ * its state unless its identity changes: VRID, interface, version, family or source address. Order, comments and
+ * defaults that are written out make no difference. A renamed router is another router, because metrics, logs and
+ * commands use the name. Not known here: states, and how a change takes effect.
  */
 import type { Transport } from '../vrrp/parameters.ts'
 import { familyOf } from '../wire/address.ts'
@@ -14,12 +14,16 @@ import { ownAddressesOf } from './schema/virtual-address.ts'
 import { type ValueChange, valueChanges } from './value-diff.ts'
 
 export type ConfigDiff = {
-  /** Names of routers. Each router of either configuration is in exactly one of these five lists. */
+  /**
+   * Names of the new routers. Each router of either configuration is in exactly one of five lists: added, removed,
+   * recreated, changed, unchanged.
+   */
   readonly added: readonly string[]
   readonly removed: readonly string[]
   /**
-   * Routers with another VRID, interface, version, family or source, and routers that become or stop being an address
-   * owner (255). In IPv6, also a change between multicast and unicast, because those use different source addresses.
+   * Routers with another VRID, interface, version, family or source address, and routers that become or stop being an
+   * address owner (255). In IPv6, also a change between multicast and unicast, because those use different source
+   * addresses.
    */
   readonly recreated: readonly string[]
   /**
@@ -29,7 +33,7 @@ export type ConfigDiff = {
    */
   readonly changed: readonly string[]
   readonly unchanged: readonly string[]
-  /** Whether names, members, trackers or notify programs of sync groups differ. */
+  /** True if names, members, trackers or notify programs of sync groups differ. */
   readonly groupsChanged: boolean
   /**
    * Names of health checks that were added, removed or changed. The routers themselves are unchanged (docs/adr/0024).
@@ -37,11 +41,11 @@ export type ConfigDiff = {
   readonly checksChanged: readonly string[]
   /** Paths of changed keys, such as `api.listen`, whose new value the daemon uses only after its next start. */
   readonly restartOnly: readonly string[]
-  /** Keys that differ, as text for people. */
+  /** Changed configuration keys with their values, as text for people. */
   readonly values: readonly ValueChange[]
 }
 
-/** Compares two configurations. */
+/** Compares two configurations and returns their differences. */
 export function diffConfig(old: Config, next: Config): ConfigDiff {
   const before = fingerprints(old)
   const after = fingerprints(next)
@@ -68,7 +72,7 @@ type Fingerprint = { readonly kind: string; readonly rest: string }
 
 /**
  * Returns two texts for each router: its identity and its settings. Routers are resolved on a node without interfaces.
- * So only the configuration counts, with all defaults filled in.
+ * So the two texts contain only the configuration, with all defaults.
  */
 function fingerprints(config: Config): ReadonlyMap<string, Fingerprint> {
   const resolved = new Map(resolveRouters(config, { interfaces: [] }).routers.map((router) => [router.name, router]))
@@ -91,7 +95,7 @@ function kindOf(router: VirtualRouter, { parameters }: ResolvedRouter): string {
     vrid,
     version,
     family,
-    // In IPv6, multicast uses a link-local source, and unicast one that the peers can answer.
+    // In IPv6, multicast uses a link-local source address, and unicast uses one that the peers can answer.
     family === 'ipv6' ? transport.mode : undefined,
     source,
     priority === 255,
@@ -114,7 +118,7 @@ function restOf({ addresses, lifetime }: VirtualRouter, { forms, ...resolved }: 
     notify,
     inAnyOrder(duplicateAllowed),
     configuredFault,
-    // The prefix lengths matter for interface and source `auto`.
+    // The prefix lengths of the addresses matter if interface and source address are `auto`.
     addresses.map(({ prefixLength }) => prefixLength),
   ])
 }

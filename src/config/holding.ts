@@ -1,7 +1,7 @@
 /**
  * `interface: { holding: … }`: the virtual router runs on the interface that has a certain address of this node,
- * whatever its name (docs/configuration.md). This file decides which interface and which address that is. It does not
- * read files, and does not store earlier results.
+ * whatever its name (docs/configuration.md). Decided here: which interface and which address that is. Files are read
+ * elsewhere, and earlier choices are stored elsewhere.
  */
 import { type Address, familyOf } from '../wire/address.ts'
 import type { Config, VirtualRouter } from './config.ts'
@@ -15,11 +15,11 @@ import type { Holding } from './schema/holding.ts'
 export const holdingOf = ({ interface: on }: Pick<VirtualRouter, 'interface'>): Holding | undefined =>
   typeof on === 'string' ? undefined : on.holding
 
-/** Returns the name of the interface, or `undefined` if the configuration does not name one. */
+/** Returns the interface name in the configuration of a router; `undefined` if the configuration names no interface. */
 export const nameOfInterface = ({ interface: on }: Pick<VirtualRouter, 'interface'>): string | undefined =>
   typeof on === 'string' && on !== 'auto' ? on : undefined
 
-/** Returns the paths of all address files, each once. */
+/** Returns the paths of all address files in the configuration, each once. */
 export const addressFilesIn = ({ virtualRouters }: Pick<Config, 'virtualRouters'>): readonly string[] => [
   ...new Set(
     virtualRouters.flatMap((router) => {
@@ -29,7 +29,7 @@ export const addressFilesIn = ({ virtualRouters }: Pick<Config, 'virtualRouters'
   ),
 ]
 
-/** Result of `interface: { holding: … }`. */
+/** The interface and address found for `interface: { holding: … }`. */
 export type Held = {
   readonly file: string | undefined
   /**
@@ -39,7 +39,7 @@ export type Held = {
   readonly address: Address | undefined
   /** Names of all interfaces with the address, the chosen one first. */
   readonly on: readonly string[]
-  /** Reason why the interface or the address is not the one that the configuration asks for. `undefined` if it is. */
+  /** Reason why the interface or the address is not the one of the configuration. `undefined` if it is that one. */
   readonly problem: string | undefined
 }
 

@@ -1,7 +1,7 @@
 /**
- * Removes programs that must not run from a configuration. A router or group that tracks such a check behaves as if the
- * file did not have the tracker (observed with keepalived 2.2.7). A combination keeps its other members. This file does
- * not know why a program is removed (files/script-problem.ts).
+ * Removes checks and notifications whose program must not run from a configuration. A router or group that tracks such
+ * a check behaves as if the configuration did not have the tracker (observed with keepalived 2.2.7). A combination
+ * keeps its other members. The reason of a removal is decided in files/script-problem.ts.
  */
 import { checksOf, nameOf } from './checks.ts'
 import type { Config } from './config.ts'
@@ -49,8 +49,8 @@ function notifyWithout(notify: Notify, events: readonly (typeof EVENTS)[number][
 }
 
 /**
- * Returns the remaining checks. A combination without members is removed as well; checksOf() returns members before
- * combinations.
+ * Returns the remaining health checks. A combination without members is removed as well; checksOf() returns members
+ * before combinations.
  */
 function remaining(config: Config, leftOut: readonly LeftOut[]): Config['healthchecks'] {
   const gone = new Set(leftOut.flatMap((each) => (each.kind === 'healthcheck' ? [each.name] : [])))

@@ -1,5 +1,5 @@
 /**
- * Result of reading an address file, as a value. It is apart from the schema, because the engine needs the type without
+ * Result of reading an address file, as a value. The type is not in the schema, because the engine needs it without
  * zod.
  */
 import type { Address } from '../wire/address.ts'

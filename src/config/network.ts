@@ -1,20 +1,20 @@
 /**
  * Compares addresses by their prefix length. The functions work on octets, so both families use the same arithmetic.
- * This file does not know which nodes have an address, nor which networks exist.
+ * Not known here: which nodes have an address, and which networks exist.
  */
 import { type Address, type Family, familyOf, isLinkLocal } from '../wire/address.ts'
 
 /**
  * Interfaces on which other programs install a VIP on purpose: `lo` for real servers of LVS (direct routing),
- * `kube-ipvs0` for kube-proxy in IPVS mode. A VIP there stays, unless a router of this daemon is configured on that
- * interface.
+ * `kube-ipvs0` for kube-proxy in IPVS mode. A VIP on such an interface stays, unless a router of this daemon is
+ * configured on that interface.
  */
 export const OTHERS_INSTALL: ReadonlySet<string> = new Set(['lo', 'kube-ipvs0'])
 
 /** Returns the prefix length of a single host: the longest of the family. */
 export const hostPrefixLength = (family: Family): number => (family === 'ipv4' ? 32 : 128)
 
-/** Returns the name of a family for messages. */
+/** Returns the name of an address family for messages. */
 export const familyName = (family: Family): string => (family === 'ipv4' ? 'IPv4' : 'IPv6')
 
 export type Scope = 'link-local' | 'global'
@@ -24,7 +24,7 @@ export type Scope = 'link-local' | 'global'
  */
 export const scopeOf = (address: Address): Scope => (isLinkLocal(address) ? 'link-local' : 'global')
 
-/** Returns whether two addresses of one family are in the same network. The octets are those of addressBytes(). */
+/** Tells whether two addresses of one family are in the same network. The octets are those of addressBytes(). */
 export function sameNetwork(a: Uint8Array, b: Uint8Array, prefixLength: number): boolean {
   if (a.length !== b.length) return false
   const whole = prefixLength >> 3

@@ -1,7 +1,7 @@
 /**
- * Settings of the command line that replace keys of the configuration. They are used where another program hands over
- * the configuration and does not know the paths of this node (docs/adr/0051). The command line wins, whatever the
- * configuration says. This file does not know which command it was.
+ * Settings of the command line that replace keys of the configuration. They are needed if another program hands over
+ * the configuration and does not know the paths of this node (docs/adr/0051). A setting of the command line always
+ * replaces the key of the configuration.
  */
 import type { ApiOverride } from './api-options.ts'
 import { type Config, inRunDirectory } from './config.ts'
@@ -12,7 +12,8 @@ export type NodeSettings = {
 }
 
 /**
- * Returns the configuration with these settings. Paths in the run directory of the configuration move to the new one.
+ * Returns the configuration with the settings of the command line. Paths in the former run directory move to the new
+ * run directory.
  */
 export function withSettings(config: Config, { runDirectory = config.runDirectory, api }: NodeSettings): Config {
   const [before, after] = [inRunDirectory(config.runDirectory), inRunDirectory(runDirectory)]

@@ -1,6 +1,6 @@
 /**
- * The part of the node that the configuration needs: interfaces and their addresses, as values, and which addresses are
- * the node's own. This file does not know how the node was read, nor why an interface is chosen.
+ * Facts about the node that the configuration needs: interfaces and their addresses, as values, and which addresses are
+ * the node's own. Not known here: how these facts were read, and why an interface is chosen.
  */
 import { type Address, addressBytes, type Family, familyOf, isLinkLocal } from '../wire/address.ts'
 import type { NamedAddress } from './named-address.ts'
@@ -13,13 +13,13 @@ export type NodeAddress = {
   /** IPv6: duplicate address detection is not finished, so the kernel does not send from this address yet. */
   readonly tentative?: boolean | undefined
   /**
-   * Whether the preferred lifetime of an IPv6 address is 0, as for every VIP. `undefined` if the lifetime is not known.
+   * True if the preferred lifetime of an IPv6 address is 0, as for every VIP. `undefined` if the lifetime is not known.
    */
   readonly deprecated?: boolean | undefined
 }
 export type NodeInterface = {
   readonly name: string
-  /** MTU in octets; `undefined` if not known. */
+  /** MTU of the interface in octets; `undefined` if not known. */
   readonly mtu?: number | undefined
   /**
    * Kind of port that the interface is, such as a port of a bridge. A port receives no packets of its own. `undefined`
@@ -30,7 +30,7 @@ export type NodeInterface = {
 }
 export type NodeView = {
   readonly interfaces: readonly NodeInterface[]
-  /** Results of the address files of the configuration that have been read, by path. */
+  /** Contents of the address files of the configuration that have been read, by path. */
   readonly files?: ReadonlyMap<string, NamedAddress> | undefined
 }
 
@@ -40,21 +40,21 @@ export type NodeView = {
  */
 export type PresentAddress = NodeAddress & { readonly octets: Uint8Array }
 
-/** One interface with its addresses of one family. */
+/** One interface of the node with its addresses of one family. */
 export type OwnInterface = {
   readonly name: string
   readonly mtu: number | undefined
   readonly portOf: string | undefined
   readonly all: readonly PresentAddress[]
   /**
-   * Addresses without the VIPs. A VIP is never a source and never a reason to choose an interface, because it moves
-   * away.
+   * Addresses of the interface that are no VIPs. A VIP is never a source address and never a reason to choose an
+   * interface, because a VIP moves between nodes.
    */
   readonly own: readonly PresentAddress[]
   /**
    * The node's own addresses that the configuration lists by mistake: VIPs that are on the interface with another
-   * prefix length than the configuration would install. Each is an error if `own` is empty (own-address.ts), so a
-   * configuration with this mistake is never in force.
+   * prefix length than the configuration would install. If `own` is empty, each of them is an error (own-address.ts),
+   * so a configuration with this mistake never takes effect.
    */
   readonly listedOwn: readonly PresentAddress[]
 }
@@ -67,7 +67,7 @@ export type OwnView = {
   readonly interfaces: readonly OwnInterface[]
   /** The node's own addresses, on any interface. */
   readonly own: ReadonlySet<Address>
-  /** All interfaces that have an address, for each address including VIPs. */
+  /** For each address of the node including VIPs, all interfaces that have it. */
   readonly places: ReadonlyMap<Address, readonly Occurrence[]>
 }
 export type OwnViews = { readonly [family in Family]: OwnView }
@@ -113,13 +113,13 @@ function isListedOwn(
 
 /**
  * Returns the prefix length that tells the network of a VIP; `undefined` if the VIP has no prefix length or that of a
- * single host. Then the prefix lengths of the node's own addresses decide.
+ * single host. In that case the prefix lengths of the node's own addresses decide.
  */
 export function networkPrefix({ address, prefixLength }: NetworkAddress): number | undefined {
   return prefixLength === hostPrefixLength(familyOf(address)) ? undefined : prefixLength
 }
 
-/** Returns a function that tests whether an own address is in the network of the VIP. */
+/** Returns a function that tests whether an own address of the node is in the network of the VIP. */
 export function servesNetworkOf(vip: NetworkAddress): (own: PresentAddress) => boolean {
   const [octets, prefix] = [addressBytes(vip.address), networkPrefix(vip)]
   return (own) => sameNetwork(own.octets, octets, prefix ?? own.prefixLength)

@@ -1,7 +1,7 @@
 /**
- * A remark about a configuration, as a value: its position and its text. All remarks are reported together. An error
- * keeps a configuration from being used, a warning asks the operator to act, and a note informs. Only `holdfast check`
- * shows notes. This file does not know what was checked.
+ * A remark about a configuration, as a value: its position and its text. All remarks about a configuration are reported
+ * together. An error keeps a configuration from being used, a warning asks the operator to act, and a note informs.
+ * Only `holdfast check` shows notes.
  */
 
 export type Severity = 'error' | 'warning'
@@ -13,26 +13,26 @@ export type Path = readonly (string | number)[]
 export type Position = { readonly file?: string; readonly line: number; readonly column: number }
 
 /**
- * Returns the position of a path, or of the nearest part of it that exists. `key` asks for the position of the key,
- * `value` for the position of the key's value.
+ * Returns the position of a path in the configuration text, or of the nearest part of that path that exists. `key` asks
+ * for the position of the key, `value` for the position of the key's value.
  */
 export type Locate = (path: Path, at?: 'key' | 'value') => Position
 
 export type Problem = Position & {
-  /** Path as text, such as `virtualRouters[0].vrid`. */
+  /** Path of the configuration key as text, such as `virtualRouters[0].vrid`. */
   readonly path: string
   readonly message: string
   readonly severity: Severity
 }
 
-/** A remark that asks for no action. */
+/** A remark about a configuration that asks for no action. */
 export type Note = Omit<Problem, 'severity'> & { readonly severity: 'note' }
 export type Remark = Problem | Note
 
-/** Returns no position; for configurations that were not read from a text. */
+/** Returns line 0 and column 0; for configurations that were not read from a text. */
 export const nowhere: Locate = () => ({ line: 0, column: 0 })
 
-/** Returns a path as text, such as `virtualRouters[0].vrid`. */
+/** Returns the path of a configuration key as text, such as `virtualRouters[0].vrid`. */
 export function formatPath(path: Path): string {
   return path.reduce<string>(
     (text, step) => (typeof step === 'number' ? `${text}[${step}]` : text === '' ? step : `${text}.${step}`),
@@ -40,17 +40,17 @@ export function formatPath(path: Path): string {
   )
 }
 
-/** Returns a problem with the position of the path. */
+/** Returns a problem with the position of its path in the configuration text. */
 export function problemAt(locate: Locate, path: Path, severity: Severity, message: string): Problem {
   return { ...locate(path), path: formatPath(path), message: oneLine(message), severity }
 }
 
-/** Returns a note with the position of the path. */
+/** Returns a note with the position of its path in the configuration text. */
 export function noteAt(locate: Locate, path: Path, message: string): Note {
   return { ...problemAt(locate, path, 'warning', message), severity: 'note' }
 }
 
-/** Returns a text on one line, whatever characters a key or a name contains. */
+/** Returns a text as one line, whatever characters a key or a name contains. */
 const oneLine = (text: string): string => text.replace(/[\p{Cc}\u2028\u2029]/gu, ' ')
 
 /** Receives remarks about a key of a virtual router. */
@@ -67,8 +67,8 @@ export function byPosition(a: Remark, b: Remark): number {
 }
 
 /**
- * Returns `file:line:column: message`, a form that editors and CI logs turn into links. Warnings and notes begin with
- * their kind.
+ * Returns the text of a problem: `file:line:column: message`, a form that editors and CI logs turn into links. Warnings
+ * and notes begin with their kind.
  */
 export function formatProblem(problem: Remark): string {
   const place = [problem.file, ...(problem.line === 0 ? [] : [problem.line, problem.column])]

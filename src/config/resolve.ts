@@ -31,17 +31,17 @@ export type ResolvedRouter = {
   readonly name: string
   /** Name of the router's sync group; `undefined` if the router is in no group. */
   readonly group: string | undefined
-  /** `undefined` if `auto` found no interface or several, or if no interface has the address of `holding`. */
+  /** Interface name; `undefined` if `auto` found none or several, or no interface has the address of `holding`. */
   readonly interfaceName: string | undefined
   /** Address and interface that `interface: { holding: … }` found; `undefined` if the router does not use `holding`. */
   readonly held: Held | undefined
   readonly source: Address | undefined
   /**
-   * Reason why the router must not send. Then `parameters.primaryAddress` may be 0.0.0.0 or ::. `vridTaken`: an earlier
-   * router in the file has this VRID on the same interface and family.
+   * Reason why the router must not send. With a fault, `parameters.primaryAddress` may be 0.0.0.0 or ::. `vridTaken`:
+   * an earlier router in the file has this VRID on the same interface and family.
    */
   readonly fault: 'interfaceMissing' | 'sourceAddressMissing' | 'vridTaken' | undefined
-  /** Text of the key `fault`, which keeps the router out of the election. */
+  /** Text of the configuration key `fault`, which keeps the router out of the election. */
   readonly configuredFault: string | undefined
   /** How each of `parameters.addresses` is installed (interface, prefix length), in the order of the configuration. */
   readonly forms: readonly AddressForm[]
@@ -52,7 +52,7 @@ export type ResolvedRouter = {
   readonly announceOther: AnnounceSchedule
   readonly onDuplicate: OnDuplicate
   readonly duplicateAllowed: readonly Mac[]
-  /** Whether the kernel removes VIPs that the guardian does not renew. `off`: the kernel never removes a VIP. */
+  /** `auto`: the kernel removes VIPs that the guardian does not renew. `off`: the kernel never removes a VIP. */
   readonly lifetime: 'auto' | 'off'
   /** Trackers of the router and of its group. Weights of a single member are left out (VR-SG-04). */
   readonly track: readonly Track[]
@@ -64,9 +64,9 @@ export type Resolution = {
   readonly routers: readonly ResolvedRouter[]
   readonly problems: readonly Problem[]
   /**
-   * Configuration to put in force. An address owner (255) whose VIPs are the node's own addresses has `ownAddresses:
-   * node` there. This is decided once, when the configuration is read: later, a VIP that the daemon installed could
-   * look like the node's own address.
+   * Configuration to put in force. An address owner (255) whose VIPs are the node's own addresses has
+   * `ownAddresses: node` there. That is decided only when the configuration is read: later, a VIP that the daemon
+   * installed could look like the node's own address.
    */
   readonly config: Config
 }
@@ -74,7 +74,7 @@ export type Resolution = {
 /** Multicast groups (RFC 9568 §5.1.1.2, §5.1.2.2). */
 const GROUP: Readonly<Record<Family, Address>> = { ipv4: address('224.0.0.18'), ipv6: address('ff02::12') }
 const NO_ADDRESS: Readonly<Record<Family, Address>> = { ipv4: address('0.0.0.0'), ipv6: address('::') }
-/** The addresses of this node, and the addresses in its address files. */
+/** The addresses of this node, and the contents of its address files. */
 type OwnNode = { readonly views: OwnViews; readonly files: ReadonlyMap<string, NamedAddress> }
 
 /**
@@ -111,8 +111,8 @@ export function resolveRouters(config: Config, node: NodeView, locate: Locate = 
       taken.set(key, router.name)
       return resolved
     }
-    // The cross checks have reported repeated VRIDs on named interfaces; only routers without an interface name come
-    // here.
+    // Repeated VRIDs on named interfaces are reported by the cross checks; here, only routers without an interface name
+    // are compared.
     report(
       'error',
       ['vrid'],
@@ -121,7 +121,7 @@ export function resolveRouters(config: Config, node: NodeView, locate: Locate = 
     return { ...resolved, fault: 'vridTaken' }
   })
   if (ownedByNode.size === 0) return { routers, problems, config }
-  // The remaining problems are those of the configuration that will be in force.
+  // The remaining problems are those of the configuration that will take effect.
   const settled = resolveRouters(leftAlone(config, new Set(ownedByNode.keys())), node, locate)
   return { routers, problems: [...[...ownedByNode.values()].flat(), ...settled.problems], config: settled.config }
 }
@@ -133,14 +133,14 @@ const leftAlone = (config: Config, names: ReadonlySet<string>): Config => ({
   ),
 })
 
-/** Returns the problems of a configuration on this node. */
+/** Returns the problems of a configuration that depend on this node. */
 export function environmentProblems(config: Config, node: NodeView, locate: Locate = nowhere): readonly Problem[] {
   return resolveRouters(config, node, locate).problems
 }
 
 type Place = Pick<ResolvedRouter, 'interfaceName' | 'held' | 'source' | 'fault'> & {
   readonly chosen: OwnInterface | undefined
-  /** Without those that are this node. */
+  /** Peers of the router without this node itself. */
   readonly peers: readonly Peer[]
 }
 
@@ -172,7 +172,7 @@ function resolveRouter(
   }
 }
 
-/** Returns where the router runs on this node, and with whom. */
+/** Returns the interface, the source address and the peers of a router on this node. */
 function placeOf(
   router: VirtualRouter,
   family: Family,
@@ -189,7 +189,7 @@ function placeOf(
   const source = chosen === undefined ? undefined : chooseSource(router, chosen, held?.address, report)
   const owned = checkOwnAddresses(router, views, chosen, report, leaveAlone)
   const configured: readonly ConfiguredPeer[] = unicastOf(router)?.peers ?? router.peers ?? []
-  // The node's own addresses are skipped, so every node can have the same peer list.
+  // The node's own addresses in a peer list are skipped, so every node can have the same list.
   const isHere = (peer: Address) =>
     isLinkLocal(peer) ? chosen?.own.some(({ address }) => address === peer) === true : view.own.has(peer)
   const peers = configured.filter((peer) => !isHere(peer.address)).map(asPeer)
@@ -255,7 +255,7 @@ function addressesOf(router: VirtualRouter): Pick<Parameters, 'addresses' | 'adv
   return { addresses: [...advertised, ...router.excludedAddresses.map(({ address }) => address)], advertised }
 }
 
-/** RFC 9568 §5.2.9: the link-local address is first in the packet, wherever it is in the file (VR-TX-04). */
+/** RFC 9568 §5.2.9: the link-local address is first in the packet, wherever it is in the configuration (VR-TX-04). */
 function inPacketOrder(router: VirtualRouter): readonly Address[] {
   const addresses = router.addresses.map((vip) => vip.address)
   const first = addresses.find(isLinkLocal)
@@ -273,10 +273,10 @@ function authenticationOf({ authentication }: VirtualRouter): Authentication | u
 }
 
 /**
- * Returns the share of the interval at which the router sends. It is computed from the VRID alone, so that a reload
- * does not change it. Steps of the golden section spread any number of routers evenly. Early values are left out,
- * because an Active has sent its first advertisement just before. The result is in steps of 1/32: so about ten of 255
- * routers share one wake-up and one system call.
+ * Returns the share of the interval at which the router sends. The share is computed from the VRID alone, so that a
+ * reload does not change it. Steps of the golden section spread any number of routers evenly. Early values are left
+ * out, because an Active has sent its first advertisement just before. The share is a multiple of 1/32: so about ten of
+ * 255 routers share one wake-up and one system call.
  */
 function phaseOf({ vrid, profile }: VirtualRouter): number {
   if (profile === 'rfc9568') return 1
@@ -292,8 +292,7 @@ const preemptionOf = ({
   startAs === 'active' ? { preempt: true, preemptDelay: millis(0) } : { preempt, preemptDelay }
 
 /**
- * Returns the trackers in force. A weight of a single member would separate it from its group (VR-SG-04); sync-group.ts
- * warns about it.
+ * Returns the trackers that take effect. A weight of a single member would separate it from its sync group (VR-SG-04).
  */
 function trackOf({ track }: VirtualRouter, group: SyncGroup | undefined): readonly Track[] {
   return group === undefined ? track : [...track.filter(({ weight }) => weight === 0), ...group.track]

@@ -1,6 +1,6 @@
 /**
  * Lists the keys whose values differ between two configurations, as text for people: `priority 150 → 110`. Values that
- * may be secrets are left out. This file does not know the effect of a difference (diff.ts).
+ * may be secrets are left out. The effect of a difference is decided in diff.ts.
  */
 import { type Check, nameOf } from './checks.ts'
 import type { Config } from './config.ts'
@@ -8,13 +8,13 @@ import { formatDuration } from './schema/duration.ts'
 import { isDurationKey, isSecret } from './text/schema-problem.ts'
 
 export type ValueChange = {
-  /** Section of the key; `null` for a key of the configuration itself. */
+  /** Section of the changed key; `null` for a key at the top of the configuration. */
   readonly section: 'virtualRouters' | 'syncGroups' | 'healthchecks' | null
-  /** Name of the router, group or check; `null` for a key of the configuration itself. */
+  /** Name of the router, group or check with the changed key; `null` for a key at the top of the configuration. */
   readonly name: string | null
   /** Path of the changed key in its section, such as `announce.refresh`. */
   readonly key: string
-  /** Old and new value. Both are `null` if they may be secrets. */
+  /** Old and new value of the key. Both are `null` if they may be secrets. */
   readonly from: string | null
   readonly to: string | null
 }
@@ -81,7 +81,7 @@ function textOf(key: string, value: unknown): string {
   return `${address}${prefixLength === undefined ? '' : `/${prefixLength}`}${priority === undefined ? '' : ` (${priority})`}`
 }
 
-/** Returns a check with its keys as in the configuration file. */
+/** Returns a health check with its keys as in the configuration file. */
 function written(check: Check): Entry & Keys {
   const name = nameOf(check)
   if (check.kind === 'combination') return { name, [check.mode]: check.members }
@@ -124,7 +124,7 @@ export function groupsText(values: readonly ValueChange[]): string {
 }
 
 /**
- * Returns the changes of keys that belong to no router, group or check, such as `log.level info → debug`. Keys under
+ * Returns the changes of keys that belong to no router, group or check, such as `log.level info → debug`. The keys in
  * `except` are left out.
  */
 export const ownTexts = (values: readonly ValueChange[], except: readonly string[]): string[] =>
@@ -132,5 +132,5 @@ export const ownTexts = (values: readonly ValueChange[], except: readonly string
     .filter(({ section, key }) => section === null && !except.some((path) => isUnder(key, path)))
     .map((value) => changeText(value))
 
-/** Returns whether a key is `path`, or a key inside `path`. */
+/** Tells whether a configuration key is `path`, or a key inside `path`. */
 export const isUnder = (key: string, path: string): boolean => key === path || key.startsWith(`${path}.`)

@@ -1,8 +1,8 @@
 /**
  * Computes the effective priority, which is advertised, from the base priority and the trackers. A positive weight
- * counts while the item is up, a negative one while it is down. Weight 0 is a fault while the item is down. `reverse`
- * inverts each of them (VR-TRK-01). A file contains a number that its weight multiplies (VR-TRK-09). This file does not
- * know what a tracker checks, nor when.
+ * counts while the tracked item is up, a negative weight while the item is down. With weight 0, an item that is down is
+ * a fault. The key `reverse` exchanges up and down (VR-TRK-01). A file of weights contains a number that the weight
+ * multiplies (VR-TRK-09). Not known here: what a tracker checks, and when.
  */
 
 /** One tracker with the current result of its check, interface or file. */
@@ -15,11 +15,11 @@ export type EffectivePriority = {
   /** Priority in the advertisement: 1 to 254, or 255 for an address owner. */
   readonly priority: number
   /**
-   * Base priority plus all contributions, before the limit of 1 to 254. From this sum a contribution can be subtracted
-   * exactly.
+   * Base priority plus all contributions, before the limit of 1 to 254. A contribution can be subtracted exactly from
+   * this sum.
    */
   readonly sum: number
-  /** Whether a tracker puts the router in fault. A router in fault takes no part in the election. */
+  /** True if a tracker puts the router in fault. A router in fault takes no part in the election. */
   readonly fault: boolean
 }
 
@@ -36,8 +36,8 @@ const FAULT_OF_FILE = -254
  */
 export function effectivePriority(base: number, contributions: readonly Contribution[]): EffectivePriority {
   const owner = base === 255
-  // With weight 0 each failed tracker is a fault. With another weight only a track file can be one (-254 or less). An
-  // address owner ignores trackers with a weight other than 0 (VR-TRK-08).
+  // With weight 0 each failed tracker is a fault. With another weight only a track file can cause a fault (-254 or
+  // less). An address owner ignores trackers with a weight other than 0 (VR-TRK-08).
   const fault = contributions.some((each) => (!owner || each.weight === 0) && contributionOf(each) === 'fault')
   if (owner) return { priority: 255, sum: 255, fault }
   const sum = contributions
@@ -46,7 +46,9 @@ export function effectivePriority(base: number, contributions: readonly Contribu
   return { priority: Math.min(254, Math.max(1, sum)), sum, fault }
 }
 
-/** Returns what one tracker adds to the priority now, or `fault` if the tracker puts the router in fault. */
+/**
+ * Returns the present contribution of one tracker to the priority, or `fault` if the tracker puts the router in fault.
+ */
 export function contributionOf(contribution: Contribution): number | 'fault' {
   const { weight, reverse = false } = contribution
   const sign = reverse ? -1 : 1

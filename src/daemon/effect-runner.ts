@@ -1,37 +1,37 @@
 /**
- * Runs the effects of one turn, of all routers together and in rounds: the first order of every router, then the
- * second, and so on. One system call in a round sends all advertisements of a segment, and one changes all addresses.
- * So the order inside one router stays that of the state machine. When many routers take over, all advertisements are
- * sent before any address is installed. This file does not know the purpose of an order. It returns the outcome to the
- * router of the order.
+ * Runs the effects of one turn for all routers together. A round runs the first order of every router, the next round
+ * the second order, and so on. One system call in a round sends all advertisements of a segment, and one system call
+ * changes all addresses. So the orders of one router run in the order of the state machine. When many routers take
+ * over, all advertisements are sent before any address is installed. Not known here: the purpose of an order. The
+ * router of an order receives its outcome.
  */
 import type { Millis } from '../wire/units.ts'
 import type { AddressOutcome, AddressStep, Datagram, SendOutcome } from './ports.ts'
 
-/** Sends datagrams, in one batch for each sender and each round of the runner. */
+/** Sends datagrams, in one batch for each sender and each round of orders. */
 export type Sender = { send(datagrams: readonly Datagram[]): readonly SendOutcome[] }
 
-/** Sends questions whose outcome is not needed. */
+/** Sends ARP or NDP requests whose outcome is not needed. */
 export type Asker = { ask(questions: readonly Uint8Array[]): void }
 
-/** Adds and removes addresses, in one batch for each round of the runner. */
+/** Adds and removes addresses, in one batch for each round of orders. */
 export type Writer = { apply(steps: readonly AddressStep[]): readonly AddressOutcome[] }
 
 type Part<I, O> = {
   readonly items: readonly I[]
-  /** Receives one outcome for each datagram or address step, in the order of the items. */
+  /** Receives one outcome for each datagram or address change, in their order. */
   readonly done: (outcomes: readonly O[], now: Millis) => void
 }
 type SendAct = { readonly kind: 'send'; readonly sender: Sender } & Part<Datagram, SendOutcome>
 type AskAct = { readonly kind: 'ask'; readonly asker: Asker; readonly items: readonly Uint8Array[] }
 type ApplyAct = { readonly kind: 'apply' } & Part<AddressStep, AddressOutcome>
 
-/** Work that the runner does together with that of other routers. */
+/** Work of an order that the runner does together with the work of other routers. */
 export type Act = SendAct | ApplyAct | AskAct
 
 /**
- * An order of a router: a function that returns datagrams or address steps; `undefined` if the call has done all the
- * work. It is called only in its round, because the work depends on the kernel's state at that time.
+ * An order of a router: a function that returns datagrams or address changes; `undefined` if the call has done all the
+ * work. The function is called only in its round, because the work depends on the kernel's state at that time.
  */
 export type Order = (now: Millis) => Act | undefined
 
@@ -48,12 +48,12 @@ export class EffectRunner {
     this.#writer = writer
   }
 
-  /** True if no order waits. */
+  /** True if no order waits for the end of the turn. */
   get idle(): boolean {
     return this.#orders.size === 0 && this.#afterwards.size === 0
   }
 
-  /** Adds orders of a router. They run after the router's earlier orders. */
+  /** Adds orders of a router. They run after the earlier orders of the same router. */
   add(router: object, orders: readonly Order[]): void {
     if (orders.length === 0) return
     const before = this.#orders.get(router)
@@ -61,32 +61,35 @@ export class EffectRunner {
     else before.push(...orders)
   }
 
-  /** Calls `settle` once, when no order is left. */
+  /** Calls `settle` once, when no order is left to run. */
   afterwards(settle: () => void): void {
     this.#afterwards.add(settle)
   }
 
-  /** Calls `tell`, for log and journal, after the turn. So no announcement waits for the log lines of 255 routers. */
+  /**
+   * Calls `tell` after the turn. The caller writes log lines and journal events in `tell`, so that no announcement
+   * waits for the log lines of 255 routers.
+   */
   tellLater(tell: () => void): void {
     this.#tellings.push(tell)
   }
 
-  /** Runs the calls of tellLater(). The caller must first send the announcements of the turn. */
+  /** Calls the functions that were passed to tellLater(). The caller must first send the announcements of the turn. */
   tell(): void {
     for (const tell of this.#tellings.splice(0)) tell()
   }
 
   /**
-   * Calls `settle` once, after the datagrams of this round and before its address changes. Only for use in `done` of a
-   * send.
+   * Calls `settle` once, after the datagrams of this round and before its address changes. Only for use in the `done`
+   * callback of a send.
    */
   afterSending(settle: () => void): void {
     this.#afterSending.add(settle)
   }
 
   /**
-   * Runs rounds until no order is left, because outcomes may add new orders. A call from within a round returns
-   * immediately.
+   * Runs rounds of orders until no order is left, because an outcome may add new orders. A call from within a round
+   * returns immediately.
    */
   run(now: Millis): void {
     if (this.#running) return
@@ -139,7 +142,7 @@ export class EffectRunner {
     this.#afterSending.clear()
   }
 
-  /** Runs the next order of every router. Returns the datagrams and address steps of these orders. */
+  /** Runs the next order of every router. Returns the datagrams and address changes of these orders. */
   #nextActs(now: Millis): readonly Act[] {
     const acts: Act[] = []
     for (const [router, orders] of this.#orders) {
@@ -153,7 +156,7 @@ export class EffectRunner {
 
 const itemsOf = <I, O>(parts: readonly Part<I, O>[]): readonly I[] => parts.flatMap(({ items }) => items)
 
-/** Gives each order the outcomes of its own datagrams or address steps. */
+/** Gives each order the outcomes of its own datagrams or address changes. */
 function share<I, O>(parts: readonly Part<I, O>[], outcomes: readonly O[], now: Millis): void {
   let from = 0
   for (const { items, done } of parts) {

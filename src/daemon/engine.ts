@@ -1,6 +1,6 @@
 /**
- * Creates the parts of the engine and connects them: the composition root of src/daemon. It decides nothing.
- * `daemon.ts` uses the parts.
+ * Creates the parts of the engine and connects them: the composition root of src/daemon. No decision is made here. The
+ * parts are used by daemon.ts.
  */
 import type { Config } from '../config/config.ts'
 import type { ResolvedRouter } from '../config/resolve.ts'
@@ -54,7 +54,7 @@ export type DaemonPorts = {
   readonly checks?: CheckPort
   /** Notifications. Without this port, no program is notified. */
   readonly notify?: NotifyPort
-  /** Address files. Without this port, no file names an address. */
+  /** Address files (`interface: { holding: FILE }`). Without this port, no file names an address. */
   readonly addressFiles?: AddressFilePort
   /** Returns the origin of the configuration and the results of its reloads, for the status only. */
   readonly configuration?: () => ConfigSnapshot
@@ -67,7 +67,7 @@ export type DaemonPorts = {
   readonly onGuardianLost?: () => void
   /** Called with each beat to the guardian, at least every 1.5 s; never without a guardian. */
   readonly onBeat?: () => void
-  /** Timer; setTimeout by default. */
+  /** Starts a timer; setTimeout by default. */
   readonly schedule?: Schedule
   /** Returns a number from 0 to 1; Math.random by default. */
   readonly random?: () => number
@@ -90,9 +90,9 @@ export type DaemonPorts = {
  */
 export type DaemonOptions = { readonly drainBeforeExpire: boolean; readonly noticeAbsence?: boolean }
 
-/** Part of the daemon that the engine uses. */
+/** The functions of the daemon that the engine calls. */
 export type EngineContext = {
-  /** Configuration in force. */
+  /** The present configuration of the daemon. */
   readonly config: Config
   readonly isStopping: boolean
   /**
@@ -180,7 +180,7 @@ export class Engine {
   }
 }
 
-/** Returns the shortest lifetime of all addresses in seconds; `undefined` if no address has one. */
+/** Returns the shortest lifetime of all addresses in seconds; `undefined` if no address has a lifetime. */
 function shortestLifetime({ all }: Registry): number | undefined {
   const lifetimes = all.flatMap(({ parameters, spec }) => lifetimeOf(spec.lifetime, parameters) ?? [])
   return lifetimes.length === 0 ? undefined : Math.min(...lifetimes)

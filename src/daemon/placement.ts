@@ -1,7 +1,7 @@
 /**
- * Places each virtual router: interface, source address and segment, with the faults and the priority that follow. Runs
- * again whenever links or addresses change, and is idempotent. This file decides the order in which faults are raised
- * and cleared. It does not know packets or deadlines.
+ * Gives each virtual router its interface, source address and segment, and sets its faults and priority accordingly.
+ * Runs again whenever links or addresses change; without a change it has no effect. Decided here: the order in which
+ * faults are raised and cleared. Not known here: packets and deadlines.
  */
 import { defined } from '../base/defined.ts'
 import type { ResolvedRouter } from '../config/resolve.ts'
@@ -37,12 +37,13 @@ export class Placement {
   }
 
   /**
-   * Tells whether a change of this interface, or of this address on the interface, can change the place of a router.
+   * Tells whether a change of this interface, or of this address on the interface, can change the interface or source
+   * address of a router.
    */
   matters(interfaceName: string | undefined, address?: Address): boolean {
     const { resolution, segments } = this.#context
     if (resolution.matters(interfaceName, address)) return true
-    // A removed router that still answers may be the last one there.
+    // A removed router that still answers for addresses may be the last router on this interface.
     return segments.all.some((segment) => segment.interfaceName === interfaceName)
   }
 
@@ -77,7 +78,7 @@ export class Placement {
     priority.keepReplaced(this.#context.trackers.replaced(priority.tracking.parts, track))
   }
 
-  /** Returns the effective priority from base and trackers, at the router's present place. */
+  /** Returns the effective priority from base priority and trackers, for the router's present interface. */
   priorityOf(resolved: ResolvedRouter, router: Router): number {
     const { trackers, view } = this.#context
     const place = { link: this.#linkOf(router), source: resolved.source, taken: false }
@@ -97,8 +98,8 @@ export class Placement {
   }
 
   /**
-   * Applies the present interfaces, addresses and trackers to the routers. Idempotent; runs after every change of an
-   * interface, an address or a tracker.
+   * Applies the present interfaces, addresses and trackers to the routers. Runs after every change of an interface, an
+   * address or a tracker.
    */
   refresh(
     routers: ReadonlyMap<string, Router>,
@@ -133,9 +134,9 @@ export class Placement {
   }
 
   /**
-   * Returns the place of each router. `interface: auto` may bring two routers with one VRID to one interface. The
-   * router that is there already stays, otherwise the first in the configuration. The other router gets a fault,
-   * because it would receive the packets of the first.
+   * Returns the interface and source address of each router. `interface: auto` may bring two routers with one VRID to
+   * one interface. The router that already runs there stays; if none does, the first router in the configuration gets
+   * the interface. The other router gets a fault, because it would receive the packets of the first router.
    */
   #placesOf(resolution: readonly ResolvedRouter[], routers: ReadonlyMap<string, Router>): readonly Placed[] {
     const places = resolution.flatMap((resolved) => {

@@ -22,8 +22,8 @@ export function diagnose(measured: Measured): readonly Finding[] {
 }
 
 /**
- * Returns findings for routers without an interface. Such a router is in fault, and nothing else about it can be
- * checked.
+ * Returns findings for routers without an interface. Such a router is in fault, so no other fact about it can be
+ * tested.
  */
 function homeless({ lans, routers }: Measured): readonly Finding[] {
   return routers
@@ -40,7 +40,7 @@ function homeless({ lans, routers }: Measured): readonly Finding[] {
 
 /**
  * Returns findings for routers that cannot follow their address. Such a router runs on its last interface, which its
- * file does not name.
+ * address file does not name.
  */
 function astray({ lans, routers }: Measured): readonly Finding[] {
   return routers.flatMap(({ cannotFollow, interface: on, name }) =>

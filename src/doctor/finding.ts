@@ -1,18 +1,18 @@
 /**
  * A finding of `holdfast doctor`: its level, what was measured, and what to do. Decided here: the levels, and which of
- * several is the worst. This file does not know what is examined, how a finding is printed, and which exit status
- * results.
+ * several levels is the worst. Not known here: what is examined, how a finding is printed, and the exit status.
  */
 
 /**
- * Note: worth knowing, no action needed. Warning: it works, with unexpected effects. Error: it does not work, or
- * endangers other hosts.
+ * Levels of a finding. Note: worth knowing, no action needed. Warning: the daemon works, with unexpected effects.
+ * Error: the daemon does not work, or endangers other hosts.
  */
 export const LEVELS = ['ok', 'note', 'warning', 'error'] as const
 export type Level = (typeof LEVELS)[number]
 
 /**
- * Names of checks. Programs read them, so a finding may change its text but not its name (docs/doctor.md lists them).
+ * Names of the checks of `holdfast doctor`. Programs read them, so a finding may change its text but not its name
+ * (docs/doctor.md lists them).
  */
 export const CHECKS = [
   'timers',
@@ -44,7 +44,7 @@ export type Check = (typeof CHECKS)[number]
 export type Finding = {
   readonly check: Check
   readonly level: Level
-  /** An interface or a virtual router; absent if the finding concerns the machine. */
+  /** Interface or virtual router of the finding; absent if the finding concerns the machine. */
   readonly about?: string
   readonly found: string
   /** Action that resolves the finding. */

@@ -1,7 +1,7 @@
 /**
  * Judges which hosts answer for virtual addresses, and which other hosts have an address of this node. Decided here:
  * the identity of a MAC (a router that was heard, a peer that answered for its own address, a virtual router's MAC),
- * and when an answer is normal. PURE. This file does not know ARP and Neighbor Discovery.
+ * and when an answer is normal. PURE. Not known here: ARP and Neighbor Discovery.
  */
 import { type Address, familyOf } from '../wire/address.ts'
 import { type Mac, virtualRouterMac } from '../wire/mac.ts'
@@ -147,8 +147,8 @@ function listenedLongEnough({ listening }: LanState, { family, intervalMs }: Pla
 }
 
 /**
- * Returns the source that advertises this router and address. If no packet has the address, the other addresses of the
- * router count.
+ * Returns the source address of the router that advertises this VRID and address. If no packet has the address, the
+ * other addresses of the router count.
  */
 function heardActive(
   { listening }: LanState,

@@ -1,12 +1,12 @@
 /**
- * Judges an interface without its VRRP traffic: link, MTU, kernel settings, and network managers. PURE. This file does
- * not know what other routers send.
+ * Judges an interface without its VRRP traffic: link, MTU, kernel settings, and network managers. PURE. Not known here:
+ * packets of other routers.
  */
 import { compareAddresses, familyOf, isLinkLocal } from '../wire/address.ts'
 import type { Finding } from './finding.ts'
 import { isUnmeasured, type LanState, leadsElsewhere, type PlannedRouter, type WayBack } from './measurement.ts'
 
-/** Below this MTU the kernel disables IPv6 on the interface (RFC 8200 §5). */
+/** Smallest MTU with which the kernel allows IPv6 on an interface (RFC 8200 §5). */
 const IPV6_LEAST = 1280
 const USUAL = 1500
 

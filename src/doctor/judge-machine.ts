@@ -1,12 +1,15 @@
 /**
- * Judges the machine apart from its networks: privileges, kernel, processor, and other daemons. PURE. This file does
- * not know how the machine was examined; timers are judged elsewhere.
+ * Judges the machine apart from its networks: privileges, kernel, processor, and other daemons. PURE. Not known here:
+ * how the machine was examined. Timers are judged in judge-timers.ts.
  */
 import type { Finding } from './finding.ts'
 import type { MachineState, Measured, NeighbourProcess } from './measurement.ts'
 
 const mebi = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(bytes < 10 * 1024 * 1024 ? 2 : 0)} MiB`
-/** Octets that one advertisement takes in a receive buffer: a default buffer of 208 KiB holds 256 (ground rule 2). */
+/**
+ * Octets that one advertisement takes in a receive buffer. A default buffer of 208 KiB holds 256 advertisements (ground
+ * rule 2).
+ */
 const OCTETS_PER_ADVERTISEMENT = 832
 
 export function machineFindings({ machine, routers }: Measured): readonly Finding[] {
@@ -126,8 +129,8 @@ function timeNamespace({ monotonicOffset, timeNamespaceChanges }: MachineState):
 }
 
 /**
- * Reports IP forwarding. It hides stale neighbour entries, and Kubernetes nodes have it; both settings were measured
- * (docs/performance.md).
+ * Reports IP forwarding. Forwarding hides stale neighbour entries, and Kubernetes nodes have forwarding on; both
+ * settings were measured (docs/performance.md).
  */
 function forwarding({ ipForward }: MachineState): readonly Finding[] {
   if (ipForward === undefined) return []

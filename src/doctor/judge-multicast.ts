@@ -1,7 +1,8 @@
 /**
- * Judges whether VRRP packets leave this node and arrive, and which routers were heard. Decided here: what one node
- * alone can know. A packet that is seen on the wire but not given to a socket was dropped by this node. Silence proves
- * nothing, because only the Active of a router sends. PURE. This file does not judge the holders of addresses.
+ * Judges whether VRRP packets leave this node and arrive, and which routers were heard. Decided here: which conclusions
+ * one node alone can draw. A packet that is seen on the wire but reaches no socket was dropped by this node. A missing
+ * packet proves nothing, because only the Active of a router sends. PURE. Holders of addresses are judged in
+ * judge-addresses.ts.
  */
 import type { Address, Family } from '../wire/address.ts'
 import type { Finding } from './finding.ts'
@@ -16,11 +17,14 @@ import {
 
 const GROUP = { ipv4: '224.0.0.18', ipv6: 'ff02::12' } as const
 const NAME = { ipv4: 'IPv4', ipv6: 'IPv6' } as const
-/** Number of messages from a doctor after which it must have heard this one, if multicast passes both ways. */
+/**
+ * Number of messages that a doctor on another node sends until it must have received one of this node, if multicast
+ * passes in both directions.
+ */
 const PATIENCE = 3
 const ALLOW = 'Allow protocol 112 (nft: meta l4proto 112 accept; firewall-cmd --add-protocol=vrrp)'
 
-/** Judges both families. With a configuration only the families of its routers count; without one both do. */
+/** Judges IPv4 and IPv6. With a configuration, only the families of its routers count. */
 export function multicastFindings(lan: LanState, routers: readonly PlannedRouter[]): readonly Finding[] {
   const here = routers.filter((router) => router.interface === lan.interface)
   return (['ipv4', 'ipv6'] as const).flatMap((family) => {
@@ -143,8 +147,8 @@ function pathFindings(
 }
 
 /**
- * Judges each VRRP router that was heard: whether it belongs to a router of the configuration, and whether they
- * conflict.
+ * Judges each VRRP router that was heard on the LAN: whether it belongs to a router of the configuration, and whether
+ * the two conflict.
  */
 export function vridFindings(lan: LanState, routers: readonly PlannedRouter[]): readonly Finding[] {
   const here = routers.filter((router) => router.interface === lan.interface)
@@ -169,7 +173,7 @@ function heardFinding(heard: HeardRouter, mine: readonly PlannedRouter[], about:
   return router === undefined ? otherVrid(heard, mine, about) : sameVrid(heard, router, about)
 }
 
-/** Judges a router whose VRID no router of the configuration has. */
+/** Judges a router on the LAN whose VRID no router of the configuration has. */
 function otherVrid(heard: HeardRouter, mine: readonly PlannedRouter[], about: string): Finding {
   const { addresses, discard, source, vrid } = heard
   const check = 'vrid'
@@ -247,7 +251,10 @@ function quietVrids({ forMs, heard }: Listening, mine: readonly PlannedRouter[],
     }))
 }
 
-/** Returns a note for routers that were not measured for three intervals, after which silence would mean something. */
+/**
+ * Returns a note about routers for which the measurement was shorter than three intervals. Only after three intervals a
+ * missing advertisement means something.
+ */
 function missed({ forMs }: Listening, mine: readonly PlannedRouter[], about: string): readonly Finding[] {
   return mine
     .filter(({ intervalMs }) => forMs < 3 * intervalMs)

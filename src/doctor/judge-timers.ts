@@ -1,6 +1,6 @@
 /**
- * Judges how late the timers are, which interval that allows, and whether the clocks are reliable. PURE. This file does
- * not know how time was measured.
+ * Judges how late the timers are, which interval that allows, and whether the clocks are reliable. PURE. Not known
+ * here: how time was measured.
  */
 import { defined } from '../base/defined.ts'
 import type { Finding } from './finding.ts'
@@ -22,18 +22,18 @@ const STEP = 1
 /** Milliseconds between the takeovers of equal routers (docs/architecture.md, Stagger). */
 const STAGGER = 3
 /**
- * Interval in milliseconds that should work on every machine. If it does not, doctor warns even without a
+ * Advertisement interval in milliseconds that should work on every machine. If it does not, doctor warns even without a
  * configuration.
  */
 const USUAL_INTERVAL = 1_000
 
 export type Recommendation = {
-  /** Milliseconds; `null` if no interval of the protocol is long enough. */
+  /** Smallest safe interval in milliseconds; `null` if no interval of the protocol is long enough. */
   readonly intervalMs: number | null
   readonly worstMs: number
   readonly samples: number
 }
-/** `null` if it could not be measured. */
+/** Recommended intervals; `null` if the lateness could not be measured. */
 export type Recommendations = {
   readonly ordinary: Recommendation | null
   readonly realtime: Recommendation | null
@@ -82,13 +82,13 @@ function lateness(how: string, run: Timers['ordinary']): Finding {
 const intervalText = ({ intervalMs }: Recommendation): string =>
   intervalMs === null ? 'none, the limit of VRRP is 40.95 s' : `${intervalMs} ms`
 
-/** Returns the recommendation with its reason, and what would allow a shorter interval. */
+/** Returns the recommended interval with its reason, and what would allow a shorter interval. */
 function smallest(
   { ordinary, realtime }: Recommendations,
   machine: MachineState,
   configured: boolean,
 ): readonly Finding[] {
-  // With a configuration, its own interval is judged instead.
+  // With a configuration, the configured interval is judged instead.
   const usual =
     configured || [ordinary, realtime].some((given) => given?.intervalMs != null && given.intervalMs <= USUAL_INTERVAL)
   const one = (how: string, given: Recommendation, other: Recommendation | null): Finding => {
@@ -124,7 +124,7 @@ function lowered({ mayRealtime, processors, stolenShare = 0, throttled = 0 }: Ma
   return `Less load, or more than ${processors} CPUs, lowers it`
 }
 
-/** Compares the configured interval with what the machine allows. */
+/** Compares the configured interval with the smallest safe interval of the machine. */
 function intervalOf(
   { intervalMs, name, version }: PlannedRouter,
   { ordinary, realtime }: Recommendations,
@@ -165,8 +165,8 @@ const times = (share: number): string =>
   `${Number.isFinite(share) ? share.toFixed(share < 10 ? 1 : 0) : 'far more than 100'} x`
 
 /**
- * Judges whether timers are too late for the 3 ms that keep equal routers apart. If so, two of them may become Active
- * together.
+ * Judges whether timers are too late for the 3 ms that keep equal routers apart. If so, two equal routers may become
+ * Active together.
  */
 function staggerOf(routers: readonly PlannedRouter[], { ordinary, realtime }: Timers): readonly Finding[] {
   if (!routers.some(({ peers }) => peers.length > 1)) return []

@@ -1,10 +1,11 @@
 /**
- * Reads the state file of a network manager: whether it manages an interface. The file of systemd-networkd is not a
- * documented format, so an unknown content gives `unknown`. PURE. This file does not know where the files are.
+ * Reads the state file of a network manager, to find whether it manages an interface. The file format of
+ * systemd-networkd is not documented, so an unknown content gives `unknown`. PURE. Not known here: the paths of the
+ * files.
  */
 export type ManagerState = 'managed' | 'unmanaged' | 'unknown'
 
-/** Reads /run/NetworkManager/devices/INDEX, a keyfile. */
+/** Reads /run/NetworkManager/devices/INDEX, the keyfile of NetworkManager for an interface. */
 export function networkManagerState(text: string | undefined): ManagerState {
   const said = /^managed=(\w+)$/m.exec(text ?? '')?.[1]
   return said === undefined ? 'unknown' : said === 'true' ? 'managed' : 'unmanaged'

@@ -1,6 +1,6 @@
 /**
- * Measurements as plain values, which are the only input of the judges in this folder. Decided here: their shape, which
- * `--json` prints under `measured` (docs/doctor.md). This file does not know how the values are measured, or what they
+ * Measurements as plain values, which are the only input of the judges in this folder. Decided here: their fields,
+ * which `--json` prints under `measured` (docs/doctor.md). Not known here: how the values are measured, and what they
  * mean.
  */
 
@@ -17,34 +17,34 @@ export type PlannedRouter = {
   readonly version: 2 | 3
   readonly priority: number
   readonly intervalMs: number
-  /** `undefined` if no interface fits the configuration. */
+  /** Interface of the router; `undefined` if no interface fits the configuration. */
   readonly interface: string | undefined
   /** Reason why the router cannot follow its address. */
   readonly cannotFollow?: string | undefined
   readonly source: Address | undefined
-  /** Addresses in its advertisements. */
+  /** Addresses in the router's advertisements. */
   readonly addresses: readonly Address[]
   /** All addresses that the router installs. */
   readonly held: readonly HeldAddress[]
-  /** Whether the router has priority 255 and the addresses are the node's own. */
+  /** True if the router has priority 255 and the addresses are the node's own. */
   readonly owner: boolean
   readonly multicast: boolean
   readonly peers: readonly Address[]
-  /** Size of its advertisement with the IP header. */
+  /** Size of the router's advertisement with the IP header, in octets. */
   readonly datagramOctets: number
 }
 export type HeldAddress = { readonly address: Address; readonly interface: string | undefined }
 
-/** Times of one run of the engine's timer, in milliseconds. */
+/** Deadlines of one run of the engine's timer, in milliseconds. */
 export type TimerRun = {
   /** Scheduling policy, by the kernel's name. */
   readonly policy: string
   /** Priority of a real-time policy, otherwise 0. */
   readonly priority: number
   readonly everyMs: number
-  /** Lateness of each deadline. */
+  /** Lateness of each deadline, in milliseconds. */
   readonly lateness: readonly number[]
-  /** CLOCK_REALTIME minus CLOCK_MONOTONIC at each deadline. */
+  /** CLOCK_REALTIME minus CLOCK_MONOTONIC at each deadline, in milliseconds. */
   readonly offsets: readonly number[]
 }
 export type Timers = {
@@ -58,29 +58,29 @@ export type MachineState = {
   readonly processors: number
   /** Names of missing capabilities: of the running daemon, or of this command if no daemon runs. */
   readonly missingCapabilities: readonly string[]
-  /** Process id of the daemon at the control socket. `undefined` if none answers. */
+  /** Process id of the daemon that answers at the control socket. `undefined` if none answers. */
   readonly daemon: number | undefined
   /** User id of this command. */
   readonly user: number
-  /** Whether real-time priority is possible, by capability or limit. */
+  /** True if a process may get real-time priority, by capability or limit. */
   readonly mayRealtime: boolean
-  /** Octets. `undefined` if unknown. */
+  /** Largest receive buffer that the kernel allows, in octets. `undefined` if unknown. */
   readonly receiveBufferLimit: number | undefined
-  /** Octets that the engine requests. With CAP_NET_ADMIN it exceeds the limit. */
+  /** Octets of the receive buffer that the engine requests. With CAP_NET_ADMIN it may exceed the limit. */
   readonly receiveBufferWanted: number
   readonly clockSource: string | undefined
   /** Share of the measured time in which the hypervisor ran other machines. */
   readonly stolenShare: number | undefined
-  /** Times that the CPU quota stopped the cgroup during the measurement. */
+  /** Number of times that the CPU quota stopped the cgroup during the measurement. */
   readonly throttled: number | undefined
   /** Milliseconds of the measurement in which a process waited for a CPU (PSI `cpu some`). */
   readonly pressureMs: number | undefined
   readonly durationMs: number
   /** Nanoseconds added to CLOCK_MONOTONIC in this time namespace. 0 in the time namespace of the machine. */
   readonly monotonicOffset: number
-  /** Whether children of this process get another time namespace. */
+  /** True if children of this process get another time namespace. */
   readonly timeNamespaceChanges: boolean
-  /** Missing kernel features, as text. */
+  /** Names of missing kernel features, as text. */
   readonly missingFeatures: readonly string[]
   readonly ipForward: boolean | undefined
   readonly processes: readonly NeighbourProcess[]
@@ -91,9 +91,9 @@ export type MachineState = {
 export type NeighbourProcess = {
   readonly pid: number
   readonly name: string
-  /** Whether it has a socket for VRRP in this network namespace. */
+  /** True if the process has a socket for VRRP in this network namespace. */
   readonly vrrp: boolean
-  /** SCHED_OTHER, SCHED_RR, …; only of processes with such a socket. */
+  /** Scheduling policy SCHED_OTHER, SCHED_RR, …; only for processes with a VRRP socket. */
   readonly policy?: string
 }
 
@@ -103,15 +103,15 @@ export type LanState = {
   readonly mtu: number
   readonly up: boolean
   readonly carrier: boolean
-  /** Kind of device whose port this interface is. */
+  /** Kind of device (bridge, bond …) whose port this interface is. */
   readonly portOf: string | undefined
   readonly own: readonly OwnAddress[]
   readonly settings: LanSettings
   readonly manager: LanManager
   readonly listening: Readonly<Record<Family, Listening | Unmeasured>>
-  /** Answers and unsolicited claims of other hosts; each pair of address and MAC once. */
+  /** Answers and unsolicited claims of other hosts for our addresses. Each pair of address and MAC occurs once. */
   readonly claims: readonly { readonly address: Address; readonly mac: Mac }[]
-  /** Number of questions for each address. */
+  /** Number of ARP or NDP questions for each address. */
   readonly asked: readonly { readonly address: Address; readonly times: number }[]
   /** IPv4 only. */
   readonly routes: readonly WayBack[]
@@ -120,10 +120,10 @@ export type LanState = {
 /** Route from this node to a peer or to a router that was heard. */
 export type WayBack = {
   readonly address: Address
-  /** Interface by the main table. `undefined` without a route. */
+  /** Interface of the route by the main table. `undefined` without a route. */
   readonly interface: string | undefined
   /**
-   * Whether the kernel would refuse a packet of that host on this interface. `undefined` if the kernel did not answer.
+   * True if the kernel would refuse a packet of that host on this interface. `undefined` if the kernel did not answer.
    */
   readonly refused: boolean | undefined
 }
@@ -131,13 +131,13 @@ export type WayBack = {
 export type OwnAddress = {
   readonly address: Address
   readonly prefixLength: number
-  /** Whether duplicate address detection has found another host. */
+  /** True if duplicate address detection has found another host with the address. */
   readonly dadFailed: boolean
-  /** IPv6 only: the preferred lifetime is 0. */
+  /** True if the preferred lifetime is 0 (IPv6 only). */
   readonly deprecated: boolean
 }
 
-/** Kernel settings. `undefined` if a setting could not be read. */
+/** Kernel settings of the interface. `undefined` if a setting could not be read. */
 export type LanSettings = {
   readonly rpFilter: number | undefined
   readonly arpIgnore: number | undefined
@@ -146,23 +146,29 @@ export type LanSettings = {
 }
 
 export type LanManager = {
-  /** `undefined` if it does not run or cannot be seen. */
+  /** State of NetworkManager for the interface; `undefined` if it does not run or cannot be seen. */
   readonly networkManager: ManagerState | undefined
   readonly networkd: ManagerState | undefined
 }
 
 export type Listening = {
   readonly forMs: number
-  /** Routers that were heard on the wire, before any filter of this node. Never this node itself. */
+  /**
+   * VRRP routers that were heard on the wire, before any packet filter of this node. This node itself is never one of
+   * them.
+   */
   readonly heard: readonly HeardRouter[]
-  /** Number of VRRP packets of this node that left the interface. */
+  /** Number of VRRP packets of this node that left the node on the interface. */
   readonly left: number
-  /** Reason why the packet filter blocks outgoing VRRP packets. A test packet shows it that never reaches a wire. */
+  /**
+   * Reason why the packet filter blocks outgoing VRRP packets. A test packet that never reaches a wire shows the
+   * reason.
+   */
   readonly refused: string | undefined
-  /** Whether the test packet or a packet of the daemon passed the output rules. False if not tried, or refused. */
+  /** True if the test packet or a packet of the daemon passed the output rules. False if not tried, or refused. */
   readonly passedOutput: boolean
   /**
-   * Whether the test packet came back through the input rules. `undefined` if not tried, because a running daemon would
+   * True if the test packet came back through the input rules. `undefined` if not tried, because a running daemon would
    * receive it.
    */
   readonly looped: boolean | undefined
@@ -179,16 +185,16 @@ export type HeardRouter = {
   readonly addresses: readonly Address[]
   readonly group: boolean
   readonly packets: number
-  /** Number of these packets that reached a socket. The other ones were dropped on this node. */
+  /** Number of the router's packets that reached a socket. This node dropped the others. */
   readonly delivered: number
-  /** Reason why every router discards the packets. */
+  /** Reason why every receiver discards the router's packets. */
   readonly discard: DiscardReason | undefined
 }
 
-/** Messages between doctors: UDP to the VRRP group. */
+/** Counts of the messages between doctors of several nodes: UDP to the VRRP group. */
 export type MessageCounts = {
   readonly sent: number
-  /** Number of these that left the interface. */
+  /** Number of this doctor's messages that left the interface. */
   readonly left: number
   readonly failure: string | undefined
   readonly heard: readonly { readonly from: Address; readonly packets: number; readonly hearsUs: boolean }[]
@@ -203,8 +209,8 @@ export type Measured = {
 }
 
 /**
- * Returns whether strict reverse path filtering drops packets of that host. If the kernel did not answer, the main
- * table decides.
+ * Tells whether strict reverse path filtering drops packets of that host. If the kernel did not answer, the main table
+ * decides.
  */
 export const leadsElsewhere = ({ interface: by, refused }: WayBack, on: string): boolean => refused ?? by !== on
 

@@ -1,7 +1,7 @@
 /**
  * The report of `holdfast doctor`, as text and as the value of `--json`. Decided here: one line for each finding, the
  * worst first, with the advice indented below it. Findings that are ok are printed on request only. Programs rely on
- * the value (version 1: keys are added, never changed; docs/doctor.md). PURE.
+ * the keys of the JSON value (version 1: keys are added, never changed; docs/doctor.md). PURE.
  */
 import { countOf, type Finding, type Level, worst } from './finding.ts'
 import { spreadOf } from './interval.ts'
@@ -18,7 +18,7 @@ export type DoctorReport = {
   readonly durationMs: number
   readonly worst: Level
   readonly count: Readonly<Record<Level, number>>
-  /** Smallest safe advertisement interval of version 3. */
+  /** Smallest safe advertisement interval, for VRRP version 3. */
   readonly interval: Recommendations
   readonly findings: readonly Finding[]
   readonly measured: unknown
@@ -39,7 +39,7 @@ export function doctorReport(measured: Measured, findings: readonly Finding[], a
   }
 }
 
-/** Returns percentiles in place of thousands of samples. */
+/** Returns percentiles of the timer measurements in place of thousands of samples. */
 function summary({ ordinary, realtime }: Measured['timers']): Readonly<Record<string, unknown>> {
   const of = (run: TimerRun | Unmeasured) => {
     if (isUnmeasured(run)) return run
@@ -53,7 +53,7 @@ const WIDTH = Math.max(...(['ok', 'note', 'warning', 'error'] satisfies Level[])
 
 const WORST_FIRST: readonly Level[] = ['error', 'warning', 'note', 'ok']
 
-/** Returns the text. `verbose`: also findings that are ok. */
+/** Returns the text of the report. `verbose`: findings that are ok are included. */
 export function formatReport(report: DoctorReport, verbose = false): string {
   const { count, durationMs, findings, holdfast, host, interval } = report
   const head = `holdfast ${holdfast} doctor on ${host}, measured for ${(durationMs / 1000).toFixed(1)} s`

@@ -1,13 +1,12 @@
 /**
- * Reads /proc/net/route: by which interface would this node send to an IPv4 address? Only the main table is used, so
- * the result explains strict reverse path filtering (RFC 3704 §2.2) but does not decide about it. The kernel decides.
- * PURE.
+ * Reads /proc/net/route: by which interface would this node send to an IPv4 address? Only the main table is used. So
+ * the answer explains strict reverse path filtering (RFC 3704 §2.2), but the kernel may decide otherwise. PURE.
  */
 import { type Address, addressBytes } from '../wire/address.ts'
 
 type Route = { readonly interface: string; readonly network: number; readonly mask: number; readonly metric: number }
 
-/** Parses a field of the table. The kernel prints it in the byte order of a little-endian machine. */
+/** Parses a hexadecimal field of the route table. The kernel prints it in the byte order of a little-endian machine. */
 const hex = (text: string | undefined): number => {
   const value = Number.parseInt(text ?? '', 16) >>> 0
   return ((value & 0xff) << 24) | ((value & 0xff00) << 8) | ((value >>> 8) & 0xff00) | (value >>> 24)

@@ -1,12 +1,13 @@
 /**
- * Finds the event that caused a fact, among the events just before it. So the code that records a fact need not know
- * its cause. This file decides which kinds of events can cause which, and how long before. It looks at this node only.
- * If another node's packet is the cause, the reason for that packet is in the journal of the other node.
+ * Finds the event that caused a new event of the journal, among the events just before. So the code that records an
+ * event need not know the cause. Decided here: which kinds of events can cause which other kinds, and how long before.
+ * Only events of this node are searched. If another node's packet is the cause, the reason for that packet is in the
+ * journal of the other node.
  */
 import type { Fact, JournalEvent } from './event.ts'
 
 /**
- * Milliseconds before a fact in which its cause may lie. A failed check changes a priority within a turn. After the
+ * Milliseconds before an event in which its cause may lie. A failed check changes a priority within a turn. After the
  * loss of the guardian the engine waits a little.
  */
 const WITHIN_MS = 10_000
@@ -14,8 +15,8 @@ const WITHIN_MS = 10_000
 const LOOK_BACK = 64
 
 /**
- * Returns the number of the latest event that explains the fact; `undefined` if there is none. `events` begins with the
- * oldest one.
+ * Returns the number of the latest event that explains the new event; `undefined` if no event does. The first element
+ * of `events` is the oldest event.
  */
 export function causeOf(fact: Fact, events: readonly JournalEvent[], monotonicMs: number): number | undefined {
   const isCause = lookingFor(fact)
@@ -118,7 +119,7 @@ function orFaultOf(router: string, other: Test): Test {
   return (event) => (event.kind === 'faultChanged' && event.present && event.router === router) || other(event)
 }
 
-/** Finds the cause of a fault. A fault is a name, for some with its object behind a colon. */
+/** Finds the cause of a fault. The name of some faults has an object behind a colon. */
 function causeOfFault(fault: string, router: string, own?: string): Test {
   const [kind = '', about = ''] = split(fault)
   switch (kind) {

@@ -4,7 +4,7 @@ import type { EventOf } from './event.ts'
 type Change = Pick<EventOf<'checkChanged'>, 'from' | 'to'>
 type Effect = EventOf<'checkChanged'>['effects'][number]
 
-/** Returns `lowers web by 60`, `web priority unchanged`, `puts web in fault` and the like. */
+/** Returns the effect of a check as text, such as `lowers web by 60`, `web priority unchanged`, `puts web in fault`. */
 export function checkEffectText({ adds = 0, fault, router }: Effect, { from, to }: Change): string {
   if (fault === true) return `puts ${router} in fault`
   if (fault === false) return from === 'down' ? `no longer a fault of ${router}` : `${router} priority unchanged`

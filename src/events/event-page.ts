@@ -1,11 +1,11 @@
 /**
- * Schemas of events outside of the daemon: a page of /v1/events and the body of a webhook. Both are published as JSON
- * Schema.
+ * Schemas of events outside of the daemon: a page of /v1/events and the body of a webhook. Both schemas are published
+ * as JSON Schema.
  */
 import * as z from 'zod'
 import { eventSchema, readEvent } from './event.ts'
 
-/** Answer of /v1/events. */
+/** Answer of the API to a request for /v1/events. */
 export const eventPageSchema = z.object({
   version: z.literal(1),
   hostname: z.string(),
@@ -22,8 +22,8 @@ export type EventPage = z.output<typeof eventPageSchema>
 const loosePageSchema = eventPageSchema.extend({ events: z.array(z.unknown()) })
 
 /**
- * Reads the page of another daemon, perhaps of another version. Returns `undefined` if it is not such a page, and
- * leaves out unknown events.
+ * Reads the page of another daemon, perhaps of another version. Returns `undefined` for any other value. Leaves out
+ * unknown events.
  */
 export function readEventPage(value: unknown): EventPage | undefined {
   const read = loosePageSchema.safeParse(value)

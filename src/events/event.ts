@@ -1,7 +1,7 @@
 /**
  * Defines the event journal of a node. One zod schema gives the types, the lines of the journal file, the answers of
- * /v1/events and their published JSON Schema. This file decides which events exist and which fields they have.
- * `because` is the number of the event that caused this one, so that a reader can follow the causes back.
+ * /v1/events and their published JSON Schema. Decided here: which events exist and which fields they have. `because` is
+ * the number of the event that caused this one, so that a reader can follow the causes back.
  */
 import * as z from 'zod'
 
@@ -9,7 +9,7 @@ const address = z.string().describe('IP address')
 const state = z.enum(['Initialize', 'Backup', 'Active', 'Leaving', 'Returning'])
 const priority = z.int().min(0).max(255)
 const moment = z.iso.datetime()
-/** Events of a kind may be rate-limited. The next recorded one counts those that were left out. */
+/** Number of events of this kind that the rate limit left out before this one. */
 const suppressed = z
   .int()
   .positive()
@@ -116,7 +116,7 @@ const linkChanged = event('linkChanged', {
   carrier: z.boolean(),
 })
 
-/** A router moved to another interface with its addresses, without an election. */
+/** A router moved with its addresses to another interface of this node, without an election. */
 const interfaceMoved = event('interfaceMoved', {
   router,
   from: z.string(),
@@ -125,7 +125,7 @@ const interfaceMoved = event('interfaceMoved', {
   holding: z.string().optional().describe('Address that the router follows; absent with `interface: auto`'),
 })
 
-/** A file that names the address which a router follows has changed: it names an address, or a problem. */
+/** The address file that a router follows has changed: it names an address, or it has a problem. */
 const addressNamed = event('addressNamed', {
   file: z.string(),
   address: address.optional(),
@@ -165,7 +165,7 @@ const absence = event('absence', {
   silentMs: z.number().optional().describe('Milliseconds since the last advertisement of this engine'),
 })
 
-/** The engine was late, but less than an absence. No other router has taken over or had to. */
+/** The engine was late, but not long enough for an absence. No other router has taken over or had to. */
 const engineLate = event('engineLate', {
   lateMs: z.number().describe('Milliseconds by which the engine was late for its deadline'),
   suppressed,
@@ -199,8 +199,8 @@ const duplicateHolder = event('duplicateHolder', {
 })
 
 /**
- * More than one router advertises as Active. A third node reports it, too. Begin, end and each other set of routers are
- * one event each.
+ * More than one router advertises as Active. A third node reports this state, too. Begin, end and each other set of
+ * routers are one event each.
  */
 const twoActives = event('twoActives', {
   router,
@@ -230,7 +230,7 @@ const reloaded = event('reloaded', {
   revision: z.string().optional().describe('Revision of the configuration, as that program names it'),
 })
 
-/** Number of events that are missing in the file because it could not be written. */
+/** Number of events that are missing in the journal file because it could not be written. */
 const journalGap = event('journalGap', { lost: z.int().positive(), why: z.string() })
 
 export const eventSchema = z.discriminatedUnion('kind', [
@@ -264,9 +264,9 @@ export const eventSchema = z.discriminatedUnion('kind', [
 
 export type JournalEvent = z.output<typeof eventSchema>
 export type EventKind = JournalEvent['kind']
-/** Event of one kind. */
+/** Type of the events of one kind. */
 export type EventOf<K extends EventKind> = Extract<JournalEvent, { kind: K }>
-/** Fact to record. The journal adds number, clocks and cause. */
+/** A fact to record as an event. The journal adds number, clocks and cause. */
 export type Fact = JournalEvent extends infer E
   ? E extends JournalEvent
     ? Omit<E, 'seq' | 'at' | 'monotonicMs' | 'because'>
@@ -286,7 +286,10 @@ function namedAsNow(value: unknown): unknown {
   return value
 }
 
-/** Reads an event of a file or of another node, perhaps of another version. Returns `undefined` for unknown events. */
+/**
+ * Reads an event from a journal file or from another node, perhaps of another version. Returns `undefined` for unknown
+ * events.
+ */
 export function readEvent(value: unknown): JournalEvent | undefined {
   const read = eventSchema.safeParse(namedAsNow(value))
   return read.success ? read.data : undefined

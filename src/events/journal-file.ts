@@ -1,8 +1,8 @@
 /**
- * The event journal on the disk: one JSON object a line, only appended. So a crash costs at most the line that was
- * being written. There are two files, the older one with `.1` behind its name. Nothing waits for the disk. A disk that
- * is full or read-only costs events in the file and nothing else; they are counted and reported. This file does not
- * know what an event means.
+ * The event journal on the disk: one JSON object a line, only appended. So a crash loses at most the line that was
+ * being written. There are two files; the name of the older file ends with `.1`. The engine does not wait for the disk.
+ * If the disk is full or read-only, the file lacks events, which are counted and reported. Not known here: the meaning
+ * of an event.
  */
 
 import { constants, writeSync } from 'node:fs'
@@ -15,25 +15,25 @@ import { readEvent } from './event.ts'
 /** State of the journal file. */
 export type JournalSnapshot = {
   readonly file: string
-  /** Reason why the last event is not in the file; `null` if it is. */
+  /** Reason why the last event is not in the journal file; `null` if it is. */
   readonly problem: string | null
-  /** Number of events since the start that are in memory but not in the file. */
+  /** Number of events since the start that are in memory but not in the journal file. */
   readonly lost: number
 }
 
 /** Limit of the events that wait to be written. A disk that hangs costs the events beyond it. */
 const MOST_WAITING = 1_000
-/** Milliseconds until the next attempt after a failure. */
+/** Milliseconds until the next attempt to write after a failure. */
 const TRY_AGAIN = 10_000
 /** Bytes of the previous run's journal that are read into memory at the start. */
 const TAIL = 256 * 1024
 /** Limit of the bytes that commands read of a journal, however large its files are. */
 const MOST_READ = 64 << 20
 const MODE = 0o600
-/** Limit of a line in bytes. holdfast writes no longer lines. */
+/** Limit of a journal line in bytes. holdfast writes no longer lines. */
 const LONGEST_LINE = 64 * 1024
 const END_OF_LINE = 0x0a
-/** First characters of every line. */
+/** First characters of every line of the journal. */
 const OPENING = '{"seq":'
 /**
  * A FIFO would block, and a symbolic link could lead anywhere. The file is also read, because its last line may be
@@ -43,7 +43,7 @@ const APPEND = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND | const
 
 export type JournalFileOptions = {
   readonly path: string
-  /** Limit of both files together, in bytes. */
+  /** Limit of both journal files together, in bytes. */
   readonly maxSize: number
   /** Reports that the file cannot be written. */
   readonly onProblem: (message: string) => void
@@ -59,12 +59,12 @@ export class JournalFile {
   #writing: Promise<void> | undefined
   #file: FileHandle | undefined
   #size = 0
-  /** True while a write has not returned. */
+  /** True while a write to the journal file has not returned. */
   #putting = false
   #lost = 0
   #lostEver = 0
   #why = ''
-  /** True if the last attempt to write failed. */
+  /** True if the last attempt to write the journal failed. */
   #failing = false
   #notBefore = Number.NEGATIVE_INFINITY
 
@@ -72,7 +72,7 @@ export class JournalFile {
     this.#options = options
   }
 
-  /** Queues an event. It is written after the turn that recorded it. */
+  /** Queues an event for the journal file. The event is written after the turn that recorded it. */
   append(event: JournalEvent): void {
     if (this.#waiting.length >= MOST_WAITING) {
       this.#lose(1, 'the disk is too slow')
@@ -127,7 +127,7 @@ export class JournalFile {
     this.#options.onGap(lost, this.#why)
   }
 
-  /** Writes lines. Returns how many are completely in the file. */
+  /** Writes lines to the journal. Returns how many of them are completely in the file. */
   async #put(lines: readonly string[]): Promise<number> {
     const file = this.#file ?? (await this.#open())
     const bytes = Buffer.from(lines.join(''))
@@ -171,7 +171,7 @@ export class JournalFile {
     this.#complain()
   }
 
-  /** Closes the file without an incomplete last line, which would stop other readers. */
+  /** Closes the journal file without an incomplete last line, which would stop other readers. */
   async #close(): Promise<void> {
     const file = this.#file
     this.#file = undefined
@@ -193,9 +193,9 @@ export class JournalFile {
 }
 
 /**
- * Removes an incomplete last line, which a crash or a full disk leaves and at which jq stops. Returns the size without
- * it. Throws if the line is not one of ours, because the path may be a mistake. A line of zeros is what remains after a
- * power failure.
+ * Removes an incomplete last line of the journal, which a crash or a full disk leaves and at which jq stops. Returns
+ * the size without that line. Throws if the line does not belong to a journal, because the path may be a mistake. After
+ * a power failure such a line may consist of zeros.
  */
 async function mend(file: FileHandle): Promise<number> {
   const stat = await file.stat()
@@ -217,8 +217,8 @@ async function mend(file: FileHandle): Promise<number> {
 }
 
 /**
- * Returns the last events of a journal file and of the older one; none if there is no file. Rejects with Error if a
- * file cannot be read.
+ * Returns the last events of a journal file and of the older file; an empty list if there is no file. Rejects with
+ * Error if a file cannot be read.
  */
 export async function readJournalFile(path: string, most = MOST_READ): Promise<readonly JournalEvent[]> {
   const newer = await tailOf(path, most)
@@ -226,7 +226,7 @@ export async function readJournalFile(path: string, most = MOST_READ): Promise<r
   return eventsIn(`${older}\n${newer}`)
 }
 
-/** Returns the events with which the memory of the next run begins. */
+/** Returns the events of the previous run with which the journal in memory begins. */
 export const readEarlierLife = (path: string): Promise<readonly JournalEvent[]> => readJournalFile(path, TAIL)
 
 async function tailOf(path: string, most: number): Promise<string> {
@@ -248,7 +248,7 @@ async function tailOf(path: string, most: number): Promise<string> {
   }
 }
 
-/** Returns the events in these lines. Incomplete lines and lines of other versions are left out. */
+/** Returns the events in lines of a journal. Incomplete lines and lines of other versions are left out. */
 export function eventsIn(lines: string): readonly JournalEvent[] {
   return lines.split('\n').flatMap((line) => {
     if (line === '') return []

@@ -1,7 +1,7 @@
 /**
- * A node that hears two other routers advertise as Active is a witness. Decided here: when the report of a witness
- * becomes an incident of its own, and which events are its steps. A report is left out if the journals of the two
- * Actives are available: they show the same. PURE.
+ * A node that receives the advertisements of two other Actives is a witness. Decided here: when the report of a witness
+ * becomes an incident of its own, and which events are the steps of that incident. If the journals of the two Actives
+ * are available, the report is left out, because these journals show the same. PURE.
  */
 import type { EventOf } from '../events/event.ts'
 import type { Incident } from './incident.ts'
@@ -13,8 +13,8 @@ export type Heard = Entry<EventOf<'twoActives'>>
 const TOGETHER_MS = 2_000
 
 /**
- * Returns the incident of several Actives at the event that ends it; while it lasts, at the event that began it. Empty
- * for all other events.
+ * Returns the incident of several Actives at the event that ends it. While the incident lasts, returns it at the event
+ * that began it. Empty for all other events.
  */
 export function severalOf(timeline: Timeline, entry: Heard): readonly Incident[] {
   const { event, node } = entry
@@ -31,8 +31,8 @@ export function severalOf(timeline: Timeline, entry: Heard): readonly Incident[]
 }
 
 /**
- * Returns whether the change of Active that this node heard belongs to two Actives at the same time. Such a change is
- * not a move of the VIP.
+ * Tells whether the change of the Active that this node received belongs to two Actives at the same time. Such a change
+ * is not a move of the VIP.
  */
 export function isOfSeveral({ event, node, at }: Entry<EventOf<'peerHeard'>>, withinMs: number): boolean {
   const both = [event.peer, event.previous?.peer]
@@ -47,8 +47,8 @@ export function isOfSeveral({ event, node, at }: Entry<EventOf<'peerHeard'>>, wi
 }
 
 /**
- * Returns whether other journals show the same Actives: the node itself is one of them, or two of them have a journal
- * here.
+ * Tells whether other journals show the same Actives: the node itself is one of them, or two of the Actives have a
+ * journal here.
  */
 function isToldByOthers(timeline: Timeline, { event, node }: Heard): boolean {
   const nodes = event.actives.flatMap(({ peer }) => nodeAt(timeline, peer) ?? [])
@@ -56,8 +56,8 @@ function isToldByOthers(timeline: Timeline, { event, node }: Heard): boolean {
 }
 
 /**
- * Returns the `twoActives` events of one episode, from its begin to this event; while the episode lasts, to its last
- * event.
+ * Returns the `twoActives` events of one episode, from the begin of the episode to this event; while the episode lasts,
+ * to its last event.
  */
 function episodeOf({ event: { router, seq }, node }: Heard): readonly Heard[] {
   let episode: Heard[] = []
@@ -76,7 +76,7 @@ function episodeOf({ event: { router, seq }, node }: Heard): readonly Heard[] {
   return episode
 }
 
-/** Returns whether another member of the same sync group reported the same Actives shortly before. */
+/** Tells whether another member of the same sync group reported the same Actives shortly before. */
 function isToldByMember({ at, event, node }: Heard): boolean {
   const group = transitionOf(node, event.router)?.event.group
   if (group === undefined) return false

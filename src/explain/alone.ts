@@ -1,6 +1,6 @@
 /**
- * Incidents in which no VIP moved. Decided here: which events are an incident of their own, and which only repeat what
- * another node's journal explains. PURE.
+ * Finds incidents in which no VIP moved. Decided here: which events are an incident of their own, and which only repeat
+ * what another node's journal explains. PURE.
  */
 import type { EventOf } from '../events/event.ts'
 import { type Cause, ofFault } from './cause.ts'
@@ -46,7 +46,7 @@ function causeOf(timeline: Timeline, entry: Entry): Cause | undefined {
     case 'crashed':
       return 'died'
     case 'earlierLife':
-      // A crash that the run recorded itself is reported at that event.
+      // A crash that the crashed run itself recorded is reported at that event.
       return event.ended === 'abruptly' && entry.node.byNumber.get(event.lastSeq)?.event.kind !== 'crashed'
         ? 'died'
         : undefined
@@ -78,7 +78,7 @@ function isPartOfAbsence({ at, node }: Entry): boolean {
   return node.entries.some((other) => isKind(other, 'absence') && Math.abs(other.at - at) <= SLACK_MS)
 }
 
-/** Returns whether the sender has no journal here and its advertisement is not a late packet of the previous Active. */
+/** Tells whether the sender has no journal here and its advertisement is not a late packet of the previous Active. */
 function isUnknownSender(timeline: Timeline, { at, node }: Entry, { peer, router }: EventOf<'peerHeard'>): boolean {
   if (nodeAt(timeline, peer) !== undefined) return false
   const became = node.entries.findLast(

@@ -1,6 +1,6 @@
 /**
- * Names of the causes of incidents, and the advice for each. Programs read these names, so they do not change;
- * docs/explain.md describes each. PURE.
+ * Names of the causes of incidents, and the advice for each. Programs read these names, so the names do not change;
+ * docs/explain.md describes each cause. PURE.
  */
 
 export const CAUSES = [
@@ -40,7 +40,7 @@ export const CAUSES = [
 ] as const
 export type Cause = (typeof CAUSES)[number]
 
-/** Returns the cause that stands for a fault. */
+/** Returns the cause of an incident for the name of a fault. */
 export function ofFault(fault: string): Cause {
   if (fault === 'linkDown') return 'carrierLost'
   if (fault === 'interfaceMissing') return 'interfaceGone'
@@ -50,12 +50,12 @@ export function ofFault(fault: string): Cause {
 
 /**
  * Advice for two Actives that both belong to this VRRP group. The advice to remove the VIP from the other host would be
- * wrong here.
+ * wrong in that case.
  */
 export const SPLIT_BRAIN =
   "these nodes do not receive each other's advertisements: check packet filter and switch between them. `holdfast doctor` on both nodes shows whether advertisements arrive."
 
-/** Advice that avoids a repetition. `undefined` where nothing was wrong or no advice is known. */
+/** Advice that avoids a repetition of the incident. `undefined` where nothing was wrong or no advice is known. */
 export const PREVENTION: Readonly<Record<Cause, string | undefined>> = {
   started: undefined,
   stopped:

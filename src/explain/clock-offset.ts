@@ -1,8 +1,8 @@
 /**
- * Offset between the wall clocks of two nodes, estimated from VRRP packets that one node recorded as sent and the other
- * as heard. Such packets are a first advertisement, a release, or a change of priority. Hearing is later than sending
- * by a few milliseconds, so each pair bounds the offset from one side. Decided here: which events make a pair, and what
- * the offset is without pairs. PURE.
+ * Estimates the offset between the wall clocks of two nodes, from VRRP packets that one node recorded as sent and the
+ * other as received. Such packets are a first advertisement, priority 0, or a change of priority. A packet is received
+ * a few milliseconds after it was sent, so each pair of records bounds the offset from one side. Decided here: which
+ * events make a pair, and the offset without pairs. PURE.
  */
 import type { JournalEvent } from '../events/event.ts'
 import type { Dated } from './dating.ts'
@@ -16,15 +16,15 @@ export type ClockOffset = {
   readonly pairs: number
 }
 
-/** Share of the largest cluster's pairs that a cluster near offset 0 needs to be preferred. */
+/** Share of the largest cluster's pairs that a cluster near offset 0 needs to be preferred to the largest cluster. */
 const GREAT = 0.5
 /** Largest offset of clocks that are synchronized, in milliseconds. */
 const SET_MS = 1_000
 type Heap = { readonly start: number; readonly pairs: number }
-/** Returns how far a cluster that begins at `start` is from offset 0, in milliseconds. */
+/** Returns how far a cluster of differences that begins at `start` is from offset 0, in milliseconds. */
 const distance = (start: number): number => Math.max(0, start, -start - LATE_MS)
 
-/** Number of latest signals of each side that are compared. Older ones say little about the present offset. */
+/** Number of latest packets of each node that are compared. Older packets say little about the present offset. */
 const MOST_SIGNALS = 200
 
 /** Longest time in milliseconds from the sending of a packet to the record of its reception on another node. */
@@ -39,8 +39,8 @@ export type Clocks = {
 }
 
 /**
- * Returns the offset by transmissions if pairs exist, otherwise by the node's answer (`clock`), otherwise 0 with an
- * infinite error.
+ * Returns the offset of the clocks by packets if pairs exist, otherwise by the node's answer (`clock`), otherwise 0
+ * with an infinite error.
  */
 export function offsetOf({ reference, own, clock }: Clocks): ClockOffset {
   const near = (ms: number) => clock === undefined || Math.abs(ms - clock.offsetMs) <= clock.errorMs + LATE_MS
@@ -63,9 +63,9 @@ function differences(reference: readonly Signal[], own: readonly Signal[]): read
 }
 
 /**
- * Finds the cluster of differences that is the offset. Differences of right pairs lie close together; those of wrong
- * pairs are scattered. Events that repeat make clusters of wrong pairs, too. Most clocks are synchronized, so a cluster
- * near 0 needs only half as many pairs.
+ * Finds the cluster of time differences that shows the clock offset. Differences of right pairs lie close together;
+ * those of wrong pairs are scattered. Events that repeat make clusters of wrong pairs, too. Most clocks are
+ * synchronized, so a cluster near 0 needs only half as many pairs.
  */
 function agreement(atLeast: readonly number[], atMost: readonly number[]) {
   const all = [...atLeast, ...atMost].sort((one, other) => one - other)
@@ -96,7 +96,7 @@ function agreement(atLeast: readonly number[], atMost: readonly number[]) {
 function sentIn(events: readonly Dated[]): readonly Signal[] {
   return events.flatMap(({ event, at }) => {
     const what = sent(event)
-    // The packet is sent with the decision. The event is recorded later, when other work is done.
+    // The packet is sent with the decision. The event is recorded later, after other work of the turn.
     const since = event.kind === 'transition' ? event.monotonicMs - event.decidedMs : 0
     return what === undefined ? [] : [{ key: what, at: at - since }]
   })

@@ -1,6 +1,7 @@
 /**
- * Times of one node's events. Each boot has one base: its wall clock minus its monotonic clock, as it was at the end. A
- * step of the wall clock therefore reorders nothing. Decided here: where a new boot begins. PURE.
+ * Computes the times of one node's events. Each boot of the node has one base: wall clock minus monotonic clock at the
+ * end of the boot. A step of the wall clock therefore does not change the order of events. Decided here: where a new
+ * boot begins. PURE.
  */
 import type { JournalEvent } from '../events/event.ts'
 
@@ -21,8 +22,8 @@ export function dated(events: readonly JournalEvent[], now?: Reading): readonly 
     // Only clock readings after the last step of the wall clock are used.
     const last = bases.at(-1) ?? 0
     const from = bases.findLastIndex((base) => Math.abs(base - last) > STEP_MS) + 1
-    // The wall clock is read first. A delay between the two readings makes the base smaller, so the largest one is
-    // right.
+    // An event reads the wall clock first. A delay between the two readings makes the base smaller, so the largest base
+    // is right.
     const base = Math.max(...bases.slice(from))
     return boot.map((event) => ({ event, at: event.monotonicMs + base }))
   })

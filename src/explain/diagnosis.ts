@@ -1,7 +1,7 @@
 /**
  * Finds why a router became Active. The evidence comes from the journals of all available nodes. The search begins at
- * the reason in the transition and ends at what happened on the previous holder. Decided here: which of several
- * explanations counts. A cause without a recorded event stays unknown; it is never guessed. PURE.
+ * the reason in the transition and ends at an event on the previous holder. Decided here: which of several explanations
+ * counts. A cause without a recorded event stays unknown; no cause is guessed. PURE.
  */
 import type { EventOf } from '../events/event.ts'
 import { type Cause, ofFault } from './cause.ts'
@@ -26,8 +26,8 @@ export type Takeover = Entry<EventOf<'transition'>>
 export type Diagnosis = {
   readonly cause: Cause
   /**
-   * Previous holder of the VIP. `undefined` if its journal is not available; `peer` may still have the address of that
-   * node.
+   * Previous holder of the VIP. `undefined` if the journal of that node is not available; `peer` may still have its
+   * address.
    */
   readonly before: Node | undefined
   readonly peer: string | undefined
@@ -35,12 +35,15 @@ export type Diagnosis = {
   readonly evidence: readonly Entry[]
 }
 
-/** Tolerance for different clocks and busy machines, added to times that the interval gives, in milliseconds. */
+/**
+ * Tolerance for different clocks and busy machines, in milliseconds. It is added to times that follow from the
+ * interval.
+ */
 const SLACK_MS = 1_500
 const UNSURE_MS = 100
 /** Greatest distance between two reports of discarded packets of the same burst, in milliseconds. */
 const BURST_MS = 10_000
-/** Two losses within this time (milliseconds) are packet loss on the path, not a cut. */
+/** Two losses of advertisements within this time (milliseconds) mean packet loss on the path, not a cut cable. */
 const LOSSY_MS = 4_000
 
 export function diagnose(timeline: Timeline, takeover: Takeover): Diagnosis {
@@ -51,7 +54,8 @@ export function diagnose(timeline: Timeline, takeover: Takeover): Diagnosis {
       (entry): entry is Entry<EventOf<'peerHeard'>> =>
         isKind(entry, 'peerHeard') && (router === undefined || entry.event.router === router),
     )?.event.peer
-  // The peer address of another sync group member is used last: a node may have a different address there.
+  // The peer address of another sync group member is used last, because a node may have a different address on that
+  // member's network.
   const peer = named ?? saidTo(takeover.event.router) ?? heard?.peer ?? saidTo()
   const before = peer === undefined ? undefined : nodeAt(timeline, peer)
   const known = { before, peer }
@@ -73,7 +77,7 @@ export function diagnose(timeline: Timeline, takeover: Takeover): Diagnosis {
   }
 }
 
-/** Drops events that ended well before the evidence began: they are not the cause. */
+/** Drops events that ended well before the evidence began, because they are not the cause. */
 function since(chain: readonly Entry[], evidence: readonly Entry[]): readonly Entry[] {
   const began = Math.min(...evidence.map((entry) => beganAway(entry) ?? entry.at))
   return evidence.length === 0 ? chain : chain.filter(({ at }, i) => i === 0 || at >= began - UNSURE_MS)
@@ -91,12 +95,12 @@ function ofSilence(timeline: Timeline, before: Node | undefined, takeover: Takeo
 }
 
 /**
- * Causes for which only the silence of the other node is known. A lost link, or the end of that node, counts more than
+ * Causes for which only the silence of the other node is known. A lost link, or the end of that node, is preferred to
  * packets that arrived before.
  */
 const ONLY_SILENT: ReadonlySet<Cause> = new Set(['silent', 'cut', 'lossy'])
 
-/** An advertisement that was accepted later shows that the discarding had ended. */
+/** An advertisement that was accepted later shows that packets were no longer discarded. */
 function discardedBefore({ at, event: { heard, router }, node }: Takeover): Entry | undefined {
   const since = heard === undefined ? Number.NEGATIVE_INFINITY : at - heard.agoMs - UNSURE_MS
   return node.entries.find(
@@ -109,14 +113,14 @@ function discardedBefore({ at, event: { heard, router }, node }: Takeover): Entr
   )
 }
 
-/** Returns whether this takeover is the first transition of the router since its start. */
+/** Tells whether this takeover is the first transition of the router since its start. */
 function hadJustStarted({ at, node, event }: Takeover): boolean {
   const before = node.entries.findLast(
     (entry): entry is Takeover =>
       isKind(entry, 'transition') && entry.event.router === event.router && entry.event.seq < event.seq,
   )
   if (before === undefined || before.event.reason === 'startup') return true
-  // The start waited for the node's own address.
+  // The start of the router waited for the node's own address.
   const started = node.entries.findLast((entry) => isKind(entry, 'started') && entry.event.seq < event.seq)
   const patience = USUAL_WAIT + toleranceOf(event)
   return before.event.reason === 'faultCleared' && started !== undefined && at - started.at <= patience
@@ -150,7 +154,7 @@ function ofPeer(timeline: Timeline, before: Node, takeover: Takeover, from: From
       ...(gone === undefined ? [] : [gone]),
     )
   }
-  // Did the node die after its last packet arrived?
+  // `died` tells whether the previous holder died after its last packet arrived.
   const died = hadDied(before, takeover.at - (takeover.event.heard?.agoMs ?? 0) - UNSURE_MS, takeover.at)
   const crash = before.entries.findLast((entry) => isKind(entry, 'crashed') && entry.at >= since && entry.at <= until)
   if (crash !== undefined) return from('engineDied', crash)
@@ -165,12 +169,12 @@ function ofPeer(timeline: Timeline, before: Node, takeover: Takeover, from: From
   }
   // The previous holder recorded no release, so another host sent priority 0 in the name of that node.
   if (was === 'Active' && died === false && takeover.event.reason === 'activeReleased') return from('forged')
-  // It is unknown whether the previous holder ran at that time.
+  // It is unknown whether the daemon of the previous holder ran at that time.
   return from(takeover.event.reason === 'activeSilent' ? 'silent' : 'released')
 }
 
 /**
- * Returns whether the engine did not run when an advertisement was due. A short delay before or after that is no cause.
+ * Tells whether the engine did not run when an advertisement was due. A short delay before or after that is no cause.
  */
 function isAwayFor(entry: Entry, { at, event: { interval } }: Takeover): boolean {
   const began = beganAway(entry)
@@ -199,7 +203,7 @@ function missedOf(timeline: Timeline, speaker: Node, at: number): Entry | undefi
   )
 }
 
-/** Returns why a router stopped being Active. */
+/** Returns the cause for which a router stopped being Active. */
 export function ofLeaving(left: Takeover): Cause {
   const chain = chainOf(left)
   const has = (kind: Entry['event']['kind']) => chain.some(({ event }) => event.kind === kind)
@@ -216,7 +220,7 @@ export function ofLeaving(left: Takeover): Cause {
   return ofFault(reason)
 }
 
-/** Finds whether the previous Active lowered its priority or this node raised its own. */
+/** Tells whether the previous Active lowered its priority or this node raised its own priority. */
 function ofPriorities(before: Node | undefined, takeover: Takeover, from: From): Diagnosis {
   const fell =
     before === undefined ? undefined : changeOf(before, takeover, ({ active, from, to }) => active && to < from)
@@ -259,7 +263,7 @@ export function ofChange(change: Entry<EventOf<'priorityChanged'>>): Cause {
   return chain.some((entry) => isKind(entry, 'reloaded')) ? 'reloaded' : 'unknown'
 }
 
-/** Returns the cause of a takeover that no other router caused. */
+/** Returns the cause of a takeover for which no other router is the reason. */
 function ofItself({ event: { reason } }: Takeover, chain: readonly Entry[], from: From): Diagnosis {
   if (reason === 'owner' || reason === 'startup') return from('started')
   if (reason === 'noSuccessor') return from('yielded')

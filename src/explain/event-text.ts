@@ -1,11 +1,11 @@
 /**
- * Text of an event, without its subject, the node: `heard that r1 released the VIP (priority 0)`. Decided here: the
- * text alone. PURE.
+ * Returns the text of an event, without the node, which is its subject: `heard that r1 released the VIP (priority 0)`.
+ * Decided here: the text alone. PURE.
  */
 import { checkEffectText } from '../events/check-effect-text.ts'
 import type { EventOf, JournalEvent } from '../events/event.ts'
 
-/** Returns the name of the node with this address, or the address. */
+/** Returns the name of the node with this IP address, or the address itself. */
 export type NameOf = (address: string) => string
 
 export function eventText(event: JournalEvent, nameOf: NameOf): string {

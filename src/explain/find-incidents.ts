@@ -1,6 +1,7 @@
 /**
  * Finds the incidents in the journals: takeovers with their cause and phases, periods with two Actives, and incidents
- * without a move of a VIP. Decided here: which events are the steps of one incident, and what its phases are. PURE.
+ * without a move of a VIP. Decided here: which events are the steps of one incident, and the phases of an incident.
+ * PURE.
  */
 import type { EventOf } from '../events/event.ts'
 import { severalOf } from './actives.ts'
@@ -22,8 +23,8 @@ export function incidentsOf(timeline: Timeline): readonly Incident[] {
     return singleEvent(timeline, entry)
   })
   const moved = found.filter(({ takeover }) => takeover !== undefined)
-  // Events that are steps of a takeover are no incidents of their own. The same holds for the steps of a router that
-  // left.
+  // Events that are steps of a takeover are no incidents of their own. The same is true for the steps of a router that
+  // stopped being Active.
   const left = without(moved, found).filter(({ move }) => move !== undefined && move.heardWithin === undefined)
   const reported = new Set([...moved, ...left])
   const seen = found.filter((each) => each.move?.heardWithin !== undefined)
@@ -52,7 +53,7 @@ function withTarget(left: Incident, seen: readonly Incident[]): Incident {
   return to === undefined ? left : { ...left, move: { ...left.move, to } }
 }
 
-/** Returns whether a witness reported the same move as a node that took part in it. */
+/** Tells whether a witness reported the same move of the VIP as a node that took part in the move. */
 function isSameMove(reported: Incident, { at, move, subject }: Incident): boolean {
   if (reported.subject !== subject || reported.move === undefined || move?.heardWithin === undefined) return false
   const isFrom = reported.takeover === undefined && reported.move.from === move.from
@@ -63,11 +64,12 @@ function isSameMove(reported: Incident, { at, move, subject }: Incident): boolea
 }
 
 /**
- * Number of intervals after a death in which another node takes over, at most. A faster restart prevents a takeover.
+ * Largest number of intervals from the death of a node to the takeover by another node. A faster restart prevents a
+ * takeover.
  */
 const PATIENCE = 5
 
-/** Returns whether a crash was the cause of a takeover that is already reported. */
+/** Tells whether a crash was the cause of a takeover that is already reported. */
 function isDeathOf(moved: readonly Incident[], { at, cause, node, steps }: Incident): boolean {
   const [found] = steps
   const event = found?.event
@@ -105,7 +107,7 @@ function takeoverOf(timeline: Timeline, takeover: Takeover): Incident {
   }
 }
 
-/** Returns the transitions of the previous holder that it makes because it receives the new Active. */
+/** Returns the transitions that the previous holder makes because it receives the new Active. */
 function leavingOf(timeline: Timeline, takeover: Takeover): readonly Entry[] {
   const subject = subjectOf(takeover.event)
   const until = takeover.at + takeover.event.interval
@@ -122,7 +124,7 @@ function leavingOf(timeline: Timeline, takeover: Takeover): readonly Entry[] {
 
 const SAME_MOMENT = 100
 
-/** Returns the phases from the first event to the announcement on the LAN. */
+/** Returns the phases of a takeover, from the first event to the announcement on the LAN. */
 function phasesOf(takeover: Takeover, steps: readonly Entry[], announced: Entry | undefined): readonly Phase[] {
   const { event, at, node } = takeover
   const decidedAt = at - (event.monotonicMs - event.decidedMs)
@@ -180,7 +182,7 @@ function lostOf(timeline: Timeline, lost: Takeover): readonly Incident[] {
   return [{ ...common, cause: 'healed', subject, twoHoldersMs }]
 }
 
-/** Returns whether this router only follows a sync group member whose own transition is reported. */
+/** Tells whether this router only follows a sync group member whose own transition is reported. */
 function followsReported(timeline: Timeline, { at, event, node }: Takeover): boolean {
   if (!event.reason.startsWith('syncGroup:')) return false
   return node.entries.some(

@@ -1,6 +1,6 @@
 /**
- * Builds the first sentence of an incident: which VIP moved from where to where, and why. Decided here: the text for
- * each cause. PURE.
+ * Builds the first sentence of an incident: which VIP moved from which node to which node, and why. Decided here: the
+ * text for each cause. PURE.
  */
 import type { EventKind, JournalEvent } from '../events/event.ts'
 import type { Cause } from './cause.ts'
@@ -9,7 +9,7 @@ import type { Incident } from './incident.ts'
 import { readyAfter } from './not-ready.ts'
 import type { Entry } from './timeline.ts'
 
-/** Number of names that a sentence lists. Of more, the sentence lists the first ones and a count. */
+/** Number of names that a sentence lists. If there are more, the sentence lists the first ones and a count. */
 const MOST_NAMED = 4
 
 function listed(routers: readonly string[], addresses: readonly string[]): string {
@@ -29,7 +29,7 @@ export type Naming = {
   readonly titleOf: (router: string, address: string) => string
 }
 
-/** Returns the sentence. `routers` are all routers that moved together. */
+/** Returns the first sentence of an incident. `routers` are all routers that moved together. */
 export function headline(incident: Incident, routers: readonly string[], { nameOf, titleOf }: Naming): string {
   const { cause, move, node, steps, twoHoldersMs } = incident
   if (twoHoldersMs !== undefined) {
@@ -59,7 +59,7 @@ function reasonOf(incident: Incident, { nameOf, titleOf }: Naming): string {
   const { cause, move, node, takeover } = incident
   const { from, router = '', to } = move ?? {}
   const other = to === undefined ? 'another node' : titleOf(router, to)
-  // If the journal of the new holder is missing, its priority is in the event of a node that received its
+  // If the journal of the new holder is missing, the priority of that node is in the event of a node that received its
   // advertisement.
   if (takeover === undefined && to !== undefined && (cause === 'preempted' || cause === 'outranked')) {
     const took = `${other} has ${higherOf(incident)} and took over`
@@ -91,7 +91,10 @@ function higherOf({ steps, move, node }: Incident): string {
   return theirs > ours ? `higher priority (${theirs} > ${ours})` : `priority ${theirs} (here ${ours})`
 }
 
-/** Returns whether the previous Active released the VIP or lowered its priority, as the new Active received it. */
+/**
+ * Returns how the previous Active gave the VIP up, as the new Active received it: by priority 0, or by a lower
+ * priority.
+ */
 function releaseOf({ steps }: Incident, before: string): string {
   const heard = steps.findLast(
     ({ event }) => event.kind === 'peerHeard' && (event.news === 'lowered' || event.news === 'released'),
@@ -101,7 +104,7 @@ function releaseOf({ steps }: Incident, before: string): string {
   return `${before} released the VIP (priority 0); ${ASK}`
 }
 
-/** Additions to the text of the root event, for causes that this text alone does not explain completely. */
+/** Additional texts for causes that the text of the root event alone does not explain completely. */
 const ENDINGS: Readonly<Partial<Record<Cause, (incident: Incident, about: Entry, nameOf: NameOf) => string>>> = {
   lossy: ({ sender }) =>
     sender === undefined
@@ -114,7 +117,7 @@ const ENDINGS: Readonly<Partial<Record<Cause, (incident: Incident, about: Entry,
   twoActives: ({ steps }) => overAfter(steps.at(-1)),
 }
 
-/** Returns the duration of a period that is over, otherwise an empty text. */
+/** Returns the duration of a problem that is over, otherwise an empty text. */
 const overAfter = (last: Entry | undefined): string =>
   last?.event.kind === 'twoActives' && !last.event.present ? `; for ${time(last.event.forMs)}` : ''
 
@@ -167,7 +170,7 @@ type Moved = {
 
 const UNKNOWN = () => 'no journal has the reason'
 
-/** Second half of the sentence: why the VIP moved. */
+/** Second half of an incident's first sentence: why the VIP moved. */
 const WHY: Readonly<Record<Cause, (moved: Moved) => string>> = {
   started: ({ to }) => `${to} had started and no other router was Active`,
   stopped: ({ from, event }) =>

@@ -1,4 +1,4 @@
-/** Missed advertisements, compared with the journal of their sender. PURE. */
+/** Compares missed advertisements with the journal of their sender. PURE. */
 import type { EventOf } from '../events/event.ts'
 import { beganAway, type Entry, isKind, type Node, nodeAt, type Timeline } from './timeline.ts'
 
@@ -6,8 +6,8 @@ import { beganAway, type Entry, isKind, type Node, nodeAt, type Timeline } from 
 export const SLACK_MS = 500
 
 /**
- * Returns whether a known event explains the gap: the sender did not run, had no link or changed its state, or this
- * node had no link. An event that explains the gap is an incident of its own.
+ * Tells whether a known event explains missed advertisements: the sender did not run, had no link or changed its state,
+ * or this node had no link. An event that explains missed advertisements is an incident of its own.
  */
 export function isExplainedBySender(timeline: Timeline, entry: Entry, event: EventOf<'advertisementsMissed'>): boolean {
   const since = entry.at - event.gapMs - SLACK_MS

@@ -1,6 +1,6 @@
 /**
- * Cause of a missing source address. Decided here: whether the router waits for an address that is still to come (IPv6
- * checks it for duplicates first, RFC 4862 §5.4), whether a lost link caused it, or whether the address was lost. PURE.
+ * Finds why a source address is missing. Decided here: whether the router waits for a new address (IPv6 first checks an
+ * address for duplicates, RFC 4862 §5.4), whether a lost link is the cause, or whether the address was removed. PURE.
  */
 import type { EventOf } from '../events/event.ts'
 import type { Cause } from './cause.ts'
@@ -8,13 +8,13 @@ import { type Entry, isKind } from './timeline.ts'
 
 type Fault = Entry<EventOf<'faultChanged'>>
 
-/** Milliseconds. Duplicate address detection ends after 1 to 2 s. */
+/** Milliseconds until a new IPv6 address can normally be used. Duplicate address detection ends after 1 to 2 s. */
 export const USUAL_WAIT = 5_000
-/** Faults that a single change causes are raised within this time, in milliseconds. */
+/** Milliseconds within which a single change raises all its faults. */
 const SAME_MOMENT = 100
 const GROUP = 'syncGroup:'
 
-/** Returns the cause of the fault `sourceAddressMissing`. `undefined` if the lost link is reported instead. */
+/** Returns the cause of the fault `sourceAddressMissing`. `undefined` if a lost link is reported instead. */
 export function causeOfMissingSource(missing: Fault): Cause | undefined {
   const { at, node } = missing
   const { router } = missing.event
@@ -36,9 +36,7 @@ export function causeOfMissingSource(missing: Fault): Cause | undefined {
   return hasRun ? 'networkMoved' : 'addressNotReady'
 }
 
-/**
- * Returns whether the router is in fault only because another member of its sync group waits for its source address.
- */
+/** Tells whether the router is in fault only because another member of its sync group waits for a source address. */
 export function followsMissingSource({ at, event, node }: Fault): boolean {
   const member = event.fault.startsWith(GROUP) ? event.fault.slice(GROUP.length) : undefined
   return node.entries.some(
@@ -68,7 +66,7 @@ export function readyAfter({ at, event, node }: Entry): number | undefined {
   return over === undefined ? undefined : over.at - at
 }
 
-/** Returns whether the address arrived within the usual time. Then the user need not do anything. */
+/** Tells whether the address arrived within the usual time. In that case the user need not do anything. */
 export function cameSoon(missing: Entry | undefined): boolean {
   const after = missing === undefined ? undefined : readyAfter(missing)
   return after !== undefined && after <= USUAL_WAIT

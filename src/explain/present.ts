@@ -1,7 +1,7 @@
 /**
- * Problems that exist when the journals end, however long ago they began. Such a problem is an engine that does not run
- * or answer, two Actives, another host with a VIP, a fault, a failed check or a refused reload. Decided here: which
- * events begin and end each problem. PURE.
+ * Finds problems that exist when the journals end, however long ago they began. Such a problem is an engine that does
+ * not run or answer, two Actives, another host with a VIP, a fault, a failed check or a refused reload. Decided here:
+ * which events begin and end each problem. PURE.
  */
 import type { EventOf } from '../events/event.ts'
 import { faultText, reasonOfFailedReload } from './event-text.ts'
@@ -18,7 +18,7 @@ import {
 } from './timeline.ts'
 
 export type Present = {
-  /** `undefined` if the problem concerns the whole node. */
+  /** Virtual router with the problem; `undefined` if the problem concerns the whole node. */
   readonly subject: Subject | undefined
   readonly at: number | undefined
   readonly text: string
@@ -141,8 +141,8 @@ function twoActives(states: readonly State[]): readonly Present[] {
 }
 
 /**
- * Returns pairs of Actives that a node receives, if at most one Active of the pair has a journal here. If several nodes
- * report a pair, the text has one line.
+ * Returns pairs of Actives whose advertisements a node receives, if at most one Active of the pair has a journal here.
+ * If several nodes report a pair, the text has one line.
  */
 function heardActives(timeline: Timeline, states: readonly State[], known: readonly Present[]): readonly Present[] {
   const subjects = new Set(known.map(({ subject }) => subject))
@@ -167,7 +167,7 @@ function titleOf(timeline: Timeline, router: string, peer: string): string {
   return peerListing(timeline, router, peer) === 'listed' ? `listed peer ${known}` : known
 }
 
-/** Text where both have advertised for longer than a failover lasts. */
+/** Text for two Actives that have advertised at the same time for longer than a failover lasts. */
 const DEAF = "they do not receive each other's advertisements (firewall? switch?)"
 
 const UNHEARD = "they do not receive each other's advertisements (firewall? switch?), or a failover is in progress"
@@ -207,7 +207,7 @@ function ofChecks(state: State): readonly Present[] {
   })
 }
 
-/** Skips faults of sync group members that only follow another member. */
+/** Leaves out faults of sync group members that only follow another member. */
 function ofFaults({ faults, node, routers }: State): readonly Present[] {
   return [...faults.values()].flatMap((entry) => {
     const own = routers.get(entry.event.router)

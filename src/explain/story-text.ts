@@ -1,12 +1,15 @@
 /**
- * Prints a story as text. Decided here: the layout. Each step is one line with its time after the first step; the
- * phases and the advice follow. PURE.
+ * Prints the report of `holdfast explain` as text. Decided here: the layout. Each step is one line with its time after
+ * the first step; the phases and the advice follow. PURE.
  */
 
 import { plural, time } from './event-text.ts'
 import type { Story, StoryIncident } from './story.ts'
 
-/** Returns the text. `since` names the requested period; `present` is the label of problems that exist at the end. */
+/**
+ * Returns the text of the report. `since` names the requested period; `present` is the label of problems that exist at
+ * the end.
+ */
 export function formatStory({ incidents, nodes, now, problems }: Story, since: string, present = 'now'): string {
   const clocks = nodes.slice(1).map(clockText)
   const head = [...problems.map((problem) => `note: ${problem}`), ...clocks]

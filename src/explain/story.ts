@@ -1,5 +1,5 @@
 /**
- * A story is the report of `holdfast explain`, as a value (`--json`, version 1: keys are added, never changed;
+ * Builds the story: the report of `holdfast explain`, as a value (`--json`, version 1: keys are added, never changed;
  * docs/explain.md). Decided here: which incidents belong to the request, which incidents are reported as one, and which
  * notes about clocks and journals are added. PURE.
  */
@@ -26,13 +26,13 @@ import {
 } from './timeline.ts'
 
 export type StoryOptions = {
-  /** Name of a router or sync group on the reference node. `undefined`: all routers. */
+  /** Name of a router or sync group on the reference node. `undefined`: the report is about all routers. */
   readonly router?: string | undefined
-  /** Begin of the report, in milliseconds since the epoch. */
+  /** Begin of the reported period, in milliseconds since the epoch. */
   readonly since: number
   /** Peers in the configuration of the reference node. `undefined` if the configuration could not be read. */
   readonly listed?: ListedPeers | undefined
-  /** Sources that could not be read, as text. */
+  /** Journals that could not be read, as text. */
   readonly problems: readonly string[]
 }
 
@@ -54,19 +54,19 @@ export type Story = {
 export type StoryIncident = {
   readonly at: string
   readonly cause: Cause
-  /** Routers whose VIPs moved at the same time for the same cause. `steps` are the steps of the first router. */
+  /** Routers whose VIPs moved at the same time for the same cause. `steps` has the steps of the first router. */
   readonly routers: readonly string[]
   readonly headline: string
-  /** Number of repetitions shortly afterwards. `steps` are then the first ones. */
+  /** Number of repetitions of the incident shortly afterwards. `steps` has the steps of the first occurrence. */
   readonly again: number
   readonly steps: readonly { readonly at: string; readonly node: string; readonly words: string }[]
   readonly phases: readonly { readonly what: string; readonly ms: number; readonly why?: string }[]
-  /** Node whose journal has the first step. */
+  /** Node whose journal has the first step of the incident. */
   readonly noticedBy: string
   readonly prevention: string | null
 }
 
-/** Returns the story. The first journal is that of the reference node. */
+/** Returns the story of several journals. The first journal is that of the reference node. */
 export function storyOf(journals: readonly NodeJournal[], { listed, problems, router, since }: StoryOptions): Story {
   const timeline = timelineOf(journals, listed)
   const [reference] = timeline.nodes
@@ -99,7 +99,7 @@ export function storyOf(journals: readonly NodeJournal[], { listed, problems, ro
 function isAbout(incident: Incident, reference: Node, router: string): boolean {
   const { subject, steps } = incident
   if (subject !== undefined) return namesOf(reference, subject).has(router)
-  // A step without a router concerns the whole node, and so each router.
+  // A step without a router concerns the whole node, and therefore each router.
   const meant = (name: string | undefined) =>
     name === router || (name !== undefined && groupOf(reference, name) === router)
   return steps.some(({ event }) => !('router' in event) || meant(event.router))
@@ -116,9 +116,9 @@ const groupOf = ({ entries }: Node, router: string): string | undefined => {
   return last?.kind === 'transition' ? last.group : undefined
 }
 
-/** Incidents that are reported as one. */
+/** Incidents that are reported as one incident. */
 type Group = {
-  /** First incident. In a sync group: the incident of the member with the most specific cause. */
+  /** First incident of the group. In a sync group: the incident of the member with the most specific cause. */
   incident: Incident
   readonly routers: string[]
   readonly steps: Entry[]
@@ -126,7 +126,7 @@ type Group = {
   again: number
 }
 
-/** Time within which all routers of a node that leaves move, in milliseconds. */
+/** Milliseconds within which all routers of a node that stops move to other nodes. */
 const TOGETHER_MS = 1_000
 /** Interval at which a lasting problem is recorded again, with a tolerance, in milliseconds. */
 const AGAIN_MS = 12_000
@@ -134,8 +134,8 @@ const AGAIN_MS = 12_000
 const MOST_STEPS = 10
 
 /**
- * Causes whose repetition soon afterwards is not reported again. Each failed check and each duplicate holder is
- * reported by itself.
+ * Causes whose repetition soon afterwards is only counted. Each failed check and each duplicate holder is reported by
+ * itself.
  */
 const REPEATED: ReadonlySet<Cause> = new Set([
   ...(['engineAway', 'lossy', 'rejected', 'rival', 'outranked', 'healed', 'foreignChange'] as const),
@@ -201,7 +201,7 @@ function belongs(incident: Incident, { incident: first, routers, until }: Group)
 function preventionOf(timeline: Timeline, { about, cause, move }: Incident): string | null {
   // A reload that moved no VIP needs no advice.
   if (cause === 'reloaded' && move === undefined) return null
-  // Nor does an address for which the kernel had to look for a duplicate.
+  // An address for which the kernel only had to look for a duplicate needs no advice either.
   if (cause === 'addressNotReady' && cameSoon(about)) return null
   const event = about?.event
   if (event?.kind === 'duplicateHolder' || event?.kind === 'peerHeard') {

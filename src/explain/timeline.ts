@@ -1,7 +1,7 @@
 /**
- * Journals of several nodes on one time line. The node of the first journal is the reference node: its clock gives all
- * times. Within a boot the monotonic clock gives the order, so a step of the wall clock reorders nothing. Decided here:
- * the time of each event, and how the death of a daemon is recognized. PURE.
+ * Puts the journals of several nodes on one time line. The node of the first journal is the reference node: all times
+ * are by its clock. Within a boot the monotonic clock gives the order, so a step of the wall clock does not change the
+ * order of events. Decided here: the time of each event, and how the death of a daemon is recognized. PURE.
  */
 import type { EventKind, EventOf, JournalEvent } from '../events/event.ts'
 import { type ClockOffset, offsetOf, sent } from './clock-offset.ts'
@@ -10,15 +10,15 @@ import { type Dated, dated, type Reading } from './dating.ts'
 export type NodeJournal = {
   /** Name of the node in the story. */
   readonly name: string
-  /** The oldest event first. */
+  /** Events of the node's journal. The oldest event is first. */
   readonly events: readonly JournalEvent[]
-  /** Whether the daemon of the node answers. `undefined` if the daemon was not asked. */
+  /** True if the daemon of the node answers. `undefined` if the daemon was not asked. */
   readonly running?: boolean | undefined
   /** Wall clock of the node minus the wall clock of the reference node, as measured with the node's answer. */
   readonly clock?: { readonly offsetMs: number; readonly errorMs: number } | undefined
-  /** Whether the daemon accepted the connection but did not answer the request. */
+  /** True if the daemon accepted the connection but did not answer the request. */
   readonly stuck?: boolean | undefined
-  /** Clock readings of the node when it answered. */
+  /** Clock values of the node when its daemon answered. */
   readonly now?: Reading | undefined
 }
 
@@ -48,7 +48,7 @@ export type Node = {
 export type Subject = string
 
 export type Timeline = {
-  /** The first is the reference node. */
+  /** All nodes with a journal. The first one is the reference node. */
   readonly nodes: readonly Node[]
   /** Events of all nodes, ordered by time. */
   readonly entries: readonly Entry[]
@@ -104,8 +104,8 @@ function aliasesOf(nodes: readonly Node[]): ReadonlyMap<string, string> {
 }
 
 /**
- * If a packet seems to be received before it was sent, sets the time of the reception to the time of sending. Clock
- * offsets are not known more exactly.
+ * If a packet seems to be received before it was sent, sets the time of the reception to the time of sending. Such an
+ * error is within the accuracy of the clock offsets.
  */
 function hearAfterSaying(nodes: readonly Node[], heard: Entry): void {
   if (heard.event.kind !== 'peerHeard') return
@@ -133,7 +133,10 @@ function selvesOf(events: readonly Dated[]): ReadonlySet<string> {
 export const isKind = <K extends EventKind>(entry: Entry, kind: K): entry is Entry<EventOf<K>> =>
   entry.event.kind === kind
 
-/** Returns when the engine stopped to run, in milliseconds since the epoch. `undefined` for other events. */
+/**
+ * Returns the time at which the engine stopped running, in milliseconds since the epoch. `undefined` for events that
+ * show no such time.
+ */
 export function beganAway({ at, event }: Entry): number | undefined {
   if (event.kind === 'absence') return at - (event.silentMs ?? 0)
   return event.kind === 'engineLate' ? at - event.lateMs : undefined
@@ -154,7 +157,7 @@ export const nodeAt = ({ nodes }: Timeline, address: string): Node | undefined =
   nodes.find(({ addresses }) => addresses.has(address))
 
 /**
- * Returns whether the configuration lists the address as a peer. `unknown` if the configuration lists no peers for the
+ * Tells whether the configuration lists the address as a peer. `unknown` if the configuration lists no peers for the
  * router, or could not be read.
  */
 export function peerListing(
@@ -168,8 +171,8 @@ export function peerListing(
 }
 
 /**
- * Returns the address of the peer with this MAC, preferably of a node of the group. Reports of other virtual routers
- * count, too.
+ * Returns the address of the peer with this MAC; a node of the VRRP group is preferred. Reports of other virtual
+ * routers count, too.
  */
 export function peerWith(timeline: Timeline, { mac, peer, router }: EventOf<'duplicateHolder'>): string | undefined {
   const said = timeline.entries.flatMap(({ event }) =>
@@ -180,7 +183,9 @@ export function peerWith(timeline: Timeline, { mac, peer, router }: EventOf<'dup
   return said.find(isOurs) ?? peer ?? said[0]
 }
 
-/** Returns the state of a router at a time. `undefined` if the journal begins later, or the daemon did not run. */
+/**
+ * Returns the state of a router at a given time. `undefined` if the journal begins later, or the daemon did not run.
+ */
 export function stateAt(node: Node, subject: Subject, at: number): EventOf<'transition'>['to'] | undefined {
   let state: EventOf<'transition'>['to'] | undefined
   for (const each of node.entries) {
@@ -197,13 +202,14 @@ const isLastWord = ({ event: { kind } }: Entry): boolean => kind === 'stopped' |
 export function chainOf(entry: Entry): readonly Entry[] {
   const { because } = entry.event
   const cause = because === undefined || because >= entry.event.seq ? undefined : entry.node.byNumber.get(because)
-  // The numbers begin again if a journal file was lost.
+  // The event numbers begin again if a journal file was lost.
   return cause === undefined || cause.at > entry.at + UNSURE_MS ? [entry] : [entry, ...chainOf(cause)]
 }
 
 /**
- * Returns whether the daemon died in that time without a record of it. The evidence is a start without a stop before
- * it, or a journal that ends although the daemon does not run. `undefined` if the journal does not tell.
+ * Tells whether the daemon died between `since` and `until` without a record of its end. The evidence is a start
+ * without a stop before it, or a journal that ends although the daemon does not run. `undefined` if the journal does
+ * not show it.
  */
 export function hadDied(node: Node, since: number, until: number): boolean | undefined {
   const { running, entries } = node

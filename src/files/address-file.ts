@@ -1,7 +1,7 @@
 /**
- * Reads the files of `interface: { holding: FILE }`, now and again when they have changed. Reading never waits for the
- * program that writes the file. This file decides how often a file is checked. It does not know the meaning of the
- * address.
+ * Reads the address files of `interface: { holding: FILE }`, and reads them again when they have changed. Reading never
+ * waits for the program that writes a file. Decided here: how often a file is checked. Not known here: the meaning of
+ * the address.
  */
 import {
   closeSync,
@@ -21,15 +21,15 @@ import { readAddressText } from '../config/schema/holding.ts'
 
 type Reading = NamedAddress['reading']
 
-/** Size limit in octets: more than any address and its line end. */
+/** Size limit of an address file in octets: more than any address and its line end. */
 const LONGEST = 256
 /**
  * Milliseconds between two checks of the modification time. A file that changes often is read at most twice a second.
  */
 const LOOK_EVERY = 500
 /**
- * Milliseconds from a change to the reading. A writer is finished by then, and two changes in one tick of the file
- * system's clock count as one.
+ * Milliseconds from a change of an address file to its reading. A program that writes is finished by then, and two
+ * changes in one tick of the file system's clock count as one.
  */
 const SETTLED_AFTER = 50
 const HOW = constants.O_RDONLY | constants.O_NONBLOCK
@@ -65,7 +65,7 @@ async function readLater(file: string): Promise<Reading> {
   }
 }
 
-/** Returns the results of the address files of a configuration. Files that are in `known` are not read again. */
+/** Returns the contents of the address files of a configuration. Files that are in `known` are not read again. */
 export function addressFilesOf(
   config: Pick<Config, 'virtualRouters'>,
   known: ReadonlyMap<string, NamedAddress> = new Map(),
@@ -89,19 +89,22 @@ function complaint(error: unknown): string {
 
 type Watched = { readonly stop: () => void }
 
-/** Implements the daemon's AddressFilePort. Its reads run in the thread pool, and do not keep the process alive. */
+/** Implements the daemon's AddressFilePort. Its reads use the thread pool, and do not keep the process alive. */
 export class WatchedAddressFiles {
   readonly #watched = new Map<string, Watched>()
-  /** Results for the configuration that comes next. */
+  /** Contents of the address files of the configuration that comes next. */
   #prepared: ReadonlyMap<string, Reading> = new Map()
 
-  /** Reads new files in advance, so that the engine does not wait for a disk when it takes the configuration. */
+  /**
+   * Reads new address files in advance, so that the engine does not wait for a disk when the new configuration takes
+   * effect.
+   */
   async prepare(next: Pick<Config, 'virtualRouters'>): Promise<void> {
     const added = addressFilesIn(next).filter((file) => !this.#watched.has(file))
     this.#prepared = new Map(await Promise.all(added.map(async (file) => [file, await readLater(file)] as const)))
   }
 
-  /** Watches these files and no others. Returns the results of the new ones. */
+  /** Watches these address files and no others. Returns the contents of the new ones. */
   follow(files: readonly string[], onNews: (file: string, reading: Reading) => void): ReadonlyMap<string, Reading> {
     for (const [file, { stop }] of this.#watched) {
       if (files.includes(file)) continue
@@ -136,7 +139,7 @@ function watch(file: string, onReading: (reading: Reading) => void): Watched {
   }
   const listener: StatsListener = () => look(SETTLED_AFTER)
   watchFile(file, { interval: LOOK_EVERY, persistent: false }, listener)
-  // Reads a change between the first reading and the first check of the watcher.
+  // Reads a change that happened between the first reading and the first check of the watcher.
   look(2 * LOOK_EVERY)
   return {
     stop: () => {

@@ -1,7 +1,7 @@
 /**
  * Reads a configuration file and computes the digest of its text. A file that cannot be read is returned as a problem,
- * so every command reports it with the same text. This file does not know the meaning of a configuration, nor whether
- * it is read at the start, for a check or for a reload (docs/adr/0010).
+ * so every command reports it with the same text. Not known here: the meaning of a configuration, and whether it is
+ * read at the start, for a check or for a reload (docs/adr/0010).
  */
 
 import { createHash, type Hash } from 'node:crypto'
@@ -12,13 +12,14 @@ import type { Problem } from '../config/problem.ts'
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
-  // The worker has given up CAP_DAC_OVERRIDE, and many daemons never have it. Without it, root has no special rights.
+  // The user may lack permission even as root: the worker has given up CAP_DAC_OVERRIDE, and many daemons never have
+  // it.
   EACCES: `permission denied: the user ${process.geteuid?.() ?? ''} must own it, or its mode must allow it`,
   EISDIR: 'it is a directory',
   ENOTDIR: 'a part of the path is not a directory',
 }
 
-/** Number of digits: 48 bits. A metric is a double, which holds this many bits exactly. */
+/** Number of hexadecimal digits of the hash: 48 bits. A metric is a double, which holds that many bits exactly. */
 const HASH_DIGITS = 12
 
 /** A configuration with its hash; the hash is '' if the file could not be read. */
@@ -36,7 +37,7 @@ export function contentsOf(file: string, read: (file: string) => string = readTe
 /** Starts the digest of a configuration with its text. */
 export const digestOf = (text: string): Hash => createHash('sha256').update(text)
 
-/** Returns the digits that name a configuration. */
+/** Returns the hexadecimal digits that identify a configuration. */
 export const hashOf = (digest: Hash): string => digest.digest('hex').slice(0, HASH_DIGITS)
 
 function problemOfReading(file: string, error: unknown): Problem {

@@ -1,7 +1,7 @@
 /**
  * Finds the language of a configuration file, YAML or keepalived's, and reads it. A daemon that runs from keepalived's
- * file is idle while that file does not exist, because a cluster may write it later (docs/adr/0030). A reload without
- * the file changes nothing. This file does not know the meaning of either language.
+ * file is idle while that file does not exist, because a cluster may write it later (docs/adr/0030). A reload changes
+ * nothing if the file does not exist. Not known here: the meaning of either language.
  */
 import type { ApiOverride } from '../config/api-options.ts'
 import { parseConfig } from '../config/text/yaml.ts'
@@ -11,15 +11,15 @@ import { surroundingsHere } from './keepalived-source.ts'
 
 /** Settings for reading a keepalived file. */
 export type KeepalivedReading = {
-  /** Name that lines with an @ are compared with; `undefined` for the name of this host. */
+  /** Name with which `@name` lines are compared; `undefined` for the name of this host. */
   readonly configId: string | undefined
-  /** Whether a missing file is an error. */
+  /** True if a missing file is an error. */
   readonly allFiles: boolean
-  /** Keys of `api` from the command line. */
+  /** Keys of the section `api` from the command line. */
   readonly api?: ApiOverride | undefined
 }
 
-/** `missing`: the file does not exist, and that is not an error. */
+/** `missing`: the configuration file does not exist, and that is not an error. */
 export type AnyConfig = LoadedConfig & { readonly missing: boolean }
 
 /** Reads a configuration. Without `keepalived`, the file is YAML. */
@@ -70,5 +70,5 @@ const isMissing = (error: unknown): boolean => error instanceof Error && 'code' 
 const KEEPALIVED_BLOCK =
   /^[ \t]*(?:global_defs|vrrp_instance|vrrp_sync_group|vrrp_script|vrrp_track_file|vrrp_track_process|virtual_server|static_ipaddress)\b[^:\n#!]*\{?[ \t]*(?:[#!].*)?$/m
 
-/** Returns whether a text is in keepalived's language. */
+/** Tells whether a text is in keepalived's language. */
 export const looksLikeKeepalived = (text: string): boolean => KEEPALIVED_BLOCK.test(text)

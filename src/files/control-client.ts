@@ -1,6 +1,6 @@
 /**
- * Client of the daemon's control socket: one request and one answer within a time limit, or a stream of events. This
- * file decides which socket is trusted. It does not know any request.
+ * Client of the daemon's control socket: one request and one answer within a time limit, or a stream of events. Decided
+ * here: which socket is trusted. Not known here: the meaning of a request.
  */
 import { statSync } from 'node:fs'
 import { request } from 'node:http'
@@ -8,16 +8,16 @@ import { dirname } from 'node:path'
 
 export type Question = {
   readonly path: string
-  /** Body of a command, sent as JSON. */
+  /** Body of a request, sent as JSON. */
   readonly order?: unknown
-  /** Body of a command, sent unchanged. */
+  /** Body of a request, sent unchanged. */
   readonly text?: string
   /** Time limit of the whole answer, in milliseconds. */
   readonly within: number
 }
 export type Answer = { readonly status: number; readonly body: string }
 
-/** Sends a request. Rejects with Error if there is no answer in time. */
+/** Sends a request to the control socket. Rejects with Error if no answer arrives in time. */
 export async function ask(socketPath: string, { path, order, text, within }: Question): Promise<Answer> {
   refuseForeignSocket(socketPath)
   return await new Promise((resolve, reject) => {
@@ -86,9 +86,9 @@ function refuseForeignSocket(socketPath: string): void {
 }
 
 /**
- * Returns the user of a socket that is not trusted; `undefined` for any other. If other users may write to the folder,
- * one of them can put a socket there and answer with anything. A trusted socket belongs to root, to us, or to the user
- * of the folder. A missing socket gives an error later.
+ * Returns the user of a control socket that is not trusted; `undefined` for a trusted socket. If other users may write
+ * to the folder, one of them can put a socket there and answer with anything. A trusted socket belongs to root, to the
+ * user of this process, or to the user of the folder. A missing socket causes an error later.
  */
 function foreignUser(socketPath: string): number | undefined {
   try {

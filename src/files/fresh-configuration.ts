@@ -1,8 +1,8 @@
 /**
- * Prepares a configuration that is to be put in force: reads it again, checks it on this node, and compares it with the
+ * Prepares a new configuration: reads the file again, checks the configuration on this node, and compares it with the
  * configuration in force (docs/adr/0010). A file that has disappeared since the start is an error, in either language.
  * Reading never waits for a program that may write the file. A text that was handed over is read like the file
- * (docs/adr/0051). This file does not know which thread runs it.
+ * (docs/adr/0051). Not known here: the thread.
  */
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import type { Config } from '../config/config.ts'
@@ -16,7 +16,10 @@ import { addressFilesOf } from './address-file.ts'
 import { type KeepalivedReading, loadAny } from './configuration-language.ts'
 import { judgeScripts } from './script-problem.ts'
 
-/** A configuration that was read again. With `ok`, the problems are warnings; otherwise at least one is an error. */
+/**
+ * A configuration that was read again. If `ok` is true, the problems are warnings; otherwise at least one problem is an
+ * error.
+ */
 export type FreshConfig =
   | {
       readonly ok: true
@@ -25,7 +28,7 @@ export type FreshConfig =
       /** Difference from the configuration in force. */
       readonly diff: ConfigDiff
       readonly warnings: readonly Problem[]
-      /** Handling of keepalived's keywords; only for keepalived's file. */
+      /** Handling of the keywords; only for a keepalived file. */
       readonly imported?: Imported | undefined
     }
   | { readonly ok: false; readonly problems: readonly Problem[] }
@@ -34,15 +37,15 @@ export type ReadOrder = {
   readonly file: string
   /** Settings for keepalived's file; absent for YAML. */
   readonly keepalived?: KeepalivedReading | undefined
-  /** Text that was handed over, in the place of the file. */
+  /** Text of a configuration that was handed over, in place of the file. */
   readonly text?: string | undefined
-  /** Settings that replace keys of the configuration. */
+  /** Settings of the command line that replace keys of the configuration. */
   readonly settings?: NodeSettings | undefined
   readonly node: NodeView
   readonly inForce: Config
 }
 
-/** Reads and checks a configuration. The result is plain data, so a thread can send it. */
+/** Reads and checks a configuration. The returned value is plain data, so a thread can send it. */
 export async function freshConfig(order: ReadOrder): Promise<FreshConfig> {
   const { file, keepalived, text, settings = {}, node, inForce } = order
   const reading = keepalived === undefined ? undefined : { ...keepalived, allFiles: true }
@@ -58,7 +61,7 @@ export async function freshConfig(order: ReadOrder): Promise<FreshConfig> {
   return { ok: true, config, hash, diff: diffConfig(inForce, config), warnings: problems, imported }
 }
 
-/** Reads a regular file. Opening a pipe without a writer would block this thread for ever. */
+/** Reads a regular file only, because opening a pipe without a writer would block this thread for ever. */
 export function readRegular(file: string): string {
   const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)
   try {

@@ -1,8 +1,8 @@
 /**
- * Replaces a small file that other programs read. A reader sees the old text or the new one, and a link in its place is
- * replaced, not followed. A folder like /tmp is not safe, so the new text goes into a new file that no other user can
- * create first. The calls are asynchronous. The caller decides whether the text must survive a power failure. This file
- * does not know the content.
+ * Replaces a small file that other programs read. A reader sees the old text or the new text. A symbolic link with the
+ * name of the file is replaced, not followed. A folder like /tmp is not safe, so the new text goes into a new file that
+ * no other user can create first. The caller decides whether the text must survive a power failure. Not known here: the
+ * content.
  */
 
 import { randomUUID } from 'node:crypto'
@@ -22,7 +22,8 @@ export async function replaceFile(path: string, text: string, durable = false): 
     const file = await open(fresh, FRESH, MODE)
     try {
       await file.writeFile(text)
-      // The text must be on the disk before the name; otherwise the name may lead to an empty file.
+      // The text must be on the disk before its name; otherwise the name may lead to an empty file after a power
+      // failure.
       if (durable) await file.sync()
     } finally {
       await file.close()

@@ -1,6 +1,6 @@
 /**
  * Reads a keepalived file and computes a digest of its text and of all included files, so that a change of an included
- * file counts. This file does not know the meaning of the text.
+ * file counts. Not known here: the meaning of the text.
  */
 import { type KeepalivedDocument, parseKeepalivedConfig, readKeepalived } from '../config/keepalived/configuration.ts'
 import type { KeepalivedSource, Surroundings } from '../config/keepalived/source.ts'
@@ -26,7 +26,7 @@ export function loadKeepalivedConfig(
   return { hash: hashOf(digest), ...parsed }
 }
 
-/** Reads a keepalived file and returns its document as well, for `holdfast convert`. */
+/** Reads a keepalived file and also returns its document, for `holdfast convert`. */
 export function readKeepalivedFile(
   file: string,
   surroundings: Surroundings = surroundingsHere(),

@@ -1,7 +1,7 @@
 /**
- * Provides what a keepalived file needs from this node: included files, the host name, the user of scripts, and
+ * Provides facts about this node that a keepalived file needs: included files, the host name, the user of scripts, and
  * programs on the PATH. Only regular files without execute permission are read, as in keepalived, and no file above a
- * size. This file does not know the content of the files.
+ * size. Not known here: the content of the files.
  */
 
 import { accessSync, closeSync, constants, fstatSync, openSync, readdirSync, readFileSync, statSync } from 'node:fs'
@@ -25,7 +25,7 @@ export function surroundingsHere(configId = hostname().replace(/\..*$/, '')): Su
   }
 }
 
-/** Returns the files of an include. */
+/** Returns the files that match the pattern of an include. */
 export const keepalivedSource: KeepalivedSource = (pattern, directory) => {
   const files: Inclusion['files'][number][] = []
   const unreadable: Inclusion['unreadable'][number][] = []
@@ -75,7 +75,7 @@ function namesIn(directory: string): readonly string[] {
   }
 }
 
-/** Reads an included file. It never blocks: a pipe without a writer is not read. */
+/** Reads an included file. Reading never blocks: a pipe without a writer is not read. */
 export function readIncluded(file: string): { readonly text: string } | { readonly reason: string } {
   try {
     const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK)

@@ -1,8 +1,8 @@
 /**
- * The file that stores the configuration which an engine was handed (docs/adr/0051). It is replaced as a whole, and is
- * on the disk before the sender gets an answer. There is one write at a time, and the newest text is written last, so a
- * disk that was blocked leaves no older text behind. A sender that waits too long is told that the text is not stored
- * yet. A failed write is tried again. This file does not know the content.
+ * The file that stores the configuration which an engine was handed (docs/adr/0051). The file is replaced as a whole,
+ * and is on the disk before the sender gets an answer. Only one write runs at a time, and the newest text is written
+ * last, so no older text remains after the disk was blocked. If the disk is slow, the sender gets the answer that the
+ * text is not stored yet. A failed write is tried again. Not known here: the content.
  */
 
 import { mkdir, readdir, rm } from 'node:fs/promises'
@@ -19,9 +19,9 @@ export type ManagedFileOptions = {
   readonly path: string
   /** Called when the file cannot be written. */
   readonly onProblem: (message: string) => void
-  /** Called when writing works again. */
+  /** Called when the file can be written again. */
   readonly onStored: () => void
-  /** Writes the file. Rejects with Error. */
+  /** Writes the file. Rejects with Error. For tests. */
   readonly put?: (path: string, text: string) => Promise<void>
   /** Milliseconds. */
   readonly longestWait?: number
@@ -65,8 +65,8 @@ export class ManagedFile {
   }
 
   /**
-   * Stores a text. Resolves when this text, or a newer one, is in the file, or with the reason if it is not in time.
-   * Never rejects.
+   * Stores a text. Resolves when this text, or a newer one, is in the file. If that takes too long, resolves with the
+   * reason. Never rejects.
    */
   keep(text: string): Promise<string | undefined> {
     this.#wanted = { text }
@@ -74,7 +74,7 @@ export class ManagedFile {
     return this.settled()
   }
 
-  /** Waits for the last write. Resolves with the reason if it failed. */
+  /** Waits for the last write of the file. Resolves with the reason if that write failed. */
   async settled(within = this.#options.longestWait ?? LONGEST_WAIT): Promise<string | undefined> {
     const writing = this.#writing
     if (writing === undefined) return this.#problem ?? undefined
@@ -112,7 +112,7 @@ export class ManagedFile {
       if (this.#problem !== null) this.#options.onStored()
       this.#problem = null
     }
-    // This is in the same turn as the last check, so a later call starts a new write.
+    // This line runs in the same turn as the last check, so a later call starts a new write.
     this.#writing = undefined
   }
 

@@ -1,7 +1,7 @@
 /**
  * A unix socket for users who may command the daemon: root, and the daemon's own user. The kernel tells the user of a
- * client (SO_PEERCRED), and mode 0600 keeps other users from connecting. A socket file of an earlier run is replaced;
- * one with a process that listens is not. This file does not know the protocol.
+ * client (SO_PEERCRED), and mode 0600 keeps other users from connecting. A socket file of an earlier run is replaced,
+ * unless a process still listens on it. Not known here: the protocol.
  */
 
 import { mkdirSync, statSync, unlinkSync } from 'node:fs'
@@ -12,7 +12,7 @@ import { unsafeFolder } from './socket-folder.ts'
 
 export type ControlPeer = { readonly pid: number; readonly uid: number }
 
-/** Returns whether a client may command the daemon. `undefined`: the user is unknown, and the client is refused. */
+/** Tells whether a client may command the daemon. A client whose user is unknown is refused. */
 export function mayCommand(peer: ControlPeer | undefined, own = process.geteuid?.() ?? 0): boolean {
   return peer !== undefined && (peer.uid === 0 || peer.uid === own)
 }
@@ -30,7 +30,7 @@ export async function listenPrivately(server: Server, path: string, onUnsafe: (w
   removeStale(path)
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause) => reject(new Error(`Cannot listen on ${path}: ${cause.message}`, { cause })))
-    // The mode must be right when listen() returns: before a later chmod, every user could connect.
+    // The socket must have its mode when listen() returns: before a later chmod, every user could connect.
     const before = process.umask(0o177)
     try {
       server.listen(path, () => resolve())
@@ -41,8 +41,8 @@ export async function listenPrivately(server: Server, path: string, onUnsafe: (w
 }
 
 /**
- * Listens on the path for a moment, and removes a stale socket for it. Returns the reason if that is impossible,
- * otherwise `undefined`. Another daemon on the path is not an error here; listenPrivately() reports it.
+ * Tests whether the process can listen on the path, and removes a stale socket first. Returns the reason if that is
+ * impossible, otherwise `undefined`. Another daemon on the path is not an error here; listenPrivately() reports it.
  */
 export async function unusableSocket(path: string): Promise<string | undefined> {
   if (await isAnswered(path)) return undefined
@@ -56,7 +56,7 @@ export async function unusableSocket(path: string): Promise<string | undefined> 
   return undefined
 }
 
-/** Returns whether another daemon listens on this path. */
+/** Tells whether another daemon listens on this path. */
 export async function isAnswered(path: string): Promise<boolean> {
   return isSocket(path) && (await answers(path))
 }

@@ -2,7 +2,7 @@
  * Checks the programs of health checks and notifications on this node: whether they may run (VR-TRK-07), and as which
  * user. A program that another user can change is an error, because it would run with our rights; the configuration may
  * skip it or run it. A program that does not exist yet, or cannot be checked, is a warning, because it may come later.
- * This file does not know what makes a program safe.
+ * Which program is safe is decided in healthcheck/programs/script-safety.ts.
  */
 import { access, constants } from 'node:fs/promises'
 import type { Config } from '../config/config.ts'
@@ -23,12 +23,12 @@ type NamedProgram = {
   readonly capabilities?: 'keep' | undefined
   readonly unsafe?: 'skip' | 'run' | undefined
   readonly leftOut: LeftOut
-  /** End of a message: the check, router or group of the program. */
+  /** End of a message about the program: the check, router or group that runs it. */
   readonly purpose: string
   readonly path: Path
-  /** Path of the keys for its user and its capabilities. */
+  /** Path of the configuration keys for the user and the capabilities of the program. */
   readonly base: Path
-  /** Start of the message if its user does not exist. */
+  /** Start of the message if the user of the program does not exist. */
   readonly userMissing: string
 }
 
@@ -40,11 +40,11 @@ export type JudgedConfig = {
   readonly config: Config
 }
 
-/** Returns the problems of all programs. */
+/** Returns the problems of all programs in a configuration. */
 export const scriptProblems = async (config: Config, locate: Locate): Promise<readonly Problem[]> =>
   (await judgeScripts(config, locate)).problems
 
-/** Returns the problems of all programs, and the configuration without those that are skipped. */
+/** Returns the problems of all programs, and the configuration without programs that are skipped. */
 export async function judgeScripts(config: Config, locate: Locate): Promise<JudgedConfig> {
   const found = [...checkPrograms(config), ...notifyPrograms(config)].map((program) =>
     within(PATIENCE, judged(program, locate), (): Judgement => {
@@ -104,8 +104,8 @@ async function judged(
   const problems: Problem[] = []
   if (runsAs === 'missing')
     problems.push(problemAt(locate, [...base, 'user'], 'warning', `${userMissing}: there is no user "${user}" here`))
-  // The launcher applies the same rule (native/launcher/privileges.c). The daemon may run as another user than this
-  // command.
+  // The launcher applies the same rule about capabilities (native/launcher/privileges.c). The daemon may run as another
+  // user than this command.
   else if (capabilities === 'keep' && runsAs !== undefined && ![0, process.geteuid?.()].includes(runsAs.uid)) {
     const message = `${argv[0]} gets no capabilities, ${purpose}, unless "${user}" is the user of the daemon`
     problems.push(problemAt(locate, [...base, 'capabilities'], 'warning', message))

@@ -1,7 +1,7 @@
 /**
- * Checks whether the folder of the control socket is safe. A user who may rename files in it, or in a folder above it,
- * can replace the socket and answer its clients. This gives no power over the daemon. This file decides what is unsafe,
- * and the text. It does not decide the consequence.
+ * Tests whether the folder of the control socket is safe. A user who may rename files in that folder, or in a folder
+ * above it, can replace the socket and answer its clients. Such a user gets no power over the daemon. Decided here:
+ * which folder is unsafe, and the text. Not decided here: the consequence.
  */
 import { accessSync, constants, mkdirSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
@@ -9,7 +9,7 @@ import { dirname } from 'node:path'
 const OTHERS_WRITE = 0o022
 const STICKY = 0o1000
 
-/** Creates the folder. Returns the reason if nothing can be written there, otherwise `undefined`. */
+/** Creates the folder. Returns the reason if the daemon cannot write in the folder, otherwise `undefined`. */
 export function unusableFolder(folder: string): string | undefined {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o755 })
@@ -21,7 +21,7 @@ export function unusableFolder(folder: string): string | undefined {
   }
 }
 
-/** Returns the problem of the nearest unsafe folder of the socket; `undefined` if all are safe. */
+/** Returns the problem of the nearest unsafe folder of the control socket; `undefined` if all folders are safe. */
 export function unsafeFolder(socket: string, own = process.geteuid?.() ?? 0): string | undefined {
   for (let folder = dirname(socket); ; folder = dirname(folder)) {
     const { mode, uid } = statSync(folder)

@@ -1,7 +1,7 @@
 /**
  * Metrics of the keepalived exporter (github.com/mehdy/keepalived-exporter) that holdfast can provide, in one table
- * like names.ts. Names and labels are the exporter's, so that its dashboards work. Its states are numbers; holdfast's
- * own metrics use one series per state.
+ * like names.ts. The names and labels are those of that exporter, so that its dashboards work. In these metrics a state
+ * is a number; holdfast's own metrics use one series per state.
  */
 import type { MetricRow } from './names.ts'
 

@@ -1,13 +1,12 @@
 /**
  * A histogram with fixed buckets. Observing a value takes a few comparisons and two additions without new memory,
- * because it happens for each packet in the engine's thread. Readers get a copy. This file does not know what is
- * measured.
+ * because it happens for each packet in the engine's thread. Readers get a copy. Not known here: what is measured.
  */
 
 /** Number of values in each bucket (not cumulative), number of greater values, and the sum of all values. */
 export type Cells = Float64Array
 
-/** A histogram as it was read, with the name of its metric. */
+/** A histogram as it was read at one time, with the name of its metric. */
 export type Distribution<Name extends string = string> = {
   readonly name: Name
   readonly labels: Readonly<Record<string, string>>

@@ -1,22 +1,28 @@
 /**
  * All metrics in one table: name, kind, help, labels and buckets. Code, docs and tests read this table; no other file
- * spells a name. States are one-hot, never numbers. No label is called `instance`, which belongs to Prometheus.
- * Longer than other files because the table stays in one place.
+ * spells a name. States are one-hot, never numbers. No label is called `instance`, which belongs to Prometheus. The
+ * file is longer than others because the whole table is in one place.
  */
 type Described = { readonly help: string; readonly labels: readonly string[] }
 export type MetricRow = Described &
   (
     | { readonly kind: 'gauge' | 'counter' }
-    /** Largest value of each bucket, ascending. The bucket without a bound is added automatically. */
+    /** Largest value of each bucket of a histogram, ascending. The bucket without a bound is added automatically. */
     | { readonly kind: 'histogram'; readonly buckets: readonly number[] }
   )
 
-/** Buckets from normal delays of a shared machine to a machine that stood still. */
+/**
+ * Bounds for the lateness of the engine in seconds, from normal delays of a shared machine to a machine that stood
+ * still.
+ */
 const LATENESS = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5]
 const TAKEOVER = [0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5]
-/** Bounds between the usual intervals and their multiples, so that punctual values fall into one bucket. */
+/**
+ * Bounds for the gaps between advertisements in seconds. They lie between the usual intervals and their multiples, so
+ * that punctual advertisements fall into one bucket.
+ */
 const GAP = [0.015, 0.025, 0.035, 0.05, 0.15, 0.25, 0.35, 0.5, 1.5, 2.5, 3.5, 5, 15, 50, 150]
-/** Bounds up to 4 intervals: a Backup takes over after 3 to 4 (Active_Down_Interval). */
+/** Bounds for gaps in intervals, up to 4: a Backup takes over after 3 to 4 intervals (Active_Down_Interval). */
 const GAP_RATIO = [0.5, 0.9, 1.1, 1.25, 1.5, 2, 2.5, 3, 4]
 const CHECK = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 

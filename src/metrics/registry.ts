@@ -1,6 +1,6 @@
 /**
  * Converts metric rows and samples to the Prometheus text format, with prom-client. Each scrape passes the current
- * values (name, labels, value), so nothing is stale or counted twice. This file does not know the meaning of a sample.
+ * values (name, labels, value), so no value is stale or counted twice. Not known here: the meaning of a sample.
  */
 import { AggregatorRegistry } from 'prom-client'
 import type { Cells, Distribution } from './histogram.ts'
@@ -20,8 +20,8 @@ type Value = {
 }
 
 /**
- * Returns the text of all rows, including rows without a sample. Samples with the same name and labels are added.
- * `formerNames` maps former names to names; a gauge or counter is listed under both.
+ * Returns the metrics in text format, including rows without a sample. Samples with the same name and labels are added.
+ * `formerNames` maps former names of metrics to names; a gauge or counter is listed under both.
  */
 export async function exposition(
   rows: Readonly<Record<string, MetricRow>>,
@@ -51,7 +51,7 @@ export async function exposition(
       return [metric(former, { ...row, help: `Former name of ${name}, until 0.3.0` }, name)]
     }),
   ]
-  // The aggregation of prom-client, which is meant for several processes, gets the values of one.
+  // The aggregation of prom-client is meant for several processes; it gets the values of one process here.
   const registry = AggregatorRegistry.aggregate([metrics])
   return { contentType: registry.contentType, body: await registry.metrics() }
 }

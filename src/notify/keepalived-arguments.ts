@@ -1,7 +1,7 @@
 /**
- * Arguments of notify programs. They are keepalived's words, because existing programs expect them (VR-NTF-01). Decided
- * here: which programs run for which event, in which order and with which arguments, as observed with keepalived 2.2.7.
- * This file does not know how a program is run.
+ * The arguments of notify programs. They are those of keepalived, because existing programs expect them (VR-NTF-01).
+ * Decided here: which programs run for which event, in which order and with which arguments, as observed with
+ * keepalived 2.2.7. Not known here: how a program is run.
  */
 import type { LaunchedArgv, ProgramSet } from '../healthcheck/programs/program-set.ts'
 import type { NotifyEvent, NotifyPrograms, NotifySubject } from './notification.ts'
@@ -9,8 +9,8 @@ import type { NotifyEvent, NotifyPrograms, NotifySubject } from './notification.
 const SUBJECT = { router: 'INSTANCE', group: 'GROUP' } as const
 
 /**
- * keepalived's name of each state. The program for all changes gets FAULT for a removed router; the program for faults
- * is not run.
+ * keepalived's name of each state. The notify program for all changes gets FAULT for a removed router; the program for
+ * faults is not run.
  */
 const STATE: Readonly<Record<NotifyEvent, string>> = {
   active: 'MASTER',
@@ -24,7 +24,7 @@ const EVENTS: readonly NotifyEvent[] = ['active', 'backup', 'fault', 'stop', 're
 
 export type NotifyPlan = {
   readonly set: ProgramSet
-  /** Positions in the set, in the order of the runs. */
+  /** For each event, the positions of its programs in the set, in the order of the runs. */
   readonly runs: Readonly<Record<NotifyEvent, readonly number[]>>
 }
 
@@ -34,7 +34,7 @@ export function planOf({ kind, name }: NotifySubject, programs: NotifyPrograms):
   for (const event of EVENTS) {
     const own = event === 'removed' ? undefined : programs[event]
     if (own !== undefined) found.push({ event, argv: own, numbered: false })
-    // The fourth argument is the priority, which comes with each run.
+    // The fourth argument of a notify program is the priority, which differs for each run.
     if (change !== undefined)
       found.push({ event, argv: [...change, SUBJECT[kind], name, STATE[event]], numbered: true })
   }

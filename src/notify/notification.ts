@@ -1,6 +1,6 @@
 /**
- * Messages between engine and worker about programs that are run at a change of state (VR-NTF-01). Values only. This
- * file does not know when a state changes, what keepalived calls it, and how a program is run.
+ * Messages between engine and worker about programs that are run at a change of state (VR-NTF-01). Messages are values
+ * only. Not known here: when a state changes, its name in keepalived, and how a program is run.
  */
 import type { Reason } from '../healthcheck/probe-result.ts'
 import type { LaunchedArgv, ProgramSet, WantedRun } from '../healthcheck/programs/program-set.ts'
@@ -15,12 +15,13 @@ export type NotifyPrograms = {
   readonly backup?: LaunchedArgv | undefined
   readonly fault?: LaunchedArgv | undefined
   readonly stop?: LaunchedArgv | undefined
-  /** Run for every event, with the event appended to its arguments. */
+  /** Program that runs for every event, with the event appended to its arguments. */
   readonly change?: LaunchedArgv | undefined
   /** User that runs the programs. `undefined`: the daemon's user. */
   readonly user?: string | undefined
   /**
-   * `keep`: the programs have the daemon's capabilities, if the user is the daemon's own or root. `undefined`: none.
+   * `keep`: the programs have the daemon's capabilities, if the user is the daemon's own or root. `undefined`: the
+   * programs have no capabilities.
    */
   readonly capabilities?: 'keep' | undefined
   /**
@@ -28,15 +29,15 @@ export type NotifyPrograms = {
    * program is a configuration error.
    */
   readonly unsafe?: 'skip' | 'run' | undefined
-  /** Timeout of each run. */
+  /** Timeout of each run of a notify program. */
   readonly timeout: Millis
 }
 
 export type NotifySubject = { readonly kind: 'router' | 'group'; readonly name: string }
 
 /**
- * Returns the name of the lane. Notifications of one subject run one after the other, those of several subjects in
- * parallel.
+ * Returns the name of the lane of a router or sync group. Notifications of one lane run one after the other, those of
+ * several lanes in parallel.
  */
 export const laneOf = ({ kind, name }: NotifySubject): string => `${kind} ${name}`
 
@@ -44,18 +45,18 @@ export type Lane = { readonly lane: string; readonly set: ProgramSet }
 
 export type Notification = Lane & {
   readonly id: number
-  /** Runs of the notification, in order. */
+  /** Runs of programs for this notification, in order. */
   readonly runs: readonly WantedRun[]
   readonly timeout: Millis
-  /** Whether the daemon is stopping. Notifications that wait before this one are then skipped. */
+  /** True if the daemon is stopping. Notifications that wait before this one are then skipped. */
   readonly isLast: boolean
 }
 
 export type NotifyOrder =
-  /** Sets the subjects with notify programs. Their launchers are started before they are needed. */
+  /** Sets the routers and groups with notify programs. Their launchers are started before they are needed. */
   | { readonly kind: 'setLanes'; readonly lanes: readonly Lane[] }
   | { readonly kind: 'notify'; readonly notification: Notification }
-  /** Ends all programs, including those in progress. */
+  /** Ends all notify programs, including those in progress. */
   | { readonly kind: 'endLanes' }
 
 export type NotifyNews =
@@ -69,7 +70,7 @@ export type NotifyNews =
     }
   /** All runs of the notification have ended. */
   | { readonly kind: 'done'; readonly id: number }
-  /** The notification is not run, because too many or the last one came after it. */
+  /** The notification is not run, because too many others, or the last one of a stopping daemon, came after it. */
   | { readonly kind: 'superseded'; readonly id: number }
-  /** Sign that the thread is alive, once a second while a program runs. */
+  /** Sign that the notify thread is alive, once a second while a program runs. */
   | { readonly kind: 'beat' }

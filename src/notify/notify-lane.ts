@@ -1,7 +1,7 @@
 /**
- * Notifications of one router or sync group. One program runs at a time, in the order of events, so the last run of a
- * program has the current state. Decided here: how many notifications may wait, and what happens to them when the
- * daemon stops. This file does not know the meaning of a notification.
+ * Runs the notifications of one router or sync group. One program runs at a time, in the order of events, so the last
+ * run of a program has the current state. Decided here: how many notifications may wait, and what happens to them when
+ * the daemon stops. Not known here: the meaning of a notification.
  */
 import { isDeepStrictEqual } from 'node:util'
 import { RunCutoff } from '../healthcheck/cutoff.ts'
@@ -11,8 +11,8 @@ import type { ProgramSet, WantedRun } from '../healthcheck/programs/program-set.
 import type { Notification, NotifyNews } from './notification.ts'
 
 /**
- * Limit of notifications that wait for a program that hangs. Beyond it, the oldest would be outdated when its turn
- * came.
+ * Limit of notifications that wait behind a program that hangs. With a higher limit, the oldest would be outdated
+ * before it runs.
  */
 const MOST_WAITING = 16
 /** Milliseconds that a running program gets when the daemon stops. */
@@ -22,7 +22,7 @@ export class NotifyLane {
   readonly #launch: Launch
   readonly #tell: (news: NotifyNews) => void
   #set: ProgramSet
-  /** Programs that are probably run next. */
+  /** Set of programs that probably runs next. */
   #next: ProgramSet
   #programs: LaunchedPrograms
   #waiting: Notification[] = []
@@ -42,7 +42,7 @@ export class NotifyLane {
     return this.#isBusy
   }
 
-  /** Starts the launcher before it is needed, or when the current run has ended. */
+  /** Starts the launcher of the programs before it is needed, or after the current run has ended. */
   prepare(set: ProgramSet): void {
     this.#next = set
     if (this.#isBusy || this.#closed) return
@@ -89,7 +89,7 @@ export class NotifyLane {
       this.#tell({ kind: 'done', id: next.id })
     }
     this.#isBusy = false
-    // A program that left processes behind keeps its launcher busy. So the next one is prepared now.
+    // A program that left processes behind keeps its launcher busy. So another launcher is started now.
     this.prepare(this.#next)
   }
 
@@ -100,7 +100,7 @@ export class NotifyLane {
     this.#current = { abort, run }
     const { reason, detail, latency } = await run.result
     this.#tell({ kind: 'ran', id, index: wanted.index, reason, detail, latency })
-    // No process of this run may be left when the next one begins.
+    // No process of this run may be left when the next run begins.
     await run.ended
     clearTimeout(deadline)
     this.#current = undefined

@@ -1,7 +1,7 @@
 /**
- * All lanes of notifications, controlled by messages, as the worker thread hosts them. Decided here: which lanes exist,
- * and that a beat is sent every second while one is busy. Silence then means that the thread does not run. This file
- * does not know threads, ports and states.
+ * Runs all lanes of notifications in the worker thread, controlled by messages of the engine. Decided here: which lanes
+ * exist, and that a beat is sent every second while a lane is busy. A missing beat means that the thread does not run.
+ * Not known here: threads, ports and states.
  */
 import type { Launch } from '../healthcheck/programs/launched-programs.ts'
 import type { Lane, NotifyNews, NotifyOrder } from './notification.ts'
@@ -53,7 +53,7 @@ export class NotifyService {
     this.#beat = undefined
   }
 
-  /** Closes the lanes of removed routers when their last notification has run. */
+  /** Closes the lanes of removed routers after their last notification has run. */
   #forget(): void {
     for (const [name, lane] of this.#lanes) {
       if (this.#wanted.has(name) || lane.isBusy) continue

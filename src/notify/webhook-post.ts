@@ -1,7 +1,8 @@
 /**
- * One attempt to post one event. Decided here: after which answers another attempt makes sense. Of an answer only the
- * status is read. The host name is resolved as for health checks (host-name.ts), because the threads of getaddrinfo are
- * shared with the rest of the process. This file does not know what is posted, and when it is repeated.
+ * Makes one attempt to post one event to a webhook. Decided here: after which answers another attempt makes sense. Only
+ * the status of an answer is read. The host name is resolved as for health checks (host-name.ts), because the threads
+ * of getaddrinfo are shared with the rest of the process. Not known here: the content of an event, and the time of the
+ * next attempt.
  */
 
 import { request as requestHttp } from 'node:http'
@@ -14,15 +15,15 @@ import type { WebhookDelivery, WebhookSpec } from './webhook.ts'
 
 export type Outcome =
   | { readonly kind: 'delivered' }
-  /** Another attempt would give the same result. */
+  /** The receiver refused the event; another attempt would give the same answer. */
   | { readonly kind: 'refused'; readonly detail: string }
-  /** `retryAfter` is the pause that the receiver requests. */
+  /** The attempt failed. `retryAfter` is the pause that the receiver requests. */
   | { readonly kind: 'failed'; readonly detail: string; readonly retryAfter?: Millis }
 
-/** Posts a delivery. `attempt` counts from 1. Never rejects. */
+/** Posts an event. `attempt` counts from 1. Never rejects. */
 export type Post = (spec: WebhookSpec, delivery: WebhookDelivery, attempt: number) => Promise<Outcome>
 
-/** Statuses besides 5xx after which another attempt is made (RFC 9110 §15.5, RFC 6585 §4, RFC 8470 §5.2). */
+/** HTTP statuses besides 5xx after which another attempt is made (RFC 9110 §15.5, RFC 6585 §4, RFC 8470 §5.2). */
 const TRY_AGAIN = [408, 425, 429]
 
 export function posting(userAgent: string): Post {
@@ -63,7 +64,7 @@ type Attempt = {
 
 type Addresses = Awaited<ReturnType<HostName['addresses']>>
 
-/** Posts over a new connection: events are rare, and an idle connection would have to be monitored. */
+/** Posts an event over a new connection: events are rare, and an idle connection would have to be monitored. */
 function post(url: URL, addresses: Addresses, { spec, delivery, attempt, cutoff, userAgent }: Attempt) {
   return new Promise<Outcome>((resolve, reject) => {
     const request = url.protocol === 'https:' ? requestHttps : requestHttp
@@ -86,7 +87,7 @@ function post(url: URL, addresses: Addresses, { spec, delivery, attempt, cutoff,
     sent.once('response', (response) => {
       const { statusCode = 0, headers } = response
       resolve(outcomeOf(statusCode, headers['retry-after']))
-      // The body of the answer is not read, and errors of it do not matter.
+      // The body of the receiver's answer is not read, so errors in it do not matter.
       response.on('error', () => {})
       sent.destroy()
     })

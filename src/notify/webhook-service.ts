@@ -1,7 +1,7 @@
 /**
- * Delivers events to a URL, as the worker thread hosts it. Decided here: events of one lane (a virtual router) are
- * delivered one after the other, so the last event that arrives has the current state. Also decided here: the number of
- * parallel attempts, and the time of the next attempt, with growing and random pauses. This file does not know HTTP.
+ * Delivers events to the URL of a webhook, in the worker thread. Decided here: events of one lane (a virtual router)
+ * are delivered one after the other, so the last event that arrives has the current state. Also decided here: the
+ * number of parallel attempts, and the time of the next attempt, with growing and random pauses. Not known here: HTTP.
  */
 import { monotonicNow } from '../healthcheck/probe.ts'
 import type { Millis } from '../wire/units.ts'
@@ -10,14 +10,14 @@ import type { Outcome, Post } from './webhook-post.ts'
 
 /** Limit of parallel attempts, so that a takeover of 255 virtual routers does not overload the receiver. */
 const MOST_AT_ONCE = 4
-/** Number of doublings after which the pause would overflow. */
+/** Largest number of times that the pause is doubled. More would overflow. */
 const MOST_DOUBLINGS = 30
 
 type Lane = {
   readonly waiting: WebhookDelivery[]
-  /** Attempts for the first waiting delivery. */
+  /** Number of attempts to deliver the first waiting event. */
   attempts: number
-  /** Whether an attempt runs, or waits for its turn or time. */
+  /** True if an attempt runs, or waits for its turn or its time. */
   isBusy: boolean
   timer: NodeJS.Timeout | undefined
 }
@@ -74,7 +74,7 @@ export class WebhookService {
     this.#pump()
   }
 
-  /** Retries all waiting deliveries immediately: the receiver has changed, or the daemon stops. */
+  /** Retries all waiting events immediately, because the receiver has changed, or the daemon stops. */
   #hurry(): void {
     for (const lane of this.#lanes.values()) {
       if (lane.timer === undefined) continue
@@ -99,7 +99,7 @@ export class WebhookService {
     lane.attempts++
     const outcome = await this.#post(spec, delivery, lane.attempts)
     this.#underWay--
-    // The delivery may have been removed during the attempt.
+    // The event may have been removed from the lane during the attempt.
     if (lane.waiting[0] === delivery) this.#settle(lane, delivery, spec.retry, outcome)
     else this.#next(lane)
     this.#pump()
@@ -113,12 +113,12 @@ export class WebhookService {
     this.#next(lane)
   }
 
-  /** Schedules the next attempt. Drops the deliveries that will be too old by then. */
+  /** Schedules the next attempt. Drops events that will be too old by then. */
   #again(lane: Lane, retry: WebhookRetry, { detail, retryAfter }: Extract<Outcome, { kind: 'failed' }>): void {
     const wait = this.#waitOf(lane.attempts, retry, retryAfter)
     const oldest = monotonicNow() + wait - retry.giveUpAfter
     const [first] = lane.waiting
-    // Deliveries are in the order in which they were posted.
+    // Events are in the order in which they were posted.
     const young = lane.waiting.findIndex(({ postedAt }) => postedAt >= oldest)
     for (const { id } of lane.waiting.splice(0, young < 0 ? lane.waiting.length : young))
       this.#tell({ kind: 'lost', id, reason: 'expired', detail })

@@ -1,8 +1,9 @@
 /**
  * The format of a recording: JSON lines. The first line names the file's format. A line with `in` is an input of the
- * engine: something that it received or asked for. A line with `out` is something that it did. A line with `turn` comes
- * from outside of the engine; the lines up to the next one happened within. Decided here: the kinds of lines, that
- * clock values are part of the next line, and what makes a line unreadable. Does not know the writer and the replay.
+ * engine: a packet, an event or an answer. A line with `out` is an action of the engine. A line with `turn` is an input
+ * from outside, and the lines up to the next such line happened in the same turn. Decided here: the kinds of lines,
+ * that clock values are part of the next line, and what makes a line unreadable. Not known here: the writer and the
+ * replay.
  */
 import * as z from 'zod'
 import type { Config } from '../config/config.ts'
@@ -22,10 +23,10 @@ import { eventSchema } from '../events/event.ts'
 import { type Address, type Family, parseAddress } from '../wire/address.ts'
 import type { Millis } from '../wire/units.ts'
 
-/** Version of this format. A reader of another version refuses the file. */
+/** Version of the recording format. A reader of another version refuses the file. */
 export const FORMAT = 1
 
-/** First characters of every recording. */
+/** First characters of every recording file. */
 export const OPENING = '{"recording":'
 
 /** Returns a schema that checks a value only as far as a reader needs, because holdfast itself wrote it. */
@@ -58,7 +59,7 @@ const reading = shaped<NamedAddress['reading']>(
 )
 const socket = z.int()
 
-/** Clock values that were read since the line before, in order. `asleep` is present if it has changed. */
+/** Clock values that the engine read since the line before, in order. `asleep` is present if it has changed. */
 const reads = {
   now: z.array(moment).optional(),
   asleep: moment.optional(),
@@ -78,7 +79,7 @@ export const inputSchema = z.discriminatedUnion('in', [
     config: configLine,
     drainBeforeExpire: z.boolean(),
     noticeAbsence: z.boolean().optional(),
-    /** Optional ports that the engine had. */
+    /** Optional ports that the recorded engine had. */
     has: z.array(z.enum(['checks', 'notify', 'addressFiles'])),
   }),
   input('start', {}),
@@ -118,7 +119,7 @@ export const inputSchema = z.discriminatedUnion('in', [
   input('checked', { news: shaped<CheckPortNews>(named) }),
   input('checksStopped', {}),
   input('notified', { news: shaped<NotifyPortNews>(named) }),
-  // Answers to the engine.
+  // Answers of ports to the engine.
   input('drained', { socket, empty: z.boolean(), lost: z.int() }),
   input('links', { links: z.array(shaped<Link>(link)).nullable() }),
   input('addresses', { addresses: z.array(shaped<PresentAddress>(present)).nullable() }),
@@ -135,10 +136,10 @@ export const inputSchema = z.discriminatedUnion('in', [
 ])
 export type Input = z.output<typeof inputSchema>
 export type InputOf<K extends Input['in']> = Extract<Input, { readonly in: K }>
-/** An input without the fields that the tape adds. */
+/** An input of the engine without the fields that the tape adds. */
 export type NewInput = Input extends infer E ? (E extends Input ? Omit<E, keyof typeof common> : never) : never
 
-/** An action of the engine. `answer`: the result, if it is not the usual one. */
+/** An action of the engine. `answer`: the outcome of the action, if it is not the usual one. */
 const outputSchema = z.looseObject({ ...common, out: z.string(), answer: z.unknown().optional() })
 export type Output = z.output<typeof outputSchema>
 export type NewOutput = { readonly out: string; readonly [key: string]: unknown }
@@ -147,9 +148,9 @@ const strip = <T extends object>(line: T, keys: readonly string[]) =>
   Object.fromEntries(Object.entries(line).filter(([key]) => !keys.includes(key)))
 const CLOCKED = Object.keys(common)
 
-/** Returns an input without its number and clocks. */
+/** Returns an input without its line number and clock values. */
 export const contentOfInput = (input: Input): object => strip(input, CLOCKED)
-/** Returns what the engine did, without number, clocks and result. */
+/** Returns the action of the engine in an output line, without line number, clock values and outcome. */
 export const contentOfOutput = (output: Output): object => strip(output, [...CLOCKED, 'answer'])
 
 const headerSchema = z.object({

@@ -1,6 +1,7 @@
 /**
- * The actions of an engine, as lines of a recording. The tape writes these lines, and the replay compares them.
- * `answer` has the result, if it is not the usual one. Does not know which part acts, nor when.
+ * Converts the actions of an engine to lines of a recording. The tape writes these lines, and the replay compares them.
+ * `answer` has the outcome of an action, if it is not the usual one. Not known here: which part of the engine acts, and
+ * when.
  */
 import * as z from 'zod'
 import type { NamedAddress } from '../config/named-address.ts'
@@ -18,7 +19,7 @@ import type {
 import type { Notification } from '../notify/notification.ts'
 import { addressLine, type NewOutput } from './lines.ts'
 
-/** Returns octets as a line has them. The tape removes passwords. */
+/** Returns octets in the form of a recording line. The tape removes passwords. */
 export type HexOf = (bytes: Uint8Array) => string
 
 export const plainHex: HexOf = (bytes) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')
@@ -56,7 +57,7 @@ export const armedPlan = ({ guard, name, packets, remove, unit }: CleanupPlan, h
   })),
 })
 
-/** Returns a notification without its programs, which the configuration names. */
+/** Returns a notification without its programs, because the configuration in the recording names them. */
 export const posted = ({ id, isLast, lane, runs }: Notification): NewOutput => ({
   ...{ out: 'notify', id, lane, runs, isLast },
 })
@@ -65,13 +66,13 @@ export const posted = ({ id, isLast, lane, runs }: Notification): NewOutput => (
 
 const failureSchema = z.object({ code: z.string(), syscall: z.string(), message: z.string(), retryable: z.boolean() })
 
-/** Returns `undefined` if all were sent. */
+/** Returns the recorded outcome of sending several packets; `undefined` if all were sent. */
 export const sendAnswer = (outcomes: readonly SendOutcome[]): readonly (Failure | null)[] | undefined =>
   outcomes.every(({ ok }) => ok) ? undefined : outcomes.map((each) => (each.ok ? null : each.failure))
 
 const sendAnswerSchema = z.array(failureSchema.nullable()).optional()
 
-/** Returns the result of each of `count` sends. Throws if the answer has another form. */
+/** Returns the outcome of each of `count` sends from a recording. Throws if the recorded answer has another form. */
 export function sendOutcomes(answer: unknown, count: number): readonly SendOutcome[] {
   const failures = sendAnswerSchema.parse(answer)
   return Array.from({ length: count }, (_, i) => {
@@ -80,7 +81,7 @@ export function sendOutcomes(answer: unknown, count: number): readonly SendOutco
   })
 }
 
-/** Returns `undefined` if all steps changed something. */
+/** Returns the recorded outcome of several address changes; `undefined` if all changed something. */
 export const applyAnswer = (outcomes: readonly AddressOutcome[]): readonly (Failure | boolean)[] | undefined =>
   outcomes.every((each) => each.ok && each.changed)
     ? undefined
@@ -88,7 +89,7 @@ export const applyAnswer = (outcomes: readonly AddressOutcome[]): readonly (Fail
 
 const applyAnswerSchema = z.array(z.union([z.boolean(), failureSchema])).optional()
 
-/** Returns the result of each step. Throws if the answer has another form. */
+/** Returns the outcome of each address change from a recording. Throws if the recorded answer has another form. */
 export function applyOutcomes(answer: unknown, steps: readonly AddressStep[]): readonly AddressOutcome[] {
   const each = applyAnswerSchema.parse(answer)
   return steps.map((step, i) => {
@@ -97,7 +98,7 @@ export function applyOutcomes(answer: unknown, steps: readonly AddressStep[]): r
   })
 }
 
-/** Returns `undefined` for success. */
+/** Returns the failure in a recorded answer; `undefined` for success. */
 export const failureOf = (answer: unknown): Failure | undefined => failureSchema.optional().parse(answer)
 
 const steppedDownSchema = z.object({ executed: z.boolean(), late: z.boolean() }).optional()
@@ -112,6 +113,6 @@ const readingsSchema = z
   .record(z.string(), z.union([z.object({ address: addressLine }), z.object({ problem: z.string() })]))
   .optional()
 
-/** Returns the content of address files. */
+/** Returns the content of address files in a recorded answer. */
 export const readingsOf = (answer: unknown): ReadonlyMap<string, NamedAddress['reading']> =>
   new Map(Object.entries(readingsSchema.parse(answer) ?? {}))

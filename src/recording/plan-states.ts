@@ -1,6 +1,7 @@
 /**
- * The word of each unit in the guardian's memory, as far as an engine's own actions determine it. Tape and replay keep
- * the same account, so only a word with another value has to be recorded. Does not know shared memory.
+ * Computes the word of each unit in the guardian's memory, as far as the engine's own actions determine it. Tape and
+ * replay compute the same words, so only a word with another value has to be recorded. Not known here: the shared
+ * memory.
  */
 import type { PlanState } from '../daemon/ports.ts'
 
@@ -15,7 +16,7 @@ export class PlanStates {
     this.#states.set(unit, state)
   }
 
-  /** Records an armed plan. `done`: result of arm(). */
+  /** Records an armed cleanup plan. `done`: the return value of arm(). */
   armed(unit: number, done: boolean): void {
     if (done) this.set(unit, 'armed')
   }

@@ -1,6 +1,6 @@
 /**
- * The needs of a replayed engine's ports: answers from the recording, and a comparison of what the
- * engine does.
+ * Functions that the ports of a replayed engine need: they give answers from the recording, and compare the engine's
+ * actions with the recording.
  */
 import type { Recorder } from '../daemon/telemetry/recorder.ts'
 import type { Input, InputOf, NewOutput } from './lines.ts'
@@ -9,16 +9,16 @@ import type { ReplayedClocks } from './replayed-clocks.ts'
 export type Playback = {
   readonly clocks: ReplayedClocks
   readonly recorder: Recorder
-  /** Compares the output with the recording. */
+  /** Compares an action of the replayed engine with the recording. */
   did(output: NewOutput): void
-  /** Compares the output, and returns its result in the recording. */
+  /** Compares an action with the recording, and returns its recorded outcome. */
   outcome<T>(output: NewOutput, read: (answer: unknown) => T): T
-  /** Returns the answer in the recording to a question of the engine; `undefined` if there is none. */
+  /** Returns the recorded answer to a question of the engine; `undefined` if the recording has none. */
   answerTo<K extends Input['in']>(kind: K, isMeant?: (input: InputOf<K>) => boolean): InputOf<K> | undefined
-  /** Returns the answer to a question that always has one. */
+  /** Returns the recorded answer to a question that always has one. */
   requiredAnswerTo<K extends Input['in']>(kind: K): InputOf<K> | undefined
   /**
-   * Gives the engine the inputs of these kinds that the recording has within this call. `socket`: only those of that
+   * Gives the engine the inputs of these kinds that were recorded during this call. `socket`: only inputs from that
    * socket.
    */
   within(kinds: ReadonlySet<Input['in']>, socket?: number): void

@@ -1,7 +1,7 @@
 /**
- * A recording on the disk. Decided here: the engine never waits for the disk. Lines that the disk does not take in time
- * are left out and counted in the file. A recording ends at its limit and at the first error of the disk. A file that
- * is no recording is never overwritten. Does not know the content of a line.
+ * The file of a recording on the disk. Decided here: the engine never waits for the disk. Lines that the disk does not
+ * take in time are left out and counted in the file. A recording ends at its limit and at the first error of the disk.
+ * A file that is no recording is never overwritten. Not known here: the content of a line.
  */
 
 import { close, closeSync, constants, fstatSync, openSync, readSync, renameSync, write, writeSync } from 'node:fs'
@@ -11,20 +11,20 @@ import { FORMAT, type Header, OPENING } from './lines.ts'
 /** Number of characters that may wait for the disk. Further lines are left out. */
 const WAITING_LIMIT = 4 << 20
 /**
- * Number of characters that are written together. Fewer are written when the first of them has waited for this many
+ * Number of characters that are written together. Fewer are written if the first of them has waited for some
  * milliseconds.
  */
 const WRITE_SIZE = 64 << 10
 const LATEST = 100
-/** Octets reserved for the last line. */
+/** Octets of the file that are reserved for the last line. */
 const RESERVE = 256
 const MODE = 0o600
 const NEW = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW
 export type RecordingOptions = {
   readonly path: string
-  /** Largest size of the file in octets. */
+  /** Largest size of the recording file in octets. */
   readonly limit: number
-  /** Version of this program. */
+  /** Version of holdfast that records. */
   readonly version: string
   /** Called with the reason if the recording ends early. */
   readonly onEnd: (message: string) => void
@@ -49,7 +49,7 @@ export class RecordingFile {
   }
 
   /**
-   * Opens a recording before the engine runs, because this waits for the disk. An earlier recording moves to
+   * Opens a recording before the engine runs, because opening waits for the disk. An earlier recording moves to
    * olderRecording(path). Throws an Error with a text for the operator if the file cannot be written, or if it exists
    * and is no recording.
    */
@@ -74,7 +74,7 @@ export class RecordingFile {
     if (this.#fd !== undefined) this.#size = writeSync(this.#fd, `${JSON.stringify(header)}\n`)
   }
 
-  /** Adds a line. Makes no system call. */
+  /** Adds a line to the recording. Makes no system call. */
   write(line: object): void {
     if (this.#fd === undefined) return
     if (this.#dropped > 0 && !this.#resume()) return
@@ -86,7 +86,7 @@ export class RecordingFile {
     this.#push(text)
   }
 
-  /** Returns false if one more line has to be left out. */
+  /** Returns false if the disk is so slow that one more line has to be left out. */
   #resume(): boolean {
     if (this.#waitingLength > WAITING_LIMIT / 2) {
       this.#dropped++
@@ -125,7 +125,7 @@ export class RecordingFile {
     }
   }
 
-  /** Returns what waits, as far as it fits, with the last line if not all of it fits. */
+  /** Returns the waiting octets, as far as they fit into the file. If not all fit, the last line is added. */
   #take(): { readonly bytes: Buffer; readonly isFull: boolean } {
     const lines = this.#waiting
     this.#waiting = []
@@ -169,7 +169,7 @@ export class RecordingFile {
     clearTimeout(this.#timer)
   }
 
-  /** Resolves when all is written and the file is closed, or after `within` milliseconds. */
+  /** Resolves when all lines are written and the file is closed, or after `within` milliseconds. */
   async finish(within: number): Promise<void> {
     let late: NodeJS.Timeout | undefined
     const patience = new Promise<void>((resolve) => {
@@ -186,8 +186,8 @@ export class RecordingFile {
   }
 
   /**
-   * Writes what waits immediately, because the process ends by a defect. Does nothing while a write is under way: a
-   * dead engine must not wait.
+   * Writes the waiting lines immediately, because the process ends by a defect. Does nothing while a write is under
+   * way: a dead engine must not wait.
    */
   writeNow(): void {
     if (this.#fd === undefined || this.#writing !== undefined || this.#waiting.length === 0) return
@@ -212,8 +212,8 @@ function openNew(path: string): number {
 }
 
 /**
- * Returns true for a recording, an empty file, or a missing file. A FIFO would block. An empty file remains of an
- * earlier run that died immediately.
+ * Returns true for a recording, an empty file, or a missing file. A FIFO is refused, because reading it would block. An
+ * empty file may be left by an earlier run that died immediately.
  */
 function isRecording(path: string): boolean {
   let fd: number

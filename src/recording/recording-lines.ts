@@ -1,6 +1,6 @@
 /**
  * The lines of a recording, read one by one, because all lines as values may not fit into memory. Decided here: a last
- * line without an end was not completely written and does not count. Does not know the use of the lines.
+ * line without an end was not completely written and does not count. Not known here: the use of the lines.
  */
 import { type Header, type Line, readHeader, readLine } from './lines.ts'
 
@@ -15,7 +15,7 @@ export class RecordingLines {
   #number = 0
   #ahead: Line | undefined
 
-  /** Throws UnreadableLine if the bytes are no recording, or one of another format. */
+  /** Reads the octets of a recording. Throws UnreadableLine if they are no recording, or one of another format. */
   constructor(bytes: Buffer) {
     const whole = bytes.lastIndexOf(END_OF_LINE) + 1
     this.#bytes = bytes.subarray(0, whole)
@@ -38,7 +38,7 @@ export class RecordingLines {
     return line
   }
 
-  /** Number of the last line that was read. */
+  /** Number of the last line that was read from the recording. */
   get number(): number {
     return this.#number
   }

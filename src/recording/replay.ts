@@ -1,7 +1,7 @@
 /**
- * Plays a recording to a new engine: gives it the recorded inputs, and compares what it does, line by line. Decided
- * here: the first difference ends the comparison, an exception that also ended the recorded engine is no difference,
- * and a recording may end anywhere. Does not know ports (replayed-ports.ts), nor stories.
+ * Plays a recording to a new engine: gives the engine the recorded inputs, and compares its actions with the recording,
+ * line by line. Decided here: the first difference ends the comparison, an exception that also ended the recorded
+ * engine is no difference, and a recording may end anywhere. Not known here: ports (replayed-ports.ts), and the report.
  */
 
 import { setImmediate as afterMicrotasks } from 'node:timers/promises'
@@ -25,32 +25,33 @@ import { ReplayedClocks } from './replayed-clocks.ts'
 import { ReplayedPorts } from './replayed-ports.ts'
 import { withoutDetail } from './secrets.ts'
 
-/** First difference: the recorded line, and what the engine does instead. */
+/** First difference of a replay: the recorded line, and what the new engine does instead. */
 export type Difference = { readonly line: number; readonly recorded: string; readonly replayed: string }
 
 export type Gap = { readonly line: number; readonly missing: number }
 
 export type Replayed = {
-  /** `undefined` if the engine does the same, as far as the recording can be replayed. */
+  /** First difference; `undefined` if the engine does the same, as far as the recording can be replayed. */
   readonly difference: Difference | undefined
   /**
-   * Text of the last line, or the reason why it cannot be read; `undefined` if the recording does not say why it ends.
+   * Text of the last line, or the reason why that line cannot be read; `undefined` if the recording does not say why it
+   * ends.
    */
   readonly end: string | undefined
-  /** Place where the replay ended because lines were left out. */
+  /** Gap in the recording at which the replay ended, because lines were left out. */
   readonly gap: Gap | undefined
-  /** Exception that ended both engines. */
+  /** Exception that ended the recorded engine and the new engine. */
   readonly crash: string | undefined
-  /** Numbers of replayed inputs from outside, and of actions. */
+  /** Numbers of replayed inputs from outside of the engine, and of its actions. */
   readonly turns: number
   readonly outputs: number
   /** Recorded events, numbered from 1, also those behind a gap or a difference. */
   readonly events: readonly JournalEvent[]
-  /** Clocks at the end; `undefined` if nothing was recorded. */
+  /** Clock values at the end of the recording; `undefined` if nothing was recorded. */
   readonly now: { readonly at: string; readonly monotonicMs: number } | undefined
 }
 
-/** Characters of a line that are shown. */
+/** Number of characters of a recorded line that are shown. */
 const SHOWN_LENGTH = 600
 
 export class Replay {
@@ -65,9 +66,9 @@ export class Replay {
   #gap: Gap | undefined
   #end: string | undefined
   #crash: string | undefined
-  /** True once the engine was ordered to stop. Its later actions come from promises as well. */
+  /** True after the engine was ordered to stop. Its later actions come from promises as well. */
   #isLeaving = false
-  /** True while the event of another part is recorded. */
+  /** True while the replay records an event of another part of the daemon. */
   #isFact = false
   #turns = 0
   #outputs = 0
@@ -92,7 +93,7 @@ export class Replay {
     })
   }
 
-  /** Replays the recording. Never rejects because of its content. */
+  /** Replays the recording. Never rejects because of the content of the recording. */
   async run(): Promise<Replayed> {
     for (let line = this.#next(); line !== undefined; line = this.#next()) {
       if (line.kind === 'out' || line.input.turn === undefined) this.#differ(line, 'nothing more in this turn')
@@ -103,7 +104,7 @@ export class Replay {
       }
       if (this.#isLeaving) await afterMicrotasks()
     }
-    // The story continues although the replay has ended.
+    // The report needs all events, so reading continues although the replay has ended.
     while (this.#peek() !== undefined) this.#take()
     const last = this.#events.at(-1)
     const ran = last === undefined ? 0 : Math.max(0, this.#clocks.latest - last.monotonicMs)
@@ -133,7 +134,7 @@ export class Replay {
     this.#end ??= `unreadable: ${reason}`
   }
 
-  /** Returns the next line that can be replayed. */
+  /** Returns the next recorded line that can be replayed. */
   #next(): Extract<Line, { kind: 'in' | 'out' }> | undefined {
     const line = this.#peek()
     if (this.#isOver) return undefined
@@ -199,7 +200,7 @@ export class Replay {
         return daemon.start()
       case 'stop':
         this.#isLeaving = true
-        // The end of the engine shows in its actions.
+        // The replay sees the end of the engine by its actions, not by this promise.
         return void daemon.stop()
       case 'close':
         return daemon.close()
@@ -217,7 +218,7 @@ export class Replay {
     this.#isFact = false
   }
 
-  /** Gives the inputs that came while the engine asked a question or called another part. */
+  /** Gives the inputs that were recorded while the engine asked a question or called another part. */
   #within(kinds: ReadonlySet<Input['in']>, socket: number | undefined): void {
     for (;;) {
       const next = this.#next()
@@ -247,7 +248,7 @@ export class Replay {
   #did(output: NewOutput): unknown {
     const next = this.#next()
     if (next === undefined) return undefined
-    // The output as a line has it, without undefined fields.
+    // The action in the form of a recorded line, without undefined fields.
     const got: unknown = JSON.parse(JSON.stringify(output))
     if (next.kind !== 'out' || !isDeepStrictEqual(contentOfOutput(next.output), got)) {
       this.#differ(next, JSON.stringify(got))

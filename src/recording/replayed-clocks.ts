@@ -1,7 +1,7 @@
 /**
- * Clocks of a replayed engine. Each recorded value is part of the line after its reading (lines.ts). Decided here: an
- * engine that reads more often than the recorded one gets the last value again, because a reading is no action. Does
- * not know which line comes next.
+ * Clocks of a replayed engine. Each recorded clock value is part of the line after its reading (lines.ts). Decided
+ * here: an engine that reads a clock more often than the recorded engine gets the last value again, because a reading
+ * is no action.
  */
 import { type Millis, millis } from '../wire/units.ts'
 import type { Line, Reads } from './lines.ts'
@@ -38,7 +38,7 @@ export class ReplayedClocks {
     return this.#asleep
   }
 
-  /** Sets the clocks of an event of another part. */
+  /** Sets the clocks to the time of an event that another part of the daemon recorded. */
   set(wall: number, mono: number): void {
     this.#last.wall = wall
     this.#last.mono = mono

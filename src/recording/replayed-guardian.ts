@@ -1,11 +1,11 @@
-/** The guardian of a replayed engine: the other side of taped-guardian.ts. */
+/** The guardian of a replayed engine. It gives the recorded answers that taped-guardian.ts wrote. */
 import type { CleanupPlan, GuardianPort, PlanState } from '../daemon/ports.ts'
 import type { Millis } from '../wire/units.ts'
 import * as outputs from './outputs.ts'
 import { PlanStates } from './plan-states.ts'
 import type { Playback } from './playback.ts'
 
-/** `undefined` means success. */
+/** Tells whether a recorded answer means success, which is `undefined`. */
 const isWell = (answer: unknown): boolean => answer === undefined
 
 export class ReplayedGuardian implements GuardianPort {

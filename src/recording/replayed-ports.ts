@@ -1,7 +1,6 @@
 /**
- * Ports of a replayed engine: every action is compared with the recording, every question is answered from it, and
- * nothing happens in the world. `taped-ports.ts` is the recording side. Does not know lines, nor the meaning of a
- * difference.
+ * Ports of a replayed engine: every action of the engine is compared with the recording, and every question is answered
+ * from the recording. No packet is sent and no address is changed. The recording is made in taped-ports.ts.
  */
 
 import type { AddressMemory } from '../daemon/addresses/ledger.ts'
@@ -28,7 +27,7 @@ type Options = AdvertisementSocketOptions | FrameSocketOptions | NeighborWatchOp
 const FAILED: ReadonlySet<Input['in']> = new Set(['failed'])
 const NEWS: ReadonlySet<Input['in']> = new Set(['news'])
 const RECEIVED: ReadonlySet<Input['in']> = new Set(['packet', 'failed'])
-/** Inputs that may come from a part that the engine calls. */
+/** Inputs that may come from another part of the daemon during a call of the engine. */
 const OTHERS: ReadonlySet<Input['in']> = new Set(['fact', 'stop', 'close', 'yield', 'reload', 'checked', 'notified'])
 
 export class ReplayedPorts {
@@ -51,7 +50,7 @@ export class ReplayedPorts {
     this.#guardian = new ReplayedGuardian(playback)
   }
 
-  /** Returns the ports. `has`: the optional ports that the recorded engine had. */
+  /** Returns the ports for the replayed engine. `has`: the optional ports that the recorded engine had. */
   ports(has: InputOf<'create'>['has']): DaemonPorts {
     const { clocks, did, recorder, within } = this.#playback
     return {
@@ -84,7 +83,8 @@ export class ReplayedPorts {
   }
 
   /**
-   * Gives the engine a notification. Returns false if the engine does not listen, or if the input is no notification.
+   * Gives a recorded notification to the engine. Returns false if the engine does not listen, or if the input is no
+   * notification.
    */
   give(input: Input): boolean {
     switch (input.in) {
@@ -255,7 +255,7 @@ export class ReplayedPorts {
   }
 }
 
-/** Returns false without a listener. */
+/** Calls a listener with values. Returns false without a listener. */
 function call<A extends readonly unknown[]>(listener: ((...values: A) => void) | undefined, ...values: A): boolean {
   listener?.(...values)
   return listener !== undefined

@@ -1,8 +1,8 @@
 /**
- * Removes secrets from a recording: passwords, tokens, arguments, and what is sent to the target of a health check. One
+ * Removes secrets from a recording: passwords, tokens, arguments, and data that a health check sends to its target. One
  * replacement stands for a secret in the whole recording, so equal secrets stay equal. A packet of version 2 gets the
  * replacement of its password, and its checksum stays as right or wrong as it was. Decided here: which keys of a
- * configuration hold a secret (schema-problem.ts has the same list for its messages). Does not know files.
+ * configuration hold a secret (schema-problem.ts has the same list for its messages). Not known here: files.
  */
 import type { Config } from '../config/config.ts'
 import type { JournalEvent } from '../events/event.ts'
@@ -10,18 +10,18 @@ import { AUTHENTICATION_LENGTH, simplePassword } from '../vrrp/authentication.ts
 import { viewOf } from '../wire/bytes.ts'
 
 /**
- * Number of passwords with a replacement of their own. A flood of invented passwords must not use memory, so further
- * ones share one.
+ * Number of passwords with a replacement of their own. A flood of forged passwords must not use memory, so further
+ * passwords share one replacement.
  */
 const PASSWORD_LIMIT = 1_000
-/** Version, type, VRID, priority, count, Auth Type, Adver Int, checksum (RFC 3768 §5). */
+/** Octets of the VRRP header: version, type, VRID, priority, count, Auth Type, Adver Int, checksum (RFC 3768 §5). */
 const HEADER = 8
 const CHECKSUM = 6
 const IPV4_ADDRESS = 4
 
-/** Keys whose values are an operator's own texts. */
+/** Configuration keys whose values are an operator's own texts. */
 const MAPPINGS: ReadonlySet<string> = new Set(['headers', 'environment'])
-/** Keys with text that is sent to a target, or searched in its answer. */
+/** Configuration keys with text that is sent to a target, or searched in its answer. */
 const TEXTS: ReadonlySet<string> = new Set(['send', 'text', 'pattern'])
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -32,7 +32,7 @@ export class Secrets {
   /** Replacements by the eight octets of the password. */
   readonly #passwords = new Map<string, string>()
 
-  /** Returns the configuration without secrets. Its meaning for a router is the same. */
+  /** Returns the configuration without secrets. A router behaves the same with it. */
   config(config: Config): unknown {
     return this.#walk(config, '', false)
   }
@@ -74,8 +74,8 @@ export class Secrets {
   }
 
   /**
-   * Replaces password, path and query of a URL. Different URLs stay different. A path may be a token, as that of a
-   * webhook.
+   * Replaces password, path and query of a URL. Different URLs stay different. A path may be a token, for example in
+   * the URL of a webhook.
    */
   #url(text: string): string {
     if (!URL.canParse(text)) return this.#text(text)
@@ -115,7 +115,10 @@ export class Secrets {
   }
 }
 
-/** Corrects a checksum (RFC 1624 §3, equation 3): a right one stays right, a wrong one stays wrong. */
+/**
+ * Corrects a checksum after a change of the message (RFC 1624 §3, equation 3): a right checksum stays right, a wrong
+ * one stays wrong.
+ */
 function carryOver(before: Uint8Array, after: Uint8Array): void {
   let sum = ~viewOf(before).getUint16(CHECKSUM) & 0xffff
   const word = (bytes: Uint8Array, i: number) => ((bytes[i] ?? 0) << 8) | (bytes[i + 1] ?? 0)
@@ -125,7 +128,8 @@ function carryOver(before: Uint8Array, after: Uint8Array): void {
 }
 
 /**
- * Returns the event without the text of a target, which not every reader of a recording may see (http/public-view.ts).
+ * Returns the event without text from the target of a check. Not every reader of a recording may see that text
+ * (http/public-view.ts).
  */
 export function withoutDetail(event: JournalEvent): JournalEvent {
   if (event.kind !== 'checkChanged') return event

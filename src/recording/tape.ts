@@ -1,7 +1,8 @@
 /**
- * Writes down what an engine receives and does, line by line, in order. Decided here: which calls are the engine's and
- * which are another part's, so that an event of the engine differs from an event that it was given. A tape that
- * has ended costs nothing. Does not know ports (taped-ports.ts), nor where the lines go (recording-file.ts).
+ * Records the inputs and the actions of an engine, line by line, in order. Decided here: which calls are made by the
+ * engine, and which by another part of the daemon. So an event that the engine recorded differs from an event that it
+ * received. A tape that has ended costs nothing. Not known here: ports (taped-ports.ts), and the file
+ * (recording-file.ts).
  */
 import type { Config } from '../config/config.ts'
 import type { Clock } from '../daemon/ports.ts'
@@ -13,7 +14,7 @@ import { configLine, type NewInput, type NewOutput } from './lines.ts'
 import { type HexOf, plainHex } from './outputs.ts'
 import { Secrets, withoutDetail } from './secrets.ts'
 
-/** Takes a line. The engine does not depend on whether it is written. */
+/** Takes a line of the recording. The engine does not depend on whether it is written. */
 export type LineSink = (line: object) => void
 
 type ReadClock = 'now' | 'random' | 'wall' | 'elapsed' | 'mono'
@@ -26,7 +27,7 @@ export class Tape {
   readonly #put: LineSink
   readonly #secrets = new Secrets()
   #reads: NewReads | undefined
-  /** True while the engine runs, and not another part that it calls. */
+  /** True while the engine itself runs, false while another part that it calls runs. */
   #inside = false
   #depth = 0
   #turns = 0
@@ -37,7 +38,10 @@ export class Tape {
     this.#put = put
   }
 
-  /** Recorder for the engine, and for other parts that write to its journal. No other recorder may use this tape. */
+  /**
+   * Returns the Recorder for the engine, and for other parts that write to its journal. No other Recorder may use this
+   * tape.
+   */
   recorder(
     elapsed: () => number = () => performance.now(),
     later: Later = setImmediate,
@@ -71,7 +75,7 @@ export class Tape {
     }
   }
 
-  /** Runs another part that the engine calls, and that may call the engine. */
+  /** Runs another part of the daemon that the engine calls, and that may call the engine. */
   outside<T>(act: () => T): T {
     const before = this.#inside
     this.#inside = false
@@ -95,7 +99,7 @@ export class Tape {
     if (this.#isOn) this.#write(line)
   }
 
-  /** Records a reading of the engine. Readings of other parts are not recorded. */
+  /** Records a clock value that the engine reads. Readings of other parts are not recorded. */
   read<T extends number>(clock: ReadClock, value: T): T {
     if (!this.#inside || !this.#isOn) return value
     this.#reads ??= {}
@@ -105,7 +109,7 @@ export class Tape {
     return value
   }
 
-  /** Records the time asleep when it changes. */
+  /** Records the time for which the machine was suspended, when it changes. */
   asleep(clock: Clock): Millis {
     const asleep = clock.asleep()
     if (!this.#inside || !this.#isOn) return asleep
@@ -128,10 +132,10 @@ export class Tape {
     return plainHex(this.#secrets.packet(bytes, start))
   }
 
-  /** Returns the octets of a VRRP message. */
+  /** Returns the octets of a VRRP message as hexadecimal text. */
   readonly messageHex: HexOf = (bytes) => this.hexOf(bytes, 0)
 
-  /** Writes the last line. Nothing is written behind it. */
+  /** Writes the last line of the recording. Later lines are ignored. */
   end(reason: string): void {
     if (this.#isOn) this.#write({ end: reason })
     this.off()
@@ -146,7 +150,7 @@ export class Tape {
     return this.#isOn
   }
 
-  /** True while the engine itself runs. */
+  /** True while the engine itself runs, not another part. */
   get isInside(): boolean {
     return this.#inside
   }
@@ -159,8 +163,9 @@ export class Tape {
 }
 
 /**
- * Numbers an event for this recording. A journal continues the numbers of an earlier run as soon as it knows them
- * (chronicle.ts). A recording has one run: its events begin at 1, and causes before that are not in it.
+ * Returns the event with a number for this recording. The event journal continues the numbers of an earlier run
+ * (chronicle.ts). A recording contains one run only: its events begin at 1, and earlier causes are not in the
+ * recording.
  */
 function ofThisLife(event: JournalEvent, seq: number): JournalEvent {
   const { because, ...rest } = event

@@ -1,18 +1,18 @@
 /**
- * An engine whose inputs and outputs go onto a tape. Decided here: all orders to the engine pass through here, so that
- * none is missed. Does not know where the tape is written.
+ * An engine whose inputs and actions are recorded. All orders to the engine pass through this wrapper, so that the
+ * recording has every order.
  */
 import type { Config } from '../config/config.ts'
 import { Daemon, type DaemonOptions, type DaemonPorts } from '../daemon/daemon.ts'
 import type { Tape } from './tape.ts'
 import { tapedPorts } from './taped-ports.ts'
 
-/** Orders to an engine. All other requests change nothing. */
+/** Orders to an engine. All other calls of an engine change nothing. */
 export type EngineOrders = Pick<Daemon, 'start' | 'stop' | 'yield' | 'reload' | 'close'>
 
 export type OrderedDaemon = { readonly daemon: Daemon; readonly orders: EngineOrders }
 
-/** Makes the engine. `ports.recorder` is the tape's. */
+/** Makes an engine that is recorded. `ports.recorder` is the Recorder of the tape. */
 export function tapedDaemon(
   tape: Tape,
   config: Config,

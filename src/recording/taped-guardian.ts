@@ -1,6 +1,6 @@
 /**
- * The guardian of an engine with a tape. Decided here: questions that the engine repeats, with nearly always the same
- * answer (whether a plan was executed), are recorded when the answer changes.
+ * The guardian port of an engine that is recorded. The engine often asks whether a plan was executed, with nearly
+ * always the same answer. Such an answer is recorded only when it changes.
  */
 import type { CleanupPlan, GuardianPort, PlanState } from '../daemon/ports.ts'
 import type { Millis } from '../wire/units.ts'
@@ -80,12 +80,15 @@ export class TapedGuardian implements GuardianPort {
     return this.#tape.isInside ? this.#look().guarded : this.#guardian.guarded
   }
 
-  /** Read for the status alone. */
+  /** The value is read for the status only, so it is not recorded. */
   get armed(): boolean {
     return this.#guardian.armed
   }
 
-  /** Records both values when one of them has changed. Each is read once, because the guardian writes there as well. */
+  /**
+   * Records both values when one of them has changed. Each value is read once, because the guardian may change it at
+   * any time.
+   */
   #look(): { readonly guarded: boolean; readonly executions: number } {
     const { executions, guarded } = this.#guardian
     if (executions === this.#recorded.executions && guarded === this.#recorded.guarded) return this.#recorded

@@ -1,6 +1,6 @@
 /**
- * The ports of an engine with a tape. Each call goes to the port itself, and the tape gets the call and its answer.
- * Sockets and guardian have files of their own.
+ * The ports of an engine that is recorded. Each call goes to the real port, and the tape records the call and its
+ * answer. Sockets are recorded in taped-sockets.ts, the guardian in taped-guardian.ts.
  */
 
 import { setImmediate as afterMicrotasks } from 'node:timers/promises'
@@ -159,14 +159,14 @@ function tapedChecks(tape: Tape, checks: CheckPort): CheckPort {
     async stop() {
       tape.output({ out: 'stopChecks' })
       await checks.stop().catch(() => {})
-      // The input stands alone, as in a replay: other promises that settle now are not its consequences.
+      // Other promises that settle now must not look like consequences of this input, so it is recorded after them.
       await afterMicrotasks()
       tape.input({ in: 'checksStopped' })
     },
   }
 }
 
-/** Returns the report without the text of a target. */
+/** Returns a report of checks without the text from targets. */
 function withoutTargetText(news: CheckPortNews): CheckPortNews {
   const quiet = <T extends Extract<CheckPortNews, { kind: 'checkBeat' }>['reports'][number]>(report: T): T =>
     report.last === undefined ? report : { ...report, last: { ...report.last, detail: '' } }

@@ -1,4 +1,4 @@
-/** Sockets of an engine with a tape: records what is received, sent and opened (taped-ports.ts). */
+/** Sockets of an engine that is recorded: the tape gets what is received, sent and opened (taped-ports.ts). */
 import type { AdvertisementSocket, Failure, FrameSocket, ReceivedPacket, SocketPort } from '../daemon/ports.ts'
 import * as outputs from './outputs.ts'
 import { messageStart } from './secrets.ts'

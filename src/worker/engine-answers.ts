@@ -1,7 +1,7 @@
 /**
  * The engine's answers to its worker: a report of everything, a beat, and the event journal. A report is sent in
- * pieces, and other work of the engine runs between two of them. A thread that follows the events gets each one until
- * it ends. This file does not know threads, nor the use of an answer.
+ * pieces, and other work of the engine runs between two pieces. A worker thread that follows the events gets each event
+ * until the thread ends. Not known here: the use of an answer.
  */
 import type { EngineReport, ReportPart } from '../daemon/telemetry/report.ts'
 import type { EventSource } from '../http/event-route.ts'
@@ -12,7 +12,7 @@ export type EngineSources = {
   readonly events: EventSource
 }
 
-/** Sends a message to the thread that asked. It is lost if the thread has ended. */
+/** Sends a message to the worker thread that asked. If the thread has ended, the message is lost. */
 type Post = (message: EngineMessage) => void
 
 export class EngineAnswers {
@@ -36,7 +36,7 @@ export class EngineAnswers {
     if (followed) this.#unfollow = this.#sources.events.listen((event) => post({ kind: 'happened', event }))
   }
 
-  /** Stops following the events: the thread has ended, or no longer wants them. */
+  /** Stops sending events: the worker thread has ended, or no longer wants them. */
   unfollow(): void {
     this.#unfollow()
     this.#unfollow = () => {}

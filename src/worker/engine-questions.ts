@@ -1,6 +1,6 @@
 /**
- * The worker's questions to the engine. Each question is sent again, and a missing answer is an error; an old answer is
- * never used. This file does not know the use of an answer.
+ * The worker's questions to the engine. Each question is sent to the engine anew for each caller; an old answer is
+ * never used, and a missing answer is an error. Not known here: the use of an answer.
  */
 import { assembled, type EngineReport, type ReportPart } from '../daemon/telemetry/report.ts'
 import type { JournalEvent } from '../events/event.ts'
@@ -13,7 +13,7 @@ const ENGINE_TIMEOUT = 1_000
 export class EngineQuestions {
   readonly #tell: (message: WorkerMessage) => void
   readonly #waiting = new Map<number, (answer: EngineAnswer) => void>()
-  /** Pieces of reports that are not complete. */
+  /** Pieces of engine reports that are not complete yet. */
   readonly #parts = new Map<number, ReportPart[]>()
   readonly #listeners = new Set<(event: JournalEvent) => void>()
   #lastId = 0
@@ -22,14 +22,14 @@ export class EngineQuestions {
     this.#tell = tell
   }
 
-  /** Returns a report of everything. */
+  /** Returns the engine's report: the snapshot and the histograms. */
   async report(): Promise<EngineReport> {
     const answer = await this.#ask({ about: 'report' })
     if (answer.about === 'report') return answer.report
     throw somethingElse()
   }
 
-  /** Settles when the engine answers. */
+  /** Resolves when the engine answers a question for its beat. */
   async beat(): Promise<void> {
     await this.#ask({ about: 'beat' })
   }
@@ -54,7 +54,7 @@ export class EngineQuestions {
   }
 
   reported(id: number, part: ReportPart): void {
-    // A question that has timed out is ignored.
+    // The answer belongs to a question that has timed out, and is ignored.
     if (this.#waiting.has(id)) this.#parts.set(id, [...(this.#parts.get(id) ?? []), part])
   }
 

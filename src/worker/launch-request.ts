@@ -1,7 +1,7 @@
 /**
  * Requests a launcher for the worker. The worker creates the channel, and the engine starts the process at the other
  * end. The worker has no privilege to become another user, and may not start programs that the configuration does not
- * name. This file does not know the protocol of the channel.
+ * name. Not known here: the protocol of the channel.
  */
 
 import { Socket } from 'node:net'
@@ -25,7 +25,7 @@ export class LaunchRequests {
   async launch(programs: ProgramSet): Promise<Duplex | Refusal> {
     try {
       const [ours, theirs] = this.#streamPair()
-      // The stream is closed when this thread ends, in any way.
+      // The stream to the launcher is closed when this thread ends, in any way.
       const stream = new Socket({ fd: ours, readable: true, writable: true })
       const id = ++this.#lastId
       const answer = new Promise<Refusal | undefined>((resolve) => this.#waiting.set(id, resolve))

@@ -1,6 +1,6 @@
 /**
- * The engine's side of launchers. A launcher is started only for programs of the configuration in force, and ends at
- * the latest with the thread that asked for it. This file does not know how a process is started.
+ * Starts and ends launchers in the engine. A launcher is started only for programs of the configuration in force, and
+ * ends at the latest with the worker thread that asked for it. Not known here: how a process is started.
  */
 
 import { isDeepStrictEqual } from 'node:util'
@@ -12,9 +12,9 @@ import { type User, userNamed } from '../healthcheck/programs/user.ts'
 export const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 export type Programs = Pick<ProgramSet, 'programs' | 'spare' | 'capabilities'> & {
-  /** The complete environment: nothing is inherited. */
+  /** The complete environment of the program: no variable is inherited. */
   readonly environment: Readonly<Record<string, string>>
-  /** `undefined`: the user of the daemon. */
+  /** User of the program; `undefined`: the user of the daemon. */
   readonly user: User | undefined
 }
 
@@ -40,7 +40,8 @@ export class Launchers {
   }
 
   /**
-   * Starts a launcher. Closes the descriptor in every case. `isWanted` tells whether the thread that asked still runs.
+   * Starts a launcher. Closes the engine's copy of the channel in every case. `isWanted` tells whether the worker
+   * thread that asked still runs.
    */
   async launch(
     wanted: ProgramSet,
@@ -54,7 +55,7 @@ export class Launchers {
       if (!known) return refuse('notPossible', `Cannot run ${path}: the configuration in force does not name it`)
       const user = wanted.user === undefined ? undefined : await userNamed(wanted.user)
       if (user === 'missing') return refuse('userNotPermitted', `There is no user "${wanted.user}" on this node`)
-      // A launcher for a thread that has ended would never be ended.
+      // A launcher for a worker thread that has ended would run for ever.
       if (!isWanted()) return refuse('notPossible', `Cannot run ${path}: the thread that asked has ended`)
       const programs = { ...wanted, environment: { PATH, ...wanted.environment }, user }
       const launcher = this.#port.start(programs, channel, () => this.#running.delete(launcher))
@@ -67,12 +68,12 @@ export class Launchers {
     }
   }
 
-  /** Closes the descriptor of a thread that has ended. */
+  /** Closes the channel of a worker thread that has ended. */
   discard(channel: number): void {
     this.#port.closeChannel(channel)
   }
 
-  /** Ends the launchers of a thread that has ended. Most of their channels are closed already. */
+  /** Ends the launchers of a worker thread that has ended. Most of their channels are closed already. */
   endAll(): void {
     for (const launcher of this.#running) launcher.end()
     this.#running.clear()

@@ -1,16 +1,22 @@
 /**
- * Tells whether the event loop of a thread still turns. A loop that has waited since the last check turns; this is seen
- * from outside, and wakes no thread. A loop that has not waited is busy or hangs, and is asked for a beat. This file
- * does not know the purpose of the thread.
+ * Tells whether the event loop of a thread still turns. An event loop that has waited for events since the last check
+ * works. The engine sees that from outside, without waking the thread. An event loop that has not waited is busy or
+ * hangs, so the engine asks the thread for a beat. Not known here: the purpose of the thread.
  */
 
 /** Milliseconds without waiting and without a message after which a beat is requested. */
 const SILENT_AFTER = 3_000
-/** Time limit of the answer, in milliseconds. */
+/** Milliseconds within which the thread must answer a request for a beat. */
 const ANSWER_WITHIN = 2_000
-/** Factor for the time before the first turn, when the thread is loading, perhaps on a node that is booting. */
+/**
+ * Factor for the time before the first turn of the event loop, while the thread is loading, perhaps on a node that is
+ * booting.
+ */
 const LOADING = 4
-/** Number of checks without an answer. The engine itself may have been stalled, with the answer still unread. */
+/**
+ * Number of checks without an answer after which the thread counts as hanging. The engine itself may have been stalled,
+ * with the answer still unread.
+ */
 const LOOKS_IN_VAIN = 2
 
 export class LoopPulse {
@@ -28,14 +34,14 @@ export class LoopPulse {
     return this.#asked !== undefined
   }
 
-  /** Reports a message of the thread. */
+  /** Notes that the thread has sent a message. */
   hear(now: number): void {
     this.#begun = true
     this.#alive = now
     this.#asked = undefined
   }
 
-  /** Checks the loop. `idle`: total milliseconds that the loop has waited. */
+  /** Tests whether the event loop works. `idle`: total milliseconds that the loop has waited for events. */
   look(idle: number, now: number): 'turns' | 'ask' | 'hangs' {
     if (idle > this.#idle) {
       this.#idle = idle

@@ -1,7 +1,7 @@
 /**
- * The port of the notifications in the engine; their programs run in the worker thread. A thread that dies or hangs
- * loses nothing: notifications that it has not reported as done are posted to the next one, without the programs that
- * have ended. This file does not know the content of a notification, nor how a thread is started.
+ * The port of the notifications in the engine; their programs run in the worker thread. If the thread dies or hangs, no
+ * notification is lost: those that it has not reported as done are posted to the next thread, without the programs that
+ * have ended. Not known here: the content of a notification, and how a thread is started.
  */
 import type { NotifyPort, NotifyPortNews } from '../daemon/ports.ts'
 import type { Lane, Notification, NotifyNews, NotifyOrder } from '../notify/notification.ts'
@@ -72,7 +72,7 @@ export class NotifyThread implements NotifyPort {
     this.#thread.post({ kind: 'notifyOrder', order })
   }
 
-  /** Permits the programs of pending notifications as well: a notification from before a reload still runs. */
+  /** Permits the programs of pending notifications as well, because a notification from before a reload still runs. */
   #permit(): void {
     this.#launchers.permit(
       'notify',

@@ -1,15 +1,18 @@
 /**
- * Detects that a thread hangs that should send a message from time to time. This file decides when silence is a hang.
- * It does not know the messages.
+ * Detects that a thread hangs which should send a message from time to time. Decided here: after which time without a
+ * message a thread hangs. Not known here: the messages.
  */
 /**
- * Milliseconds. A thread that works sends a message at least every 3.75 s (healthcheck/check-service.ts,
- * notify/notify-service.ts).
+ * Milliseconds without a message after which a thread may hang. A thread that works sends a message at least every 3.75
+ * s (healthcheck/check-service.ts, notify/notify-service.ts).
  */
 const SILENT_AFTER = 5_000
 /** Factor for the time before the first message, when the thread is loading, perhaps on a node that is booting. */
 const LOADING = 4
-/** Time of a second check, as a share. An engine that was stalled has not read the thread's messages yet. */
+/**
+ * Time until a second check, as a share of the first time. An engine that was stalled has not read the thread's
+ * messages yet.
+ */
 const SECOND_LOOK = 1 / 8
 
 export class ThreadPulse {
@@ -23,7 +26,7 @@ export class ThreadPulse {
     this.#silentAfter = silentAfter
   }
 
-  /** Starts to expect messages from a new thread, or from now on. */
+  /** Starts to expect messages from a thread. */
   begin(): void {
     this.#expect(LOADING * this.#silentAfter)
   }
@@ -37,7 +40,7 @@ export class ThreadPulse {
     this.#timer = undefined
   }
 
-  /** Expects a message within this number of milliseconds. */
+  /** Sets the milliseconds within which the next message must arrive. */
   #expect(within: number): void {
     this.#doubted = false
     clearTimeout(this.#timer)

@@ -1,7 +1,7 @@
 /**
- * Posts events to a URL. An event goes to the worker thread after the turn in which it happened. It is stored here
- * until it has arrived or is lost, so a thread that dies loses none. This file decides which events are posted and how
- * many may wait. Each lost event is counted and logged. It does not know HTTP, nor the meaning of an event.
+ * Posts events to a URL. An event goes to the worker thread after the turn in which it happened. The engine stores the
+ * event until it has arrived or is lost, so a thread that dies loses no event. Decided here: which events are posted
+ * and how many may wait. Each lost event is counted and logged. Not known here: HTTP, and the meaning of an event.
  */
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
@@ -37,10 +37,10 @@ export class WebhookThread {
   #kinds: ReadonlySet<string> = new Set()
   /** Waiting events by id, in the order in which they happened. */
   readonly #waiting = new Map<string, WebhookDelivery>()
-  /** Events of this turn. */
+  /** Events of the present turn, which are posted after the turn. */
   #fresh: JournalEvent[] = []
   #running = false
-  /** Whether the last attempt failed. */
+  /** True if the last attempt to post an event failed. */
   #isFailing = false
   readonly #counts = { delivered: 0, refused: 0, expired: 0, overflow: 0, failedAttempts: 0 }
   #onEmpty: () => void = () => {}
@@ -72,7 +72,7 @@ export class WebhookThread {
     this.#settle()
   }
 
-  /** Adds an event. It is called in the middle of a turn, so it must cost almost nothing. */
+  /** Adds an event. The method is called in the middle of a turn, so it must cost almost nothing. */
   happened(event: JournalEvent): void {
     if (!this.#kinds.has(event.kind)) return
     this.#fresh.push(event)
@@ -115,7 +115,8 @@ export class WebhookThread {
   }
 
   /**
-   * Keeps a thread from the first event on, as long as there is a URL, so that the next event is posted without delay.
+   * Requests a worker thread from the first event on, while there is a webhook, so that the next event is posted
+   * without delay.
    */
   #settle(): void {
     if (this.#spec === undefined) {
@@ -135,7 +136,7 @@ export class WebhookThread {
   }
 
   #hear(news: WebhookNews): void {
-    // The event belongs to an earlier thread or configuration.
+    // The event belongs to an earlier worker thread or an earlier configuration.
     if (!this.#waiting.has(news.id)) return
     if (news.kind === 'failed') {
       this.#counts.failedAttempts++

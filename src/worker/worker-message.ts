@@ -1,4 +1,4 @@
-/** Messages between engine and worker. Values only: the two threads share no memory. */
+/** Messages between engine and worker. Messages are values only: the two threads share no memory. */
 import type { EngineReport, ReportPart } from '../daemon/telemetry/report.ts'
 import type { JournalEvent } from '../events/event.ts'
 import type { EventPage } from '../events/event-page.ts'
@@ -24,19 +24,19 @@ export type EngineAnswer =
 
 export type WorkerMessage =
   | { readonly kind: 'asked'; readonly id: number; readonly question: EngineQuestion }
-  /** Starts or stops the messages about each event. */
+  /** Starts or stops sending a message about each event. */
   | { readonly kind: 'eventsFollowed'; readonly followed: boolean }
   | { readonly kind: 'parsed'; readonly id: number; readonly fresh: FreshConfig }
-  /** `problem`: reason why the dump was not written. */
+  /** The engine's request for a dump is done. `problem`: reason why the dump was not written. */
   | { readonly kind: 'dumped'; readonly id: number; readonly problem: string | undefined }
-  /** The metrics, or the reason why there are none. */
+  /** The metrics as text, or the reason why they could not be made. */
   | { readonly kind: 'exposed'; readonly id: number; readonly metrics: MetricsText | string }
   | { readonly kind: 'check'; readonly news: CheckNews }
   | { readonly kind: 'notify'; readonly news: NotifyNews }
   | { readonly kind: 'webhook'; readonly news: WebhookNews }
   /**
-   * Asks for a launcher for programs of a check or of notifications (docs/adr/0026). `channel`: descriptor for the
-   * launcher, which now belongs to the engine. The other end stays with the worker.
+   * Asks for a launcher for programs of a check or of notifications (docs/adr/0026). `channel`: descriptor of the
+   * launcher's end, which now belongs to the engine. The other end stays with the worker.
    */
   | { readonly kind: 'launchWanted'; readonly id: number; readonly programs: ProgramSet; readonly channel: number }
   | PortNews
@@ -44,7 +44,7 @@ export type WorkerMessage =
   | { readonly kind: 'beat' }
 
 export type EngineMessage =
-  /** A piece of a report. The answer with the same id follows. */
+  /** A piece of the engine's report. The answer with the same id follows. */
   | { readonly kind: 'reported'; readonly id: number; readonly part: ReportPart }
   | { readonly kind: 'answered'; readonly id: number; readonly answer: EngineAnswer }
   | { readonly kind: 'happened'; readonly event: JournalEvent }
@@ -57,5 +57,5 @@ export type EngineMessage =
   | { readonly kind: 'webhookOrder'; readonly order: WebhookOrder }
   | { readonly kind: 'launched'; readonly id: number; readonly refusal: Refusal | undefined }
   | { readonly kind: 'beatWanted' }
-  /** Opens the port. It is sent once, after more urgent work has started. */
+  /** Opens the HTTP port. The message is sent once, after more urgent work has started. */
   | { readonly kind: 'serve' }

@@ -1,7 +1,7 @@
 /**
- * The engine's side of the worker thread: starts it when it is needed, answers its questions, gives it files to read,
- * and starts it again when it ends, with a delay that grows. The worker cannot stop the engine, and each caller that
- * waits gets an error when the thread ends. This file knows no HTTP, no configuration and no health checks.
+ * Controls the worker thread from the engine: starts the thread when it is needed, answers its questions, gives it
+ * files to read, and starts it again after it has ended, with a growing delay. The worker cannot stop the engine, and
+ * each waiting caller gets an error when the thread ends. Not known here: HTTP, the configuration and health checks.
  */
 import { Worker } from 'node:worker_threads'
 import type { FreshConfig, ReadOrder } from '../files/fresh-configuration.ts'
@@ -15,9 +15,9 @@ import type { EngineMessage, WorkerMessage } from './worker-message.ts'
 /** Milliseconds before a restart. The delay doubles for each thread that lived for less than GROWN_UP. */
 const RESTART = { first: 100, last: 30_000 }
 const GROWN_UP = 10_000
-/** Milliseconds. Reading may block on a network disk or a FIFO; then the thread is replaced. */
+/** Longest time in milliseconds for reading a configuration. A network disk or a FIFO may block the thread. */
 const PARSE_TIMEOUT = 10_000
-/** Milliseconds after which a request for a dump has timed out. A slow disk is no reason to replace the thread. */
+/** Milliseconds after which a dump has timed out. A slow disk is no reason to replace the thread. */
 const DUMP_TIMEOUT = 5_000
 /** Shortest time between two checks of the thread, in milliseconds; LOOK_AGAIN while a beat is requested. */
 const LOOK = 3_000
@@ -34,10 +34,10 @@ export type WorkerListener = EngineSources & {
 
 /** A part of the engine that needs a thread and exchanges messages with it. */
 export type WorkerClient = {
-  /** Called when a thread has started and accepts orders. */
+  /** Called when a worker thread has started and accepts orders. */
   readonly onStart: () => void
   readonly onMessage: (message: WorkerMessage) => void
-  /** Called when a thread has ended, but not after close(). */
+  /** Called when a worker thread has ended, but not after close(). */
   readonly onEnd: () => void
 }
 
@@ -55,7 +55,7 @@ export class WorkerThread {
   readonly #listener: WorkerListener
   readonly #answers: EngineAnswers
   readonly #waiting = new Map<number, Waiting>()
-  /** Clients, and whether each needs a thread. */
+  /** Clients of the worker thread; the value is true if the client needs a thread. */
   readonly #clients = new Map<WorkerClient, boolean>()
   #serves = false
   #closed = false
@@ -67,7 +67,7 @@ export class WorkerThread {
   #timer: NodeJS.Timeout | undefined
   #lastId = 0
 
-  /** Nothing starts yet. `entry` is the file that the thread runs. */
+  /** Creates the controller without a thread. `entry` is the file that the worker thread runs. */
   constructor(entry: URL, settings: PortSettings, listener: WorkerListener) {
     this.#entry = entry
     this.#settings = settings
@@ -75,7 +75,7 @@ export class WorkerThread {
     this.#answers = new EngineAnswers(listener)
   }
 
-  /** Opens the port of the settings, if there is one. */
+  /** Opens the HTTP port of the settings, if the configuration has one. */
   serve(): void {
     this.#serves = this.#settings.listen !== false
     if (!this.#serves) return
@@ -87,7 +87,7 @@ export class WorkerThread {
     this.#clients.set(client, false)
   }
 
-  /** Sets whether the client needs a thread. `onStart` is called when there is one, perhaps during this call. */
+  /** Sets whether the client needs a worker thread. `onStart` is called when the thread runs, perhaps immediately. */
   keep(client: WorkerClient, wanted: boolean): void {
     const stayed = this.#clients.get(client)
     this.#clients.set(client, wanted)
@@ -96,14 +96,14 @@ export class WorkerThread {
     else if (!stayed) client.onStart()
   }
 
-  /** Sends a message to the running thread; without one, it is lost. */
+  /** Sends a message to the running worker thread; without a thread, the message is lost. */
   post(message: EngineMessage): void {
     this.#worker?.postMessage(message)
   }
 
   /**
    * Checks whether the thread hangs (docs/adr/0040). A part of the engine that is awake for another reason calls it at
-   * least every two seconds. It wakes no thread that turns.
+   * least every two seconds. The check does not wake a thread whose event loop works.
    */
   glance(now = performance.now()): void {
     const thread = this.#worker
@@ -114,7 +114,7 @@ export class WorkerThread {
     else if (found === 'hangs') this.giveUp()
   }
 
-  /** Replaces a thread that does not answer. Its clients are notified immediately; the next one starts later. */
+  /** Replaces a worker thread that does not answer. Clients are notified immediately; the next thread starts later. */
   giveUp(): void {
     const thread = this.#worker
     if (thread === undefined) return
@@ -198,12 +198,12 @@ export class WorkerThread {
     return [...this.#clients].flatMap(([client, stays]) => (stays ? [client] : []))
   }
 
-  /** Starts a thread if one is needed. Respects the restart delay even if a client requests the worker. */
+  /** Starts a worker thread if a client needs one and the restart delay is over. */
   #ensure(): void {
     if (this.#isNeeded && this.#worker === undefined && this.#timer === undefined) this.#start()
   }
 
-  /** Ends a thread that no client needs: its memory counts more than the time of the next start. */
+  /** Ends a worker thread that no client needs, because its memory counts more than the time of the next start. */
   #rest(): void {
     const thread = this.#worker
     if (this.#isNeeded || thread === undefined || this.#waiting.size > 0) return
@@ -219,7 +219,7 @@ export class WorkerThread {
       workerData: this.#settings,
       // A memory leak of the worker ends the thread, and not the engine.
       resourceLimits: { maxOldGenerationSizeMb: 64 },
-      // Otherwise this thread would write the output, and wait for the reader of standard error.
+      // Without this option, the engine's thread would wait for the reader of standard error.
       stdout: true,
       stderr: true,
     })
@@ -255,13 +255,13 @@ export class WorkerThread {
   }
 
   async #launch(thread: Worker, { id, programs, channel }: Extract<WorkerMessage, { kind: 'launchWanted' }>) {
-    // The answer goes to this thread only: each thread numbers its questions from 1.
+    // Only this worker thread gets the answer, because each thread numbers its questions from 1.
     const refusal = await this.#listener.launchers.launch(programs, channel, () => thread === this.#worker)
     const answer: EngineMessage = { kind: 'launched', id, refusal }
     thread.postMessage(answer)
   }
 
-  /** Handles a message of a thread that was replaced: its descriptor is closed. */
+  /** Handles a message of a worker thread that was replaced: its descriptor is closed. */
   #orphaned(message: WorkerMessage): void {
     if (message.kind === 'launchWanted') this.#listener.launchers.discard(message.channel)
   }
@@ -275,14 +275,14 @@ export class WorkerThread {
     if (this.#worker !== thread) return
     this.#worker = undefined
     this.#answers.unfollow()
-    // Most of their channels closed with the thread; a thread that hangs may still hold some.
+    // Most channels were closed with the thread; a thread that hangs may still hold some.
     this.#listener.launchers.endAll()
     if (performance.now() - this.#startedAt > GROWN_UP) this.#restartAfter = RESTART.first
     if (this.#closed) return
     if (this.#isNeeded) {
       this.#timer = setTimeout(() => {
         this.#timer = undefined
-        // The thread may not be needed any more.
+        // Perhaps no client needs the thread any longer.
         this.#ensure()
       }, this.#restartAfter).unref()
       this.#restartAfter = Math.min(this.#restartAfter * 2, RESTART.last)

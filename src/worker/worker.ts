@@ -1,8 +1,8 @@
 /**
  * The worker thread (docs/architecture.md): health checks, the HTTP server, and reading a configuration that is to be
  * put in force. A check that hangs, a slow request for metrics, a large file or an error here cannot delay an
- * advertisement, nor can keepalived's dumps. The thread first drops its privileges; if it cannot, it opens no port
- * (docs/adr/0019). Each part is loaded when it is used first. This file does not know how privileges are dropped.
+ * advertisement, nor can keepalived's dumps. The thread first drops its privileges. If that fails, the thread opens no
+ * port (docs/adr/0019). Each part is loaded when it is used first. Not known here: how privileges are dropped.
  */
 
 import type { MessagePort } from 'node:worker_threads'
@@ -27,7 +27,7 @@ const FIRST_RESULTS = 150
 export type WorkerPorts = {
   readonly engine: MessagePort
   readonly settings: PortSettings
-  /** Drops the privileges of this thread. Throws Error if it keeps one. */
+  /** Drops the privileges of this thread. Throws Error if the thread keeps a privilege. */
   readonly dropPrivileges: () => void
   readonly streamPair: () => readonly [ours: number, theirs: number]
   readonly watchEnd: WatchEnd
@@ -65,7 +65,7 @@ class EngineWorker {
     this.#privilegeProblem = failureOf(ports.dropPrivileges)
     this.#launches = new LaunchRequests(ports.streamPair, tell)
     this.#questions = new EngineQuestions((message) => {
-      // The engine receives the results before the question, and its answer has them.
+      // The engine receives the results of the checks before the question, so its answer contains them.
       if (message.kind === 'asked' && message.question.about === 'report') this.#checking?.tellAll()
       tell(message)
     })
@@ -109,7 +109,7 @@ class EngineWorker {
       this.#checking = service
       return service.obey(order)
     })
-    // The engine notices the silence of a thread that cannot check.
+    // A thread that cannot run checks sends no reports, which the engine notices.
     this.#failing(obeyed, 'Cannot run health checks')
   }
 
@@ -181,8 +181,8 @@ async function startWebhook(tell: Tell, { version }: PortSettings): Promise<Webh
 }
 
 /**
- * Waits for the first results. Loading the HTTP server takes 100 ms of this thread, and a router may wait for the first
- * result of a check.
+ * Waits for the first results of the health checks. Loading the HTTP server takes 100 ms of this thread, and a router
+ * may wait for the first result of a check.
  */
 async function afterFirstResults(checks: Promise<CheckService> | undefined): Promise<void> {
   if (checks === undefined) return

@@ -1,7 +1,7 @@
 /**
  * Reports the configuration in force: file, hash, last reload and counts, for status, metrics, log and event journal.
- * Decided here: how a successful or failed reload is reported. `live-configuration.ts` decides when a reload takes
- * place.
+ * Decided here: how a successful or failed reload is reported. When a reload takes place is decided in
+ * live-configuration.ts.
  */
 import type { Config } from '../../config/config.ts'
 import { formatProblem, isError } from '../../config/problem.ts'
@@ -13,18 +13,18 @@ import type { ManagedFile } from '../../files/managed-file.ts'
 import { HANDED_OVER, type HandedOver, HandOverAccount, whoHandsOver } from './hand-over.ts'
 import type { ReloadAnswer, ReloadFailure } from './reload-answer.ts'
 
-/** Number of problems in the status and in the log. The answer to `holdfast reload` has all of them. */
+/** Number of configuration problems in the status and in the log. The answer to `holdfast reload` has all problems. */
 const MOST_REPORTED = 20
 
 /** The configuration with which the engine starts. */
 export type ConfigurationSource = {
   readonly file: string
-  /** Empty if no configuration was read. */
+  /** Hash of the configuration; empty if no configuration was read. */
   readonly hash: string
   readonly imported?: ImportedSnapshot | undefined
-  /** Whether an earlier run was stopped over keepalived's socket, so no configuration is in force. */
+  /** True if an earlier run was stopped over keepalived's socket, so that no configuration is in force. */
   readonly stopped?: boolean
-  /** Set if the configuration is handed over to this engine. `waits` is the reason why none is in force. */
+  /** Set if the configuration is handed over to this engine. `waits` is the reason why no configuration is in force. */
   readonly managed?: { readonly memory: ManagedFile; readonly waits: string | null } | undefined
 }
 
@@ -126,7 +126,7 @@ export class ConfigurationAccount {
     return { ok: false, file, fault, reason, problems }
   }
 
-  /** Reports that every router stops until the next reload, or the reason why this was refused. */
+  /** Reports that every router stops until the next reload, or why that order was refused. */
   stoodDown(trigger: string, reason?: string): void {
     if (reason !== undefined) return this.#recorder.log('error', `${trigger}: ${reason}`, { trigger })
     this.#stoppedAt = new Date().toISOString()
@@ -137,7 +137,7 @@ export class ConfigurationAccount {
 /** Returns the same configuration without routers, groups and checks. */
 export const idle = (config: Config): Config => ({ ...config, virtualRouters: [], syncGroups: [], healthchecks: [] })
 
-/** Returns the counts only. `holdfast convert` shows each keyword. */
+/** Returns the counts of keywords by handling only. `holdfast convert` shows each keyword. */
 function counts(imported: ImportedSnapshot | undefined): ImportedSnapshot | null {
   if (imported === undefined) return null
   const { carried, withoutEffect, notSupported, refused, unknown } = imported

@@ -13,7 +13,7 @@ import type { ReloadAnswer } from './reload-answer.ts'
  * end the worker.
  */
 export const LARGEST_CONFIGURATION = 1 << 19
-/** Name that problems show in place of a file, for a configuration that was handed over. */
+/** Name that problems show in place of a file name, for a configuration that was handed over. */
 export const HANDED_OVER = 'handed over'
 
 export type HandedOver = {
@@ -26,8 +26,8 @@ export type HandedOver = {
 const NAME = /^[\x20-\x7e]{1,128}$/
 
 /**
- * Returns the hand-over, or a text if the request is invalid. The request may come from any client that can open the
- * socket.
+ * Returns the hand-over in a request, or an error text if the request is invalid. The request may come from any client
+ * that can open the socket.
  */
 export function handedOver(text: string, query: URLSearchParams): HandedOver | string {
   const by = query.get('by')
@@ -41,7 +41,7 @@ export function handedOver(text: string, query: URLSearchParams): HandedOver | s
   return { text, by, revision }
 }
 
-/** Returns the client and the revision, for a log line. */
+/** Returns the names of client and revision, for a log line about a hand-over. */
 export const whoHandsOver = ({ by, revision }: HandedOver): string =>
   `${by ?? 'an unnamed client'}${revision === null ? '' : ` (revision ${revision})`}`
 
@@ -51,7 +51,7 @@ export class HandOverAccount {
   #handedOver: ManagedSnapshot['handedOver'] = null
   #waits: string | null
 
-  /** `waits` is the reason why no configuration is in force; `null` if one is. */
+  /** `waits` is the reason why no configuration is in force; `null` if a configuration is in force. */
   constructor(memory: Pick<ManagedFile, 'problem'>, waits: string | null) {
     this.#memory = memory
     this.#waits = waits
@@ -73,9 +73,7 @@ export class HandOverAccount {
     this.#waits = null
   }
 
-  /**
-   * Reports that the engine has read its file again. The last hand-over is then no longer the configuration in force.
-   */
+  /** Reports that the engine has read its file again. The last hand-over is no longer the configuration in force. */
   remembered(): void {
     this.#handedOver = null
     this.#waits = null

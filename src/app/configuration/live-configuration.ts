@@ -16,14 +16,14 @@ import { type ConfigurationAccount, idle } from './configuration-account.ts'
 import { HANDED_OVER, type HandedOver } from './hand-over.ts'
 import type { HandOverAnswer, ReloadAnswer, ReloadFailure } from './reload-answer.ts'
 
-/** Limit of waiting hand-overs. Each may be large, and may take ten seconds to read. */
+/** Limit of waiting hand-overs. Each may be large, and reading it may take ten seconds. */
 const MOST_HANDED_OVER = 8
 
 export type LiveConfigurationPorts = {
-  /** `text` is used in place of the contents of the file. Rejects with Error without an answer. */
+  /** Reads a configuration. `text` replaces the contents of the file. Rejects with Error if no answer arrives. */
   readonly read: (file: string, text?: string) => Promise<FreshConfig>
   readonly apply: (next: Config, diff: ConfigDiff, handOver?: HandOver) => ReloadReport
-  /** Returns what apply() would do. */
+  /** Returns the report that apply() would give, and changes nothing. */
   readonly plan: (next: Config, diff: ConfigDiff) => ReloadReport
   readonly inForce: () => Config
 }
@@ -47,7 +47,10 @@ export class LiveConfiguration {
     })
   }
 
-  /** Allows reading of files. An earlier reload waits: the first advertisements and the control socket come first. */
+  /**
+   * Allows reading of configuration files. A reload that was requested earlier waits: the first advertisements and the
+   * control socket come first.
+   */
   begin(): void {
     this.#begin()
   }
@@ -58,8 +61,8 @@ export class LiveConfiguration {
   }
 
   /**
-   * Reloads the file. Never rejects. A request joins a reload that waits for its turn, because both would read the same
-   * file.
+   * Reloads the configuration file. Never rejects. A request joins a reload that waits for its turn, because both would
+   * read the same file.
    */
   reload(trigger: string): Promise<ReloadAnswer> {
     this.#account.requested(trigger)
@@ -87,7 +90,7 @@ export class LiveConfiguration {
 
   /**
    * Puts a configuration in force that a client sends. Never rejects. Hand-overs are processed in the order of their
-   * arrival, because each may differ. The answer waits for the disk, the next hand-over does not.
+   * arrival. The answer to the client waits for the disk, but the next hand-over does not.
    */
   async handOver(handed: HandedOver): Promise<HandOverAnswer> {
     const { managed } = this.#account
@@ -111,7 +114,7 @@ export class LiveConfiguration {
     return { ...answer, kept: answer.ok && notKept === undefined, ...defined({ notKept }) }
   }
 
-  /** Stops every router; nothing of the file is in force until the next reload. Never rejects. */
+  /** Stops every router. Afterwards no configuration is in force until the next reload. Never rejects. */
   standDown(trigger: string): Promise<void> {
     const turn = this.#running.then(() => {
       const before = this.#ports.inForce()
@@ -123,7 +126,7 @@ export class LiveConfiguration {
     return turn
   }
 
-  /** Resolves when the last hand-over is in its file, or after this number of milliseconds. */
+  /** Resolves when the last hand-over is in its file, or after `within` milliseconds. */
   async flush(within: number): Promise<void> {
     await this.#account.managed?.memory.settled(within)
   }
@@ -139,7 +142,7 @@ export class LiveConfiguration {
 
   async #reload(): Promise<ReloadAnswer> {
     const { managed } = this.#account
-    // Without this wait, the reload would restore the configuration before.
+    // Without this wait, the reload would restore the configuration before the last hand-over.
     const notKept = await managed?.memory.settled()
     if (notKept !== undefined)
       return this.#account.failed('failed', `the file does not have the configuration in force: ${notKept}`, [])
@@ -160,7 +163,7 @@ export class LiveConfiguration {
     return report
   }
 
-  /** Puts in force what was handed over, or the contents of the file. */
+  /** Puts the configuration in force that was handed over, or that of the file. */
   async #bring(handed?: HandedOver): Promise<ReloadAnswer> {
     const account = this.#account
     const file = handed === undefined ? account.file : HANDED_OVER

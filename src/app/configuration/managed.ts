@@ -19,7 +19,7 @@ export type Remembered = Extract<AnyConfig, { readonly config: Config }>
 export class Memory {
   readonly #file: string
   readonly #settings: NodeSettings
-  /** Reason why nothing of the file is in force; `null` if the file is in force. */
+  /** Reason why the configuration of the file is not in force; `null` if it is in force. */
   #waits: string | null = null
   #problems: readonly Problem[] = []
 
@@ -32,7 +32,7 @@ export class Memory {
     return this.#waits
   }
 
-  /** Returns the configuration of the file, or one without routers. */
+  /** Returns the configuration of the file, or a configuration without routers. */
   read(): Remembered {
     const isEmpty = { yes: false }
     const found = loadAny(this.#file, undefined, (path) => {
@@ -46,14 +46,14 @@ export class Memory {
     return { ...nothing(), config: withSettings(nothing().config, this.#settings) }
   }
 
-  /** Returns a configuration without routers if there is an error among the problems. */
+  /** Returns a configuration without routers if one of the problems is an error. */
   judge(config: Config, problems: readonly Problem[]): Config {
     if (!problems.some(isError)) return config
     this.#refuse(problems)
     return { ...idle(config), io: 'addon' }
   }
 
-  /** Logs why the engine is idle. Logs nothing if it is not. */
+  /** Logs why the engine is idle; logs nothing if the engine is not idle. */
   report(recorder: Recorder): void {
     if (this.#waits === null) return
     const level = this.#problems.length === 0 ? 'info' : 'error'
@@ -108,7 +108,7 @@ function whyUnsafe(path: string): string | undefined {
   try {
     return unsafeFolder(path)
   } catch {
-    // The folder does not exist. onProblem has reported that.
+    // The folder does not exist, which onProblem has reported.
     return undefined
   }
 }

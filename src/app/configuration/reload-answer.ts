@@ -11,11 +11,11 @@ export type ReloadAnswer = { readonly file: string } & (ReloadSuccess | ReloadFa
 export type ReloadSuccess = Extract<ReloadReport, { ok: true }> & {
   readonly hash: string
   readonly warnings: readonly ConfigProblem[]
-  /** Keys that differ, with their values. */
+  /** Changed configuration keys with their values. */
   readonly values: readonly ValueChange[]
-  /** Whether the reload was only simulated. */
+  /** True if the reload was only simulated. */
   readonly dryRun?: true
-  /** Milliseconds for which the engine did nothing else. */
+  /** Milliseconds for which the engine did nothing but the reload. */
   readonly pausedMs: number
 }
 

@@ -7,9 +7,11 @@ import { safeJson } from './log-format.ts'
 
 /** LineMax= of journald.conf(5), without the octet that ends the line. */
 const MOST_OCTETS = 48 * 1024 - 1
-/** Characters of a shortened text. A character takes at most 12 octets, so `msg` and one more field fit. */
+/**
+ * Characters that are left of a shortened text. A character takes at most 12 octets, so `msg` and one more field fit.
+ */
 const MOST_CHARACTERS = 1_500
-/** Keys of every record. Programs read them, so they are never shortened. */
+/** Keys of every log record that are never shortened, because programs read them. */
 const WHOLE: ReadonlySet<string> = new Set(['level', 'time', 'pid', 'name'])
 
 /** Returns the octets of a value in a line, 0 for `undefined`. */
@@ -17,8 +19,8 @@ const octetsOf = (value: unknown): number =>
   value === undefined ? 0 : Buffer.byteLength(safeJson(JSON.stringify(value)))
 
 /**
- * Returns a line that fits into one record of the journal, with its end. In a line that is too long, the largest fields
- * are shortened: a text is cut, a list or object is omitted. The field `shortened` names them.
+ * Returns a JSON line that fits into one record of the systemd journal, with its line end. If the line is too long, the
+ * largest fields are shortened: a text is cut, a list or object is omitted. The field `shortened` has their names.
  */
 export function journalJson(line: string): string {
   const octets = Buffer.byteLength(line)
@@ -40,7 +42,7 @@ export function journalJson(line: string): string {
     over += octetsOf(key) + 1
     replace(key, shorter(record[key]))
   }
-  // The record has too many fields with text, so whole fields are omitted.
+  // The log record has too many fields with text, so whole fields are omitted.
   for (const key of largest()) {
     if (over <= 0) break
     if (key !== 'msg') replace(key, undefined)
@@ -48,7 +50,7 @@ export function journalJson(line: string): string {
   return safeJson(`${JSON.stringify({ ...record, shortened })}\n`)
 }
 
-/** Returns the shortened text. `undefined` for a value of another type, because part of it would be a wrong value. */
+/** Returns a shortened text. `undefined` for a value of another type, because part of it would be a wrong value. */
 function shorter(value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined
   const more = value.length - MOST_CHARACTERS

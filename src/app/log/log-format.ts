@@ -1,14 +1,14 @@
 /**
  * Formats a log record as a line for people (`text`) or for the systemd journal (`journald`, sd-daemon(3)). Decided
  * here: the order of a line's parts, and that no value can end a line, begin another one or control a terminal
- * (docs/adr/0080). Pure: a record in, a line out. JSON lines (pino) are made elsewhere.
+ * (docs/adr/0080). Pure: the functions convert a record to a line. JSON lines are made by pino.
  */
 import { messageOf } from '../../base/message-of.ts'
 import type { LogLevel } from '../../daemon/telemetry/recorder.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 export type LogLine = {
-  /** Milliseconds since the epoch. */
+  /** Time of the log record in milliseconds since the epoch. */
   readonly time: number
   readonly level: LogLevel
   readonly message: string
@@ -16,9 +16,9 @@ export type LogLine = {
 }
 
 type Level = {
-  /** Number of the level in JSON, as pino has it. */
+  /** Number of the log level in JSON, as pino has it. */
   readonly pino: number
-  /** Priority of syslog(3), which the journal reads. */
+  /** Priority of the log level in syslog(3), which the systemd journal reads. */
   readonly syslog: number
 }
 
@@ -30,19 +30,22 @@ export const LEVELS: Readonly<Record<LogLevel, Level>> = {
 }
 
 /**
- * Longest line in characters. The journal ends a record after 48 KiB and would read the rest as a new record with its
- * own priority.
+ * Longest log line in characters. The journal ends a record after 48 KiB and would read the rest as a new record with
+ * its own priority.
  */
 const MOST_CHARACTERS = 12_000
 
 /** Control characters (C0, DEL, C1), line ends, invisible characters, and those that change the direction of text. */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
-/** The same without C0, which JSON already escapes. */
+/** Unsafe characters as above, without C0, which JSON already escapes. */
 const UNSAFE_IN_JSON = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu
-/** Ranges that contain all unsafe characters. This test is four times as fast, and most lines have none. */
+/**
+ * Ranges that contain all unsafe characters. A test for these ranges is four times as fast, and most lines have none of
+ * them.
+ */
 const SUSPECT = /[\u007f-\u009f\u00ad\u0600-\u08ff\u180e\u2000-\u206f\ud800-\udfff\ufeff\ufff0-\uffff]/
 const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' }
-/** A value that needs no quotes. */
+/** A field value that needs no quotes in a log line. */
 const BARE = /^[\w.:/@%+,-]+$/
 
 const hexadecimal = (character: string): string =>
@@ -56,7 +59,10 @@ const escaped = (text: string): string => text.replace(UNSAFE, (match) => SHORT[
 export const safeJson = (line: string): string =>
   SUSPECT.test(line) ? line.replace(UNSAFE_IN_JSON, hexadecimal) : line
 
-/** Returns "2026-11-24T21:49:01.123+01:00". `offset`: minutes east of UTC, by default those of this machine. */
+/**
+ * Returns a time as text: "2026-11-24T21:49:01.123+01:00". `offset`: minutes east of UTC, by default those of this
+ * machine.
+ */
 export function localTime(at: number, offset = -new Date(at).getTimezoneOffset()): string {
   const minutes = Math.abs(offset)
   const two = (number: number) => String(number).padStart(2, '0')
@@ -64,7 +70,7 @@ export function localTime(at: number, offset = -new Date(at).getTimezoneOffset()
   return `${new Date(at + offset * 60_000).toISOString().slice(0, -1)}${zone}`
 }
 
-/** Cached time text of the last line's second, before and after the milliseconds. Most lines share it. */
+/** Cached time text of the last line's second, before and after the milliseconds. Most log lines share it. */
 let known = { second: Number.NaN, before: '', behind: '' }
 
 function timeOf(at: number): string {

@@ -1,6 +1,6 @@
 /**
  * Writes log records as lines. The format can change between two records. Decided here: the format if none is
- * configured (docs/adr/0080). This file does not filter records.
+ * configured (docs/adr/0080). Log records are not filtered here.
  */
 import { fstatSync } from 'node:fs'
 import { isatty } from 'node:tty'
@@ -13,8 +13,8 @@ type Output = { write(line: string): void }
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * Returns `journald` if systemd has connected the descriptor to its journal (JOURNAL_STREAM,
- * systemd.exec(5)), `text` for a terminal, otherwise `json`.
+ * Returns the log format for a descriptor: `journald` if systemd has connected the descriptor to its journal
+ * (JOURNAL_STREAM, systemd.exec(5)), `text` for a terminal, otherwise `json`.
  */
 export function formatOf(descriptor: number, environment: Environment = process.env): LogFormat {
   if (isatty(descriptor)) return 'text'
@@ -22,7 +22,9 @@ export function formatOf(descriptor: number, environment: Environment = process.
   return environment.JOURNAL_STREAM === `${dev}:${ino}` ? 'journald' : 'json'
 }
 
-/** Returns whether to use colors: on a terminal, unless the environment disables them (https://no-color.org). */
+/**
+ * Tells whether log lines have colors: on a terminal, unless the environment disables colors (https://no-color.org).
+ */
 const wantsColor = (descriptor: number, { NO_COLOR, TERM }: Environment): boolean =>
   isatty(descriptor) && (NO_COLOR ?? '') === '' && TERM !== 'dumb'
 
@@ -33,7 +35,7 @@ export class LogLines {
   readonly #journald: (record: LogLine) => void
   #write: (record: LogLine) => void
 
-  /** `name` is the name of the program, for JSON. `descriptor` is where `output` writes. */
+  /** `name` is the name of the program, for JSON. `descriptor` is the descriptor to which `output` writes. */
   constructor(name: string, output: Output, descriptor: number, environment: Environment = process.env) {
     this.#found = formatOf(descriptor, environment)
     const base = { name, pid: process.pid }
@@ -48,7 +50,7 @@ export class LogLines {
     this.setFormat(undefined)
   }
 
-  /** Sets the format. `undefined` selects the format for the descriptor. */
+  /** Sets the log format. `undefined` selects the format for the descriptor. */
   setFormat(format: LogFormat | undefined): void {
     const writers = { json: this.#json, text: this.#text, journald: this.#journald }
     this.#write = writers[format ?? this.#found]

@@ -1,7 +1,8 @@
 /**
- * Standard output of the log. Nothing waits for its reader, neither while running nor at the end. Lines that the reader
- * does not take are buffered up to a limit, then dropped and counted. The thread pool is not used for pipes: a blocked
- * write(2) there would keep the process from exiting. This file does not know the content of lines.
+ * Writes log lines to standard output. The daemon never waits for the reader of the log, neither while it runs nor at
+ * its end. Lines that the reader does not take are buffered up to a limit, then dropped and counted. For pipes the
+ * thread pool is not used, because a blocked write(2) in it would keep the process from exiting. Not known here: the
+ * content of lines.
  */
 import { closeSync, constants, fstatSync, openSync, write as writeFile } from 'node:fs'
 import { Socket } from 'node:net'
@@ -11,7 +12,7 @@ const MOST_BUFFERED = 256 * 1024
 const TRY_AGAIN = 50
 
 type Done = (error: Error | null) => void
-/** Calls back once, when all octets were written or never will be. */
+/** Sends octets. Calls `done` once, when all octets were written or can never be written. */
 type Send = (bytes: Uint8Array, done: Done) => void
 
 export class LogOutput {
@@ -36,7 +37,7 @@ export class LogOutput {
     this.#pump()
   }
 
-  /** Resolves when everything is written, or after `limit` milliseconds. */
+  /** Resolves when all log lines are written, or after `limit` milliseconds. */
   flush(limit: number): Promise<void> {
     if (!this.#sending || this.#dead) return Promise.resolve()
     return new Promise((resolve) => {
@@ -62,7 +63,7 @@ export class LogOutput {
       this.#sending = false
       this.#buffered -= bytes.length
       if (error !== null) {
-        // An error such as EPIPE: the reader is gone. The daemon goes on without a log.
+        // An error such as EPIPE means that the reader of the log has ended. The daemon goes on without a log.
         this.#dead = true
         for (let i = 0; i < lines + this.#waiting.length; i++) this.#onLost()
         this.#waiting = []
@@ -77,11 +78,11 @@ function senderFor(descriptor: number): Send {
   if (stat.isFIFO() || stat.isSocket()) return socketSender(descriptor)
   if (stat.isCharacterDevice()) {
     try {
-      // A separate open, so that the shell's terminal keeps its blocking mode.
+      // The terminal is opened a second time, so that the shell's descriptor keeps its blocking mode.
       const path = `/proc/self/fd/${descriptor}`
       return fileSender(openSync(path, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY))
     } catch {
-      // The terminal belongs to another user (su). It may block, but then a person uses it.
+      // The terminal belongs to another user (su). Writing to it may block, but then a person uses the terminal.
     }
   }
   return fileSender(descriptor)
@@ -89,7 +90,7 @@ function senderFor(descriptor: number): Send {
 
 function socketSender(fd: number): Send {
   const socket = new Socket({ fd, readable: false, writable: true })
-  // The callback of each write gets the error, too.
+  // The callback of each write also gets the error, so this listener has nothing to do.
   socket.on('error', () => {})
   return (bytes, done) => {
     socket.write(bytes, (error) => done(error ?? null))

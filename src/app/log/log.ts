@@ -1,7 +1,7 @@
 /**
- * Writes the engine's log records to standard output. Asynchronous and bounded (docs/architecture.md): a slow reader
- * costs log lines, which are counted, never the engine's time. Loaded when the engine runs. Level and format may change
- * at any time.
+ * Writes the engine's log records to standard output. Writing is asynchronous and bounded (docs/architecture.md): a
+ * slow reader loses log lines, which are counted, but never delays the engine. The module is loaded when the engine
+ * already runs. Level and format may change at any time.
  */
 import type { Config } from '../../config/config.ts'
 import type { Recorder } from '../../daemon/telemetry/recorder.ts'
@@ -11,14 +11,14 @@ import { LogOutput } from './log-output.ts'
 
 const FLUSH_LIMIT = 200
 
-/** Settings of the configuration. Without `format`, the descriptor decides. */
+/** Log settings of the configuration. Without `format`, the descriptor decides the format. */
 export type LogSettings = Config['log']
 export type Log = {
   set(settings: LogSettings): void
   flush(): Promise<void>
 }
 
-/** Returns pino's number of the lowest level that is written. */
+/** Returns pino's number of the lowest log level that is written. */
 const leastOf = ({ level }: LogSettings): number => (level === 'trace' ? 0 : LEVELS[level].pino)
 
 export function attachLog(recorder: Recorder, settings: LogSettings, descriptor = 1): Log {
@@ -32,7 +32,7 @@ export function attachLog(recorder: Recorder, settings: LogSettings, descriptor 
     lines.setFormat(next.format)
   }
   set(settings)
-  // The first line takes a millisecond.
+  // The first log line takes a millisecond, because code is compiled.
   recorder.attach((record) => {
     if (LEVELS[record.level].pino >= least) lines.write(record)
   })

@@ -7,22 +7,22 @@ import { readFileSync } from 'node:fs'
 const NEEDED = { CAP_NET_ADMIN: 12n, CAP_NET_RAW: 13n } as const
 
 /**
- * Returns the names of missing capabilities, by the effective set in /proc/self/status. Empty if it cannot be read;
- * then a system call will fail.
+ * Returns the names of missing capabilities, by the effective set in /proc/self/status. Empty if that file cannot be
+ * read; then a system call will fail.
  */
 export function missingCapabilities(status = readStatus()): string[] {
   return without(bitsOf('CapEff', status) ?? ~0n)
 }
 
-/** Returns an error text if a capability is missing, otherwise `undefined`. */
+/** Returns an error text if the process lacks a capability, otherwise `undefined`. */
 export function capabilityProblem(status = readStatus()): string | undefined {
   const missing = missingCapabilities(status)
   return missing.length === 0 ? undefined : `Cannot run without ${missing.join(' and ')}: ${remedy(status)}`
 }
 
 /**
- * Returns what to do, as far as the kernel shows the reason. Root has the capabilities of its bounding set. Other users
- * get them from the guardian's file, or not at all.
+ * Returns advice about a missing capability, as far as the kernel shows the reason. Root has the capabilities of its
+ * bounding set. Other users get them from the guardian's file, or not at all.
  */
 function remedy(status: string): string {
   const user = /^Uid:\s*\d+\s+(\d+)/m.exec(status)?.[1]

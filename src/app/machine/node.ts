@@ -1,6 +1,6 @@
 /**
- * This node as a configuration sees it: interfaces and addresses from the kernel's tables, and the contents of the
- * address files that the configuration names.
+ * Reads this node for the check of a configuration: interfaces and addresses from the kernel's tables, and the contents
+ * of the address files that the configuration names.
  */
 
 import type { Config } from '../../config/config.ts'
@@ -30,11 +30,13 @@ export function nodeView(network: Pick<NetworkPort, 'links' | 'addresses'>, conf
 type Tables = Pick<NetworkPort, 'links' | 'addresses'>
 
 export type Look = {
-  /** Links and addresses as they were read. */
+  /** Links and addresses of this node as they were read. */
   readonly tables: Tables
-  /** Answers the first query for links and the first one for addresses with `tables`, later ones from the kernel. */
+  /**
+   * Answers the first query for links and the first query for addresses with `tables`, later queries from the kernel.
+   */
   readonly network: NetworkPort
-  /** Whether the kernel gave both lists. */
+  /** True if the kernel gave complete lists of links and addresses. */
   readonly isComplete: boolean
 }
 

@@ -8,7 +8,10 @@ import { isRealtime, schedulingOf } from '../../linux/process/scheduling.ts'
 
 const ASKED = /^--realtime(=|$)/
 
-/** Returns the scheduling. `guardian` is the guardian's process id, `undefined` if there is none. */
+/**
+ * Returns the scheduling of this process and of the guardian. `guardian` is the guardian's process id, `undefined`
+ * without a guardian.
+ */
 export function schedulingHere(guardian: number | undefined): SchedulingSnapshot {
   const { policy = 'unknown', priority = 0 } = schedulingOf('self') ?? {}
   const above = guardian === undefined ? undefined : schedulingOf(guardian)
@@ -26,7 +29,7 @@ function ownOptions(pid: number): readonly string[] {
   }
 }
 
-/** Returns a log line. `undefined` if no real-time priority was requested or set. */
+/** Returns a log line about real-time priority. `undefined` if none was requested or set. */
 export function schedulingText(got: SchedulingSnapshot): { level: 'info' | 'warn'; message: string } | undefined {
   const { guardian, policy, priority, realtimeAsked } = got
   if (isRealtime(got)) {

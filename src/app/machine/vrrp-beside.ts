@@ -9,9 +9,9 @@ import { isKeepalived, type VrrpSocketHolder, vrrpSocketHolders } from '../../li
 export type VrrpBeside = {
   readonly keepalived: readonly VrrpSocketHolder[]
   readonly processes: readonly VrrpSocketHolder[]
-  /** Reason not to run. `undefined` if there is none. */
+  /** Reason not to run beside the other program. `undefined` if there is none. */
   readonly refusal: string | undefined
-  /** Warnings for a daemon that runs anyway. */
+  /** Warnings for a daemon that runs nevertheless. */
   readonly warnings: readonly string[]
 }
 
@@ -21,7 +21,10 @@ export function vrrpBeside(guarded: boolean): VrrpBeside {
   return tell(found)
 }
 
-/** Returns the texts. Separate from the search, so that tests can cover each text. */
+/**
+ * Returns the texts about other VRRP programs. This function is separate from the search, so that tests can cover each
+ * text.
+ */
 export function tell({ holders, closed, unseen }: ReturnType<typeof vrrpSocketHolders>): VrrpBeside {
   const certain = holders.filter(isKeepalived)
   // A socket holder cannot be identified, and a keepalived process cannot be examined. Together they are probably the

@@ -1,6 +1,6 @@
 /**
- * Warnings and notes of `holdfast check` about one router: settings that work and may surprise. No remark of this file
- * keeps a configuration from being used. This file knows neither the other routers nor the node.
+ * Warnings and notes of `holdfast check` about one router: settings that work and may surprise. A configuration with
+ * such warnings or notes can still be used. Not known here: other routers and the node.
  */
 
 import { simplePassword } from '../../vrrp/authentication.ts'
@@ -25,7 +25,7 @@ import { type Placed, peerList } from './contradiction.ts'
  */
 const REALTIME_BELOW = 100
 
-/** Functions that record a warning or a note at a key of one router. */
+/** Functions that record a warning or a note about a key of one router. */
 type Sink = {
   warn(key: string, message: string): void
   note(key: string, message: string): void
@@ -49,7 +49,7 @@ export function advice(placed: Placed, locate: Locate): Remark[] {
   return problems
 }
 
-/** Warns of keys that change nothing beside another key. */
+/** Warns of keys that have no effect beside another key. */
 function withoutEffect(router: VirtualRouter, { warn }: Sink): void {
   const owner = router.priority === 255
   if (owner && !router.preempt)
@@ -175,12 +175,12 @@ function staggerAdvice(placed: Placed, locate: Locate): Remark[] {
     ]
   const interval = router.advertisementInterval
   const step = staggerStep(centis(interval / 10), peers.length)
-  // After the Active fell silent, one peer less competes. So that peer is not counted.
+  // After the Active stopped advertising, one router less competes for the addresses. So that peer is not counted.
   const rank = known.length > 0 ? known.filter((peer) => peer.priority === router.priority).length : peers.length - 1
   const closer = Math.ceil((rank * step * 256) / interval)
   const lower = known.map(({ priority = 0 }) => router.priority - priority).filter((less) => less > 0)
-  // Without priorities, the list may contain this node as well. The rank is then one less, and 2 is harmless at an
-  // interval of 1 s.
+  // If the list has no priorities, this node may be in it as well. The rank is then one less, and rank 2 is harmless at
+  // an interval of 1 s.
   const harmless = known.length > 0 ? !lower.some((less) => less < closer) : closer <= 2
   if (harmless) return []
   const mend = known.length > 0 ? 'set the priorities further apart' : 'list the priority of each peer'

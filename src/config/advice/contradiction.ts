@@ -1,7 +1,7 @@
 /**
  * Contradictions between the values of one router (VR-CFG-01). The address family, the scope and the VRRP version limit
- * the other values. Each contradiction is an error, because only an edit of the file removes it. This file knows one
- * router at a time, and not the node.
+ * the other values. Each contradiction is an error, because only an edit of the configuration removes it. The functions
+ * see one router at a time, and not the node.
  */
 import { familyOf } from '../../wire/address.ts'
 import type { VirtualRouter } from '../config.ts'
@@ -31,7 +31,7 @@ export function peerList({ router, path }: Placed): {
 
 type Refuse = (at: Path, message: string) => void
 
-/** Returns the contradictions within one router. */
+/** Returns the contradictions between the values of one router. */
 export function contradictions(placed: Placed, locate: Locate): Problem[] {
   const { path } = placed
   const problems: Problem[] = []
@@ -77,7 +77,7 @@ function families({ router, path }: Placed, refuse: Refuse): void {
     )
 }
 
-/** Checks the values that exist in one VRRP version only. */
+/** Refuses values that exist in one VRRP version only. */
 function versions({ name, version, addresses, advertisementInterval, authentication }: VirtualRouter, refuse: Refuse) {
   const shown = formatDuration(advertisementInterval)
   if (version === 3) {

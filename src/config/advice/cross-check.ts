@@ -1,7 +1,7 @@
 /**
- * Checks what must be unique in one file. The checks see every router that is well formed, so one bad router does not
- * hide the problems of the others. This file does not know the node (resolve.ts), nor contradictions within one router
- * (contradiction.ts).
+ * Refuses values that occur twice in one configuration and must be unique. Every well-formed router is checked, so a
+ * bad router does not hide the problems of other routers. Not known here: the node (resolve.ts), and contradictions
+ * within one router (contradiction.ts).
  */
 
 import type { VirtualRouter } from '../config.ts'
@@ -43,7 +43,7 @@ export function listenProblems(listen: ListenAddress | false, isPublic: boolean,
   return [problemAt(locate, ['api', 'listen'], 'error', message)]
 }
 
-/** Returns a problem for each value that is there already. The message names the line of the first. */
+/** Returns a problem for each value that occurs a second time. The message names the line of the first occurrence. */
 export function repeated(values: readonly UniqueValue[], locate: Locate): Problem[] {
   const first = new Map<string, Path>()
   return values.flatMap(({ key, path, message }) => {
@@ -54,7 +54,7 @@ export function repeated(values: readonly UniqueValue[], locate: Locate): Proble
   })
 }
 
-/** Returns the part of a message that says where a value was used first. */
+/** Returns the words of a message that say on which line a value was used first. */
 export const already = (line: number): string => (line === 0 ? 'already' : `already on line ${line}`)
 
 function nameValue({ router, path }: Placed): UniqueValue {
@@ -64,8 +64,8 @@ function nameValue({ router, path }: Placed): UniqueValue {
 }
 
 /**
- * RFC 9568 §5.2.3: a VRID is unique on an interface and family (VR-MI-01). For routers without an interface name,
- * resolve.ts checks it.
+ * RFC 9568 §5.2.3: a VRID is unique on an interface and family (VR-MI-01). Routers without an interface name are
+ * checked in resolve.ts.
  */
 function vridValues({ router, path }: Placed): UniqueValue[] {
   const on = nameOfInterface(router)

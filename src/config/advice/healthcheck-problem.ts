@@ -1,7 +1,7 @@
 /**
- * Checks health checks against each other and against their trackers: each name exists, no combination contains itself,
- * and the kind of check allows the weight. A combination that cannot work is an error; one that works and surprises is
- * a warning. This file knows neither the times of a check nor the node.
+ * Finds problems between health checks and their trackers: each name must exist, no combination may contain itself, and
+ * the kind of check must allow the weight. A combination that cannot work is an error; a combination that works and may
+ * surprise is a warning. Not known here: the times of a check, and the node.
  */
 import type { CheckSpec } from '../../healthcheck/check.ts'
 import { type Check, nameOf } from '../checks.ts'
@@ -18,9 +18,9 @@ export type PlacedTrack = { readonly name: string; readonly track: readonly Trac
 export type CheckSections = {
   readonly checks: readonly PlacedCheck[]
   readonly tracking: readonly PlacedTrack[]
-  /** All names, also those of checks with problems of their own. */
+  /** Names of all health checks, also of those with problems. */
   readonly names: ReadonlySet<string>
-  /** Whether everything could be read. Only then a check without a tracker is reported. */
+  /** True if the whole configuration could be read. Only then a health check without a tracker is reported. */
   readonly complete: boolean
 }
 
@@ -105,7 +105,7 @@ function nameValue({ check, path }: PlacedCheck): UniqueValue {
   return { key: nameOf(check), path: [...path, 'name'], message }
 }
 
-/** Returns whether the check `from` is the check `to`, or a combination that contains `to`. */
+/** Tells whether the health check `from` is the check `to`, or a combination that contains `to`. */
 function leadsTo(from: string, to: string, byName: ReadonlyMap<string, Check>, seen = new Set<string>()): boolean {
   if (from === to) return true
   const check = byName.get(from)
@@ -131,7 +131,7 @@ function surprises({ name, timeout, cadence, probe }: CheckSpec): readonly (read
       `the timeout of "${name}" (${formatDuration(timeout)}) is longer than its interval (${formatDuration(interval)}): ` +
         'a poll that is due while the check still runs is skipped',
     ])
-  // A poll that does not find the process reads all processes of the node.
+  // A process check that does not find its process reads all processes of the node in each run.
   if (probe.kind === 'process' && interval < 1000)
     found.push([
       'interval',

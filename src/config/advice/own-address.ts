@@ -1,8 +1,8 @@
 /**
- * Checks virtual addresses against the addresses that the node has now. An address owner (priority 255) with
- * `ownAddresses: node` must have them, another router must not, and an owner that installs them must leave the node's
- * own alone. This file decides which address is the node's own, and which one an earlier run or another daemon left for
- * the sweep. It removes nothing, and does not know which program added an address.
+ * Compares the virtual addresses with the addresses that the node has now. If an address owner (priority 255) has
+ * `ownAddresses: node`, the node must have the addresses. For any other router, the node must not have them. An owner
+ * that installs its addresses must not touch the node's own addresses. Decided here: which address is the node's own,
+ * and which address an earlier run or another daemon left for the sweep. No address is removed here.
  */
 import { addressBytes, familyOf, isLinkLocal } from '../../wire/address.ts'
 import type { VirtualRouter } from '../config.ts'
@@ -87,9 +87,9 @@ function ownerHasAll(
 }
 
 /**
- * Returns where an address came from. A host address (/32, /128) beside an own address is left over from an earlier
- * run. A host address alone is the node's own, such as an address from DHCPv6. Link-local addresses do not count here,
- * because every interface has one. A VIP has preferred lifetime 0.
+ * Returns which program probably added an address. A host address (/32, /128) beside an own address is left over from
+ * an earlier run. A host address alone is the node's own, such as an address from DHCPv6. Link-local addresses do not
+ * count here, because every interface has one. A VIP has preferred lifetime 0.
  */
 function originOf(
   present: PresentAddress,
@@ -100,7 +100,7 @@ function originOf(
   if (present.deprecated === false && hostPrefix === 128) return 'own'
   const company = own.filter(({ address }) => isLinkLocal(present.address) || !isLinkLocal(address))
   if (present.prefixLength === hostPrefix && (company.length > 0 || present.deprecated === true)) return 'leftover'
-  // The configuration lists the node's own address as well; that one is reported as the error.
+  // The configuration lists the node's own address as well. That address is reported as the error.
   if (
     present.prefixLength === hostPrefix &&
     company.length === 0 &&

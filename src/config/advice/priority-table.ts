@@ -1,7 +1,7 @@
 /**
  * Computes the effective priority of a router for each combination of results of its trackers. `holdfast check` prints
  * this table, and the advice about weights uses it. A probe that several trackers use counts once, so the table has no
- * impossible row. This file does not know peers, times, or what is up now.
+ * impossible row. Not known here: peers, times, and present results of checks.
  */
 import { type Check, nameOf } from '../checks.ts'
 import type { Track } from '../schema/track.ts'
@@ -12,7 +12,7 @@ import { type Contribution, effectivePriority } from '../weights.ts'
 export const MOST_INDEPENDENT = 8
 
 export type PriorityRow = {
-  /** Whether each tracker is up in this row, in the order of `columns`. */
+  /** For each tracker, in the order of `columns`: true if the tracker is up in this row. */
   readonly up: readonly boolean[]
   readonly priority: number
   readonly fault: boolean
@@ -22,18 +22,18 @@ export type PriorityTable = {
   readonly base: number
   /** Name of each tracker, as in the configuration. */
   readonly columns: readonly string[]
-  /** Best priority first, faults last. */
+  /** Rows of the table. The best priority is first, faults are last. */
   readonly rows: readonly PriorityRow[]
-  /** Number of different probes and interfaces behind the columns. */
+  /** Number of different probes and interfaces behind the columns of the table. */
   readonly independent: number
   /**
-   * Whether the table has every combination of results. If not, the rows are: all probes up, each probe down alone, and
+   * True if the table has every combination of results. If not, the rows are: all probes up, each probe down alone, and
    * all probes down.
    */
   readonly complete: boolean
   /**
-   * Checks of files that contain a number. The table assumes 0 for each; the number times `weight` comes on top. With
-   * weight 0, the number only decides about a fault (VR-TRK-09).
+   * Checks of files that contain a number. The table assumes the number 0 for each file; the number times `weight` is
+   * added to the priority. With weight 0, the number only decides about a fault (VR-TRK-09).
    */
   readonly files: readonly { readonly name: string; readonly weight: number; readonly reverse: boolean }[]
 }
@@ -68,12 +68,12 @@ export function priorityTable(base: number, track: readonly Track[], checks: rea
 }
 
 /**
- * Returns the key of an interface in the table. The key differs from that of a check, because an interface and a check
- * may have the same name.
+ * Returns the key of an interface in the table. The key differs from the key of a check, because an interface and a
+ * check may have the same name.
  */
 const linkKey = (name: string): string => `interface ${name}`
 
-/** Returns whether the check reads a number from a file, which its weight multiplies. */
+/** Tells whether the check reads a number from a file, which the weight multiplies. */
 export const holdsWeight = (check: Check | undefined): boolean =>
   check?.kind === 'probe' && check.spec.probe.kind === 'file' && check.spec.probe.content === 'weight'
 
@@ -126,8 +126,8 @@ function isUp(name: string, results: Results, byName: ReadonlyMap<string, Check>
 }
 
 /**
- * Sorts by priority. Among equal rows, the one with fewer failures comes first, so that the first row is the normal
- * state.
+ * Sorts rows by priority. Among rows of equal priority, the row with fewer failures comes first, so that the first row
+ * is the normal case.
  */
 function bestFirst(a: PriorityRow, b: PriorityRow): number {
   const downs = (row: PriorityRow) => row.up.filter((up) => !up).length

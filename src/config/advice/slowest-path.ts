@@ -1,7 +1,7 @@
 /**
- * Computes the longest time from a failure to the move of the addresses, for a service that stops answering. A poll has
- * to notice the failure, and then the successor waits. This file decides the parts of that sum. It leaves out
- * connections that close, because those are noticed immediately. It does not know which time is too long.
+ * Computes the longest time from a failure to the move of the addresses, for a service that stops answering. First a
+ * run of a check has to notice the failure, and then the successor waits. Decided here: the summands of that time. A
+ * closed connection is left out, because the check notices it immediately. Not decided here: which time is too long.
  */
 import type { CheckSpec } from '../../healthcheck/check.ts'
 import { staggerStep } from '../../vrrp/extensions/stagger.ts'
@@ -11,7 +11,7 @@ import { type Check, nameOf } from '../checks.ts'
 import type { Track } from '../schema/track.ts'
 import { probesBehind } from './priority-table.ts'
 
-/** One part of the time until the addresses move, in milliseconds. */
+/** One summand of the time until the addresses move, in milliseconds. */
 export type Part = { readonly ms: number; readonly what: string }
 export type SlowestPath = {
   readonly check: CheckSpec
@@ -20,8 +20,8 @@ export type SlowestPath = {
 }
 
 /**
- * Returns the check that takes longest to move the addresses. `undefined` if no check moves them. Interfaces do not
- * count, because the kernel reports their changes immediately.
+ * Returns the check whose failure takes longest to move the addresses. `undefined` if no check can move the addresses.
+ * Interfaces do not count, because the kernel reports their changes immediately.
  */
 export function slowestPath(
   parameters: Parameters,
@@ -47,8 +47,8 @@ export function slowestPath(
 }
 
 /**
- * Returns the parts of the longest time from the failure of a service until its check is down. In this case the service
- * fails just after a run of the check, and each later run ends with the timeout.
+ * Returns the summands of the longest time from the failure of a service until its check is down. The service fails
+ * just after a run of the check, and each later run ends with the timeout.
  */
 function detectionOf({ cadence, timeout, rule, probe }: CheckSpec): readonly Part[] {
   const { interval, fastInterval, jitter } = cadence
@@ -65,8 +65,8 @@ function detectionOf({ cadence, timeout, rule, probe }: CheckSpec): readonly Par
 }
 
 /**
- * Returns the time from the failed check to the takeover, or `undefined` if the addresses never move. Assumes a
- * successor like this node that is last in rank.
+ * Returns the time from the failed check to the takeover; `undefined` if the addresses never move. The assumed
+ * successor is configured like this node and last in rank.
  */
 function moveOf(parameters: Parameters, weight: number): readonly Part[] | undefined {
   const { priority, advertisementInterval: interval, version, extensions, preempt, preemptDelay, peers } = parameters

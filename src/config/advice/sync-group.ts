@@ -1,6 +1,6 @@
 /**
- * Checks sync groups against the routers they name (VR-SG-01..06). A mistake that breaks the group is an error; one
- * that makes it wait is a warning. This file does not know how a group moves.
+ * Finds problems between sync groups and their member routers (VR-SG-01..06). A mistake that breaks a group is an
+ * error; a mistake that only makes a group wait is a warning.
  */
 import type { SyncGroup } from '../config.ts'
 import { type Locate, type Path, type Problem, problemAt, type Severity } from '../problem.ts'
@@ -14,7 +14,7 @@ export type PlacedGroup = { readonly group: SyncGroup; readonly path: Path }
 
 /**
  * Returns the problems of sync groups. `names` has all router names, also those of routers with problems, so that a
- * group is not blamed for them.
+ * missing name is reported only if no router has it.
  */
 export function groupProblems(
   groups: readonly PlacedGroup[],
@@ -70,8 +70,8 @@ function memberProblems({ group, path }: PlacedGroup, names: ReadonlySet<string>
 }
 
 /**
- * Warns about members that differ. A member becomes Active only when all members are ready, so the slowest one delays
- * the group.
+ * Warns about members that differ. A member becomes Active only when all members are ready, so the slowest member
+ * delays the group.
  */
 function differences({ group, path }: PlacedGroup, byName: ReadonlyMap<string, Placed>, locate: Locate): Problem[] {
   const members = group.members.flatMap((member) => byName.get(member)?.router ?? [])
@@ -92,7 +92,7 @@ function differences({ group, path }: PlacedGroup, byName: ReadonlyMap<string, P
   ]
 }
 
-/** Checks the trackers of a group and of its members (VR-SG-04, VR-SG-05). */
+/** Finds problems with the trackers of a sync group and of its members (VR-SG-04, VR-SG-05). */
 function trackProblems({ group, path }: PlacedGroup, byName: ReadonlyMap<string, Placed>, locate: Locate): Problem[] {
   const problems: Problem[] = []
   const report = (severity: Severity, at: Path, message: string) =>

@@ -1,7 +1,7 @@
 /**
  * Judges the weights of a router: the warnings and notes of `holdfast check` about moves that never happen, or happen
- * late. This file decides which priorities a router is compared with if the configuration does not list them. It knows
- * the whole configuration, and of the nodes only the one that it runs on.
+ * late. Decided here: the priorities of other nodes with which a router is compared if the configuration does not list
+ * them. Known here: the whole configuration, and this node, but no other node.
  */
 import type { ProbeSpec } from '../../healthcheck/check.ts'
 import { type Check, checksOf } from '../checks.ts'
@@ -29,7 +29,7 @@ export type TrackReport = { readonly router: string; readonly table: PriorityTab
 export type TrackAdvice = {
   readonly tables: readonly TrackReport[]
   readonly warnings: readonly Problem[]
-  /** Time that a move takes, and questions that this configuration cannot answer. */
+  /** Notes: the time that a move takes, and questions that the configuration of this node cannot answer. */
   readonly notes: readonly Note[]
 }
 
@@ -46,7 +46,7 @@ export function trackAdvice(config: Config, locate: Locate, node: NodeView = { i
     const isHere = node.interfaces.length > 0
     return reportOf({ router, known, isHere, checks, path: placeOf(config, index), locate })
   })
-  // Members of one group share the trackers of the group; each remark is reported once.
+  // Members of one sync group share the trackers of the group, so each warning or note is reported once.
   const told = [
     ...new Map(reports.flatMap(({ remarks }) => remarks).map((each) => [formatProblem(each), each])).values(),
   ]
@@ -57,7 +57,7 @@ export function trackAdvice(config: Config, locate: Locate, node: NodeView = { i
   }
 }
 
-/** Returns the base priorities of the peers, as this router lists them, or else another member of its sync group. */
+/** Returns the base priorities of the peers. This router lists them, or another member of its sync group. */
 function peerPriorities(router: ResolvedRouter, all: readonly ResolvedRouter[]): readonly number[] {
   const mates = router.group === undefined ? [] : all.filter(({ group }) => group === router.group)
   const lists = [router, ...mates].map(({ parameters }) => parameters.peers.flatMap(({ priority }) => priority ?? []))
@@ -77,9 +77,11 @@ function placeOf({ virtualRouters, syncGroups }: Config, index: number): Path {
 type Report = { readonly report: TrackReport | undefined; readonly remarks: readonly Remark[] }
 type Tracking = {
   readonly router: ResolvedRouter
-  /** Base priorities of the peers. */
+  /** Base priorities of the peers, as far as the configuration lists them. */
   readonly known: readonly number[]
-  /** Whether the configuration was resolved on a known node. Then the peers do not contain the node itself. */
+  /**
+   * True if the configuration was resolved on a known node. Then the list of peers does not contain the node itself.
+   */
   readonly isHere: boolean
   readonly checks: readonly Check[]
   readonly path: Path
@@ -117,7 +119,7 @@ function reportOf({ router, known, isHere, checks, path, locate }: Tracking): Re
     note(
       `cannot tell whether ${weightsOf(shown)} ${shown.length === 1 ? 'is' : 'are'} enough: no peer priorities are listed`,
     )
-  // The note about the time of a move is given only where a move is certain.
+  // The note about the time of a move is given only where a failure certainly moves the addresses.
   const moving = isKnown ? track : track.filter(({ weight }) => weight === 0)
   const slow = parameters.priority === 255 ? undefined : slowestPath({ ...parameters, priority: best }, moving, checks)
   if (slow !== undefined && slow.ms > SLOW) {
@@ -133,7 +135,7 @@ function reportOf({ router, known, isHere, checks, path, locate }: Tracking): Re
 const weightsOf = (track: readonly Track[]): string =>
   track.map((tracker) => `weight ${tracker.weight} of ${trackedName(tracker)}`).join(' and ')
 
-/** Returns what notices a failure without a poll. */
+/** Returns the text about events that show a failure before the next run of the check. */
 function signOf(probe: ProbeSpec): string {
   if ((probe.kind === 'http' || probe.kind === 'tcp') && probe.events)
     return '; a connection that ends is noticed immediately'
@@ -149,7 +151,7 @@ const timeShown = (ms: number): string => formatDuration(ms < 1000 ? Math.round(
 function tooSmall(router: ResolvedRouter, known: readonly number[], table: PriorityTable, best: number): string[] {
   const { track, parameters } = router
   const { priority: base, margin = 0 } = parameters
-  // Priority of the best peer while everything works there.
+  // Priority of the best peer while all its checks are up.
   const peerBest = known.length === 0 ? best : Math.min(254, Math.max(...known) + best - base)
   const downIn = (row: PriorityRow) => table.columns.filter((_, i) => row.up[i] !== table.rows[0]?.up[i])
   const stays = table.rows.filter((row) => !row.fault && downIn(row).length > 0 && row.priority + margin >= peerBest)

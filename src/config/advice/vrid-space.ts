@@ -1,7 +1,7 @@
 /**
- * Checks the number of virtual routers on one interface. VRIDs are the numbers from 1 to 255 for each family
- * (VR-PKT-04, VR-MI-01). The check reads the file as it was written, because the 256th router cannot have a valid VRID.
- * This file does not know whether an entry is well formed.
+ * Limits the number of virtual routers on one interface. VRIDs are the numbers from 1 to 255 for each family
+ * (VR-PKT-04, VR-MI-01). The number is counted in the configuration as written, because the 256th router cannot have a
+ * valid VRID. Entries need not be well formed.
  */
 import { familyName } from '../network.ts'
 import { type Locate, type Problem, problemAt } from '../problem.ts'
@@ -29,8 +29,8 @@ export function tooManyRouters(entries: readonly unknown[], locate: Locate): Pro
 }
 
 /**
- * Returns the interface and family of an entry. `undefined` for `auto`, which may stand for several interfaces;
- * resolve.ts checks those.
+ * Returns the interface and family of a router's entry. `undefined` for `auto`, which may mean several interfaces;
+ * those are checked in resolve.ts.
  */
 function spaceOf(entry: unknown): string | undefined {
   if (typeof entry !== 'object' || entry === null) return undefined

@@ -1,8 +1,8 @@
 /**
- * Turns a keepalived file into a configuration, with the same schema and cross checks as YAML. A syntax error refuses
- * the file, and so does an instance for which keepalived would stop, or which cannot be shown in FAULT. Any other error
- * of an instance puts that instance in FAULT; the other instances run. This file does not read the disk: included files
- * come from `source`.
+ * Converts a keepalived file to a configuration, with the same schema and cross checks as for YAML. The whole file is
+ * refused for a syntax error, for an instance at which keepalived would stop, and for one that cannot be shown in
+ * FAULT. Any other error of an instance puts that instance in FAULT; the other instances run. No function reads the
+ * disk: included files come from `source`.
  */
 import { configFrom, type ParsedConfig } from '../configuration.ts'
 import { byPosition, isError, type Problem } from '../problem.ts'
@@ -13,7 +13,7 @@ import { parseKeepalived } from './text/parser.ts'
 import { fieldsOf, inFault, itemsOf, locateIn, mapping, plain, type Written, written } from './written.ts'
 
 export type KeepalivedDocument = ImportedDocument & {
-  /** Configuration with every problem, including the warnings of the import. */
+  /** The configuration with every problem, including the warnings of the import. */
   readonly parsed: ParsedConfig
 }
 
@@ -26,7 +26,7 @@ export function parseKeepalivedConfig(
   return 'problems' in read ? read : read.parsed
 }
 
-/** Reads a keepalived file and returns the document as well, for printing. */
+/** Reads a keepalived file. Returns the configuration, and the imported document for printing. */
 export function readKeepalived(
   file: SourceFile,
   source: KeepalivedSource,
@@ -49,8 +49,8 @@ export function readKeepalived(
 }
 
 /**
- * Replaces each instance that has an error by one in FAULT with the same interface and addresses. If an error remains,
- * the whole file is refused.
+ * Replaces each instance that has an error by an instance in FAULT with the same interface and addresses. If an error
+ * remains, the whole file is refused.
  */
 function withoutBadRouters(found: ImportedDocument): ImportedDocument & { readonly parsed: ParsedConfig } {
   let { document, handlings, notes, warnings } = found

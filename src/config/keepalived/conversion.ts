@@ -1,6 +1,6 @@
 /**
- * Writes an imported document as YAML with the same configuration. Comments above it list the keywords that were not
- * carried over. This file decides the text of that list. It does not know keywords, nor where the text goes.
+ * Writes an imported document as YAML with the same configuration. Comments above the YAML list the keepalived keywords
+ * that have no counterpart. Decided here: the text of that list. Not known here: the meaning of keywords.
  */
 import { stringify } from 'yaml'
 import type { ImportedDocument } from './import/import.ts'

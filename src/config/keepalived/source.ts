@@ -1,14 +1,14 @@
 /**
- * What a keepalived file needs besides its own text: other files, the host name, random numbers. The caller passes all
- * of it, so that the same file always has the same result. This file does not know where the values come from.
+ * Values that the import of a keepalived file needs besides the text: other files, the host name, random numbers. The
+ * caller passes all these values, so that the same file always gives the same configuration.
  */
 
 export type SourceFile = { readonly file: string; readonly text: string }
 
 export type Inclusion = {
-  /** Files in the order in which they are read. */
+  /** Included files in the order in which they are read. */
   readonly files: readonly SourceFile[]
-  /** Files that were found and could not be read. */
+  /** Included files that were found and could not be read. */
   readonly unreadable: readonly { readonly file: string; readonly reason: string }[]
 }
 
@@ -19,7 +19,7 @@ export type Inclusion = {
 export type KeepalivedSource = (pattern: string, directory: string) => Inclusion
 
 export type Surroundings = {
-  /** Text that `@name` lines are compared with: option -i, or the host name up to its first dot. */
+  /** Text that is compared with `@name` lines: the option -i, or the host name up to its first dot. */
   readonly configId: string
   /** User of scripts if the keepalived file names no user. `undefined`: the user of the daemon. */
   readonly scriptUser: string | undefined
@@ -28,7 +28,7 @@ export type Surroundings = {
    * has the program.
    */
   readonly programPath: (name: string) => string | undefined
-  /** Returns a random number from 0 up to, but not including, 1; used for ${_RANDOM}. */
+  /** Returns a random number, at least 0 and below 1; used for ${_RANDOM}. */
   readonly random: () => number
 }
 

@@ -1,6 +1,6 @@
 /**
  * A configuration value with its position in a keepalived file. So problems of the schema and of the cross checks point
- * at the line that the operator wrote. This file does not know which keys exist.
+ * at the line that the operator wrote. Not known here: which keys exist.
  */
 import type { Locate, Path, Position } from '../problem.ts'
 
@@ -24,7 +24,7 @@ export const mapping = (fields: Fields, at: Position): Written => written(fields
 
 const isList = (value: Written['value']): value is readonly Written[] => Array.isArray(value)
 
-/** Returns the value without positions. */
+/** Returns the plain value, without positions in the keepalived file. */
 export function plain({ value }: Written): unknown {
   if (isList(value)) return value.map(plain)
   if (typeof value !== 'object') return value
@@ -33,7 +33,7 @@ export function plain({ value }: Written): unknown {
   )
 }
 
-/** Returns a function that finds the position of a path. */
+/** Returns a function that finds the position of a path in the keepalived file. */
 export function locateIn(root: Written): Locate {
   return (path: Path, at = 'value') => {
     let place: Written = root
@@ -58,7 +58,7 @@ export const fieldsOf = ({ value }: Written): Fields => (isList(value) || typeof
 export const itemsOf = (entry: Written | undefined): readonly Written[] =>
   entry !== undefined && isList(entry.value) ? entry.value : []
 
-/** Returns the router with the key `fault`, which keeps the router out of the election. */
+/** Returns the router with the key `fault` added, which keeps the router out of the election. */
 export function inFault(router: Written, reason: string): Written {
   const fault = reason.replace(/\p{Cc}/gu, ' ').slice(0, 1000)
   return mapping({ ...fieldsOf(router), fault: written(fault, router.at) }, router.at)

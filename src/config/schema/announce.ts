@@ -1,7 +1,7 @@
 /**
  * When and how often an Active announces its addresses: the keys of `announce`, and the defaults of each profile
- * (docs/architecture.md, Announcements; VR-GARP-01, -02, -04). This file decides the schedule. It does not know frames,
- * nor how many of them an interface may send at the same time.
+ * (docs/architecture.md, Announcements; VR-GARP-01, -02, -04). Decided here: the schedule. Not known here: frames, and
+ * how many of them an interface may send at the same time.
  */
 import * as z from 'zod'
 import type { ProfileName } from '../../vrrp/profile.ts'
@@ -67,16 +67,17 @@ export const announceSchema = section(
 export type AnnounceKeys = z.output<typeof announceSchema>
 
 export type AnnounceSchedule = {
-  /** Times after the takeover, from 0. A time that is repeated gives several frames for each address. */
+  /** Times of the announcements after a takeover, from 0. A repeated time gives several frames for each address. */
   readonly at: readonly Millis[]
   readonly refresh: Millis | undefined
-  /** Number of frames at a refresh; `undefined` means 1. */
+  /** Number of frames for each address at a refresh; `undefined` means 1. */
   readonly refreshCopies?: number | undefined
   /**
-   * Times after a competing Active was heard, in the form of `at`. `undefined`: the schedule of arp/announcement.ts.
+   * Times of the announcements after an advertisement of a competing Active, in the form of `at`. `undefined`: the
+   * schedule of arp/announcement.ts.
    */
   readonly onRival?: readonly Millis[] | undefined
-  /** Shortest time between two frames of the interface. `undefined`: the rates of the pacer. */
+  /** Shortest time between two announcement frames of the interface. `undefined`: the usual rate limits. */
   readonly spacing?: { readonly [family in Family]: Millis | undefined } | undefined
 }
 
@@ -86,11 +87,14 @@ const HOLDFAST_AT: Readonly<Record<Family, readonly number[]>> = {
   ipv6: [0, 1000, 2000],
 }
 const HOLDFAST_REFRESH = millis(60_000)
-/** keepalived's garp_master_repeat and garp_master_delay; it uses the same values for IPv6 (VR-GARP-07). */
+/**
+ * Defaults of keepalived's garp_master_repeat and garp_master_delay. keepalived uses the same values for IPv6
+ * (VR-GARP-07).
+ */
 const KEEPALIVED = { copies: 5, delay: 5000 }
 /**
  * Further announcements with profile `keepalived`, in milliseconds after a competing Active was heard. keepalived
- * itself makes no further announcements. holdfast needs them, because the competing Active announces the same VIPs.
+ * itself makes no further announcements. holdfast makes them, because the competing Active announces the same VIPs.
  */
 const COMPETING_AGAIN: Readonly<Record<Family, readonly number[]>> = { ipv4: [50, 200], ipv6: [1000, 2000] }
 

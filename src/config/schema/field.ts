@@ -1,7 +1,7 @@
 /**
  * The kinds of values in a configuration. Each kind has a text that says what it accepts, such as
- * `an integer from 1 to 255`. `schema-problem.ts` puts it at the end of a message. This file does not know which key
- * has which kind, nor the rest of the configuration.
+ * `an integer from 1 to 255`. That text is the end of a message (schema-problem.ts). Not known here: which key has
+ * which kind, and other values of the configuration.
  */
 import * as z from 'zod'
 import { type Address, addressBytes, familyOf, firstOctet, isMulticast, parseAddress } from '../../wire/address.ts'
@@ -10,14 +10,20 @@ import type { Millis } from '../../wire/units.ts'
 import { hostPart, hostPrefixLength } from '../network.ts'
 import { DURATION, formatDuration, parseDuration } from './duration.ts'
 
-/** A VIP. The prefix length selects the network for `interface: auto` and nothing else. */
+/** A VIP. Its prefix length only selects the network for `interface: auto`. */
 export type NetworkAddress = { readonly address: Address; readonly prefixLength: number | undefined }
 export type ListenAddress = { readonly host: Address; readonly port: number }
 
-/** Result of reading a text. `isWhole`: `refused` is the whole message after the path, not only the accepted form. */
+/**
+ * The value read from a text, or why the text is refused. `isWhole`: `refused` is the whole message after the path, not
+ * only the accepted form.
+ */
 export type Reading<T> = { readonly value: T } | { readonly refused: string; readonly isWhole?: boolean }
 
-/** Returns the schema of a text that `read` converts. `accepted` is the accepted form, for values of another type. */
+/**
+ * Returns the schema of a text that `read` converts. `accepted` describes the accepted form, for values of another
+ * type.
+ */
 export function textual<T>(accepted: string, read: (text: string) => Reading<T>) {
   return z.string({ error: accepted }).transform((text, context): T => {
     const reading = read(text)
@@ -46,7 +52,7 @@ export function pattern(expression: RegExp, accepted: string) {
   return z.string({ error: accepted }).regex(expression, { error: accepted })
 }
 
-/** Returns the schema of the name of a router, group or check. */
+/** Returns the schema of the name of a router, a sync group or a health check. */
 export const itemName = () =>
   pattern(/^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/, 'a name of letters, digits, ".", "_" and "-"')
 /**
@@ -59,7 +65,7 @@ export const absolutePath = () => pattern(/^\/[^\0]*$/, 'an absolute path')
 type Accepted = string | ((issue: { readonly input?: unknown }) => string)
 
 export function section<T extends z.core.$ZodLooseShape>(shape: T, accepted: Accepted) {
-  // Texts about unknown keys are in schema-problem.ts.
+  // Texts about unknown keys are made in schema-problem.ts.
   return z.strictObject(shape, {
     error: (issue) =>
       issue.code !== 'invalid_type' ? undefined : typeof accepted === 'string' ? accepted : accepted(issue),
@@ -70,7 +76,7 @@ export const list = <T extends z.ZodType>(element: T, accepted: string) => z.arr
 
 /**
  * Returns the schema of a duration; min, max and step are milliseconds. `step` is the precision of the packet: a value
- * between two steps is refused and never rounded. `range` replaces the text of the bounds.
+ * between two multiples of it is refused and never rounded. `range` replaces the text of the bounds.
  */
 export function duration(min: number, max: number, step?: number, range?: string) {
   const accepted = `a duration from ${range ?? `${formatDuration(min)} to ${formatDuration(max)}`}`
@@ -96,7 +102,7 @@ export function duration(min: number, max: number, step?: number, range?: string
 
 const UNITS: Readonly<Record<string, number>> = { KiB: 1024, MiB: 1024 * 1024 }
 
-/** Returns the schema of a size, converted to octets. */
+/** Returns the schema of a size in octets, such as `64KiB`. */
 export function octets(min: number, max: number) {
   const accepted = `a size from ${min / 1024}KiB to ${max / 1024 / 1024}MiB, such as 512KiB or 4MiB`
   return textual(accepted, (text) => {

@@ -1,6 +1,6 @@
 /**
- * Turns the keys of a health check into a check, with every default filled in (docs/adr/0024). This file decides the
- * defaults, including those that depend on another key.
+ * Converts the keys of a health check to a check with every default (docs/adr/0024). Decided here: the defaults,
+ * including those that depend on another key.
  */
 import type { ProbeSpec } from '../../healthcheck/check.ts'
 import { type Millis, millis } from '../../wire/units.ts'
@@ -16,7 +16,7 @@ const JITTER = 0.1
  */
 const LEAST_UNKNOWN_AFTER = 8000
 
-/** Returns the times of a probe. The default of most of them depends on the interval. */
+/** Returns the interval, timeouts and other times of a probe. The default of most of them depends on the interval. */
 export function timesOf(keys: Pick<HealthcheckKeys, 'interval' | 'fastInterval' | 'timeout' | 'unknownAfter'>): {
   readonly [key in 'interval' | 'fastInterval' | 'timeout' | 'unknownAfter']: Millis
 } {
@@ -31,8 +31,8 @@ export function timesOf(keys: Pick<HealthcheckKeys, 'interval' | 'fastInterval' 
 }
 
 /**
- * Returns the check of an entry. `undefined` if the entry has no kind of check; the schema has refused that entry, and
- * any entry with several kinds.
+ * Returns the health check of an entry in the configuration. `undefined` if the entry has no kind of check; the schema
+ * has refused that entry, and any entry with several kinds.
  */
 export function checkFrom(keys: HealthcheckKeys): Check | undefined {
   const { name, all, any } = keys

@@ -1,7 +1,6 @@
 /**
- * Reads values that only health checks have. This file decides what a status, a URL and a header may look like. It uses
- * the same URL and RegExp as the checks, so that it accepts nothing that a check cannot use. It does not know which key
- * has the value.
+ * Reads values that only health checks have. Decided here: which status, URL and header are valid. The same classes URL
+ * and RegExp are used as in the checks, so that only values which a check can use are accepted.
  */
 import * as z from 'zod'
 import type { StatusRange } from '../../healthcheck/check.ts'
@@ -41,13 +40,15 @@ export const jitterFrom =
     return percent >= 0 && percent <= 100 ? { value: percent / 100 } : { refused: accepted }
   }
 
-/** Returns the schema of headers, or of environment variables. */
+/** Returns the schema of HTTP headers, or of environment variables. */
 export const texts = (accepted: string) =>
   z.record(z.string(), z.string({ error: 'a text in quotes' }), { error: accepted })
 
 export const HEADERS_EXPECTED = 'a mapping from names of headers to texts'
 
-/** Refuses headers that Node would refuse to send (RFC 9110 §5.1, §5.5). Here the problem has a line. */
+/**
+ * Refuses HTTP headers that Node would refuse to send (RFC 9110 §5.1, §5.5). A problem of the configuration has a line.
+ */
 export function headersFrom(
   headers: Readonly<Record<string, string>>,
   context: z.core.ParsePayload,

@@ -1,7 +1,7 @@
 /**
- * The keys of an entry of `healthchecks:`. One schema has all keys, so a wrong value is reported as such, and not as
- * the failure of seven alternatives. `healthcheck-kind.ts` knows which keys go together, and healthcheck-defaults.ts
- * the defaults.
+ * The keys of an entry of `healthchecks:`. One schema has all keys, so a wrong value causes one message, and not the
+ * failure of seven alternatives. Which keys may stand together is decided in healthcheck-kind.ts, and the defaults in
+ * healthcheck-defaults.ts.
  */
 import * as z from 'zod'
 import { parseAddress } from '../../wire/address.ts'
@@ -30,7 +30,7 @@ const target = () =>
     const [, six, name, digits] = /^(?:\[([^\]\s]*)\]|([^\s:[\]/@]{1,253})):(\d{1,5})$/.exec(text) ?? []
     const host = six ?? name ?? ''
     const port = Number(digits)
-    // The zone of an IPv6 address (such as %eth0) is left out: it names an interface of this node.
+    // The zone of an IPv6 address (such as %eth0) is left out, because a zone names an interface of this node.
     const literal = six === undefined ? /^[\d.]+$/.test(host) : true
     if (port < 1 || port > 65535 || host === '' || (literal && parseAddress(host.replace(/%.*$/, '')) === undefined))
       return { refused: TCP_EXPECTED }
@@ -61,7 +61,7 @@ const answer = () =>
 
 const ENVIRONMENT_EXPECTED = 'a mapping from names of variables to texts'
 
-/** Returns the keys that tell the kind of a check; an entry has exactly one of http to any. */
+/** Returns the keys that tell the kind of a health check; an entry has exactly one of `http` to `any`. */
 const kindKeys = () => ({
   name: itemName().describe('Unique name of the check in track, logs, metrics and status'),
   http: textual(URL_EXPECTED, urlFrom('http://localhost:8080/healthz'))
@@ -83,7 +83,7 @@ const kindKeys = () => ({
     .describe('Combination: up while at least one of these checks is up'),
 })
 
-/** Returns the keys for the times of a probe, and for the meaning of its results. */
+/** Returns the keys for the times of a probe, and for how its results count. */
 const pollKeys = () => ({
   interval: duration(10, HOUR).optional().describe('Time between two polls, 10ms to 1h, default: 1s'),
   fastInterval: duration(1, HOUR)
@@ -108,7 +108,7 @@ const pollKeys = () => ({
     .describe('Time for which the last result stays valid, default: 3 intervals and a timeout, at least 8s'),
 })
 
-/** Returns the keys of an HTTP probe. `events` also belongs to tcp. */
+/** Returns the keys of an HTTP probe. The key `events` also belongs to a tcp probe. */
 const httpKeys = () => ({
   events: flag()
     .optional()

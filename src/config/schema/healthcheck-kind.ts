@@ -1,6 +1,6 @@
 /**
  * Decides the kind of a check and which keys belong to it. A key without effect is refused, because the operator
- * expects an effect. This file knows one entry at a time.
+ * expects an effect. The functions see one entry at a time.
  */
 import { formatDuration } from './duration.ts'
 import { timesOf } from './healthcheck-defaults.ts'
@@ -36,7 +36,7 @@ const ONE_EXPECTED = 'exactly one of http, tcp, exec, file, process, all and any
 export type KindProblem = {
   readonly path: readonly Key[]
   readonly message: string
-  /** Whether the message is the whole text after the path (field.ts). */
+  /** True if the message is the whole text after the path (field.ts). */
   readonly isWhole?: boolean
 }
 

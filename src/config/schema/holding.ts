@@ -1,13 +1,13 @@
 /**
  * The key `interface: { holding: … }`: an address, or the path of a file that contains one (docs/configuration.md).
- * This file decides what such a file may contain. The meaning of the key for a router is in ../holding.ts.
+ * Decided here: what an address file may contain. The meaning of the key for a router is in ../holding.ts.
  */
 import type { Address } from '../../wire/address.ts'
 import type { NamedAddress } from '../named-address.ts'
 import { host, type Reading, section, textual } from './field.ts'
 
 export type Holding = { readonly file: string } | { readonly address: Address }
-/** Value of `interface`: a name, `auto`, or this mapping. */
+/** Value of the key `interface`: a name, `auto`, or a mapping with `holding`. */
 export type InterfaceKey = string | { readonly holding: Holding }
 
 const EXPECTED = 'an IP address, or the absolute path of a file that contains one'
@@ -30,8 +30,8 @@ export const holdingKey = () =>
   )
 
 /**
- * Returns the address in the text of a file, or the problem of the text. The caller has shortened a text that is too
- * long.
+ * Returns the address in the text of an address file, or the problem of the text. The caller has shortened a text that
+ * is too long.
  */
 export function readAddressText(text: string): NamedAddress['reading'] {
   const word = text.trim()

@@ -1,6 +1,6 @@
 /**
  * Options of a router whose defaults depend on the profile (docs/architecture.md, Protocol decisions): their schema,
- * and their value after the profile and the file are combined. This file does not know what an option does.
+ * and their value after the profile and the file are combined. Not known here: what an option does.
  */
 import type * as z from 'zod'
 import { type Knobs, type ProfileName, profileKnobs } from '../../vrrp/profile.ts'
@@ -10,7 +10,8 @@ import { type TransportKeys, unicastOf } from './transport.ts'
 const profileDefault = 'default: by profile'
 
 /**
- * Schema of the options on which the RFC, other implementations and safety disagree. `undefined`: the profile decides.
+ * Schema of the options on which the RFC, other implementations and safety disagree. If an option is `undefined`, the
+ * profile decides.
  */
 export const knobShape = {
   checksum: oneOf('pseudo-header', 'message-only')
@@ -92,7 +93,10 @@ export const knobShape = {
 type Written = z.output<z.ZodObject<typeof knobShape>>
 type Transported = { readonly transport: TransportKeys }
 
-/** Returns the protocol options of a router: each from the configuration, otherwise from the router's profile. */
+/**
+ * Returns the protocol options of a router. An option that the configuration does not set comes from the router's
+ * profile.
+ */
 export function routerKnobs(
   router: Written & Transported & { readonly profile: ProfileName; readonly version: 2 | 3 },
 ): Knobs {
@@ -124,8 +128,8 @@ export function routerKnobs(
 }
 
 /**
- * Returns whether a listed peer has a TTL range. Then routers that are not listed are refused; otherwise the range
- * would be useless (VR-UC-04).
+ * Tells whether a listed peer has a TTL range. If so, packets of routers that are not listed are refused; otherwise the
+ * range would be useless (VR-UC-04).
  */
 function hasTtlRange(router: Transported): boolean {
   const { peers = [] } = unicastOf(router) ?? {}

@@ -1,6 +1,6 @@
 /**
- * The key `notify:` of a virtual router or sync group: programs that run when its state changes (VR-NTF-01). This file
- * decides their options, and how long a program may run. It does not know their arguments.
+ * The key `notify:` of a virtual router or sync group: programs that run when its state changes (VR-NTF-01). Decided
+ * here: the options of these programs, and how long a program may run. Not known here: their arguments.
  */
 import type { NotifyPrograms } from '../../notify/notification.ts'
 import { duration, section } from './field.ts'
@@ -9,9 +9,9 @@ import { argv, capabilities, unsafe, user } from './program.ts'
 const NOTIFY_EXPECTED = 'a mapping with at least one of active, backup, fault, stop and change'
 
 /**
- * Default time limit of a program. keepalived has no limit. In holdfast, a notify program of a router waits for the
- * router's program before it. A request to the API of a cloud, with one retry, ends within this time. A program that
- * hangs delays the next program by no more.
+ * Default time limit of a notify program. keepalived has no limit. In holdfast, a notify program waits until the
+ * router's program before it has ended. A request to the API of a cloud, with one retry, ends within this limit. A
+ * program that hangs delays the next program by this time at most.
  */
 const TIMEOUT = '30s'
 
@@ -43,5 +43,5 @@ export const notify = () =>
     .refine((programs) => EVENTS.some((event) => programs[event] !== undefined), { error: NOTIFY_EXPECTED })
     .transform((programs): NotifyPrograms => programs)
 
-/** Keys that name a program. */
+/** Keys of `notify` that name a program. */
 export const EVENTS = ['active', 'backup', 'fault', 'stop', 'change'] as const

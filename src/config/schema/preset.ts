@@ -1,7 +1,7 @@
 /**
- * Predefined health checks: those that the nodes of an on-premise OpenShift cluster run (docs/adr/0024). This file
- * decides what they check, how often, and their weights, as in OpenShift's own configuration. A check of the file with
- * the same name replaces one of these. This file does not know the routers, nor which program writes the files.
+ * Predefined health checks: those that the nodes of an on-premise OpenShift cluster run (docs/adr/0024). Decided here:
+ * their targets, intervals and weights, as in OpenShift's own configuration. A check of the configuration with the same
+ * name replaces a predefined one. Not known here: the routers, and which program writes the files.
  */
 import { type Check, nameOf } from '../checks.ts'
 import type { Path } from '../problem.ts'
@@ -18,7 +18,7 @@ export const PRESET_FILES = {
   defaultRouter: '/run/holdfast/agent/default-router',
 } as const
 
-/** Options of an HTTP check that behaves like curl -L -k -f. */
+/** Options of an HTTP check that make it behave like curl -L -k -f. */
 const curl = { redirects: true, tls: { verify: false } }
 const api = { interval: '2s', timeout: '1.9s', rise: 3, fall: 3 }
 const ingress = { interval: '1s', timeout: '900ms', rise: 3, fall: 2 }
@@ -79,8 +79,8 @@ type Tracking = { readonly preset?: PresetName | undefined; readonly track: Trac
 type Sections<R, G> = { readonly healthchecks: Check[]; readonly virtualRouters: R[]; readonly syncGroups: G[] }
 
 /**
- * Adds the checks and trackers of the presets. Entries of the file keep their index, so their positions stay correct;
- * added entries come after them.
+ * Adds the checks and trackers of the presets. Entries of the configuration keep their index, so their positions stay
+ * correct; added entries come last.
  */
 export function expandPresets<R extends Tracking, G extends Tracking>(config: Sections<R, G>): Sections<R, G> {
   const { healthchecks, virtualRouters, syncGroups } = config
@@ -94,7 +94,7 @@ export function expandPresets<R extends Tracking, G extends Tracking>(config: Se
   }
 }
 
-/** Returns the path of a tracker: its own entry, or the key `preset` that added it. */
+/** Returns the path of a tracker: the path of its own entry, or of the key `preset` that added it. */
 export function trackerPath({ preset, track }: Readonly<Tracking>, path: Path, index: number, key?: string): Path {
   const tracker = track[index]
   if (preset !== undefined && tracker !== undefined && TRACK[preset].includes(tracker)) return [...path, 'preset']

@@ -1,7 +1,7 @@
 /**
- * A program in the configuration: absolute path and arguments, the user it runs as, its capabilities, and whether it
- * runs if other users can change it. There is never a shell. This file does not know why a program runs, nor whether it
- * is safe (files/script-problem.ts).
+ * Schema of a program in the configuration: absolute path and arguments, its user, its capabilities, and whether it
+ * runs if other users can change it. A program never runs in a shell. Not known here: why a program runs, and whether
+ * it is safe (files/script-problem.ts).
  */
 import * as z from 'zod'
 import { list, oneOf, pattern, whole } from './field.ts'
@@ -24,9 +24,9 @@ export const user = () =>
     )
     .transform(String)
 
-/** Returns the schema of `unsafe`, for a program that other users can change. `refuse` is the default. */
+/** Returns the schema of the key `unsafe`, about a program that other users can change. `refuse` is the default. */
 export const unsafe = () =>
   oneOf('refuse', 'skip', 'run').transform((choice) => (choice === 'refuse' ? undefined : choice))
 
-/** Returns the schema of `capabilities`. `none` is the default. */
+/** Returns the schema of the key `capabilities` of a program. `none` is the default. */
 export const capabilities = () => oneOf('none', 'keep').transform((choice) => (choice === 'keep' ? choice : undefined))

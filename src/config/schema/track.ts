@@ -1,7 +1,7 @@
 /**
  * The trackers of a virtual router or a sync group, with their weights (VR-TRK-01). A tracker names an interface or a
- * health check, never both. This file does not know whether the name exists (cross-check.ts, healthcheck-problem.ts),
- * nor the effect of a weight (weights.ts).
+ * health check, never both. Not known here: whether the name exists (cross-check.ts, healthcheck-problem.ts), and the
+ * effect of a weight (weights.ts).
  */
 import type * as z from 'zod'
 import { flag, interfaceName, itemName, section, whole } from './field.ts'
@@ -10,7 +10,9 @@ export type TrackedInterface = { readonly interface: string; readonly weight: nu
 export type TrackedHealthcheck = { readonly healthcheck: string; readonly weight: number; readonly reverse: boolean }
 export type Track = TrackedInterface | TrackedHealthcheck
 
-/** Largest weight. 254 is for files and processes only, which healthcheck-problem.ts checks (VR-TRK-01). */
+/**
+ * Largest weight of a tracker. 254 is for files and processes only, which healthcheck-problem.ts checks (VR-TRK-01).
+ */
 export const GREATEST_WEIGHT = 254
 export const USUAL_WEIGHT = 253
 
@@ -48,7 +50,7 @@ export const trackSchema = keys.transform((entry, context): Track => {
 
 export const isInterface = (tracker: Track): tracker is TrackedInterface => 'interface' in tracker
 
-/** Returns the name of the interface or check, for messages. */
+/** Returns the name of the tracked interface or health check, for messages. */
 export const trackedName = (tracker: Track): string => (isInterface(tracker) ? tracker.interface : tracker.healthcheck)
 
 export const trackerKind = (tracker: Track) => (isInterface(tracker) ? 'interface' : 'healthcheck')

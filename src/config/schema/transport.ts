@@ -1,6 +1,6 @@
 /**
- * How a router sends its advertisements: the keys of `transport`, and the source address. This file does not know the
- * meaning of other keys for them (contradiction.ts), nor the addresses of the node.
+ * How a router sends its advertisements: the keys of `transport`, and the source address. Not known here:
+ * contradictions with other keys (contradiction.ts), and the addresses of the node.
  */
 import * as z from 'zod'
 import type { Address } from '../../wire/address.ts'
@@ -47,7 +47,7 @@ const unicast = section(
   ({ input }) => (Array.isArray(input) ? peersHint(input) : 'a mapping with peers'),
 )
 
-/** Returns the mapping that a list in its place probably means. */
+/** Returns the mapping that was probably meant by a list of peers. */
 function peersHint(list: readonly unknown[]): string {
   const known = list.filter((each) => typeof each === 'string').slice(0, 2)
   const peers = known.length === 0 ? ['10.0.0.11', '10.0.0.12'] : known
@@ -83,7 +83,7 @@ export const transportSchema = z.union([z.literal('multicast'), mapping], {
 
 type Transported = { readonly transport: TransportKeys }
 
-/** Returns the keys of `unicast`; `undefined` if the router uses multicast. */
+/** Returns the keys of `unicast` of a router; `undefined` if the router uses multicast. */
 export const unicastOf = ({ transport }: Transported): UnicastKeys | undefined =>
   typeof transport === 'object' && 'unicast' in transport ? transport.unicast : undefined
 

@@ -1,7 +1,7 @@
 /**
  * One virtual address in a configuration, and its form in the kernel: interface, prefix length and label. A prefix
  * length only selects the network, unless the configuration asks to install it as written (docs/architecture.md,
- * Addresses). This file does not know which addresses a packet contains.
+ * Addresses). Not known here: which addresses a packet contains.
  */
 import * as z from 'zod'
 import type { OwnAddresses } from '../../vrrp/parameters.ts'
@@ -48,7 +48,7 @@ export const virtualAddress = () =>
     )
     .transform((value): VirtualAddress => value)
 
-/** Form of an address in the kernel. */
+/** Form of a virtual address in the kernel: interface, prefix length and label. */
 export type AddressForm = {
   readonly address: Address
   readonly prefixLength: number
@@ -69,7 +69,7 @@ type OwnerKeys = {
 }
 type FormKeys = Keys & PrefixKeys & { readonly interface: unknown }
 
-/** Returns the addresses of the packet, then the excluded ones. */
+/** Returns the addresses of the advertisement, then the excluded addresses. */
 export const allAddresses = ({ addresses, excludedAddresses }: Keys): readonly PlacedAddress[] => [
   ...addresses.map((entry, index) => ({ entry, path: ['addresses', index] })),
   ...excludedAddresses.map((entry, index) => ({ entry, path: ['excludedAddresses', index] })),
@@ -79,7 +79,7 @@ export const allAddresses = ({ addresses, excludedAddresses }: Keys): readonly P
 export const heldAddresses = (router: Keys): readonly Address[] =>
   allAddresses(router).map(({ entry }) => entry.address)
 
-/** Returns whether VIPs are installed with the prefix length of the configuration (otherwise /32 or /128). */
+/** Tells whether VIPs are installed with the prefix length of the configuration (otherwise /32 or /128). */
 export const installsAsWritten = ({ addressPrefix, profile }: PrefixKeys): boolean =>
   (addressPrefix ?? (profile === 'keepalived' ? 'written' : 'host')) === 'written'
 
@@ -97,7 +97,7 @@ export function addressForms(router: FormKeys): readonly AddressForm[] {
   }))
 }
 
-/** Returns the interfaces of a router's addresses, without its own interface. */
+/** Returns the interfaces on which the router has addresses, except its own interface. */
 export const otherInterfaces = (router: FormKeys): readonly string[] => [
   ...new Set(addressForms(router).flatMap(({ interfaceName }) => interfaceName ?? [])),
 ]

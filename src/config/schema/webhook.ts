@@ -1,7 +1,7 @@
 /**
- * The key `notify.webhook:` of the configuration: a URL to which events are posted. This file decides which kinds of
- * events can be chosen, and the default times of an attempt. It does not know the content of an event, nor how it is
- * posted.
+ * The key `notify.webhook:` of the configuration: a URL to which events are posted. Decided here: which kinds of events
+ * can be chosen, and the default times of an attempt to post. Not known here: the content of an event, and how an event
+ * is posted.
  */
 import * as z from 'zod'
 import type { WebhookSpec } from '../../notify/webhook.ts'
@@ -10,7 +10,7 @@ import { HEADERS_EXPECTED, headersFrom, texts, urlFrom } from './healthcheck-fie
 
 const HOUR = 3_600_000
 
-/** Kinds of events in the event journal; a test compares both lists. */
+/** Kinds of events in the event journal. A test compares this list with the journal's own list. */
 export const EVENT_KINDS = [
   'started',
   'earlierLife',
@@ -40,7 +40,10 @@ export const EVENT_KINDS = [
   'journalGap',
 ] as const
 
-/** Events that are posted by default: changes of the holder and problems, without routine reports of the network. */
+/**
+ * Kinds of events that are posted by default: changes of the holder and problems, without routine reports of the
+ * network.
+ */
 const DEFAULT_EVENTS = [
   'started',
   'earlierLife',
@@ -55,7 +58,7 @@ const DEFAULT_EVENTS = [
   'reloaded',
 ] as const satisfies readonly (typeof EVENT_KINDS)[number][]
 
-/** Replaces a name of version 0.1, which older files may have. */
+/** Replaces the name of an event kind of version 0.1, which older configuration files may have. */
 const newKind = (kind: unknown): unknown => (kind === 'duplicateOwner' ? 'duplicateHolder' : kind)
 
 const EVENTS_EXPECTED = 'a list of kinds of events'

@@ -1,6 +1,6 @@
 /**
- * Reads a YAML text as a plain value, and finds where each path of it is written. This file checks syntax and repeated
- * keys; it does not know the meaning of any key. Nothing here throws, whatever the text is.
+ * Reads a YAML text as a plain value, and finds the position of each path in the text. Syntax errors and repeated keys
+ * are reported. Not known here: the meaning of a key. No function throws, whatever the text is.
  */
 
 import { type Document, isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from 'yaml'
@@ -13,7 +13,7 @@ export type ReadDocument = {
   readonly value: unknown
   readonly locate: Locate
   readonly problems: readonly Problem[]
-  /** Whether the text is YAML. If not, `value` has no meaning. */
+  /** True if the text is YAML. If not, `value` has no meaning. */
   readonly wellFormed: boolean
 }
 
@@ -32,7 +32,7 @@ export function readDocument(text: string, file?: string): ReadDocument {
     const document = parseDocument(text, {
       prettyErrors: false,
       logLevel: 'error',
-      // Repeated keys are reported below, with both positions.
+      // The YAML parser does not report repeated keys, because keyProblems() reports them with both positions.
       uniqueKeys: false,
       // YAML tags such as !!binary are not resolved, because they make values that no schema expects.
       resolveKnownTags: false,
@@ -49,7 +49,7 @@ export function readDocument(text: string, file?: string): ReadDocument {
     if (spaces.length > 0) return { value: undefined, locate, problems: spaces, wellFormed: false }
     return { value: document.toJS(), locate, problems, wellFormed: true }
   } catch (error) {
-    // The yaml library throws for very deep nesting, and for thousands of aliases.
+    // The yaml library throws an error for very deep nesting, and for thousands of aliases.
     const message = messageOf(error)
     return { value: undefined, locate: () => position(0), problems: [unreadable(message, 0)], wellFormed: false }
   }
@@ -100,7 +100,7 @@ function keyProblems(node: unknown, path: Path, position: (offset: number) => Po
     if (!isScalar(key)) return [refuse(path, 'Cannot use a list, a mapping or an alias as a key: expected a word')]
     const name = String(key.value)
     if (holdsNoBreakSpace(name)) return [refuse(path, NO_BREAK_SPACE_FOUND)]
-    // Most values are neither lists nor mappings, and there may be thousands.
+    // Most YAML values are neither lists nor mappings, and a text may have thousands of values.
     const inner = isScalar(value) ? [] : keyProblems(value, [...path, name], position)
     const before = seen.get(name)
     if (before !== undefined)
@@ -113,14 +113,17 @@ function keyProblems(node: unknown, path: Path, position: (offset: number) => Po
   })
 }
 
-/** Returns the offset of a path. If a part is missing, returns the offset of the last part that exists. */
+/**
+ * Returns the offset of a path in the text. If a part of the path is missing, returns the offset of the last part that
+ * exists.
+ */
 function offsetOf(document: Document.Parsed, path: Path, at: 'key' | 'value'): number {
   let node: unknown = document.contents
   let offset = startOf(node) ?? 0
   for (const [depth, step] of path.entries()) {
     if (isAlias(node)) node = node.resolve(document)
     if (isMap(node)) {
-      // Of repeated keys, the value of the last one counts.
+      // If a key is repeated, the value of the last one counts.
       const pair = node.items.findLast(({ key }) => isScalar(key) && String(key.value) === String(step))
       if (pair === undefined) return offset
       const nameOnly = (at === 'key' && depth === path.length - 1) || startOf(pair.value) === undefined

@@ -1,7 +1,7 @@
 /**
  * Finds white space that breaks a YAML text: a key with an indentation that belongs to no level, or a no-break space
- * from an editor or a web page. For both, the parser reports five errors, and none of them names the cause. These
- * functions are called only for a text that is not YAML.
+ * from an editor or a web page. For each of these mistakes, the YAML parser reports five errors, and none of them names
+ * the cause. These functions are called only for a text that is not YAML.
  */
 
 /** A mistake in a YAML text. `offset` is the index of the mistake in the text. */
@@ -10,7 +10,7 @@ export type Culprit = { readonly offset: number; readonly message: string }
 const NO_BREAK_SPACE = '\u00a0'
 export const NO_BREAK_SPACE_FOUND = 'this line contains a no-break space (U+00A0)'
 
-/** Returns whether a key has a no-break space. This is valid YAML, and always a mistake. */
+/** Tells whether a key contains a no-break space. Such a key is valid YAML, and always a mistake. */
 export const holdsNoBreakSpace = (key: string): boolean => key.includes(NO_BREAK_SPACE)
 
 /**
@@ -37,7 +37,10 @@ function noBreakSpaceIn(text: string): Culprit | undefined {
  */
 type Level = { readonly indent: number; readonly isList: boolean; opens: boolean }
 
-/** Checks block style only. A text with block scalars, or with brackets over several lines, is left to the parser. */
+/**
+ * Finds a wrong indentation in block style only. A text with block scalars, or with brackets over several lines, is
+ * left to the YAML parser.
+ */
 function wrongIndentIn(text: string, isKnown: (word: string) => boolean): Culprit | undefined {
   const levels: Level[] = []
   let offset = 0
@@ -52,7 +55,7 @@ function wrongIndentIn(text: string, isKnown: (word: string) => boolean): Culpri
     if (key === undefined && dashes === '') return undefined
     const indent = spaces.length
     const wrong = wrongLevel(levels, indent, dashes !== '')
-    // An unknown word may be a part of a password.
+    // A message must not quote an unknown word, because the word may be a part of a password.
     const word = key !== undefined && isKnown(key) ? `"${key}"` : 'this line'
     if (wrong !== undefined)
       return { offset: start + indent, message: `${word} is indented by ${indent}, expected ${wrong}` }
@@ -67,7 +70,7 @@ const unclosed = (value: string): boolean => {
   return (plain.match(/[[{]/g)?.length ?? 0) > (plain.match(/[\]}]/g)?.length ?? 0)
 }
 
-/** Returns the expected indentation, or `undefined` if this one is correct. */
+/** Returns the expected indentation; `undefined` if the present indentation is correct. */
 function wrongLevel(levels: readonly Level[], indent: number, isEntry: boolean): number | undefined {
   const last = levels.at(-1)
   if (last === undefined || levels.some((level) => level.indent === indent)) return undefined

@@ -1,6 +1,6 @@
 /**
  * The YAML names of keys in keepalived's language, for operators who know keepalived. Each entry gives the name and a
- * remark for the message `"virtual_router_id" is called "vrid" here`. This file does not read keepalived's files.
+ * remark for the message `"virtual_router_id" is called "vrid" here`. keepalived's files are not read here.
  */
 export const KEEPALIVED_NAMES: Readonly<Record<string, readonly [name: string, remark?: string]>> = Object.assign(
   Object.create(null),

@@ -1,6 +1,6 @@
 /**
- * Turns the errors of the schema into problems: the path, what is wrong, and what is accepted. This file does not know
- * single keys, except those whose values may be secrets.
+ * Converts the errors of the schema to problems: the path, what is wrong, and what is accepted. Not known here: single
+ * keys, except those whose values may be secrets.
  */
 import type { z } from 'zod'
 import { jsonSchema } from '../config.ts'
@@ -9,10 +9,10 @@ import { DURATION } from '../schema/duration.ts'
 import { KEEPALIVED_NAMES } from './keepalived-names.ts'
 import { nearestWord } from './spelling.ts'
 
-/** What a document may contain. The default is the configuration. */
+/** Keys that a document may contain. The default are the keys of the configuration. */
 type Vocabulary = {
   readonly schema: () => Schema
-  /** The key to use in place of a key of keepalived, and a remark. */
+  /** Returns the key to use in place of a key of keepalived, and a remark. */
   readonly nameOf: (key: string) => readonly [string, string?] | undefined
 }
 
@@ -26,7 +26,7 @@ export function schemaProblems(
   vocabulary: Vocabulary = CONFIGURATION,
 ): Problem[] {
   const problems = issues.flatMap((issue) => issueProblems(issue, [], { value, locate, ...vocabulary }))
-  // A required key that is there under another name is not reported as missing.
+  // A required key that the document has under another name is not reported as missing.
   const meant = new Set(problems.flatMap((problem) => problem.meant ?? []))
   return problems.filter(({ missing }) => missing === undefined || !meant.has(missing)).map(plain)
 }
@@ -85,12 +85,12 @@ function issueProblems(issue: z.core.$ZodIssue, base: Path, document: Document):
  * (VR-V2-06). Requests of a check and URLs may contain passwords.
  */
 const SECRETS: Path = ['authentication', 'headers', 'environment', 'send', 'http', 'tcp', 'exec', 'notify']
-/** Returns whether the value at a path may be a secret. */
+/** Tells whether the value at a path may be a secret. */
 export const isSecret = (path: Path): boolean =>
   path.some((step) => SECRETS.includes(step)) || (path[0] === 'api' && path[1] === 'peers')
 
 /**
- * Returns whether the error concerns the content of an alternative. If so, the operator meant this alternative of the
+ * Tells whether the error concerns the content of an alternative. If so, the operator meant this alternative of the
  * union.
  */
 function isAboutContent(issue: z.core.$ZodIssue): boolean {
@@ -116,7 +116,7 @@ function unknownKey(key: string, parent: Path, { keepalived, known, meant }: Mea
   return `unknown key "${key.slice(0, 64)}" in ${place(parent)}: ${advice}`
 }
 
-/** Returns a path for a message. */
+/** Returns the path of a configuration key for a message. */
 const place = (path: Path): string => (path.length === 0 ? 'the configuration' : formatPath(path))
 
 type Schema = z.core.JSONSchema._JSONSchema | z.core.JSONSchema._JSONSchema[] | undefined
@@ -144,7 +144,7 @@ function knownKeys(path: Path, schema: Schema): string[] {
 
 let words: ReadonlySet<string> | undefined
 
-/** Returns whether a word is a key anywhere in the configuration. */
+/** Tells whether a word is a key anywhere in the configuration. */
 export function isKey(word: string): boolean {
   words ??= new Set(wordsOf(schemaOfConfiguration()))
   return words.has(word)
@@ -152,7 +152,7 @@ export function isKey(word: string): boolean {
 
 let durations: ReadonlySet<string> | undefined
 
-/** Returns whether the value of a key is a duration, or a list of durations. */
+/** Tells whether the value of a key is a duration, or a list of durations. */
 export function isDurationKey(key: string): boolean {
   durations ??= new Set(durationsIn(schemaOfConfiguration()))
   return durations.has(key)

@@ -1,11 +1,11 @@
 /**
- * Finds the known word that was probably meant. Two letters that changed places count as one mistake, as in `vird`.
- * This file does not know what the words are for.
+ * Finds the known word that was probably meant. Two letters that changed places count as one mistake, as in `vird`. Not
+ * known here: the use of the words.
  */
 
 /**
- * Returns the candidate with the fewest spelling mistakes, at most one in three letters; `undefined` if every candidate
- * has more.
+ * Returns the candidate word with the fewest spelling mistakes, at most one in three letters; `undefined` if every
+ * candidate has more.
  */
 export function nearestWord(word: string, candidates: readonly string[]): string | undefined {
   if (word.length > 64) return undefined
@@ -21,7 +21,7 @@ export function nearestWord(word: string, candidates: readonly string[]): string
 // advert_interval, AdvertInterval and advert-interval count as the same word.
 const plain = (word: string): string => word.toLowerCase().replace(/[_-]/g, '')
 
-/** Returns the number of mistakes between two words (optimal string alignment distance). */
+/** Returns the number of spelling mistakes between two words (optimal string alignment distance). */
 function slipsBetween(a: string, b: string): number {
   let beforeLast: number[] = []
   let last = Array.from({ length: b.length + 1 }, (_, j) => j)

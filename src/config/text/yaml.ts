@@ -1,4 +1,4 @@
-/** Reads YAML as a configuration, or returns all of its problems. `configuration.ts` knows the meaning. */
+/** Reads YAML as a configuration, or returns all of its problems. The meaning of the keys is in `configuration.ts`. */
 import { configFrom, type ParsedConfig } from '../configuration.ts'
 import { readDocument } from './document.ts'
 

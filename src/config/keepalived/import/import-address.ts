@@ -1,6 +1,6 @@
 /**
- * Reads one line of virtual_ipaddress. This file decides which options of the line matter. It does not know the family
- * of the instance, nor in which block the line is.
+ * Reads one line of virtual_ipaddress. Decided here: which options of the line matter. Not known here: the family of
+ * the instance, and the block with the line.
  */
 import { type Family, familyOf, parseAddress } from '../../../wire/address.ts'
 import { hostPrefixLength } from '../../network.ts'
@@ -16,9 +16,9 @@ export type ImportedAddress = {
   readonly family: Family
   readonly device: Word | undefined
   readonly label: Word | undefined
-  /** Options that keepalived follows and holdfast does not have. */
+  /** Options of the address that keepalived follows and holdfast does not have. */
   readonly missing: readonly string[]
-  /** Whether the address has `no_track`: keepalived keeps the instance running while the interface is down. */
+  /** True if the address has `no_track`: keepalived keeps the instance running while the interface is down. */
   readonly untracked: boolean
   readonly refused: string | undefined
 }
@@ -34,10 +34,10 @@ const WITH_VALUE: readonly string[] = [
   'preferred_lft',
   'track_group',
 ]
-/** Options that holdfast does by itself. */
+/** Options of an address that need no key, because holdfast always acts so. */
 const DONE: readonly string[] = ['noprefixroute', 'nodad', '-nodad', 'mngtmpaddr', 'home']
 
-/** Returns the address of a line with its options, or `undefined` if there is no IP address. */
+/** Returns the address of a line with its options; `undefined` if the line has no IP address. */
 export function addressOf(line: Line): ImportedAddress | undefined {
   const [first, ...options] = line.words
   const family = first === undefined ? undefined : familyIn(first.text)
@@ -56,7 +56,7 @@ export function addressOf(line: Line): ImportedAddress | undefined {
     else if (option === 'no_track') untracked = true
     else if (option === 'use_vmac') refused = 'the MAC of an address is always the one of its interface'
     else if (option === 'scope' && value?.text === 'global') continue
-    // holdfast does this with every IPv6 address, and IPv4 has no preferred lifetime.
+    // holdfast gives every IPv6 VIP the preferred lifetime 0, and IPv4 has no preferred lifetime.
     else if (option === 'preferred_lft' && value?.text === '0') continue
     else if (!DONE.includes(option)) missing.push(option)
   }

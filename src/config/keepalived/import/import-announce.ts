@@ -1,7 +1,6 @@
 /**
- * Turns garp_* and their global defaults into a schedule of announcements. This file decides the default of each
- * keyword (VR-GARP-04). Keywords that are missing in the file keep the values of `profile: keepalived`. This file does
- * not know frames.
+ * Converts the keywords garp_* and their global defaults to a schedule of announcements. Decided here: the default of
+ * each keyword (VR-GARP-04). Keywords that are missing in the keepalived file keep the values of `profile: keepalived`.
  */
 import { formatDuration } from '../../schema/duration.ts'
 import type { Section } from '../text/section.ts'
@@ -13,7 +12,7 @@ const LONGEST_DELAY = 3600
 const DEFAULT = { copies: 5, delay: 5000 }
 
 /**
- * Returns the key `announce` of an instance, or `undefined` if the instance and the globals have no keyword about
+ * Returns the key `announce` of an instance; `undefined` if neither the instance nor global_defs has a keyword about
  * announcements.
  */
 export function announceOf(section: Section, globals: Globals, device: Written['value']): Written | undefined {
@@ -28,7 +27,7 @@ export function announceOf(section: Section, globals: Globals, device: Written['
   const again = delay('master_delay') ?? (fewer && { value: 0, at: fewer.at })
   const refresh = delay('master_refresh')
   const refreshCopies = copies('master_refresh_repeat', 1)
-  // The instance's own garp_master values do not count here, those of global_defs do.
+  // The instance's own garp_master values have no effect on these announcements; those of global_defs have.
   const competingCopies =
     copies('lower_prio_repeat', 0) ??
     integer(all, 'vrrp_garp_master_repeat', 1) ??
@@ -78,7 +77,7 @@ function seconds(section: Section | undefined, keyword: string): Found<number> {
   return section.seconds(keyword, 0, LONGEST_DELAY, { text: 0 })
 }
 
-/** Returns a number of copies: at least `from`, at most the largest number that holdfast sends. */
+/** Returns a number of announcement frames: at least `from`, at most the largest number that holdfast sends. */
 function integer(section: Section, keyword: string, from: number): Found<number> {
   if (section.line(keyword) === undefined) return undefined
   const found = section.integer(keyword, 0, 999_999_999, { text: from })

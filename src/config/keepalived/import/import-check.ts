@@ -1,8 +1,8 @@
 /**
- * Turns vrrp_script, track_file and vrrp_track_process into health checks. They keep keepalived's interval and first
- * result, without fast interval and jitter. A command is split into words and never given to a shell. A script of root
- * has the daemon's capabilities. This file decides what happens to a script that other users can change. It does not
- * know the trackers of a check; each tracker receives the check's own weight.
+ * Converts the blocks vrrp_script, track_file and vrrp_track_process to health checks. These checks have keepalived's
+ * interval and first result, without fast interval and jitter. A command is split into words and never given to a
+ * shell. A script of root has the daemon's capabilities. Decided here: what happens to a script that other users can
+ * change. Not known here: the trackers of a check; each tracker receives the check's own weight.
  */
 import { formatDuration } from '../../schema/duration.ts'
 import type { Surroundings } from '../source.ts'
@@ -21,7 +21,7 @@ export type Tracked = {
   readonly weight: Weight
   /**
    * Keys of the check in holdfast's configuration, without `name`. `undefined` if keepalived would run without the
-   * check; then a warning has been given.
+   * check. A warning has been given in that case.
    */
   readonly fields: Fields | undefined
   /** Reason why each instance that tracks the check is refused; `undefined` if the check refuses no instance. */
@@ -77,8 +77,8 @@ export function userOf(line: Line | undefined): Written | undefined {
 }
 
 /**
- * Returns whether a program keeps the daemon's capabilities. A program of keepalived has the rights of keepalived,
- * unless keepalived runs the program as another user; then the kernel removes the rights.
+ * Returns the key `capabilities` of a script. A program of keepalived has the rights of keepalived, unless keepalived
+ * runs the program as another user; then the kernel removes the rights.
  */
 export function capabilitiesOf(user: Written | undefined, line: Line): Written | undefined {
   return isRoot(user) ? written('keep', line.at) : undefined
@@ -86,7 +86,7 @@ export function capabilitiesOf(user: Written | undefined, line: Line): Written |
 
 /**
  * Returns the key `unsafe`. With enable_script_security, keepalived skips a program of root that other users can
- * change. It does not check programs of other users.
+ * change. keepalived does not check programs of other users.
  */
 export const unsafeOf = (user: Written | undefined, security: boolean, line: Line): Written =>
   written(security && isRoot(user) ? 'skip' : 'run', line.at)
@@ -150,7 +150,7 @@ export function fileOf(line: Line, report: ImportReport): Tracked {
   const file = section.word('file')
   const init = section.line('init_file')
   const initial = init?.words.slice(1).find(({ text }) => /^[-+]?\d/.test(text))?.text ?? '0'
-  // A missing file counts as 0 in holdfast as well.
+  // For holdfast, too, a missing track file counts as the number 0.
   if (init !== undefined && Number(initial) === 0 && !init.words.some(({ text }) => text === 'overwrite'))
     report.change(init, 'noEffect', 'a missing file counts as 0 anyway')
   const absolute = file?.text.startsWith('/') === true
@@ -173,7 +173,7 @@ export function fileOf(line: Line, report: ImportReport): Tracked {
   }
 }
 
-/** Returns the jitter of a check without polling: keepalived is notified of each change. */
+/** Returns a jitter of 0 % for a check without polling: keepalived is notified of each change by the kernel. */
 const still = (line: Line): Fields => ({ jitter: written('0%', line.at) })
 
 /** Reads a vrrp_track_process block. */
@@ -219,6 +219,6 @@ export function processOf(line: Line, report: ImportReport): Tracked {
   }
 }
 
-/** Returns a check as an entry of `healthchecks`, under its name in holdfast. */
+/** Returns a check as an entry of `healthchecks`, with its name in holdfast. */
 export const checkEntry = (name: string, { fields = {}, line }: Tracked): Written =>
   mapping({ name: written(name, line.words[1]?.at ?? line.at), ...fields }, line.at)

@@ -1,5 +1,5 @@
 /**
- * Reads global_defs: defaults for instances and scripts that do not set a value themselves. This file does not know
+ * Reads the block global_defs: defaults for instances and scripts that do not set a value themselves. Not known here:
  * instances.
  */
 
@@ -20,7 +20,10 @@ export type Globals = {
   readonly onlyListedPeers: boolean
   readonly lowerPrioNoAdvert: Found<boolean>
   readonly higherPrioSendAdvert: Found<boolean>
-  /** Reasons that refuse every instance. `unless` is the keyword by which an instance overrides the reason. */
+  /**
+   * Keywords of global_defs because of which every instance is refused. `unless` is the keyword by which an instance
+   * overrides the global one.
+   */
   readonly refusals: readonly { readonly line: Line; readonly unless: string | undefined; readonly message: string }[]
   readonly garpGroups: readonly GarpGroup[]
   readonly section: Section
@@ -72,7 +75,7 @@ function garpGroupOf(line: Line, report: ImportReport): GarpGroup {
   return { section, interfaces: one === undefined ? several : [one.text, ...several] }
 }
 
-/** Returns the user keepalived_script, if the system has this user. */
+/** Returns the user keepalived_script, if the system has a user with that name. */
 function defaultScriptUser({ scriptUser }: Surroundings, [block]: readonly Line[]): Written | undefined {
   if (scriptUser === undefined) return undefined
   return written(scriptUser, block?.at ?? { line: 1, column: 1 })

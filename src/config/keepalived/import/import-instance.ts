@@ -1,6 +1,6 @@
 /**
- * Turns a vrrp_instance into a virtual router with `profile: keepalived`. This file decides the values that keepalived
- * uses if the file has none, and which instances must not run. It does not know groups, nor what a check does.
+ * Converts a vrrp_instance to a virtual router with `profile: keepalived`. Decided here: the values that keepalived
+ * uses for missing keywords, and which instances must not run. Not known here: groups, and what a check does.
  */
 import type { Family } from '../../../wire/address.ts'
 import { formatDuration } from '../../schema/duration.ts'
@@ -19,14 +19,14 @@ import { transportOf } from './import-transport.ts'
 
 export type Instance = {
   readonly line: Line
-  /** Name in the keepalived file. */
+  /** Name of the instance in the keepalived file. */
   readonly word: string
   readonly name: string
-  /** The virtual router; `undefined` if required keywords are missing. */
+  /** The virtual router of the instance; `undefined` if required keywords are missing. */
   readonly router: Written | undefined
   /** Reason why the instance stays in fault; `undefined` if the instance was accepted. */
   readonly refusal: string | undefined
-  /** Whether the instance itself, and not only its sync group, has a tracker with a weight. */
+  /** True if the instance itself, and not only its sync group, has a tracker with a weight. */
   readonly weighted: boolean
 }
 
@@ -97,8 +97,8 @@ function initialState(section: Section): { readonly startAs: Written | undefined
 }
 
 /**
- * Returns the first reason for a refusal, with its position; `undefined` without a refusal. All reasons go into the
- * import report.
+ * Returns the first reason to refuse the instance, with its position; `undefined` without a refusal. All reasons go
+ * into the import report.
  */
 function refuse(refusals: readonly Refusal[], report: ImportReport): string | undefined {
   for (const { line, message } of refusals) report.refuse(line, message)
@@ -132,7 +132,7 @@ function versionOf(section: Section, globals: Globals, family: Family): { value:
   return { value: own?.value ?? globals.version?.value ?? 2, at }
 }
 
-/** Returns the interval, rounded to a value that the packet can carry, as keepalived does. */
+/** Returns the advertisement interval, rounded to a value that the packet can carry, as keepalived does. */
 function intervalOf(section: Section, version: number): Written | undefined {
   const found = section.seconds('advert_int', 0.01, 255)
   if (found === undefined) return undefined
@@ -147,7 +147,8 @@ function intervalOf(section: Section, version: number): Written | undefined {
 }
 
 /**
- * Reads the authentication block. The block is read even if its values are not used, so that each line has a handling.
+ * Reads the block authentication of an instance. The block is read even if its values are not used, so that each line
+ * has a handling.
  */
 function authenticationOf(section: Section, version: number | undefined, refusals: Refusal[]): Written | undefined {
   const line = section.line('authentication')
@@ -204,8 +205,8 @@ function knobsOf(section: Section, globals: Globals, family: Family, line: Line)
     assertOnLower: flagWritten(quiet, (value) => !value),
     lastAdvertisement: flagWritten(last, (value) => value),
     checksum: sum && written('message-only', sum.at),
-    // These keys have the default values of profile `keepalived`. They are written, because advice about a missing key
-    // cannot be followed in a keepalived file.
+    // These keys have the default values of profile `keepalived`. They are set explicitly, because advice about a
+    // missing key cannot be followed in a keepalived file.
     ttlCheck: unicast && written(false, unicast.at),
     firstAddressLinkLocal: family === 'ipv6' ? written(false, line.at) : undefined,
     stagger: unicast === undefined ? written(false, line.at) : undefined,

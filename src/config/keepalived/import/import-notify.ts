@@ -1,6 +1,6 @@
 /**
- * Turns notify_* of an instance or a group into programs. A program that keepalived would not find is ignored. One user
- * runs all programs of a block. This file does not know when they run, nor with which arguments.
+ * Converts the keywords notify_* of an instance or a group to notify programs. A program that keepalived would not find
+ * is ignored. One user runs all programs of a block. Not known here: when the programs run, and their arguments.
  */
 
 import type { Surroundings } from '../source.ts'
@@ -25,7 +25,7 @@ export function notifyOf(
   { programPath }: Surroundings,
 ): Written | undefined {
   const program = (keyword: string): { readonly line: Line; readonly argv: Written } | undefined => {
-    // keepalived uses the first line of a keyword.
+    // keepalived uses the first line of a repeated notify keyword.
     const [line, ...others] = section.all(keyword)
     for (const other of others) section.report.change(other, 'noEffect', `already set on line ${line?.at.line}`)
     const argv = line && programOf(line, programPath)

@@ -1,6 +1,6 @@
 /**
- * Turns track_script, track_interface, track_file and track_process of an instance or a group into trackers. A tracker
- * without which keepalived would run is ignored, with a warning. This file does not know what a check does.
+ * Converts track_script, track_interface, track_file and track_process of an instance or a group to trackers. A tracker
+ * without which keepalived would run is ignored, with a warning. Not known here: what a check does.
  */
 
 import type { Line } from '../text/parser.ts'
@@ -10,7 +10,7 @@ import type { Tracked, Weight } from './import-check.ts'
 
 export type Checks = {
   readonly find: (kind: Tracked['kind'], name: string) => Tracked | undefined
-  /** Returns the name of the check in holdfast. From then on, the check is part of the configuration. */
+  /** Returns the name of the check in holdfast, and makes the check part of the configuration. */
   readonly use: (check: Tracked) => string
 }
 
@@ -27,8 +27,8 @@ const KINDS: readonly (readonly [string, Tracked['kind']])[] = [
 ]
 
 /**
- * Returns the trackers of a block. `isOwner`: the instance has priority 255. Then keepalived treats weight 1 of a track
- * file as 0, even if 1 is the default weight of the track file.
+ * Returns the trackers of a block. `isOwner`: the instance has priority 255. For such an instance keepalived treats
+ * weight 1 of a track file as 0, even if 1 is the default weight of the track file.
  */
 export function tracksOf(section: Section, checks: Checks, isOwner = false): Tracks {
   const entries: Written[] = []

@@ -1,6 +1,6 @@
 /**
- * Turns unicast_peer, unicast_src_ip, mcast_src_ip and unicast_ttl into a transport. An empty list of peers means
- * multicast, as in keepalived. This file does not know the other keywords of an instance.
+ * Converts the keywords unicast_peer, unicast_src_ip, mcast_src_ip and unicast_ttl to the key `transport`. An empty
+ * list of peers means multicast, as in keepalived.
  */
 import type { Family } from '../../../wire/address.ts'
 import { familyName } from '../../network.ts'

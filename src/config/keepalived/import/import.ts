@@ -1,7 +1,7 @@
 /**
- * Turns a parsed keepalived file into the document that a YAML file would be. This file decides the order in which
- * blocks are read, so names may be used before they are defined. A check without a tracker is left out. This file does
- * not know the grammar (parser.ts), nor whether the document is a valid configuration (../configuration.ts).
+ * Converts a parsed keepalived file to the same kind of document as a YAML file. Blocks are read in a fixed order, so
+ * names may be used before they are defined. A check without a tracker is left out. Not known here: the grammar
+ * (parser.ts), and whether the document is a valid configuration (../configuration.ts).
  */
 
 import type { Problem } from '../../problem.ts'
@@ -20,9 +20,9 @@ import { ItemNames } from './item-name.ts'
 export type ImportedDocument = {
   readonly document: Written
   readonly handlings: readonly Handling[]
-  /** Remarks that do not belong to one keyword. */
+  /** Warnings of the import that do not belong to one keyword. */
   readonly notes: readonly Problem[]
-  /** All remarks: the notes, and one for each keyword that is not carried over. */
+  /** All warnings of the import: those that belong to no keyword, and one for each keyword without a counterpart. */
   readonly warnings: readonly Problem[]
 }
 
@@ -85,7 +85,7 @@ export function importDocument(lines: readonly Line[], file: string, surrounding
   return { document, handlings: report.handlings, notes: report.notes, warnings: [...report.notes, ...report.warnings] }
 }
 
-/** Returns the imported instances by their names in the keepalived file. */
+/** Returns the imported instances, by their names in the keepalived file. */
 function instancesIn(
   section: Section,
   report: ImportReport,

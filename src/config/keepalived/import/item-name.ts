@@ -1,11 +1,11 @@
 /**
- * Turns names of keepalived, which may be any word, into names that holdfast accepts: letters, digits, ".", "_" and
- * "-". If two names become equal, the first one keeps its form. This file does not know what is named.
+ * Converts names in a keepalived file, which may be any word, to names that holdfast accepts: letters, digits, ".", "_"
+ * and "-". If two names become equal, only the first stays unchanged.
  */
 
 const LONGEST = 63
 
-/** Gives each word one name, and no name to two words. */
+/** Gives each word a name of its own: two words never get the same name. */
 export class ItemNames {
   readonly #taken = new Set<string>()
 

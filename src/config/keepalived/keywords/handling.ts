@@ -1,34 +1,34 @@
 /**
- * The handling of each thing that a keepalived file says. Everything in the file has a handling. This file decides how
- * handlings are counted. It does not know any keyword.
+ * The handling of each line of a keepalived file. Every line has a handling. Decided here: how handlings are counted.
+ * Not known here: any keyword.
  */
 import type { Position } from '../../problem.ts'
 
 export type HandlingKind =
-  /** holdfast's configuration has a key for the keyword. */
+  /** Handling: holdfast's configuration has a key for the keyword. */
   | 'carried'
-  /** Packets, election and addresses are the same without the keyword. */
+  /** Handling: packets, election and addresses are the same without the keyword. */
   | 'noEffect'
-  /** keepalived would do something that holdfast does not; a warning says what. */
+  /** Handling: holdfast lacks something that keepalived would do; a warning says what. */
   | 'notSupported'
-  /** Packets or the election would differ, so the instance stays in fault. */
+  /** Handling: packets or the election would differ, so the instance stays in fault. */
   | 'refused'
-  /** The word is no keyword of keepalived. */
+  /** Handling: the word is no keyword of keepalived. */
   | 'unknown'
 
 export type Handling = {
   readonly kind: HandlingKind
   /**
-   * Name such as `vrrp_instance.priority`. For an unknown word, only the name of the block around it, because the word
-   * may be part of a password.
+   * Keyword with its block, such as `vrrp_instance.priority`. For an unknown word, only the name of the block around
+   * it, because the word may be part of a password.
    */
   readonly keyword: string
   readonly at: Position
-  /** Reason or consequence; empty if the keyword is carried over. */
+  /** Reason or consequence of the handling; empty if the keyword is carried over. */
   readonly message: string
 }
 
-/** Plain data for `holdfast status`. */
+/** Counts of the handlings, as plain data for `holdfast status`. */
 export type Imported = {
   readonly file: string
   readonly carried: number

@@ -1,4 +1,4 @@
-/** What is known about one keyword of keepalived. The table itself is keywords.ts. */
+/** Facts about one keyword of keepalived. The table of all keywords is keywords.ts. */
 
 export type KeywordHandling = 'carried' | 'noEffect' | 'notSupported' | 'refused'
 
@@ -18,13 +18,13 @@ export type Keyword = {
   readonly name: string
   readonly handling: KeywordHandling
   /**
-   * For a keyword that is carried over: the key that replaces the keyword. Otherwise the reason why the keyword has no
-   * effect, or what holdfast lacks.
+   * For a keyword that is carried over: the key in holdfast that replaces it. Otherwise the reason why the keyword has
+   * no effect, or what holdfast lacks.
    */
   readonly says: string
 }
 
-/** Returns several keywords with the same handling and the same reason. */
+/** Returns entries for several keywords with the same handling and the same reason. */
 export const keywords =
   (block: Block, handling: KeywordHandling) =>
   (says: string, ...names: readonly string[]): readonly Keyword[] =>

@@ -1,4 +1,4 @@
-/** Keywords at the top of the file and in global_defs (keywords.ts). This file does not know how they are read. */
+/** Keywords of keepalived at the top of the file and in global_defs, for the table in keywords.ts. */
 import { type Keyword, keywords } from './keyword.ts'
 
 const carried = keywords('global_defs', 'carried')

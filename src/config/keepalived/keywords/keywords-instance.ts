@@ -1,6 +1,4 @@
-/**
- * Keywords of instances, groups, scripts and other trackers (keywords.ts). This file does not know how they are read.
- */
+/** Keywords of keepalived in instances, groups, scripts and other trackers, for the table in keywords.ts. */
 import { type Block, type Keyword, keywords } from './keyword.ts'
 
 const carried = keywords('vrrp_instance', 'carried')

@@ -1,6 +1,6 @@
 /**
- * Every keyword of keepalived 2.2 to 2.4 for VRRP: its block, and its handling. The import follows this table, and
- * docs/keepalived-keywords.md shows it. This file does not know how a keyword is read (import-*.ts).
+ * The table of every keyword of keepalived 2.2 to 2.4 for VRRP: its block, and its handling. The import follows this
+ * table, and docs/keepalived-keywords.md shows the table. Keywords are read in import-*.ts.
  */
 import type { Block, Keyword } from './keyword.ts'
 import { GLOBAL_KEYWORDS } from './keywords-global.ts'
@@ -13,5 +13,5 @@ const BY_NAME = new Map(KEYWORDS.map((keyword) => [`${keyword.block}.${keyword.n
 /** Returns the reason why a configuration with the keyword, which is in the table, is refused. */
 export const reasonOf = (block: Block, name: string): string => `"${name}" is refused: ${keywordIn(block, name)?.says}`
 
-/** Returns the table entry of a keyword in a block, or `undefined` if keepalived has no such keyword there. */
+/** Returns the table entry of a keyword in a block; `undefined` if keepalived has no such keyword in that block. */
 export const keywordIn = (block: Block, name: string): Keyword | undefined => BY_NAME.get(`${block}.${name}`)

@@ -1,6 +1,6 @@
 /**
- * Definitions in a keepalived file: `$NAME=...`, `$NAME` and `${NAME}`, and the names that keepalived defines. This
- * file decides what may follow a name, and how many replacements a line may need. It does not know lines, blocks or
+ * Definitions in a keepalived file: `$NAME=...`, `$NAME` and `${NAME}`, and the names that keepalived defines. Decided
+ * here: which characters may follow a name, and how many replacements a line may need. Not known here: blocks and
  * keywords.
  */
 
@@ -9,7 +9,7 @@ import { type Passage, placeIn, slice, splice } from './place.ts'
 
 export type Definition =
   | { readonly kind: 'text'; readonly text: string }
-  /** Lines that are read in the place of the name. Their positions are those of the definition. */
+  /** Lines that replace the name of a definition. Their positions are those of the definition. */
   | { readonly kind: 'lines'; readonly lines: readonly Passage[] }
   | { readonly kind: 'computed'; readonly compute: (file: string, parameters: readonly number[]) => string }
 
@@ -43,7 +43,7 @@ export function definitionIn(line: Passage): { readonly name: string; readonly v
 
 export type Replaced = {
   readonly line: Passage
-  /** Further lines of a definition that has several. */
+  /** Further lines of a definition that has several lines. */
   readonly rest: readonly Passage[]
   /** Name whose replacement does not end or makes the line too long; `undefined` if every name was replaced. */
   readonly endless: string | undefined
@@ -52,13 +52,14 @@ export type Replaced = {
 const LONGEST_LINE = 8192
 const MOST_REPLACEMENTS = 1000
 /**
- * A name in braces may be followed by anything; a name without braces only by white space, a comma or a parenthesis.
+ * A name in braces may be followed by any character; a name without braces only by white space, a comma or a
+ * parenthesis.
  */
 const NAME = /\$(?:\{([A-Za-z_][A-Za-z0-9_]*)((?: +\d+)*)\}|([A-Za-z_][A-Za-z0-9_]*)(?=[ \t,)]|$))/g
 
 /**
- * Replaces the names in a line. A name without a definition stays as it is, because a script may have variables of its
- * own.
+ * Replaces the names of definitions in a line. A name without a definition stays as it is, because a script may have
+ * variables of its own.
  */
 export function replaceNames(written: Passage, definitions: Definitions): Replaced {
   let line = written
@@ -76,7 +77,7 @@ export function replaceNames(written: Passage, definitions: Definitions): Replac
       from = start + 1
       continue
     }
-    // The inserted value is read again from its start, because a value may contain names.
+    // The inserted value is scanned again from its start, because a value may contain names of definitions.
     from = start
     if (definition.kind === 'lines') {
       const [first, ...others] = definition.lines

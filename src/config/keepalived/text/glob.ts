@@ -1,13 +1,13 @@
 /**
- * Patterns of include: csh braces and the wildcards `*`, `?` and `[...]`, one path segment at a time. This file decides
- * how many alternatives a pattern may have. It does not know which files exist.
+ * Matches the file patterns of include: csh braces and the wildcards `*`, `?` and `[...]`, one path segment at a time.
+ * Decided here: how many alternatives a pattern may have. Not known here: which files exist.
  */
 
 const MOST_ALTERNATIVES = 1024
 
 /**
- * Expands braces: `{a,b{c,d}}.conf` gives `a.conf`, `bc.conf` and `bd.conf`. Braces that are not closed are ordinary
- * characters.
+ * Expands the braces of a pattern: `{a,b{c,d}}.conf` gives `a.conf`, `bc.conf` and `bd.conf`. Braces that are not
+ * closed are ordinary characters.
  */
 export function alternatives(pattern: string): readonly string[] {
   const found: string[] = []
@@ -23,7 +23,7 @@ export function alternatives(pattern: string): readonly string[] {
 
 function firstBraces(pattern: string): readonly string[] | undefined {
   for (let open = pattern.indexOf('{'); open >= 0; open = pattern.indexOf('{', open + 1)) {
-    // {} has no alternatives, as in a shell.
+    // Braces without content have no alternatives, as in a shell.
     if (pattern[open + 1] === '}') continue
     const cuts = [open]
     let depth = 0
@@ -39,7 +39,7 @@ function firstBraces(pattern: string): readonly string[] | undefined {
   return undefined
 }
 
-/** Returns whether a segment has a wildcard. */
+/** Tells whether a path segment has a wildcard. */
 export const isWild = (segment: string): boolean => /[*?[]/.test(segment)
 
 /**
@@ -63,7 +63,7 @@ export function matcherOf(segment: string): (name: string) => boolean {
 function classOf(part: string): string {
   const not = part.startsWith('[!') || part.startsWith('[^')
   const inside = part.slice(not ? 2 : 1, -1).replace(/[\\\]^[]/g, '\\$&')
-  // A reversed range matches nothing, and is not an error.
+  // A reversed range such as [z-a] matches nothing, and is not an error.
   const valid = !/(.)-(.)/s.test(inside) || [...inside.matchAll(/(.)-(.)/gs)].every(([, a = '', b = '']) => a <= b)
   return inside === '' || !valid ? '(?!)' : `[${not ? '^' : ''}${inside}]`
 }

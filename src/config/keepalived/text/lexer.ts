@@ -1,6 +1,6 @@
 /**
  * Splits text into lines and words as keepalived does: comments from `#` or `!`, quotes, escapes. A quote ends on its
- * line, and a NUL character is an error. This file knows no keyword, no variable and no block.
+ * line, and a NUL character is an error. Not known here: keywords, variables and blocks.
  */
 import { type Problem, problemAt } from '../../problem.ts'
 import { joined, type Passage, placeIn, slice, splice, trimEnd, trimStart } from './place.ts'
@@ -8,8 +8,8 @@ import { joined, type Passage, placeIn, slice, splice, trimEnd, trimStart } from
 export type LexedText = { readonly lines: readonly Passage[]; readonly problems: readonly Problem[] }
 
 /**
- * Returns the lines without comments and surrounding white space. Blank lines stay, because they end a definition of
- * several lines.
+ * Returns the lines of a text without comments and surrounding white space. Blank lines stay, because they end a
+ * definition of several lines.
  */
 export function linesOf(file: string, text: string): LexedText {
   const problems: Problem[] = []
@@ -37,7 +37,8 @@ function withoutComment(raw: Passage, problems: Problem[]): Passage {
     if (character === '"' && comment < 0) quote = quote < 0 ? i : -1
     else if (character === '\\') {
       const next = line.text[i + 1]
-      // A backslash counts even at the end of a comment, because each line of a definition may have a comment.
+      // A backslash at the end of a line counts even in a comment, because each line of a definition may have a
+      // comment.
       if (next === undefined) continued = true
       else if (quote < 0 && comment < 0 && (next === '#' || next === '!')) line = splice(line, i, i + 1, '')
       else i++
@@ -57,7 +58,7 @@ function withoutComment(raw: Passage, problems: Problem[]): Passage {
 export type Word = {
   readonly text: string
   readonly quoted: boolean
-  /** Index of the first character in the line. */
+  /** Index of the word's first character in the line. */
   readonly start: number
 }
 

@@ -1,7 +1,7 @@
 /**
- * Turns lines into a tree of blocks. A brace outside of quotes is a word of its own, every block must be closed, and a
- * problem has the position of the brace. This file knows no keyword: import.ts decides what a line means, and whether
- * it may have a block.
+ * Converts lines to a tree of blocks. A brace outside of quotes is a word of its own, every block must be closed, and a
+ * problem has the position of the brace. The meaning of a line, and whether the line may have a block, is decided in
+ * import.ts.
  */
 import { type Position, type Problem, problemAt } from '../../problem.ts'
 import type { KeepalivedSource, SourceFile, Surroundings } from '../source.ts'
@@ -12,12 +12,12 @@ import { readFiles } from './reader.ts'
 export type Word = { readonly text: string; readonly quoted: boolean; readonly at: Position }
 
 export type Line = {
-  /** At least one word. */
+  /** Words of the line, at least one. */
   readonly words: readonly Word[]
   /** Lines of the block; `undefined` if the line has no braces. */
   readonly block?: readonly Line[]
   readonly at: Position
-  /** Text of the line. Commands are split by other rules than keywords. */
+  /** Text of the whole line. Commands are split by other rules than keywords. */
   readonly text: string
 }
 
@@ -52,7 +52,7 @@ function piecesOf(line: Passage): readonly Piece[] {
     const character = line.text[i]
     if (character === '"') quoted = !quoted
     if (quoted || (character !== '{' && character !== '}')) continue
-    // A name without a definition: its braces are no block. The reader of the line reports the problem.
+    // A name without a definition: its braces are no block. The import reports that problem.
     const [undefinedName] = /^\{[A-Za-z_][A-Za-z0-9_]*\}/.exec(line.text.slice(i)) ?? []
     if (undefinedName !== undefined && line.text[i - 1] === '$') {
       i += undefinedName.length - 1

@@ -1,6 +1,7 @@
 /**
- * A piece of text that knows where each of its characters was written. Comments are removed from lines, and values
- * replace names, but a problem must point at the line in the file. This file does not know what the text means.
+ * A piece of text with the position of each character in the keepalived file. Comments are removed from lines, and
+ * values replace names, but a problem must point at the right line in the file. Not known here: the meaning of the
+ * text.
  */
 import type { Position } from '../../problem.ts'
 
@@ -9,7 +10,8 @@ export type Passage = {
   readonly file: string
   readonly line: number
   /**
-   * Column of each character, from 1. One number: the column of the first character, and the others follow directly.
+   * Column of each character, counted from 1. If this is one number, it is the column of the first character, and the
+   * others follow directly.
    */
   readonly columns: number | readonly number[]
 }
@@ -25,7 +27,7 @@ const columnsOf = (passage: Passage): readonly number[] =>
     ? Array.from(passage.text, (_, index) => placeIn(passage, index).column)
     : passage.columns
 
-/** Returns a part of the text with its positions. */
+/** Returns a part of the text with the positions of its characters. */
 export function slice(passage: Passage, start: number, end = passage.text.length): Passage {
   const { text, columns } = passage
   return {
@@ -56,13 +58,13 @@ export const joined = (first: Passage, second: Passage): Passage => ({
   columns: [...columnsOf(first), ...columnsOf(second)],
 })
 
-/** Removes blanks and tabs at the end. */
+/** Removes blanks and tabs at the end of a text. */
 export function trimEnd(passage: Passage): Passage {
   const { length } = passage.text.replace(/[ \t]+$/, '')
   return length === passage.text.length ? passage : slice(passage, 0, length)
 }
 
-/** Removes blanks and tabs at the start. */
+/** Removes blanks and tabs at the start of a text. */
 export function trimStart(passage: Passage): Passage {
   const start = passage.text.length - passage.text.replace(/^[ \t]+/, '').length
   return start === 0 ? passage : slice(passage, start)

@@ -1,7 +1,8 @@
 /**
  * Reads files into the lines of the configuration. Conditions (`@name`), definitions, sequences and includes are
- * resolved here and leave only positions. This file decides how many there may be. A missing file that is named is a
- * problem, and so is a loop of includes. This file knows no block, and no keyword except `include`.
+ * resolved, and the returned lines have the positions of the original text. The number of includes and replacements is
+ * limited. A named file that is missing is a problem, and so is a loop of includes. Not known here: blocks, and
+ * keywords other than `include`.
  */
 import { type Problem, problemAt } from '../../problem.ts'
 import { directoryOf, type KeepalivedSource, type SourceFile, type Surroundings } from '../source.ts'
@@ -27,14 +28,14 @@ const MOST_CHARACTERS = 4 * 1024 * 1024
 const DEEPEST = 32
 const MOST_PROBLEMS = 100
 
-/** Reads a file and everything that it includes. */
+/** Reads a keepalived file and all files that it includes. */
 export function readFiles(first: SourceFile, source: KeepalivedSource, surroundings: Surroundings): ReadFiles {
   const reader = new Reader(source, surroundings)
   reader.read(first, [])
   return { lines: reader.lines, problems: reader.problems, files: reader.files }
 }
 
-/** Reads lines in order. A definition is in force from its line on, so the reader has a state. */
+/** Reads lines in order. The reader has a state, because a definition takes effect from its line on. */
 class Reader {
   readonly lines: Passage[] = []
   readonly problems: Problem[] = []
@@ -44,7 +45,7 @@ class Reader {
   readonly #definitions: Definitions
   #characters = 0
   #full = false
-  /** `include_check wildcard_match`: a wildcard without a match is a problem. */
+  /** True after `include_check wildcard_match`: a wildcard without a match is a problem. */
   #wildcardMustMatch = false
 
   constructor(source: KeepalivedSource, surroundings: Surroundings) {
@@ -75,7 +76,7 @@ class Reader {
     this.#wildcardMustMatch = wildcardMustMatch
   }
 
-  /** Processes a line. Returns the definition that continues in the next line, if there is one. */
+  /** Processes a line. Returns the definition that continues in the next line, if any. */
   #take(written: Passage, stack: readonly string[], depth: number) {
     if (depth > DEEPEST)
       return this.#refuse(written, `Cannot read the line: more than ${DEEPEST} definitions or includes are nested`)
@@ -149,7 +150,7 @@ class Reader {
     for (const [name, text] of round) this.#definitions.set(name, { kind: 'text', text } satisfies Definition)
   }
 
-  /** Returns the text with names replaced, because the bounds of a sequence may be names. */
+  /** Returns the text of a sequence with names replaced, because the bounds of a sequence may be names. */
   #plain(line: Passage, inner: string): string {
     return replaceNames({ ...line, text: inner }, this.#definitions).line.text
   }

@@ -1,7 +1,7 @@
 /**
  * One block of a keepalived file, read by keyword. Every line has a handling from the table. If a keyword is repeated,
- * its last line counts. After a value with an error, the value that keepalived uses is in force. This file does not
- * know what any keyword means.
+ * its last line counts. If a value has an error, the value that keepalived would use takes effect. Not known here: the
+ * meaning of a keyword.
  */
 import type { Position, Problem } from '../../problem.ts'
 import type { Handling, HandlingKind } from '../keywords/handling.ts'
@@ -21,7 +21,7 @@ export class ImportReport {
     this.#handlings.set(line, { kind, keyword, at: line.at, message })
   }
 
-  /** Changes the handling of a line. */
+  /** Changes the handling of a line of the keepalived file. */
   change(line: Line, kind: HandlingKind, message: string): void {
     const before = this.#handlings.get(line)
     this.set(line, kind, before?.keyword ?? line.words[0]?.text ?? '', message)
@@ -39,7 +39,7 @@ export class ImportReport {
     this.#remarks.push({ ...at, path: '', message, severity: 'warning' })
   }
 
-  /** Adds an error that refuses the whole file. */
+  /** Adds an error because of which the whole keepalived file is refused. */
   fail(at: Position, message: string, asKeepalived = true): void {
     const also = asKeepalived ? ' (keepalived refuses this file as well)' : ''
     this.#remarks.push({ ...at, path: '', message: message + also, severity: 'error' })
@@ -49,7 +49,7 @@ export class ImportReport {
     return [...this.#handlings.values()]
   }
 
-  /** Remarks that are not about the handling of one line. */
+  /** Remarks of the import that are not about the handling of one line. */
   get notes(): readonly Problem[] {
     return this.#remarks
   }
@@ -80,7 +80,7 @@ export class Section {
       const keyword = keywordIn(block, name)
       if (keyword === undefined) {
         const where = block === 'file' ? 'top level' : block
-        // The word may be a part of a password that was split in two.
+        // The word may be a part of a password that was written as two words, so no message quotes it.
         const shown = block === 'authentication' ? '' : ` "${name.slice(0, 64)}"`
         report.set(line, 'unknown', where, `keepalived has no keyword${shown} there; the line is ignored`)
         continue
@@ -92,12 +92,12 @@ export class Section {
     }
   }
 
-  /** Returns every line of a keyword. */
+  /** Returns every line of a keyword in this block. */
   all(name: string): readonly Line[] {
     return this.#lines.get(name) ?? []
   }
 
-  /** Returns the last line of a keyword, which is the one that counts. */
+  /** Returns the last line of a keyword in this block, which is the one that counts. */
   line(name: string): Line | undefined {
     const lines = this.all(name)
     const last = lines.at(-1)
@@ -159,8 +159,8 @@ export class Section {
   }
 
   /**
-   * Returns the value in force. After a line with an error, the value in force is that of an earlier line, or the value
-   * that keepalived uses instead.
+   * Returns the value of a keyword that takes effect. If the last line has an error, this is the value of an earlier
+   * line, or the value that keepalived uses instead.
    */
   #number(name: string, { least, most, form, what, text, outside }: Expected): Value {
     let found: Value
@@ -183,11 +183,11 @@ export class Section {
 
 type Value = { readonly value: number; readonly at: Position } | undefined
 
-/** Value that keepalived 2.2.7 uses after an error. Without one, the line is ignored. */
+/** Value that keepalived 2.2.7 uses after an error. Without such a value, the line is ignored. */
 export type AfterError = {
-  /** After a text that is not a number. */
+  /** Value that keepalived uses after a text that is not a number. */
   readonly text?: number
-  /** After a number out of range. */
+  /** Returns the value that keepalived uses after a number out of range. */
   readonly outside?: (value: number) => number | undefined
 }
 

@@ -1,6 +1,6 @@
 /**
  * Expands `~SEQ(VAR, start, step, end)`, its hexadecimal form `~SEQx`, and `~LST(VAR, a, b, c)`: a line is repeated for
- * each value. This file decides how many repetitions are allowed. It does not know what happens with each one.
+ * each value. Decided here: how many repetitions are allowed.
  */
 
 export type Round = ReadonlyMap<string, string>
@@ -52,7 +52,7 @@ export function listRounds(inner: string): Rounds {
   return { rounds: values.map((value) => new Map(names.map((name, index) => [name, value[index] ?? '']))) }
 }
 
-/** Splits a list at its commas. An item in braces has several values. */
+/** Splits a list at its commas. A list item in braces has several values. */
 function itemsOf(inner: string): readonly (readonly string[])[] {
   return [...inner.matchAll(/\s*(?:\{([^{}]*)\}|([^,{}]*))\s*(?:,|$)/g)]
     .filter(([whole]) => whole !== '')

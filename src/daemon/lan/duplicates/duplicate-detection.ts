@@ -1,8 +1,8 @@
 /**
  * Duplicate address detection of one router while it is Active, and the reaction (`onDuplicate`) to another host that
- * has an address as well. This file decides how often to announce while a duplicate lasts, and how long a router that
- * has given way stays away (docs/adr/0018). It does not know frames, the limit of the interface
- * (detection-schedule.ts), or the report.
+ * has an address as well. Decided here: how often the router announces while another host has an address, and how long
+ * a router that has given way stays Backup (docs/adr/0018). Not known here: frames, the limit of questions
+ * (detection-schedule.ts), and the log.
  */
 import {
   askNow,
@@ -40,7 +40,7 @@ import { HeardRouters, type NamedRouter } from './heard-routers.ts'
  */
 const ANNOUNCE_SPACING = 10_000
 
-/** Duplicate holder for people. */
+/** A duplicate holder of an address, with the facts for people. */
 export type FoundDuplicate = DuplicateHolder & {
   readonly foundAt: Millis
   /** Router with the MAC of the duplicate holder; `undefined` if the host neither advertised nor is a listed peer. */
@@ -88,8 +88,8 @@ export class DuplicateDetection {
   }
 
   /**
-   * Ends detection, because the router is no longer Active. A router that has given way keeps asking until no host
-   * answers.
+   * Ends detection, because the router is no longer Active. A router that gave its addresses up keeps asking until no
+   * other host answers.
    */
   end(): void {
     if (this.#yieldedTo === undefined) this.#stop()
@@ -108,7 +108,7 @@ export class DuplicateDetection {
     if (this.#yieldedTo !== undefined && isOver) this.#comeBack(now)
   }
 
-  /** True if questions may be sent. A router that leaves Active stops asking before the effects of that step run. */
+  /** True if questions may be sent. A router that stops being Active asks nothing more. */
   get isOn(): boolean {
     return this.#detection !== undefined && (this.#router.state.name === 'Active' || this.#yieldedTo !== undefined)
   }
@@ -125,7 +125,7 @@ export class DuplicateDetection {
 
   // Questions ----------------------------------------------------------------------------------------------------------
 
-  /** Returns the addresses to ask for now. Also handles known holders that have not answered. */
+  /** Returns the addresses to ask for now. Also handles known duplicate holders that have not answered. */
   takeQuestions(step: DetectionStep, now: Millis): readonly Address[] {
     if (this.#detection === undefined || !this.isOn) return []
     const before = this.#detection
@@ -136,7 +136,7 @@ export class DuplicateDetection {
     if (began) {
       for (const holder of gone) this.#lose(holder, now)
       if (this.#yieldedTo !== undefined && this.holders.length === 0) {
-        // A priority counts for one yield only: if both routers give way, neither has the addresses.
+        // A priority counts for one yield only: if both routers gave way, neither router would have the addresses.
         this.#routers.forget(this.#yieldedTo)
         this.#comeBack(now)
         return []
@@ -146,7 +146,7 @@ export class DuplicateDetection {
         known.filter(({ unanswered }) => unanswered === 0),
         now,
       )
-      // Clients that still send to a holder that did not answer should not wait until that holder is certainly gone.
+      // Clients may still send to a duplicate holder that did not answer, so the router announces its addresses early.
       const silent = known.filter(({ unanswered }) => unanswered === 1).map(({ address }) => address)
       for (const address of silent) this.#announcedAt.delete(address)
       this.#announceOver(silent, now)
@@ -174,12 +174,12 @@ export class DuplicateDetection {
   hearAdvertisement(source: Address, priority: number, heardAt: Millis, now: Millis): void {
     this.#routers.note(source, priority, heardAt)
     if (this.#yieldedTo === undefined || priority === 0) return
-    // The election works again. A lower priority proves nothing: we would be Active beside that router.
+    // The election works again. If the other router has a lower priority, we would be Active beside it.
     const isAbove = outranks({ source, priority }, this.#router.parameters)
     if (source === this.#yieldedTo || isAbove) this.#comeBack(now)
   }
 
-  /** Tells whether answers of this MAC are ignored (`duplicateAllowed`). */
+  /** Tells whether answers with this MAC are ignored (`duplicateAllowed`). */
   allows(mac: Mac): boolean {
     return this.#router.spec.duplicateAllowed.includes(mac)
   }
@@ -197,7 +197,7 @@ export class DuplicateDetection {
 
   // Reactions ----------------------------------------------------------------------------------------------------------
 
-  /** Frames with MACs of this node do not reach this file (arp-listener.ts). */
+  /** Frames with MACs of this node are dropped before (arp-listener.ts). */
   #rules(now: Millis): DetectionRules {
     const { parameters, spec, state } = this.#router
     return {
@@ -218,7 +218,7 @@ export class DuplicateDetection {
     return { router, heardAt: router === undefined ? undefined : this.#routers.heardAt(router.source) }
   }
 
-  /** Tells whether an unnamed suspect exists, which an election might end. */
+  /** Tells whether a suspected host has an unknown router, so that an election might end the duplicate. */
   #isNameless(now: Millis): boolean {
     const suspects = this.#detection?.suspects ?? []
     return suspects.some(({ confirmed, mac }) => !confirmed && !this.#routers.isRouter(mac, now))
@@ -243,7 +243,7 @@ export class DuplicateDetection {
     this.#act([holder], now)
   }
 
-  /** Handles a MAC that is now known to belong to a router, which may change the reaction. */
+  /** Handles a MAC that now is known to belong to a router. The reaction to the duplicate may change. */
   #learn(source: Address, mac: Mac, now: Millis): void {
     if (this.#detection !== undefined)
       this.#detection = withPatience(this.#detection, mac, electionTime(this.#router.parameters))
