@@ -110,14 +110,14 @@ export const DEFECTS: readonly Defect[] = [
       ),
     ],
     test: CHECKS,
-    only: 'its process is killed',
+    only: 'if the process of the service is killed',
     says: /the sum of all that is down/,
   },
   {
     name: 'a check that is down counts as up',
     edits: [edit('src/daemon/health/tracking.ts', "reverse, up: state.standing === 'up' }", 'reverse, up: true }')],
     test: CHECKS,
-    only: 'it answers 500',
+    only: 'if the service answers 500',
     says: /r2 to answer after a server that answers 500/,
   },
   {

@@ -1,6 +1,6 @@
 /**
- * Deadlines, kernel lifetime and the shared word, watched from outside: ip(8) in the namespace, a raw socket in the
- * neighbour's. The engine is guarded-engine.ts, which is stopped without notice.
+ * Deadlines, kernel lifetime and the shared word, watched from outside by ip(8) in the namespace and a raw socket in the neighbour's
+ * namespace. The engine is guarded-engine.ts, which is stopped without notice.
  */
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
@@ -16,21 +16,19 @@ import { agent, GUARDIAN } from './native-fixture.ts'
 
 const VIPS = ['198.51.100.200', '198.51.100.201', '2001:db8::200']
 const ENGINE = runSource(join(import.meta.dirname, 'guarded-engine.ts'))
-/** Milliseconds of `ip addr` itself, and between two looks. */
+/** Duration of `ip addr` in ms, plus the wait between two samples. */
 const LOOKING = 15
 /**
- * Milliseconds. docs/performance.md, Budgets says 50 ms, which is for the bench: the kernel of a busy machine alone
- * took 178 ms to report a death. Other causes that remove the address are far away: the next interval, the deadline of
- * 3 s, the lifetime.
+ * Limit in ms for the removal after a death. docs/performance.md, Budgets has 50 ms for the benchmark. The kernel of a busy machine alone
+ * took 178 ms to report a death. Other causes of a removal come much later: the next interval, the deadline of 3 s, the lifetime.
  */
 const NOTICED = 500
 /**
- * Milliseconds. The kernel looks for expired addresses at a whole second, by a coarse timer, and not again within a
- * second.
+ * Delay of the kernel in ms. The kernel looks for expired addresses at a whole second, by a coarse timer, and not again within a second.
  */
 const KERNEL = 1250
 
-describeNetns('a guardian with deadlines', () => {
+describeNetns('the guardian of an engine with deadlines', () => {
   let here = ''
   let there = ''
   let index = 0
@@ -58,14 +56,14 @@ describeNetns('a guardian with deadlines', () => {
     try {
       process.kill(pid, name)
     } catch {
-      // The test ended the process.
+      // The test has already ended this process.
     }
     if (name === 'SIGSTOP') stopped.add(pid)
   }
 
   const present = () => shownAddresses(here).filter(({ local }) => VIPS.includes(local))
 
-  /** Starts the engine with all VIPs installed. */
+  /** Starts the engine with all VIPs installed, and waits until the engine holds them. */
   async function engineWithVips(interval: number, more: Partial<NonNullable<Order['take']>> = {}) {
     const talker = new Talker(here, [GUARDIAN, '--', ...ENGINE])
     running = talker
@@ -104,7 +102,7 @@ describeNetns('a guardian with deadlines', () => {
   }
 
   test.each([10, 100, 1000])(
-    'an engine frozen at %i ms loses its addresses at its deadline, with one log line, and notices it',
+    'an engine frozen at %i ms loses its addresses at its deadline, with one log line, and the resumed engine notices the removal',
     async (interval) => {
       const { talker, pid, order } = await engineWithVips(interval, { lifetime: 6 })
       const listener = await listen()
@@ -113,8 +111,11 @@ describeNetns('a guardian with deadlines', () => {
       const at = monotonicMs()
       const took = (await gone(3 * interval + 2000)) - at
       console.log(`${interval} ms: gone ${took.toFixed(1)} ms after SIGSTOP, deadline at most ${3 * interval}`)
-      // The last advertisement may be an interval old, and nothing may happen before its deadline.
-      expect(took, 'ms, not before the deadline').toBeGreaterThan(2 * interval - LOOKING)
+      // The last advertisement may be an interval old. Nothing may happen before the deadline that counts from that advertisement.
+      expect(
+        took,
+        'ms from the stop of the engine to the removal, which comes at the deadline or later',
+      ).toBeGreaterThan(2 * interval - LOOKING)
       judgeTime('ms, at the deadline, not at the lifetime', took, 3 * interval + NOTICED, 'docs/failures.md')
       expect(await releases(listener)).toBe(1)
       expect(executions(talker)).toMatchObject([{ plans: 1, removed: 3, failed: 0, packets: 1, sent: 1 }])
@@ -131,7 +132,7 @@ describeNetns('a guardian with deadlines', () => {
       const before = talker.said.length
       order({ take: { index, vips: VIPS, interval } })
       await talker.line('the taken address', (line) => line.taken === true && talker.said.indexOf(line) >= before)
-      // A deadline from before the stop must not count.
+      // A deadline from before the stop must have no effect.
       await sleep(3 * interval + 200)
       expect(present()).toHaveLength(VIPS.length)
       expect(executions(talker)).toHaveLength(1)
@@ -150,14 +151,14 @@ describeNetns('a guardian with deadlines', () => {
     expect(await releases(listener)).toBe(1)
   })
 
-  test('if the engine is killed between stepping down and removing its addresses, they are removed without priority 0', async () => {
+  test('if the engine is killed after it has stepped down, its addresses are removed without priority 0', async () => {
     const { talker, pid, order } = await engineWithVips(100)
     const listener = await listen()
     order({ stepDown: true })
     expect(await talker.line('its answer', ({ steppedDown }) => steppedDown !== undefined)).toEqual({
       steppedDown: { executed: false, late: false },
     })
-    // A deadline no longer counts either.
+    // The deadline of an executed plan must have no effect either.
     await sleep(400)
     expect(present()).toHaveLength(VIPS.length)
     signal(pid, 'SIGKILL')
@@ -167,7 +168,7 @@ describeNetns('a guardian with deadlines', () => {
     expect(executions(talker)).toMatchObject([{ plans: 1, silent: 1, removed: 3, packets: 0 }])
   })
 
-  test('a nearer deadline is kept, although the guardian sleeps until a later one', async () => {
+  test('the guardian acts at a nearer deadline, although it sleeps until a later deadline', async () => {
     const { talker, order } = await engineWithVips(1000)
     await sleep(50)
     order({ nearer: 30 })
@@ -186,20 +187,23 @@ describeNetns('a guardian with deadlines', () => {
       await sleep(500)
       talker.signal('SIGCONT')
       await sleep(1500)
-      // On a busy machine an engine is sometimes late by 30 ms. Its own clock must show that, otherwise the guardian
-      // was wrong.
+      // On a busy machine an engine is sometimes late by 30 ms. If the addresses are gone, the engine's own clock must show that it was
+      // late. Otherwise the guardian was wrong.
       const missed = talker.said.find(({ state }) => state === 'executed')
       if (missed !== undefined)
-        expect(Number(missed.late), 'ms since its last advertisement').toBeGreaterThanOrEqual(3 * interval)
+        expect(
+          Number(missed.late),
+          'ms from the last advertisement of the engine to the cleanup',
+        ).toBeGreaterThanOrEqual(3 * interval)
       expect(executions(talker)).toHaveLength(missed === undefined ? 0 : 1)
       expect(present()).toHaveLength(missed === undefined ? VIPS.length : 0)
-      // At 10 ms an engine without real-time priority may be late. Then only the guardian's actions are checked.
+      // At 10 ms an engine without real-time priority may be late. Then the test judges only the actions of the guardian.
       const late = missed === undefined || interval === 10 ? [] : [`expected it on time, saw it ${missed.late} ms late`]
       judge('the engine', { late })
     },
   )
 
-  test('a renewed address is never missing, never tentative and never near its end', async () => {
+  test('a renewed address is never missing, never tentative and never near the end of its lifetime', async () => {
     const { talker } = await engineWithVips(100, { lifetime: 3 })
     const until = monotonicMs() + 6000
     let lowest = Number.POSITIVE_INFINITY
@@ -213,34 +217,34 @@ describeNetns('a guardian with deadlines', () => {
       await sleep(20)
     }
     console.log(`${looks} looks in 6 s, lowest valid lifetime ${lowest} s of 3`)
-    expect(lowest, 's of 3 left').toBeGreaterThanOrEqual(1)
+    expect(lowest, 'shortest remaining lifetime in s, of 3 s').toBeGreaterThanOrEqual(1)
     expect(log(talker)).toEqual([])
   })
 
-  test('no renewal brings a withdrawn address back', async () => {
+  test('no renewal by the guardian brings back an address that the engine has withdrawn', async () => {
     const { talker, order } = await engineWithVips(100, { lifetime: 2 })
     for (let round = 0; round < 10; round++) {
       const before = talker.said.length
       order({ withdraw: true })
       const said = await talker.line('off', (line) => line.removed !== undefined && talker.said.indexOf(line) >= before)
       expect(said).toEqual({ withdrawn: { executed: false, late: false }, removed: true })
-      // The first round is longer than a period of renewals.
+      // The first wait is longer than the time between two renewals.
       const until = monotonicMs() + (round === 0 ? 1500 : 70)
       while (monotonicMs() < until) expect(present()).toEqual([])
       const next = talker.said.length
       order({ take: { index, vips: VIPS, interval: 100, lifetime: 2 } })
       await talker.line('on', (line) => line.taken === true && talker.said.indexOf(line) >= next)
       await sleep(67 * round)
-      expect(present(), `round ${round}`).toHaveLength(VIPS.length)
+      expect(present(), `VIPs after repetition ${round}`).toHaveLength(VIPS.length)
     }
   })
 
-  test('if an address is withdrawn while the channel is full and a renewal is due, the word decides', async () => {
+  test('if an address is withdrawn while the channel is full and a renewal is due, the shared word decides and the address stays away', async () => {
     const { talker, order } = await engineWithVips(100, { lifetime: 3 })
     talker.signal('SIGSTOP')
     order({ fill: true })
     await talker.line('a full channel', ({ filled }) => filled === true)
-    // After the renewal's time, so that the renewal is the first due duty of the guardian.
+    // The renewal is due by then, and is the first task of the resumed guardian.
     await sleep(1100)
     order({ withdraw: true })
     await talker.line('off', ({ removed }) => removed === true)
@@ -250,7 +254,7 @@ describeNetns('a guardian with deadlines', () => {
     expect(executions(talker)).toEqual([])
   })
 
-  test('if engine and guardian are frozen the kernel removes the VIPs, and the resumed guardian sends no late priority 0', async () => {
+  test('if engine and guardian are frozen, the kernel removes the VIPs, and the resumed guardian sends no late priority 0', async () => {
     const { talker, pid } = await engineWithVips(100, { lifetime: 2 })
     const listener = await listen()
     await sleep(1000)
@@ -260,8 +264,8 @@ describeNetns('a guardian with deadlines', () => {
     try {
       const took = (await gone(6000)) - at
       console.log(`both frozen: gone after ${took.toFixed(0)} ms, lifetime 2000`)
-      // The address is renewed every third of its lifetime, so 1.33 to 2 s are left, less if the guardian was late.
-      expect(took, 'ms').toBeGreaterThan(1000)
+      // Each address is renewed every third of its lifetime. At the stop 1.33 to 2 s are left, or less if the guardian was late.
+      expect(took, 'ms from the stop of both processes to the removal by the kernel').toBeGreaterThan(1000)
       judgeTime('ms', took, 2000 + KERNEL, 'docs/failures.md')
     } finally {
       talker.signal('SIGCONT')
@@ -276,7 +280,7 @@ describeNetns('a guardian with deadlines', () => {
     await talker.line('the word', ({ state }) => state === 'executed')
     await sleep(300)
     expect(present()).toEqual([])
-    expect(await releases(listener), 'priority 0').toBe(0)
+    expect(await releases(listener), 'packets with priority 0 from the resumed guardian').toBe(0)
     expect(executions(talker)).toMatchObject([{ silent: 1, packets: 0 }])
   })
 
@@ -287,7 +291,9 @@ describeNetns('a guardian with deadlines', () => {
     const silent = await one.talker.line('silence', ({ guardian }) => guardian !== undefined)
     one.talker.signal('SIGCONT')
     expect(silent.guardian).toBe('silent')
-    expect(Number(silent.now) - stoppedAt, 'ms until it noticed').toBeLessThan(3000)
+    expect(Number(silent.now) - stoppedAt, 'ms from the stop of the guardian until the engine noticed').toBeLessThan(
+      3000,
+    )
     one.talker.signal('SIGKILL')
     await one.talker.line('the fault', ({ fault }) => String(fault).startsWith('Guardian died'))
     signal(one.pid, 'SIGKILL')
@@ -298,6 +304,6 @@ describeNetns('a guardian with deadlines', () => {
     order({ cost: 10_000 })
     const { cost } = await talker.line('the cost', (line) => line.cost !== undefined)
     console.log(`one deadline: ${(Number(cost) * 1000).toFixed(2)} µs`)
-    expect(Number(cost), 'ms').toBeLessThan(0.1)
+    expect(Number(cost), 'ms to store a deadline').toBeLessThan(0.1)
   })
 })

@@ -46,7 +46,7 @@ function header(kind: number, unit: number, requests: number, packets: number): 
   return Buffer.concat([bytes, u32(requests), u32(packets)])
 }
 
-/** RTM_DELADDR of an IPv4 /32: nlmsghdr, ifaddrmsg, IFA_LOCAL. */
+/** Builds an RTM_DELADDR request for an IPv4 /32: nlmsghdr, ifaddrmsg, IFA_LOCAL. */
 function removal(index: number, address: string): Buffer {
   const bytes = Buffer.alloc(32)
   bytes.writeUInt32LE(32, 0)
@@ -70,7 +70,7 @@ function will(unit: number, requests: readonly Buffer[], packets: readonly Packe
   return Buffer.concat(parts)
 }
 
-/** Returns the command lines of all present processes. */
+/** Returns the command lines of all processes of the machine. */
 function commandLines(): readonly string[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -78,7 +78,7 @@ function commandLines(): readonly string[] {
       try {
         return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0').join(' ').trim()
       } catch {
-        return '' // ended in between
+        return '' // The process has ended in the meantime.
       }
     })
 }
@@ -102,7 +102,7 @@ describe('the guardian as a parent', () => {
     const ended = run(...argv)
     expect(ended.status, ended.stderr).toBe(status)
     if (lines === undefined) expect(ended.stderr).toContain('usage:')
-    else expect(ended.stderr.split('\n').filter(Boolean), 'lines on stderr').toHaveLength(lines)
+    else expect(ended.stderr.split('\n').filter(Boolean), 'lines of the guardian on standard error').toHaveLength(lines)
     for (const line of lines === undefined ? [] : ended.stderr.split('\n').filter(Boolean))
       expect(JSON.parse(line)).toMatchObject({ level: 50, name: 'guardian', msg: expect.any(String) })
   })
@@ -121,7 +121,7 @@ describe('the guardian as a parent', () => {
     },
   )
 
-  test('writes for the journal if JOURNAL_STREAM names its standard error, and JSON if it names another file', () => {
+  test('the guardian writes its lines for the journal if JOURNAL_STREAM names its standard error, and JSON if it names another file', () => {
     const folder = mkdtempSync(join(tmpdir(), 'hf-guardian-'))
     const told = (streamOf: (file: { readonly dev: number; readonly ino: number }) => string) => {
       const file = join(folder, 'log')
@@ -142,8 +142,8 @@ describe('the guardian as a parent', () => {
     }
   })
 
-  test('a standard error without a reader does not stop it', () => {
-    // A full pipe: the shell's cat never reads, and the guardian, which has a line to write, ends nevertheless.
+  test('a full standard error without a reader does not stop the guardian', () => {
+    // The pipe is full and its reader never reads. The guardian has a line to write, and ends nevertheless.
     const script = `exec 3>&1; { "$0" -- sh -c 'head -c 70000 /dev/zero >&2 & sleep 0.3; kill -9 $$'; echo $? >&3; } 2>&1 >/dev/null | sleep 1.5`
     const started = monotonicMs()
     const { stdout } = spawnSync('sh', ['-c', script, GUARDIAN], { encoding: 'utf8' })
@@ -151,8 +151,8 @@ describe('the guardian as a parent', () => {
     expect(monotonicMs() - started).toBeLessThan(5000)
   })
 
-  // A race: an earlier guardian was blocked in three of three runs.
-  test('another writer that fills its standard error between poll and write does not stop it', async () => {
+  // This is a race. A guardian that wrote without a check was blocked in three of three runs.
+  test("another writer that fills the guardian's standard error between poll and write does not stop the guardian", async () => {
     const directory = mkdtempSync(join(tmpdir(), 'hf-stderr-'))
     const fifo = join(directory, 'fifo')
     execFileSync('mkfifo', [fifo])
@@ -171,15 +171,15 @@ describe('the guardian as a parent', () => {
           try {
             readSync(reader, page)
           } catch {
-            // The pipe is empty for a moment.
+            // The pipe is empty at this moment.
           }
-          // It forwards no such signal, and writes a line.
+          // The guardian does not forward this signal, and writes a line about it.
           process.kill(guardian.pid ?? 0, 36)
         }
         await sleep(20)
         if (!inWrite()) continue
         await sleep(500)
-        expect(inWrite(), 'the guardian waits for its stderr').toBe(false)
+        expect(inWrite(), 'whether the guardian waits in write() on its standard error').toBe(false)
       }
     } finally {
       filler.kill('SIGKILL')
@@ -189,7 +189,7 @@ describe('the guardian as a parent', () => {
     }
   })
 
-  test('without standard descriptors its sockets do not take their numbers', () => {
+  test("without standard descriptors the guardian's sockets do not take the numbers 0 to 2", () => {
     const script = `ls -l /proc/$PPID/fd >&3; exit 0`
     const { status, stdout } = spawnSync('sh', ['-c', `exec "$0" -- sh -c '${script}' 3>&1 <&- >&- 2>&-`, GUARDIAN], {
       encoding: 'utf8',
@@ -199,22 +199,22 @@ describe('the guardian as a parent', () => {
     for (const line of standard) expect(line).toMatch(/ -> \/dev\/null$/)
   })
 
-  test('its netlink socket has its port before a removal is needed', () => {
+  test("the guardian's netlink socket has its port before a removal is needed", () => {
     const { stdout } = run('--', 'sh', '-c', 'readlink /proc/$PPID/fd/*; cat /proc/net/netlink')
     const sockets = [...stdout.matchAll(/^socket:\[(\d+)\]$/gm)].map(([, inode]) => inode)
-    // "sk Eth Pid Groups Rmem Wmem Dump Locks Drops Inode", one line of each socket that has a port.
+    // Each socket with a port has one line: "sk Eth Pid Groups Rmem Wmem Dump Locks Drops Inode".
     const listed = stdout.split('\n').filter((line) => sockets.includes(line.trim().split(/\s+/)[9]))
-    expect(listed, `netlink sockets among the guardian's:\n${stdout}`).toHaveLength(1)
+    expect(listed, `netlink sockets among the sockets of the guardian:\n${stdout}`).toHaveLength(1)
   })
 
-  test('a signal right after the start ends it, with or without the engine', async () => {
+  test('SIGTERM right after the start ends the guardian and an engine that has started', async () => {
     for (let i = 0; i < 20; i++) {
       const script = `"$0" -- sleep 7.${process.pid} & sleep 0.00${i % 10}; kill -TERM $!; wait $!`
       const { status } = spawnSync('sh', ['-c', script, GUARDIAN], { timeout: 5000 })
-      expect(status, `after ${i % 10} ms`).toBe(143)
+      expect(status, `exit status after SIGTERM ${i % 10} ms after the start`).toBe(143)
     }
     const left = commandLines().filter((line) => line === `sleep 7.${process.pid}`)
-    expect(left, 'engines that stayed').toEqual([])
+    expect(left, 'engines that were left').toEqual([])
   })
 })
 
@@ -268,7 +268,7 @@ describeNetns('the guardian in network namespaces', () => {
     return monotonicMs() - since
   }
 
-  test('forwards HUP, TERM, INT, USR1 and USR2, also a second TERM', async () => {
+  test('the guardian forwards HUP, TERM, INT, USR1 and USR2, also a second TERM', async () => {
     const talker = await start()
     for (const signal of ['SIGHUP', 'SIGTERM', 'SIGINT', 'SIGUSR1', 'SIGUSR2', 'SIGTERM'] as const) {
       const before = talker.said.length
@@ -281,7 +281,7 @@ describeNetns('the guardian in network namespaces', () => {
     expect(talker.stderr).toEqual([])
   })
 
-  test('the engine may not write a core dump, unless --core', async () => {
+  test('without --core, the engine cannot write a core dump', async () => {
     const usual = await start()
     expect((await usual.line('ready', (line) => line.ready === true)).core).toBe('1')
     usual.tell({ exit: 0 })
@@ -295,26 +295,26 @@ describeNetns('the guardian in network namespaces', () => {
   test('--realtime applies to the main thread of the engine, with the guardian one above and its clock two', async () => {
     const talker = await start('--realtime=7')
     const pid = await enginePid(talker)
-    // From field 3 on; the name in field 2 may have spaces.
+    // Fields from 3 on. The name in field 2 may contain spaces.
     const statsOf = (process: string | number) =>
       execFileSync('sh', ['-c', `cat /proc/${process}/task/*/stat`], { encoding: 'utf8' })
         .trim()
         .split('\n')
         .map((line) => line.slice(line.lastIndexOf(')') + 2).split(' '))
-    // Field 40 is the priority, 41 the policy (2 = SCHED_RR).
+    // Field 40 is the priority, and field 41 the policy (2 = SCHED_RR).
     const policyOf = (fields: readonly string[]) => `${fields[38]} ${fields[37]}`
     const engine = statsOf(pid)
     const guardian = statsOf(engine[0]?.[1] ?? '')
     const policies = engine.map(policyOf)
     expect(policies[0]).toBe('2 7')
-    expect(guardian.map(policyOf), 'of the guardian').toEqual(['2 8', '2 9'])
+    expect(guardian.map(policyOf), 'policy and priority of the threads of the guardian').toEqual(['2 8', '2 9'])
     expect(policies.length).toBeGreaterThan(4)
     expect(new Set(policies.slice(1))).toEqual(new Set(['0 0']))
     talker.tell({ exit: 0 })
     await talker.ended
   })
 
-  test('if the engine is killed the address is removed, then priority 0 arrives', async () => {
+  test('if the engine is killed, the guardian removes the address and then sends priority 0', async () => {
     const times: number[] = []
     for (const [signal, code] of [
       ['SIGKILL', 137],
@@ -345,11 +345,11 @@ describeNetns('the guardian in network namespaces', () => {
       expect(listener.said.filter(({ family }) => family === 'ipv4')).toHaveLength(1)
     }
     console.log(`from the signal to "ip addr" without the VIP: ${times.map((ms) => ms.toFixed(1)).join(', ')} ms`)
-    // The budget is 50 ms (docs/performance.md, Budgets) on an idle machine. Looking takes a few ms by itself.
+    // The budget on an idle machine is 50 ms (docs/performance.md, Budgets). A sample itself takes a few ms.
     judgeTime('ms, best of five', Math.min(...times), 50, 'docs/performance.md')
   })
 
-  test('an exit executes an armed plan, not a withdrawn one, and the newest of a unit counts', async () => {
+  test("at the engine's exit, armed plans are executed and withdrawn plans are not, and a unit's newest plan replaces older ones", async () => {
     addAll(['198.51.100.201', '198.51.100.202', '198.51.100.203'])
     const talker = await start()
     await write(talker, will(1, [removal(index, '198.51.100.201')], []))
@@ -364,7 +364,7 @@ describeNetns('the guardian in network namespaces', () => {
     expect(executed(talker)).toMatchObject({ plans: 2, removed: 2 })
   })
 
-  test('an engine that closes its channel counts as gone, and its exit status is still passed on', async () => {
+  test("for an engine that closes its channel the plan is executed, and the engine's exit status is still passed on", async () => {
     addAll(['198.51.100.204'])
     const talker = await start()
     await write(talker, will(0, [removal(index, '198.51.100.204')], []))
@@ -399,7 +399,7 @@ describeNetns('the guardian in network namespaces', () => {
     const requests = addresses.map((address) => removal(index, address))
     const order = will(4, requests, Array(254).fill(packet))
     expect(order.length).toBeGreaterThan(1_000_000)
-    // Written twice: the channel accepts it again once it was read.
+    // The order is written twice: the channel accepts the second order after the guardian has read the first.
     await write(talker, order)
     await write(talker, order)
     const killedAt = monotonicMs()
@@ -410,7 +410,7 @@ describeNetns('the guardian in network namespaces', () => {
     console.log(`${order.length} bytes of will: ${ms.toFixed(1)} ms from SIGKILL`)
   })
 
-  test('a failed removal or packet is logged and stops nothing', async () => {
+  test('a failed removal or packet is logged and does not stop the rest of the plan', async () => {
     addAll(['198.51.100.205'])
     ip(here, 'link add brief type bridge')
     const lost = linkOf(here, 'brief').ifindex
@@ -450,18 +450,17 @@ describeNetns('the guardian in network namespaces', () => {
     await listener.ended
   })
 
-  test('a malformed message is ignored and logged, and the plan before it stays armed', async () => {
+  test('a malformed message is ignored and logged, and the earlier plan stays armed', async () => {
     addAll(['198.51.100.208'])
     const talker = await start()
     const good = will(1, [removal(index, '198.51.100.208')], [{ index, payload: Buffer.from('31', 'hex') }])
     await write(talker, good)
-    // The message is cut at every length, and each byte of its structure is inverted.
+    // The message is cut at every length. Each byte of its structure is inverted.
     for (let length = 0; length < good.length; length++) await write(talker, good.subarray(0, length))
     for (let at = 0; at < good.length; at++) {
       const turned = Buffer.from(good)
       turned[at] = (turned[at] ?? 0) ^ 0xff
-      // Unit, sequence, flags and contents belong to the engine, so only the bytes that describe the structure are
-      // inverted.
+      // Unit, sequence, flags and contents belong to the engine. So only the bytes that describe the structure are inverted.
       const structure = at < 2 || (at >= 4 && at < 20) || (at >= 48 && at < 49) || (at >= 88 && at < 92)
       if (structure) await write(talker, turned)
     }
@@ -474,11 +473,14 @@ describeNetns('the guardian in network namespaces', () => {
     expect(executed(talker)).toMatchObject({ plans: 1, requests: 1, removed: 1, packets: 1 })
     const complaints = logOf(talker).filter(({ msg }) => msg === 'ignored a message of the engine')
     expect(complaints.length).toBeGreaterThan(0)
-    expect(complaints.length, 'complaints are limited to 10 a second').toBeLessThan(100)
+    expect(
+      complaints.length,
+      'log lines about malformed messages, of which at most 10 a second are written',
+    ).toBeLessThan(100)
     for (const complaint of complaints) expect(complaint).toMatchObject({ level: 40, reason: expect.any(String) })
   })
 
-  test('writes its lines in the format that the engine names, from the next line on', async () => {
+  test('after the engine names a log format, the guardian writes its next line in that format', async () => {
     const [FOUND, JSON_LINES, TEXT, JOURNALD, UNKNOWN] = [0, 1, 2, 3, 4]
     const talker = await start()
     const useless = header(99, 0, 0, 0)
@@ -527,7 +529,7 @@ describeNetns('the guardian in network namespaces', () => {
     expect(executed(talker)).toMatchObject({ plans: 1, removed: 1, absent: 0 })
   })
 
-  test('a full channel costs the engine an EAGAIN, never time, and works again', async () => {
+  test('a full channel gives the engine EAGAIN without a wait, and later accepts messages again', async () => {
     addAll(['198.51.100.211'])
     const talker = await start()
     talker.signal('SIGSTOP')
@@ -542,14 +544,14 @@ describeNetns('the guardian in network namespaces', () => {
     await talker.ended
   })
 
-  test('as PID 1 it reaps orphans', async () => {
+  test('as PID 1, the guardian reaps orphans', async () => {
     const engine = `for i in 1 2 3; do (sleep 0.1 & ) ; done; sleep 0.4; cat /proc/[0-9]*/stat | cut -d' ' -f2,3; exit 9`
     const argv = ['unshare', '--pid', '--fork', '--mount-proc', GUARDIAN, '--', 'sh', '-c', engine]
     const { stdout, status, stderr } = spawnSync('ip', ['netns', 'exec', here, ...argv], { encoding: 'utf8' })
     expect(status, stderr).toBe(9)
-    // The guardian sleeps, or is in one of its beats.
+    // The guardian sleeps, or runs for one of its beats.
     expect(stdout).toMatch(/\(holdfast-guardi\) [SR]/)
-    expect(stdout, 'zombies').not.toMatch(/\) Z/)
-    expect(stdout, 'sleepers').not.toContain('(sleep)')
+    expect(stdout, 'zombies in the process list').not.toMatch(/\) Z/)
+    expect(stdout, 'ended orphans in the process list').not.toContain('(sleep)')
   })
 })

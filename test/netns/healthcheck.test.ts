@@ -1,7 +1,7 @@
 /**
- * The VIP follows the healthy service: two real daemons, real servers and programs on the first one's node, and their
- * ways to fail. All tests share one LAN and one pair of daemons, because a failure must leave nothing behind for the
- * next one. A client that probes every millisecond is the judge; the daemon's status has to agree.
+ * The VIP follows the healthy service. Two real daemons run beside real servers and programs on the node of the first daemon, which fail in
+ * several ways. All tests share one LAN and one pair of daemons, because a failure must leave nothing behind for the next failure. A client
+ * that probes every millisecond shows the holder, and the daemon's status must agree.
  */
 import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,10 +20,10 @@ const SUPPORT = join(import.meta.dirname, '..', 'support')
 const INTERVAL = 200
 const WITHIN = 8_000
 const POLL = 500
-/** Generous limit in ms: a server that is slow on a busy machine has not failed. */
+/** Timeout of the checks in ms. A server that is slow on a busy machine must not fail. */
 const TIMEOUT = 1_500
 
-/** r1 has 150 while all checks are up, 100 or less if one is down; r2 has 120. */
+/** Checks of r1, each with a weight. r1 has priority 150 while all checks are up, and 100 or less if one is down; r2 has 120. */
 const CHECKS = ['web', 'tls', 'name', 'script', 'pattern'] as const
 type Check = (typeof CHECKS)[number]
 
@@ -40,7 +40,7 @@ describeNetns('the VIP follows the healthy service', () => {
   let resolver = ''
   let mark = ''
 
-  /** Replaces a file: the service may read it at any moment. */
+  /** Replaces a file by a rename, because the service may read the file at any moment. */
   const write = (name: string, text: string) => {
     writeFileSync(join(folder, `${name}.new`), text)
     renameSync(join(folder, `${name}.new`), join(folder, name))
@@ -62,7 +62,7 @@ describeNetns('the VIP follows the healthy service', () => {
     lab = createLab({ routers: 2 })
     host = lab.router(1)
     folder = lab.directory
-    // A program that runs as nobody must find its interpreter.
+    // A program that runs as user nobody must be able to read its interpreter.
     chmodSync(folder, 0o755)
     ip(host, 'link set lo up')
     resolver = join('/etc/netns', host.namespace)
@@ -84,7 +84,7 @@ describeNetns('the VIP follows the healthy service', () => {
       tls: { http: 'https://localhost:8443/', tls: { caFile: authority.caFile } },
       name: { http: 'http://service.example:8080/' },
       script: { exec: [join(folder, 'check')], user: 'nobody', environment: { HOLDFAST_TEST: folder } },
-      // A bad pattern of an operator, which takes for ever on some texts and hangs the whole thread.
+      // A bad pattern. Some texts make its match last for ever, and the whole thread hangs.
       pattern: { http: 'http://127.0.0.1:8080/text', body: { matches: '^(a+)+$' } },
     }
     const settings = { interval: `${POLL}ms`, timeout: `${TIMEOUT}ms`, jitter: '0%' }
@@ -107,7 +107,7 @@ describeNetns('the VIP follows the healthy service', () => {
   const sight = async () => ({
     client: prober.holder,
     router: await first.router(),
-    // Checks, transitions, and faults of the engine.
+    // Log lines about checks, transitions, and faults of the engine.
     log: first.records
       .filter(({ msg }) => /^healthcheck|→|guardian|will|worker/.test(msg))
       .map(({ at, msg }) => `${(at - monotonicMs()).toFixed(0)} ms: ${msg}`)
@@ -132,7 +132,7 @@ describeNetns('the VIP follows the healthy service', () => {
   const account = async (check: Check) =>
     (await first.snapshot())?.healthchecks.find(({ name }) => name === check) ?? 'the daemon says nothing of it'
 
-  /** Returns the log lines of this check since then. */
+  /** Waits for a log line of this check at or after `since`, and returns the line. */
   const told = (check: Check, since: number, words: RegExp) =>
     eventually(
       `the log to say ${words} of ${check}`,
@@ -142,13 +142,16 @@ describeNetns('the VIP follows the healthy service', () => {
       { within: WITHIN },
     )
 
-  /** Returns results and priorities. The loss of an address by an engine without CPU is not tested here. */
+  /**
+   * Returns the log lines about check results and priorities after `since`. The loss of an address by an engine without CPU is not tested
+   * here.
+   */
   const movesSince = (since: number) =>
     first.records
       .filter(({ at, msg }) => at > since && /^healthcheck|effective priority/.test(msg))
       .map(({ msg }) => msg)
 
-  /** Makes the service fail; returns the time until r2 answered the client. */
+  /** Makes the service fail. Returns the ms until r2 answered the client. */
   async function loses(what: string, fail: () => void): Promise<{ readonly since: number; readonly took: number }> {
     const since = monotonicMs()
     fail()
@@ -158,11 +161,13 @@ describeNetns('the VIP follows the healthy service', () => {
     return { since, took }
   }
 
-  test('its process is killed: an event, not a poll, and the reason is told', async () => {
+  test('if the process of the service is killed, r2 takes over, and the log has the reason', async () => {
     const { since } = await loses('a killed server', () => void service.signal('SIGKILL'))
     await told('web', since, /up → down: connection(Refused|Reset)/)
-    expect((await second.router()).reason, 'why r2 took over').toMatch(/^(activeDemoted|lowerPriorityActive)$/)
-    // Four checks use this server.
+    expect((await second.router()).reason, 'reason for which r2 took over').toMatch(
+      /^(activeDemoted|lowerPriorityActive)$/,
+    )
+    // Four checks use this server, so all four weights count.
     await eventually(
       'the sum of all that is down',
       async () => (await first.router()).priority.effective === 1,
@@ -182,23 +187,25 @@ describeNetns('the VIP follows the healthy service', () => {
     await everythingIsUp('the server came back')
   })
 
-  test('it hangs: at most an interval and a timeout later', async () => {
+  test('if the service hangs, the check is down after at most an interval and a timeout', async () => {
     const { since } = await loses('a server that hangs', () => void service.signal('SIGSTOP'))
     const { at } = await told('web', since, /up → down: timeout/)
-    expect(at - since, 'ms until it is told').toBeLessThan(POLL + TIMEOUT + 1_000)
+    expect(at - since, 'ms from the stop of the service to the log line of the check').toBeLessThan(
+      POLL + TIMEOUT + 1_000,
+    )
     service.signal('SIGCONT')
     await everythingIsUp('the server went on')
   })
 
-  test('it answers 500: at most an interval later', async () => {
+  test('if the service answers 500, the check is down after at most an interval', async () => {
     const { since } = await loses('a server that answers 500', () => write('mode', '500'))
     const { at } = await told('web', since, /up → down: status/)
-    expect(at - since, 'ms until it is told').toBeLessThan(POLL + 1_000)
+    expect(at - since, 'ms from the first answer 500 to the log line of the check').toBeLessThan(POLL + 1_000)
     write('mode', '200')
     await everythingIsUp('it answers 200')
   })
 
-  test('its certificate expires while sessions are resumed: only https fails', async () => {
+  test('if the certificate expires while TLS sessions are resumed, only the https check fails', async () => {
     const lives = 4_000
     certify(lives)
     service.signal('SIGHUP')
@@ -210,7 +217,7 @@ describeNetns('the VIP follows the healthy service', () => {
     await everythingIsUp('a new certificate')
   })
 
-  test('names are answered slowly, then not at all: nothing moves, and nobody else waits for them', async () => {
+  test('a name server that does not answer changes no result, and no other check waits for it', async () => {
     const since = monotonicMs()
     names.signal('SIGSTOP')
     await sleep(3_000)
@@ -218,7 +225,7 @@ describeNetns('the VIP follows the healthy service', () => {
     names.signal('SIGCONT')
   })
 
-  test('a program that ignores SIGTERM, with grandchildren in sessions of their own: none survives', async () => {
+  test('of a check program that ignores SIGTERM, no process survives, not even a grandchild in a session of its own', async () => {
     const { since } = await loses('a program that hangs', () => write('stuck', ''))
     await told('script', since, /up → down: timeout/)
     rmSync(join(folder, 'stuck'))
@@ -232,7 +239,7 @@ describeNetns('the VIP follows the healthy service', () => {
     expect(programsOf(mark).filter(({ name }) => name === 'sleep')).toEqual([])
   })
 
-  test('the thread hangs: it is replaced, what it knew stands, and afterwards it notices as before', async () => {
+  test('a check thread that hangs is replaced, the results stay, and the new thread notices failures', async () => {
     const before = monotonicMs()
     const hungAt = Date.now()
     write('text', `${'a'.repeat(60)}!`)
@@ -249,7 +256,7 @@ describeNetns('the VIP follows the healthy service', () => {
     }
     await eventually('programs to be run for the new thread', ran, () => account('script'), { within: WITHIN })
     expect(movesSince(before)).toEqual([])
-    expect((await first.router()).priority.effective, 'what was known stands').toBe(150)
+    expect((await first.router()).priority.effective, 'priority of r1 after the new thread has started').toBe(150)
     const { since } = await loses('a killed server, after another thread had begun', () => {
       service.signal('SIGKILL')
     })
@@ -259,7 +266,7 @@ describeNetns('the VIP follows the healthy service', () => {
     await everythingIsUp('the server came back')
   })
 
-  test('and at the end nothing of the checks is left', async () => {
+  test('after the end of the daemon, no check program is left', async () => {
     first.terminate()
     await first.exited
     await eventually(
@@ -271,5 +278,5 @@ describeNetns('the VIP follows the healthy service', () => {
   })
 })
 
-/** A program that ignores signals, and so do its children, one of which has left its session and its parent. */
+/** A program that ignores signals, as do its children. One child has left its session and its parent. */
 const STUCK = `trap '' TERM; setsid sh -c 'trap "" TERM; (setsid sleep 611 &); sleep 612' & sleep 613`

@@ -1,7 +1,6 @@
 /**
- * Three real engines in three namespaces, an agent's holder duty for each, and the stand-in of the Kubernetes API.
- * When the holder is killed, the status names the new holder. When a second node gets the address by hand, it names
- * both (O2, O3).
+ * Three real engines in three namespaces, the status task of an agent for each engine, and the stand-in of the Kubernetes API. When the
+ * holder is killed, the status names the new holder. When a second node gets the address by hand, the status names both nodes.
  */
 import { afterEach, expect, test } from 'vitest'
 import { CONTROL_PLANE_LABEL } from '../../src/cluster/decisions/engine/upstream-names.ts'
@@ -21,7 +20,7 @@ import { describeNetns } from '../support/require.ts'
 
 const COLLECTION = `${GROUP}/${VERSION}/${PLURAL}`
 const INTERVAL = 100
-/** Times in ms: order and outcome are asserted; the duration is printed. */
+/** Limits in ms. The test judges order and outcome, and prints the durations. */
 const WITHIN = { within: 15_000, every: 10 }
 const AROUND: Circumstances = {
   ...{
@@ -43,8 +42,10 @@ afterEach(async () => {
   lab = undefined
 })
 
-describeNetns('who holds the address, in the API, by real engines', () => {
-  test('the holder is killed, then the address is given to it by hand', { timeout: 90_000 }, async () => {
+describeNetns('the status in the API about the holders of an address', () => {
+  test('names the new holder after the old one is killed, and both nodes while the dead node has the address again', {
+    timeout: 90_000,
+  }, async () => {
     const built = createLab({ routers: 3 })
     lab = built
     const server = await new KubeApi({ kinds: { [COLLECTION]: 'HostedNetServices' } }).start()
@@ -91,7 +92,7 @@ describeNetns('who holds the address, in the API, by real engines', () => {
       )
     await owned('r1')
 
-    // All processes of the machine die, and so does its agent.
+    // All processes of the node die, and so does its agent.
     const killedAt = monotonicMs()
     duties[0]?.end()
     daemons[0]?.killAll()
@@ -101,7 +102,7 @@ describeNetns('who holds the address, in the API, by real engines', () => {
     const moved = `API ${LAB_VIP} moved from r1 to r2: r1 fell silent (activeSilent)`
     await eventually('the Event of the failover', () => events().includes(moved), events, WITHIN)
 
-    // A living engine removes an address that was added by hand: no duplicate.
+    // A living engine removes an address that was added by hand, so the status must not name a duplicate.
     const give = (action: 'add' | 'delete', i: number) =>
       ip(built.router(i), `address ${action} ${LAB_VIP}/32 dev eth0`)
     await eventually(
@@ -114,7 +115,7 @@ describeNetns('who holds the address, in the API, by real engines', () => {
     const alone = () => built.holders(LAB_VIP).join() === 'r2'
     await eventually('r3 to have taken it off again', alone, () => built.holders(LAB_VIP), WITHIN)
 
-    // On the node with the dead engine it stays.
+    // On the node with the dead engine, the added address stays.
     const givenAt = monotonicMs()
     give('add', 1)
     const both = () => degraded()?.message === `API ${LAB_VIP} is held by r1 and r2`
@@ -126,7 +127,7 @@ describeNetns('who holds the address, in the API, by real engines', () => {
       console.log(JSON.stringify({ took, found, status: published(), events: events() }, null, 1))
     give('delete', 1)
     await owned('r2')
-    // One entry, whichever nodes have held the address.
+    // The status has one entry for the address, however many nodes have held it.
     expect(published()?.holders).toHaveLength(1)
   })
 })

@@ -1,6 +1,6 @@
 /**
- * ingressHa: Disabled across restarts of agent and engine, with the real processes and the kernel's own
- * notifications. The ingress address is on no node, not even for a moment, until the API enables it.
+ * `ingressHa: Disabled` across restarts of agent and engine, with the real processes and the kernel's own notifications. The ingress
+ * address is on no node, not even for a moment, until the API enables ingress.
  */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ import { describeNetns } from '../support/require.ts'
 
 const API_ALONE = ['ostest_API_0: unicast to 1 peers']
 const BOTH = [...API_ALONE, 'ostest_INGRESS_0: unicast to 1 peers']
-/** Longer than an Active_Down_Interval (3.7 s) and the time that a change has to be stable. */
+/** Time in ms in which a node would take the address: an Active_Down_Interval (3.7 s) and the time that a change must be stable. */
 const TAKEN_BY_THEN = 5_000
 let cluster: ClusterLab | undefined
 afterEach(async () => {
@@ -23,8 +23,8 @@ afterEach(async () => {
   cluster = undefined
 })
 
-describeNetns('ingress that is switched off', () => {
-  test('stays off when agent and engine start again, with and without the API', { timeout: 180_000 }, async () => {
+describeNetns('an ingress address that the API has switched off', () => {
+  test('is on no node after agent and engine restart, with and without the API', { timeout: 180_000 }, async () => {
     const made = new ClusterLab({ nodes: 2, flags: ['--stable-for=500ms'] })
     cluster = made
     made.registerAll()
@@ -87,7 +87,7 @@ describeNetns('ingress that is switched off', () => {
       neverHeld(occasion)
     }
 
-    // As after the upgrade from a version that wrote no such file.
+    // The state after an upgrade from a version that wrote no such file.
     rmSync(join(node.stateDirectory, INTENT_FILE))
     await again('agent', 'engine')
     await heldBy(LAB_VIP, 'r1', 'without the API and without the file')
@@ -102,7 +102,7 @@ describeNetns('ingress that is switched off', () => {
     await node.routersAre(BOTH)
     await heldBy(INGRESS_VIP, 'r1', 'when the API has answered')
 
-    // An engine that has ingress keeps it.
+    // An engine with an ingress router keeps that router while the API is away.
     await made.apiDown()
     rmSync(join(node.stateDirectory, INTENT_FILE))
     const kept = new HolderHistory(lab, INGRESS_VIP)

@@ -1,7 +1,7 @@
 /**
- * `state MASTER` with priority 255 in a keepalived file, run by holdfast and then by keepalived itself, beside the
- * same keepalived neighbour. Compared are the kernel's addresses and the packets on the wire at start, stop and kill.
- * Refuses to know how an owner decides.
+ * `state MASTER` with priority 255 in a keepalived file, run by holdfast and then by keepalived itself, beside the same keepalived
+ * neighbour. Compared are the kernel's addresses and the captured packets at start, stop and kill. Does not know how an address owner
+ * decides.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -44,8 +44,8 @@ const fileOf = (state: string, priority: number, address = LAB_VIP) => `vrrp_ins
 }
 `
 
-describeInterop('priority 255 of a keepalived file', () => {
-  test("installs, leaves and is killed beside a lower keepalived as keepalived's does, and its own address stays", async () => {
+describeInterop('an address owner (priority 255) from a keepalived file', () => {
+  test("start, stop and kill have the same effect as with keepalived, and the node's own address stays", async () => {
     const lab = createLab({ routers: 2 })
     labs.push(lab)
     const [host, other] = [lab.router(1), lab.router(2)]
@@ -77,11 +77,11 @@ describeInterop('priority 255 of a keepalived file', () => {
       await waitFor(`${daemon.kind} started`, other, [lower])
       daemon.terminate()
       await daemon.exited
-      expect(ipv4Of(host), `${daemon.kind} after SIGTERM`).toEqual([own])
+      expect(ipv4Of(host), `addresses of the node after SIGTERM of ${daemon.kind}`).toEqual([own])
       await waitFor(`${daemon.kind} has left`, other, [lower, vip])
       const said = (await capture.stop()).filter(({ source }) => source === host.address)
       const priorities = new Set(said.map(({ priority }) => priority))
-      expect(priorities, `what ${daemon.kind} said: 255, then 0`).toEqual(new Set(['255', '0']))
+      expect(priorities, `priorities that ${daemon.kind} advertised`).toEqual(new Set(['255', '0']))
     }
 
     const dying = holdfastFrom(lab, plan(host, 255), owner)
@@ -91,17 +91,17 @@ describeInterop('priority 255 of a keepalived file', () => {
     await waitFor('the end of the lifetime', host, [own])
     await waitFor('after the kill', other, [lower, vip])
 
-    // A killed keepalived leaves this: the next start takes the address for a leftover, adds it, and removes it.
+    // A killed keepalived leaves the address. The next start takes the address for a leftover, adds the VIP, and removes it at the end.
     ip(host, `address add ${vip} dev eth0`)
     const heir = holdfastFrom(lab, plan(host, 255), owner)
     await heir.ready()
     await waitFor('over a leftover', host, [own, vip])
     heir.killEngine()
     await heir.exited
-    expect(ipv4Of(host), 'when the guardian has executed the last will').toEqual([own])
+    expect(ipv4Of(host), 'addresses of the node after the guardian has executed the cleanup plan').toEqual([own])
   })
 
-  test('what the node lives on is neither installed nor removed: start, reload, SIGTERM', async () => {
+  test("a VIP that is the node's own address is neither added nor removed at start, reload and SIGTERM", async () => {
     const lab = createLab({ routers: 1 })
     labs.push(lab)
     const host = lab.router(1)
@@ -119,7 +119,7 @@ describeInterop('priority 255 of a keepalived file', () => {
     expect([await daemon.state(), addressesNow()]).toEqual(['Active', [own]])
     daemon.terminate()
     await daemon.exited
-    expect(addressesNow(), 'after SIGTERM').toEqual([own])
+    expect(addressesNow(), 'addresses of the node after SIGTERM').toEqual([own])
 
     function addressesNow(): string[] {
       return ipv4Of(host)

@@ -1,6 +1,6 @@
 /**
- * The main task over IPv6: three daemons, one address, link-local sources and ff02::12. The judges are a client that
- * probes every millisecond, an observer that asks for the address every 10 ms, the kernels' own tables, and tshark.
+ * The main task over IPv6: three daemons, one address, link-local sources and ff02::12. The assertions use a client that probes every
+ * millisecond, an observer that asks for the address every 10 ms, the kernels' tables, and tshark.
  */
 import { execFileSync } from 'node:child_process'
 import { afterEach, expect, test } from 'vitest'
@@ -13,13 +13,10 @@ import { Prober } from '../../src/lab/watch/probe.ts'
 import { describeNetns } from '../support/require.ts'
 import { INTERVAL, Trio, WITHIN } from './trio.ts'
 
-/** Two routers may answer for a moment while they meet; longer than this is a split brain. */
+/** Longest overlap in ms. Two routers may answer for a moment while they meet; a longer overlap is a split brain. */
 const OVERLAP = 500
 const SILENCE = 1_000
-/**
- * Options with real-time priority. An engine without CPU for three intervals rightly sends priority 0, which is not
- * tested here.
- */
+/** Options with real-time priority. An engine without CPU for three intervals rightly sends priority 0; that case is not tested here. */
 const IN_TIME = ['--realtime']
 
 let trio: Trio | undefined
@@ -36,7 +33,7 @@ async function settled() {
   return trio
 }
 
-/** An address on eth0 as the kernel shows it. */
+/** Returns an address on eth0 as the kernel shows it. */
 const shown = (host: Host, address: string) => shownAddresses(host).find(({ local }) => local === address)
 
 function linkLocalOf(host: Host): string {
@@ -44,7 +41,7 @@ function linkLocalOf(host: Host): string {
   return /inet6 (fe80:[0-9a-f:]+)/.exec(text)?.[1] ?? ''
 }
 
-/** One record for each frame of a capture that tshark's display filter selects, with the values of the fields. */
+/** Returns one record for each frame that tshark's display filter selects, with the values of the fields. */
 function fieldsOf(path: string, filter: string, fields: readonly string[]): string[][] {
   const argv = ['-n', '-r', path, '-Y', filter, '-T', 'fields', ...fields.flatMap((field) => ['-e', field])]
   const text = execFileSync('tshark', argv, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
@@ -54,8 +51,8 @@ function fieldsOf(path: string, filter: string, fields: readonly string[]): stri
     .map((line) => line.split('\t'))
 }
 
-describeNetns('IPv6, three routers', () => {
-  test('election, and a VIP as the kernel should have it', async () => {
+describeNetns('three IPv6 routers', () => {
+  test('the best router is elected, and the kernel has the VIP with the right flags and groups', async () => {
     const group = await settled()
     const r1 = group.lab.router(1)
     expect(shown(r1, LAB_VIP6)).toMatchObject({ prefixlen: 128, deprecated: true, nodad: true, noprefixroute: true })
@@ -64,21 +61,23 @@ describeNetns('IPv6, three routers', () => {
     expect(status).toMatchObject({ family: 'ipv6', source: linkLocalOf(r1), transport: 'multicast ff02::12' })
     expect(await group.sight()).toEqual({ r1: 'Active', r2: 'Backup', r3: 'Backup', holders: ['r1'], client: 'r1' })
     const joined = ip(r1, '-6 maddress show dev eth0')
-    expect(joined, 'solicited-node group of the VIP (VR-ND-05)').toContain('ff02::1:ff00:100')
+    expect(joined, 'groups of eth0, one of which is the solicited-node group of the VIP (VR-ND-05)').toContain(
+      'ff02::1:ff00:100',
+    )
     for (const position of [1, 2, 3]) {
       const { counters } = await group.daemon(position).router()
       expect(counters, `counters of r${position}`).toMatchObject({ warnings: {}, sendFailures: {}, discarded: {} })
     }
   })
 
-  test('the wire: advertisements from the link-local address with hop limit 255, announcements at 0, 1 and 2 s', async () => {
+  test('the Active sends advertisements from its link-local address with hop limit 255, and announcements at 0, 1 and 2 s', async () => {
     trio = new Trio(LAB_VIP6, IN_TIME)
     const capture = await Capture.start(trio.lab, 'wire6', 'ip6 proto 112 or icmp6')
     await trio.start(1, 200)
     await trio.settlesOn(1, 'it started alone')
     const said = () => trio?.observer.announcements.map(({ at }) => at) ?? []
     await eventually('three announcements', () => said().length >= 3, said, { within: WITHIN, every: 50 })
-    // A fourth would have come.
+    // A fourth announcement would have come by then.
     await sleep(1_200)
     await capture.stop()
     const own = linkLocalOf(trio.lab.router(1))
@@ -115,26 +114,28 @@ describeNetns('IPv6, three routers', () => {
     }
     const [first = 0, ...others] = announced.map(([at]) => Number(at) * 1_000)
     const offsets = others.map((at) => at - first)
-    expect(offsets.length, `announced at ${offsets} ms after the first`).toBe(2)
-    // RFC 4861 §7.2.6: at least a second apart; on a busy machine they come later, never earlier.
+    expect(offsets.length, `announcements after the first one, at ${offsets} ms`).toBe(2)
+    // RFC 4861 §7.2.6 demands at least a second between two announcements. On a busy machine an announcement comes later, never earlier.
     expect(offsets[0]).toBeGreaterThan(990)
     expect((offsets[1] ?? 0) - (offsets[0] ?? 0)).toBeGreaterThan(900)
-    expect(offsets[1], `${offsets} ms after the first`).toBeLessThan(4_000)
+    expect(offsets[1], `ms from the first announcement to the third, of ${offsets}`).toBeLessThan(4_000)
   })
 
   test('a host without a neighbor entry for the address is answered immediately', async () => {
     const group = await settled()
-    // The observer uses a socket of its own, so this kernel has no entry.
+    // The observer uses a socket of its own, so its kernel has no entry for the VIP.
     const stranger = group.lab.host('observer')
     const at = monotonicMs()
     const fresh = new Prober(group.lab, stranger, LAB_VIP6)
     await fresh.answeredBy('r1', WITHIN)
-    expect((fresh.holders[0]?.at ?? 0) - at, 'ms for a process start, resolution and an answer').toBeLessThan(SILENCE)
+    expect((fresh.holders[0]?.at ?? 0) - at, 'ms for a process start, neighbour resolution and an answer').toBeLessThan(
+      SILENCE,
+    )
     const { lost } = await fresh.stop()
-    expect(lost, 'probes lost').toBe(0)
+    expect(lost, 'probes of the new host without an answer').toBe(0)
   })
 
-  test('after SIGTERM, no probe is lost and the daemon ends with status 0', async () => {
+  test('after SIGTERM, the client loses no probe and the daemon ends with status 0', async () => {
     const group = await settled()
     await group.longBackup(2, 3)
     const client = new Prober(group.lab, group.lab.client, LAB_VIP6)
@@ -153,7 +154,7 @@ describeNetns('IPv6, three routers', () => {
       successor: group.daemon(2).records.map(({ at: loggedAt, msg }) => [loggedAt, msg]),
     })
     expect(lost, `probes lost of ${sent}: ${JSON.stringify(story())}`).toBe(0)
-    expect(group.overlapSince(at), 'ms in which two answered').toBeLessThan(OVERLAP)
+    expect(group.overlapSince(at), 'ms in which two routers answered').toBeLessThan(OVERLAP)
   })
 
   test('after kill -9 of the engine, its guardian removes the address and the successor takes over', async () => {
@@ -161,7 +162,7 @@ describeNetns('IPv6, three routers', () => {
     const at = group.daemon(1).killEngine()
     await group.settlesOn(2, 'the engine on r1 was killed')
     expect(await group.daemon(1).exited).toMatchObject({ code: 137 })
-    expect(group.overlapSince(at), 'ms in which two answered').toBeLessThan(OVERLAP)
+    expect(group.overlapSince(at), 'ms in which two routers answered').toBeLessThan(OVERLAP)
     expect(group.prober.longestGap(at, at + WITHIN), 'ms without an answer').toBeLessThan(SILENCE)
   })
 
@@ -171,15 +172,15 @@ describeNetns('IPv6, three routers', () => {
     group.lab.cut(r1)
     await group.answeredBy(2, 'r1 was cut off')
     await sleep(group.splitMs)
-    expect(group.lab.holders(LAB_VIP6), 'both sides are sure to be alone').toEqual(['r1', 'r2'])
+    expect(group.lab.holders(LAB_VIP6), 'holders while the LAN is cut: each side has one').toEqual(['r1', 'r2'])
     const at = group.lab.heal(r1)
     await group.settlesOn(1, 'the cut was healed')
     await sleep(300)
     expect(group.prober.longestGap(at, at + WITHIN), 'ms without an answer after the heal').toBeLessThan(SILENCE)
-    expect(group.overlapSince(at), 'ms in which two answered').toBeLessThan(OVERLAP)
+    expect(group.overlapSince(at), 'ms in which two routers answered').toBeLessThan(OVERLAP)
   })
 
-  test('a second holder that speaks no VRRP is noticed by our question, and the client kept', async () => {
+  test("a host without VRRP that has the VIP is noticed by the Active's neighbour solicitation, and the Active stays Active", async () => {
     const group = await settled()
     const client = group.lab.host('observer')
     ip(client, `-6 address add ${LAB_VIP6}/128 dev eth0 nodad`)
@@ -193,7 +194,7 @@ describeNetns('IPv6, three routers', () => {
     ip(client, `-6 address del ${LAB_VIP6}/128 dev eth0`)
   })
 
-  test('an address that was removed by hand is put back and announced, and an address on a Backup is removed', async () => {
+  test('a VIP that was removed from the Active by hand is put back and announced, and a VIP that was added to a Backup is removed', async () => {
     const group = await settled()
     const [r1, r2] = [group.lab.router(1), group.lab.router(2)]
     await sleep(2_500)
@@ -210,31 +211,33 @@ describeNetns('IPv6, three routers', () => {
     expect((await group.daemon(2).router()).counters.foreignChanges).toEqual({ added: 1 })
   })
 
-  test('the interface of the Active goes down and up: a new link-local address, its groups joined again', async () => {
+  test('after the interface of the Active went down and up, the router has a link-local address and its groups again', async () => {
     const group = await settled()
     const r1 = group.lab.router(1)
     const at = group.lab.setLink(r1, 'down')
     await group.settlesOn(2, 'eth0 of r1 went down')
-    // IPv6 has lost its addresses.
+    // The kernel removed the IPv6 addresses when the link went down.
     group.lab.setLink(r1, 'up')
-    // The route back to the client; holdfast needs no more than the link-local address that the kernel makes.
+    // The route back to the client needs this address. holdfast itself needs only the link-local address that the kernel makes.
     ip(r1, 'address add fd00:77::11/64 dev eth0 nodad')
     await group.settlesOn(1, 'eth0 of r1 came up')
     const since = group
       .daemon(1)
       .records.filter((record) => record.at >= at)
       .map(({ msg }) => msg)
-    expect(since, 'as Backup it heard r2 and preempted it').toContain('vip: Backup → Active: lowerPriorityActive')
+    expect(since, 'log of r1, which received r2 as a Backup and preempted r2').toContain(
+      'vip: Backup → Active: lowerPriorityActive',
+    )
   })
 })
 
-/** Two hosts without any IPv6 address but the link-local one that the kernel makes. */
+/** Creates two hosts whose only IPv6 address is the link-local address that the kernel makes. */
 function bareLab(): Lab {
   lab = createLab({ routers: 2 })
   return lab
 }
 
-describeNetns('IPv6, how it starts and with whom', () => {
+describeNetns('the start and the peers of an IPv6 router', () => {
   const plan = (host: Host, priority: number, address = LAB_VIP6) => ({
     host,
     priority,
@@ -242,7 +245,7 @@ describeNetns('IPv6, how it starts and with whom', () => {
     address,
   })
 
-  test('an interface that comes up just before the daemon: waits for the link-local address, not longer', async () => {
+  test('if the interface comes up just before the daemon, the router starts as soon as the link-local address is ready', async () => {
     const r1 = bareLab().router(1)
     const network = lab ?? bareLab()
     network.setLink(r1, 'down')
@@ -264,7 +267,7 @@ describeNetns('IPv6, how it starts and with whom', () => {
       () => daemon.lines.slice(-3),
       { within: WITHIN, every: 2 },
     )
-    expect(monotonicMs() - at, 'ms from then to the start; another look a second later would be late').toBeLessThan(800)
+    expect(monotonicMs() - at, 'ms from the ready link-local address to the start of the router').toBeLessThan(800)
     await sleep(1_000)
     expect(await daemon.router()).toMatchObject({ state: 'Active', counters: { sendFailures: {} } })
     expect(
@@ -273,7 +276,7 @@ describeNetns('IPv6, how it starts and with whom', () => {
     ).toEqual([])
   })
 
-  test('with a link-local VIP: it comes first in the advertisement, and is no source', async () => {
+  test('a link-local VIP comes first in the advertisement and is never its source', async () => {
     const network = bareLab()
     const capture = await Capture.start(network, 'linklocal', 'ip6 proto 112')
     const addresses = [LAB_VIP6, 'fe80::51']
@@ -302,7 +305,7 @@ describeNetns('IPv6, how it starts and with whom', () => {
     expect((await second?.router())?.counters.warnings).toEqual({})
   })
 
-  test('unicast between global and between link-local addresses', async () => {
+  test('unicast routers fail over with global and with link-local addresses', async () => {
     const network = bareLab()
     const [r1, r2] = [network.router(1), network.router(2)]
     for (const [i, host] of [r1, r2].entries()) ip(host, `address add fd00:77::1${i + 1}/64 dev eth0 nodad`)
@@ -340,7 +343,7 @@ describeNetns('IPv6, how it starts and with whom', () => {
     }
   })
 
-  test('both families with one VRID on one interface: two routers that know nothing of each other', async () => {
+  test('an IPv4 router and an IPv6 router with one VRID on one interface are independent of each other', async () => {
     const network = bareLab()
     const node = (position: number, v4: number, v6: number) => {
       const router = { vrid: 51, interface: 'eth0', advertisementInterval: `${INTERVAL}ms` }

@@ -1,6 +1,6 @@
 /**
- * The event journal and the run directory on a disk that is full, read-only or without an answer. The daemon goes on and logs the
- * problem. When the disk has space again, the file contains the number of missing events.
+ * The event journal and the run directory on a disk that is full, read-only or without an answer. The daemon goes on and logs the problem.
+ * When the disk has space again, the journal file contains the number of missing events.
  */
 import { chownSync, linkSync, mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -18,7 +18,7 @@ import { describeNetns } from '../support/require.ts'
 const INTERVAL = 1_000
 const WITHIN = 20_000
 const MORE = '10.77.0.101'
-/** ms before a failed write is repeated. */
+/** Time in ms after which a failed write is repeated. */
 const TRY_AGAIN = 10_500
 
 let lab: Lab | undefined
@@ -61,14 +61,14 @@ const wholeLines = (file: string): readonly unknown[] =>
     .map((line): unknown => JSON.parse(line).kind)
 
 describeNetns('a run directory that cannot be written', () => {
-  test('it is an error with exit status 78 before the daemon takes part in VRRP', async () => {
+  test('ends the daemon with exit status 78 before the daemon takes part in VRRP', async () => {
     const { disk, lab: built } = scene('size=64k,ro')
     const plan = { host: built.router(1), priority: 200, intervalMs: INTERVAL, address: LAB_VIP }
     const daemon = new Holdfast(built, plan, {}, [], { runDirectory: disk })
     expect(await daemon.exited).toMatchObject({ code: 78 })
     const output = daemon.process.lines.map(({ text }) => text).join('\n')
     expect(output).toContain(`Cannot write in ${disk} (EROFS)`)
-    expect(output, 'a state of the router').not.toContain('Initialize')
+    expect(output, 'output of the daemon, which must contain no state of the router').not.toContain('Initialize')
   })
 
   test.each([
@@ -91,7 +91,7 @@ describeNetns('a run directory that cannot be written', () => {
   })
 })
 
-/** A second name of a socket stays when its server closes the first one. */
+/** Gives the socket a second name, which stays when its server removes the first name. */
 async function leaveSocket(path: string): Promise<void> {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(`${path}.first`, () => resolve()))
@@ -101,12 +101,12 @@ async function leaveSocket(path: string): Promise<void> {
 }
 
 describeNetns('a run directory whose disk does not answer', () => {
-  test('costs the list of addresses and a log line; start, reload and release do not wait for it', async () => {
+  test('costs the address list and one log line, and start, reload and release do not wait for the disk', async () => {
     const built = createLab({ routers: 1 })
     lab = built
     const folder = join(built.directory, 'holdfast-r1')
     mkdirSync(folder)
-    // Opening a FIFO for writing takes until a process reads it.
+    // Opening a FIFO for writing waits until a process reads the FIFO.
     run(['mkfifo', join(folder, 'addresses.json.new')])
     const plan = { host: built.router(1), priority: 200, intervalMs: INTERVAL, address: LAB_VIP }
     const daemon = new Holdfast(built, plan)
@@ -131,7 +131,7 @@ describeNetns('an event journal on a faulty disk', () => {
     try {
       writeFileSync(filler, Buffer.alloc(1 << 20))
     } catch {
-      // The disk is full now, as intended.
+      // The write fails when the disk is full, as intended.
     }
     const daemon = await active(found)
     expect(warnings(daemon).map(({ msg }) => msg)).toEqual([expect.stringMatching(/events\.jsonl: .*(ENOSPC|full)/)])
@@ -151,19 +151,19 @@ describeNetns('an event journal on a faulty disk', () => {
       { within: WITHIN },
     )
     expect(gap).toMatchObject({ lost: expect.any(Number), why: expect.stringMatching(/ENOSPC|full/) })
-    expect(await daemon.state(), 'alone, it is Active again').not.toBe('Initialize')
+    expect(await daemon.state(), 'state of the router, which has no neighbour').not.toBe('Initialize')
     expect((await daemon.snapshot())?.journal).toMatchObject({
       problem: null,
       lost: gap?.kind === 'journalGap' && gap.lost,
     })
   })
 
-  test('if the disk is full in the middle of a line, every line of the file is whole, then and afterwards', async () => {
+  test('if the disk is full in the middle of a line, every line of the journal file is whole, at that time and later', async () => {
     const found = scene('size=64k')
     const daemon = await active(found)
     const { bavail, bsize } = statfsSync(found.disk)
     const filler = join(found.disk, 'filler')
-    // The rest of the page that the journal has begun is left.
+    // The disk keeps the rest of the page that the journal has begun.
     writeFileSync(filler, Buffer.alloc(bavail * bsize))
     const becomes = (failing: boolean) =>
       eventually(
@@ -188,7 +188,7 @@ describeNetns('an event journal on a faulty disk', () => {
     )
   })
 
-  test('a read-only disk is logged, and everything except the file works', async () => {
+  test('a read-only disk is logged, and everything except the journal file works', async () => {
     const found = scene('size=64k,ro')
     const daemon = await active(found)
     expect(warnings(daemon).map(({ msg }) => msg)).toEqual([expect.stringContaining('EROFS')])

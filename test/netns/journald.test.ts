@@ -1,6 +1,6 @@
 /**
- * The daemon's log in a real systemd journal: the shipped unit under a systemd of its own, with systemd-journald.
- * Assertions use the output of `journalctl`.
+ * The daemon's log in a real systemd journal. The shipped unit runs under a systemd of its own, with systemd-journald. Assertions use the
+ * output of `journalctl`.
  */
 import { cpSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,7 +18,7 @@ virtualRouters:
   - { name: api, vrid: 51, interface: eth0, addresses: [${VIP}/24], priority: 150, advertisementInterval: 100ms }
 `
 
-describeNetns('the log in the systemd journal', () => {
+describeNetns('the log of the daemon in the systemd journal', () => {
   let lab: SystemdLab | undefined
   const machine = (): SystemdLab => {
     if (lab === undefined) throw new Error('Cannot look at the lab: it has not booted')
@@ -27,7 +27,7 @@ describeNetns('the log in the systemd journal', () => {
   const run = (line: string) => machine().output(...line.split(' '))
   const write = (text: string) =>
     machine().output('sh', '-c', 'mkdir -p /etc/holdfast && printf %s "$1" >"$2"', 'sh', text, FILE)
-  /** Returns the lines of the journal. It reads them from a pipe of its own; --sync waits until it has them. */
+  /** Returns lines of the journal. journald reads the daemon's pipe; --sync waits until journald has read all lines. */
   const journal = (...options: string[]): string[] => {
     run('journalctl --sync')
     const shown = machine().run(
@@ -83,7 +83,7 @@ describeNetns('the log in the systemd journal', () => {
   }, 60_000)
   afterAll(() => lab?.destroy())
 
-  test('journalctl -p warning shows the warning, and no line that is information', async () => {
+  test('journalctl -p warning shows the warning, and no line of level info', async () => {
     await shows(/^INFO {2}api: Backup → Active: activeSilent .*vrid=51.* reason=/)
     run('ip link set lan down')
     await shows(/^WARN {2}api: Active → Initialize: linkDown /)
@@ -101,14 +101,14 @@ describeNetns('the log in the systemd journal', () => {
     }
   })
 
-  test("the guardian's lines have their priority, also those after the engine's death", async () => {
+  test('each line of the guardian has its priority, also after the death of the engine', async () => {
     run('pkill -KILL -x node')
     await shows(/^WARN {2}guardian: engine died: removed 1 VIP, sent priority 0 /, '-p', 'warning')
     await shows(/^ERROR guardian: engine killed by signal 9 \(SIGKILL\) signal=9 core=false$/, '-p', 'err')
     await holds(true)
   })
 
-  test('a reload changes level and format while the daemon runs', async () => {
+  test('a reload changes level and format of the log while the daemon runs', async () => {
     const pid = run('systemctl show --value --property=MainPID holdfast')
     write(configuration('log: { level: warn, format: json }'))
     const reload = (...options: string[]) =>
@@ -133,7 +133,9 @@ describeNetns('the log in the systemd journal', () => {
         .slice(before)
         .filter((line) => line.includes('Initialize → Backup')),
     ).toEqual([])
-    expect(run('systemctl show --value --property=MainPID holdfast'), 'the same process').toBe(pid)
+    expect(run('systemctl show --value --property=MainPID holdfast'), 'process id of the daemon after the reload').toBe(
+      pid,
+    )
   })
 
   test('a record of more than 48 KiB is one JSON document in the journal', async () => {
@@ -151,7 +153,7 @@ healthchecks: [${checks}]`)
     run('/opt/holdfast/bin/holdfast reload')
     await shows(/^\{"level":30,.*"msg":"Reloaded /)
     await holds(true)
-    // States of the routers, as one record each.
+    // SIGUSR1 makes the daemon log the states of all routers in one record.
     run('systemctl kill --kill-who=main --signal=SIGUSR1 holdfast')
     const dumped = await shows(/"msg":"api: \w+ since /)
     expect(JSON.parse(dumped)).toMatchObject({ router: 'api', shortened: ['snapshot'] })

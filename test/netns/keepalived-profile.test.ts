@@ -1,7 +1,7 @@
 /**
- * Settings of a keepalived file for addresses, announcements and packets, on real kernels. Tested are the addresses
- * in the kernel, and that none stays, whatever ends the daemon. The same settings run in a LAN of keepalived and in a
- * LAN of holdfast, and tshark reads both.
+ * Settings of a keepalived file for addresses, announcements and packets, on real kernels. The tests judge the addresses in the kernel, and
+ * that no address stays, whatever ends the daemon. The same settings run in a LAN of keepalived and in a LAN of holdfast, and tshark reads
+ * the packets of both.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,11 +16,11 @@ import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
 import { describeInterop } from '../support/require.ts'
 
 const VIP = '10.77.0.100'
-/** An address on another interface. */
+/** A VIP on another interface than the router's. */
 const AWAY = '10.88.0.100'
-/** A second address of the host, as a source. */
+/** A second address of the host, which is the source of the advertisements. */
 const SOURCE = '10.77.0.31'
-/** An address of a network in which the node has no address yet: the VIP becomes the primary one. */
+/** A VIP in a network in which the node has no address yet, so the VIP becomes the primary address. */
 const PRIMARY = '10.99.0.100'
 const SECONDARY = '10.99.0.7'
 const WITHIN = 10_000
@@ -50,8 +50,8 @@ const waitFor = (what: string, host: Host, count: number, within = WITHIN) =>
     { within, every: 20 },
   )
 
-describeInterop('what a keepalived file can say', () => {
-  test('label, prefix and an address of the other family: listed, answered, and gone after reload, kill and stop', async () => {
+describeInterop('a setting of a keepalived file', () => {
+  test('VIPs with a label, a prefix length or another family are installed and answer, and are gone after reload, kill and stop', async () => {
     const { lab, host } = layLan()
     const first = new Holdfast(lab, plan(host), EXTRA)
     await waitFor('both addresses', host, 2)
@@ -90,7 +90,7 @@ describeInterop('what a keepalived file can say', () => {
     await waitFor('both addresses again', host, 2)
     second.terminate()
     await second.exited
-    expect(listed(host), 'after SIGTERM').toEqual([])
+    expect(listed(host), 'addresses of the node after SIGTERM').toEqual([])
   })
 
   test.each([
@@ -119,7 +119,7 @@ describeInterop('what a keepalived file can say', () => {
     },
   )
 
-  test("after a clean stop the VIP may be the node's own; one on lo stays in every state", async () => {
+  test("a VIP that becomes the node's own address after a clean stop stays, and an address on lo stays in every state", async () => {
     const { lab, host } = layLan()
     const inside = (...argv: string[]) => lab.exec(host, argv)
     const on = (device: string) => inside('ip', '-4', '-o', 'address', 'show', 'dev', device)
@@ -146,13 +146,13 @@ describeInterop('what a keepalived file can say', () => {
       () => on('eth0'),
       { within: WITHIN, every: 20 },
     )
-    expect(has(PRIMARY), "the node's own").toBe(true)
+    expect(has(PRIMARY), "whether eth0 has the node's own address").toBe(true)
     second.terminate()
     await second.exited
     expect(on('eth0')).toContain(` ${PRIMARY}/24 `)
   })
 
-  test('an address on another interface: announced there, in fault while it is down, and gone with its engine', async () => {
+  test('a VIP on another interface is announced there, is a fault while the interface is down, and is gone with its engine', async () => {
     const { lab, host } = layLan()
     const { namespace } = host
     const far = lab.client.namespace
@@ -163,7 +163,7 @@ describeInterop('what a keepalived file can say', () => {
     ] as const)
       ip(where, `link set ${link} up`)
     ip(far, 'address add 10.88.0.2/24 dev far')
-    // Another host had the address before: only an announcement corrects the client's entry.
+    // The client's entry names another host. Only an announcement corrects the entry.
     ip(far, `neighbour add ${AWAY} lladdr 02:00:00:00:00:99 dev far nud stale`)
     const on = (device: string) => ip(namespace, `-o -4 address show dev ${device}`)
     const held = () => [on('eth0').includes(` ${VIP}/`), on('eth1').includes(` ${AWAY}/24 `), on('eth0').includes(AWAY)]
@@ -181,7 +181,7 @@ describeInterop('what a keepalived file can say', () => {
     const addresses = [VIP, { address: `${AWAY}/24`, interface: 'eth1' }]
     const daemon = new Holdfast(lab, plan(host), { profile: 'keepalived', addresses })
     await both('each address on its interface', true)
-    expect(held()[2], `${AWAY} on eth0 as well`).toBe(false)
+    expect(held()[2], `whether eth0 has ${AWAY} as well`).toBe(false)
     const mac = /link\/ether (\S+)/.exec(ip(namespace, 'link show eth1'))?.[1] ?? 'no MAC'
     const known = () => ip(far, `neighbour show ${AWAY}`)
     await eventually('the client to hear of it', () => known().includes(mac), known, { within: WITHIN, every: 20 })
@@ -197,7 +197,7 @@ describeInterop('what a keepalived file can say', () => {
     await both('neither after kill -9', false)
   })
 
-  test("the same settings: announcements, source, count of addresses and the wait before the start as keepalived's", async () => {
+  test("with the same settings, announcements, source, count of addresses and wait before the start equal keepalived's", async () => {
     const [ours, theirs] = [layLan(), layLan()]
     for (const { host } of [ours, theirs]) ip(host, `address add ${SOURCE}/24 dev eth0`)
     const captures = await Promise.all(
@@ -248,12 +248,15 @@ describeInterop('what a keepalived file can say', () => {
     const seen = frames.map(summaryOf)
     const waits = frames.map((each, i) => firstOf(each) * 1000 - (startedAt[i] ?? 0))
     for (const wait of waits)
-      expect(wait, `${waits} ms: both listen for an Active_Down_Interval`).toBeGreaterThan(3_500)
-    expect(seen[0], 'holdfast, against keepalived').toEqual(seen[1])
+      expect(
+        wait,
+        `ms from the start to the first advertisement, of ${waits}: both listen for an Active_Down_Interval`,
+      ).toBeGreaterThan(3_500)
+    expect(seen[0], 'packets of holdfast, compared with those of keepalived').toEqual(seen[1])
     expect(seen[1]).toEqual({ source: SOURCE, ttl: '255', addresses: VIP, arp: [3, 3], na: [3, 3] })
   })
 
-  test('unicast_ttl: what leaves has it, the last word of the guardian too', async () => {
+  test('every unicast packet has the TTL of unicast_ttl, also the priority 0 of the guardian', async () => {
     const { lab, host } = layLan()
     const capture = await Capture.start(lab, 'ttl', 'ip proto 112')
     const daemon = new Holdfast(lab, plan(host), { ...EXTRA, transport: { unicast: { peers: ['10.77.0.2'], ttl: 3 } } })
@@ -263,19 +266,19 @@ describeInterop('what a keepalived file can say', () => {
     await waitFor('no address', host, 0)
     await sleep(300)
     const sent = await capture.stop()
-    expect(sent.at(-1)?.priority, 'the last word of the guardian').toBe('0')
+    expect(sent.at(-1)?.priority, 'priority of the last packet, which the guardian sent').toBe('0')
     expect(new Set(sent.map(({ ttl, destination }) => `${destination} ${ttl}`))).toEqual(new Set(['10.77.0.2 3']))
   })
 })
 
 const isAdvertisement = ({ vrid }: Frame): boolean => vrid !== ''
-/** Time of the first advertisement in seconds since 1970. */
+/** Returns the time of the first advertisement, in seconds since 1970. */
 const firstOf = (frames: readonly Frame[]): number => Number(frames.find(isAdvertisement)?.at ?? 0)
 
 /** Returns the number of announcements soon after the first advertisement, and 2 s later. */
 function summaryOf(frames: readonly Frame[]) {
   const advertisement = frames.find(isAdvertisement)
-  if (advertisement === undefined) throw new Error('no advertisement was seen')
+  if (advertisement === undefined) throw new Error('Cannot find an advertisement in the capture')
   const { addresses, at, source, ttl } = advertisement
   const counts = (those: readonly Frame[]) => {
     const after = those.map((frame) => Number(frame.at) - Number(at))

@@ -1,7 +1,6 @@
 /**
- * A running daemon with a keepalived file, and a reload of a file that keepalived 2.2.7 refuses. The configuration in
- * force stays, and every output reports the refusal. A client that asks once a millisecond misses nothing. A second
- * node waits for the VIP.
+ * A running daemon with a keepalived file, and a reload of a file that keepalived 2.2.7 refuses. The configuration in force stays, and
+ * every output reports the refusal. A client that asks once a millisecond gets every answer. A second node waits for the VIP.
  */
 import { spawnSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -17,11 +16,11 @@ import { instanceOf } from '../support/keepalived-refusals.ts'
 import { describeNetns } from '../support/require.ts'
 
 const WITHIN = 30_000
-/** Runs with a folder /run of its own: a keepalived file cannot name another one. */
+/** Command that gives the daemon a /run of its own, because a keepalived file cannot name another folder. */
 const OWN_RUN = ['unshare', '--mount', 'sh', '-c', 'mount -t tmpfs none /run && exec "$@"', 'sh']
 
 const good = (priority: number) => instanceOf({ priority: `priority ${priority}` }, 'vip', `${LAB_VIP}/32`)
-/** A selection of the table of test/support/keepalived-refusals.ts, with a line of the expected answer. */
+/** Selected rows of the table of test/support/keepalived-refusals.ts, each with a line of the expected answer. */
 const REFUSED: readonly (readonly [title: string, text: string, problem: RegExp])[] = [
   [
     'virtual_router_ID',
@@ -80,7 +79,9 @@ afterEach(() => {
 })
 
 describeNetns('a reload of a keepalived file that keepalived refuses', () => {
-  test('keeps the old configuration, is told everywhere, and no client notices', { timeout: 120_000 }, async () => {
+  test('keeps the old configuration, is reported by every output, and costs the client no answer', {
+    timeout: 120_000,
+  }, async () => {
     const network = createLab({ routers: 2 })
     lab = network
     for (const host of network.routers) startResponder(network, host)
@@ -115,7 +116,7 @@ describeNetns('a reload of a keepalived file that keepalived refuses', () => {
       const metrics = (await first.body('/metrics')).body
       expect(metrics, shown).toContain('\nholdfast_config_reload_success 0\n')
       expect(metrics, shown).toContain(`\nholdfast_config_reloads_total{result="failed"} ${failed}\n`)
-      // The daemon follows its configuration in force, so a probe must not restart it.
+      // The daemon follows its configuration in force, so a readiness probe must not restart the daemon.
       expect(await first.body('/readyz'), shown).toMatchObject({ status: 200, body: 'ok\n' })
       expect(network.holders(LAB_VIP), shown).toEqual(['r1'])
     }
@@ -138,7 +139,7 @@ describeNetns('a reload of a keepalived file that keepalived refuses', () => {
       )
       await isKept(title)
     }
-    // By the signal, as a keepalived tool does it: with the last of these files.
+    // The reload by signal, as a keepalived tool does it, with the last of the refused files.
     const logged = first.process.lines.length
     first.process.signal('SIGHUP')
     await eventually(

@@ -1,6 +1,6 @@
 /**
- * The adapters of src/linux inside a network namespace, ordered line by line on stdin (linux-fixture.ts is the other
- * end). It runs the sources, not a build. Events and packets are printed as lines when they happen.
+ * The adapters of src/linux inside a network namespace. linux-fixture.ts sends the orders line by line to standard input. The agent runs
+ * the sources, not a build, and prints each event and packet as a line when it happens.
  */
 import { createInterface } from 'node:readline'
 import type { AdvertisementSocket, AdvertisementSocketOptions, Failure, FrameSocket } from '../../src/daemon/ports.ts'
@@ -15,7 +15,7 @@ import type { AgentCall, AgentCalls, AgentPacket, Opened } from './linux-fixture
 const native = loadNative()
 const clock = openClock(native)
 const network = openNetwork(native, clock)
-/** `env HOLDFAST_IO=raw-socket` in front of the agent: advertisements through the package. */
+/** Package raw-socket, if the environment has `HOLDFAST_IO=raw-socket`: advertisements then pass through the package. */
 const raw = process.env.HOLDFAST_IO === 'raw-socket' ? loadRawSocketPackage() : undefined
 const sockets = openSockets(native, clock, raw)
 const guardian = openGuardian()
@@ -55,7 +55,7 @@ const calls: AgentCalls = {
   watch: () => network.watch((event) => say({ event })),
   openAdvert: (options) => {
     const events = { onReadable: () => {}, onFailure: (failure: object) => say({ failure }) }
-    // A socket with a queue would wake the loop for ever, so the agent reports once and stops reading.
+    // An unread queue would wake the event loop for ever. So the agent reports a readable socket once and stops reading.
     const told = { once: false }
     const onReadable = (): void => {
       if (!told.once) say({ readable: true })
@@ -66,7 +66,7 @@ const calls: AgentCalls = {
   },
   send: (socket, datagrams) =>
     at(adverts, socket).send(datagrams.map((one) => ({ destination: one.destination, bytes: bytes(one.bytes) }))),
-  /** `count` datagrams of the same bytes in batches of 1 000: accepted ones. */
+  /** Sends `count` datagrams of the same bytes in batches of 1 000. Returns the number of accepted datagrams. */
   flood: (socket, destination, count, text) => {
     const datagrams = Array.from({ length: 1000 }, () => ({ destination, bytes: bytes(text) }))
     let accepted = 0
@@ -119,7 +119,7 @@ const calls: AgentCalls = {
   withdraw: (unit) => guardian.withdraw(unit),
   armed: () => guardian.armed,
   die: () => process.kill(process.pid, 'SIGKILL'),
-  /** The event loop does nothing else meanwhile. */
+  /** Blocks the event loop for `ms`. */
   block: (ms) => {
     const until = clock.now() + ms
     while (clock.now() < until);

@@ -1,4 +1,4 @@
-/** An agent in a namespace that runs the adapters of src/linux (linux-agent.ts), and its orders. */
+/** Starts an agent in a namespace that runs the adapters of src/linux (linux-agent.ts), and sends orders to the agent. */
 import { join } from 'node:path'
 import type {
   AddressOutcome,
@@ -35,7 +35,7 @@ export type HeardNeighbor = { readonly address: Address; readonly resolution: Ne
 type FrameOptions = {
   readonly interfaceIndex: number
   readonly interfaceName: string
-  /** `once`: the socket is closed by its first frame. */
+  /** Frames that wake the socket. `once`: the first frame closes the socket. */
   readonly hears: 'nothing' | 'answers' | 'claims' | 'once'
   readonly family?: 'ipv4' | 'ipv6'
 }
@@ -84,7 +84,7 @@ const RUNNER = `
 `
 const SCRIPT = join(import.meta.dirname, 'linux-agent.ts')
 
-/** Starts a source of these tests as a program, before it is built. */
+/** Returns the command that runs a source file of these tests as a program, before a build. */
 export const runSource = (script: string): readonly string[] => [
   process.execPath,
   '--input-type=module',
@@ -109,7 +109,7 @@ export class Agent {
       this.#take(line),
     )
     this.#ready = this.#process.line('ready', ({ ready }) => ready === true, 30_000)
-    // The first caller gets the error.
+    // The first caller of the agent gets the error of its start.
     this.#ready.catch(() => {})
     void this.#process.ended.then(({ code, signal }) => {
       for (const answer of this.#answers.values()) answer({ error: `agent ended: ${code ?? signal}` })
@@ -141,7 +141,7 @@ export class Agent {
     return answer.result as ReturnType<AgentCalls[M]>
   }
 
-  /** Returns the index of a socket that must open. */
+  /** Opens a socket. Returns its index, or throws if the socket does not open. */
   async open(options: AdvertOptions): Promise<number> {
     const { socket, failure } = await this.call('openAdvert', options)
     if (socket === undefined) throw new Error(failure?.message ?? 'neither socket nor failure')
@@ -152,7 +152,7 @@ export class Agent {
     this.#process.signal('SIGKILL')
   }
 
-  /** Stops the process while `meanwhile` runs. */
+  /** Polls until the condition holds. The error contains the last value. */
   frozen(meanwhile: () => void): void {
     this.#process.signal('SIGSTOP')
     try {

@@ -5,12 +5,12 @@ import { describeNetns } from '../support/require.ts'
 import { Agent, until } from './linux-fixture.ts'
 import { ETH, twoEnds } from './two-ends.ts'
 
-describeNetns('frames', () => {
+describeNetns('the frame socket of src/linux', () => {
   const ends = twoEnds()
 
-  test('a gratuitous ARP arrives in the neighbour table, and as a frame', async () => {
+  test('a gratuitous ARP corrects the neighbour table of the other host, and its frame socket delivers the frame', async () => {
     const { there, left, right } = ends
-    // An entry to be corrected: the VIP at a MAC that is gone.
+    // The entry to correct: the VIP at the MAC of a host that is gone.
     ip(there, 'neigh replace 198.51.100.200 lladdr 02:00:00:00:de:ad dev eth0 nud stale')
     const mac = (await left.call('links')).find(({ index }) => index === 7)?.mac ?? ''
     const plain = mac.replaceAll(':', '')
@@ -36,7 +36,7 @@ describeNetns('frames', () => {
     ).toEqual([])
   })
 
-  test('an unsolicited Neighbor Advertisement arrives, and other IPv6 frames wake no process', async () => {
+  test('an unsolicited Neighbor Advertisement is delivered, and other IPv6 frames wake no process', async () => {
     const { left, right } = ends
     const sender = (await left.call('openFrames', { ...ETH, hears: 'nothing' })).socket ?? -1
     await right.call('openFrames', { ...ETH, hears: 'claims', family: 'ipv6' })
@@ -56,7 +56,7 @@ describeNetns('frames', () => {
     expect(frames.filter((frame) => frame.slice(24, 28) === '86dd' && frame.slice(108, 110) !== '88')).toEqual([])
   })
 
-  test('a socket that waits for answers is woken by ARP replies alone', async () => {
+  test('only ARP replies wake a socket that waits for answers', async () => {
     const { there, left } = ends
     const sender = (await left.call('openFrames', { ...ETH, hears: 'nothing' })).socket ?? -1
     const asking = new Agent(there)
@@ -75,7 +75,7 @@ describeNetns('frames', () => {
     asking.stop()
   })
 
-  test('a socket may be closed by the frame that it delivers', async () => {
+  test('the callback of a frame may close the socket that delivers the frame', async () => {
     const { there, left } = ends
     const sender = (await left.call('openFrames', { ...ETH, hears: 'nothing' })).socket ?? -1
     const third = new Agent(there)
@@ -92,12 +92,12 @@ describeNetns('frames', () => {
       (list) => list.length > 0,
     )
     await third.call('now')
-    expect(third.frames.length, 'frames after closing').toBe(1)
+    expect(third.frames.length, 'frames of the closed socket').toBe(1)
     expect(third.failures).toEqual([])
     third.stop()
   })
 
-  test('link down is reported and sending fails, and after link up it works', async () => {
+  test('a link that goes down is reported and sending fails, and sending works when the link is up again', async () => {
     const { here, left } = ends
     const socket = (await left.call('openFrames', { ...ETH, hears: 'claims' })).socket ?? -1
     left.failures.length = 0
@@ -119,7 +119,7 @@ describeNetns('frames', () => {
     )
   })
 
-  test('without CAP_NET_RAW the error names it', async () => {
+  test('without CAP_NET_RAW the error names the capability', async () => {
     const { here } = ends
     const weak = new Agent(here, ['setpriv', '--bounding-set', '-net_raw', '--inh-caps', '-net_raw'])
     const missing = { code: 'EPERM', retryable: false }

@@ -1,6 +1,4 @@
-/**
- * Plans of the engine in the real guardian: its actions after the engine is gone, seen by ip(8) and by the neighbour.
- */
+/** Cleanup plans of the engine in the real guardian. ip(8) and the neighbour show the guardian's actions after the engine is gone. */
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { AddressStep } from '../../src/daemon/ports.ts'
@@ -37,7 +35,7 @@ const WILL: AgentWill = {
   ],
 }
 
-describeNetns('the last will', () => {
+describeNetns('the cleanup plan of an engine', () => {
   let here = ''
   let neighbour: Agent
 
@@ -63,12 +61,12 @@ describeNetns('the last will', () => {
     return engine
   }
 
-  test('for an armed plan addresses of both families are removed, and every packet arrives as the engine would have sent it', async () => {
+  test('an armed plan removes addresses of both families and sends every packet as the engine would have sent it', async () => {
     const common = { ...ETH, group: GROUP }
     const four = await neighbour.open({ ...common, family: 'ipv4', source: PEER })
     const six = await neighbour.open({ ...ETH, family: 'ipv6', source: address('fe80::2'), group: GROUP6 })
     const engine = await engineWithVips()
-    // The second arming replaces the first.
+    // The second armed plan replaces the first.
     await engine.call('arm', { ...WILL, remove: [], packets: [] })
     await engine.call('arm', WILL)
     expect(await engine.call('armed')).toBe(true)
@@ -99,7 +97,7 @@ describeNetns('the last will', () => {
     await neighbour.call('closeAdvert', six)
   })
 
-  test('for a withdrawn plan no address is removed and no packet is sent', async () => {
+  test('a withdrawn plan removes no address and sends no packet', async () => {
     const socket = await neighbour.open({ ...ETH, family: 'ipv4', source: PEER, group: GROUP })
     const engine = await engineWithVips()
     await engine.call('arm', WILL)

@@ -1,7 +1,4 @@
-/**
- * The kernel's real neighbour table: reports about a peer that is lost and found, and changes that never wake the
- * engine.
- */
+/** The neighbour table of a real kernel: reports about a peer that is lost and found, and changes that must not wake the engine. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { cable, makeNamespace, removeAll } from '../../src/lab/cable.ts'
 import { ip } from '../../src/lab/ip.ts'
@@ -11,7 +8,7 @@ import { Agent, until } from './linux-fixture.ts'
 const PEER = '198.51.100.2'
 const PEER6 = 'fe80::2'
 
-describeNetns('the neighbor table', () => {
+describeNetns('the watch of the neighbour table', () => {
   let here = ''
   let there = ''
   let four: Agent
@@ -44,20 +41,20 @@ describeNetns('the neighbor table', () => {
     )
   const use = (address: string) => ip(here, `neigh replace ${address} dev eth0 use`)
 
-  test('an entry that the kernel resolves itself is reported, and its removal as well', async () => {
+  test('an entry that the kernel itself resolves is reported, and its removal is reported', async () => {
     for (const [agent, peer] of [
       [four, PEER],
       [six, PEER6],
     ] as const) {
       use(peer)
       await told(agent, peer, 'resolved')
-      expect(agent.neighbors[0], 'the first news of a new entry').toEqual({ address: peer, resolution: 'resolved' })
+      expect(agent.neighbors[0], 'first report about the new entry').toEqual({ address: peer, resolution: 'resolved' })
       ip(here, `neigh del ${peer} dev eth0`)
       await told(agent, peer, 'unresolved')
     }
   })
 
-  test('a peer without an answer is reported as unresolved, and as resolved when it answers again', async () => {
+  test('a peer that does not answer is reported as unresolved, and as resolved when it answers again', async () => {
     for (const table of ['ipv4', 'ipv6'])
       ip(here, `ntable change name ${table === 'ipv4' ? 'arp_cache' : 'ndisc_cache'} dev eth0 retrans 50`)
     ip(there, 'link set eth0 arp off')

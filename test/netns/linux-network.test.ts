@@ -1,6 +1,4 @@
-/**
- * Real rtnetlink, seen from outside with ip(8): adding and removing VIPs, and reports about changes of other programs.
- */
+/** Real rtnetlink, seen from outside by ip(8): adding and removing VIPs, and reports about the changes of other programs. */
 import { execFileSync } from 'node:child_process'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import type { AddressStep, NetworkEvent } from '../../src/daemon/ports.ts'
@@ -26,7 +24,7 @@ function shown(namespace: string, text: string): Shown | undefined {
   return list.flatMap(({ addr_info }) => addr_info).find(({ local }) => local === text)
 }
 
-describeNetns('addresses and links', () => {
+describeNetns('the addresses and links of src/linux', () => {
   let here = ''
   let agent: Agent
 
@@ -49,7 +47,7 @@ describeNetns('addresses and links', () => {
       (events) => events.some(matches),
     )
 
-  test('an IPv4 VIP is added as /32 without a prefix route, and adding and removing can be repeated', async () => {
+  test('an IPv4 VIP is added as /32 without a prefix route, and a repeated addition or removal succeeds', async () => {
     const add = step('add', VIP, 32)
     expect(await agent.call('apply', [add])).toEqual([{ step: add, ok: true, changed: true }])
     expect(await agent.call('apply', [add])).toEqual([{ step: add, ok: true, changed: false }])
@@ -71,7 +69,7 @@ describeNetns('addresses and links', () => {
     expect(shown(here, VIP)).toBeUndefined()
   })
 
-  test('an IPv6 VIP is added as /128, is usable immediately and never a source', async () => {
+  test('an IPv6 VIP is added as /128, is usable immediately and is never a source address', async () => {
     const add = step('add', VIP6, 128)
     expect(await agent.call('apply', [add, add])).toEqual([
       { step: add, ok: true, changed: true },
@@ -90,7 +88,7 @@ describeNetns('addresses and links', () => {
     expect(shown(here, VIP6)).toBeUndefined()
   })
 
-  test('each step of a batch has its own outcome, and a failed step does not stop the others', async () => {
+  test('each step of a batch of changes has its own outcome, and a failed step does not stop the others', async () => {
     const steps = [step('add', VIP, 32), step('add', '198.51.100.201', 32, 4711), step('add', '198.51.100.202', 32)]
     const outcomes = await agent.call('apply', steps)
     expect(outcomes).toMatchObject([
@@ -166,7 +164,7 @@ describeNetns('addresses and links', () => {
     expect(await agent.call('apply', [step('remove', VIP, 24)])).toMatchObject([{ ok: true }])
   })
 
-  test('link down and up are reported', async () => {
+  test('a link that goes down or up is reported', async () => {
     ip(here, 'link set eth0 down')
     await told('down', (event) => event.kind === 'link' && event.link.index === 7 && !event.link.up)
     agent.events.length = 0
@@ -174,7 +172,7 @@ describeNetns('addresses and links', () => {
     await told('up', (event) => event.kind === 'link' && event.link.index === 7 && event.link.up && event.link.running)
   })
 
-  test('an interface that goes and comes back under its name has another index', async () => {
+  test('an interface that is deleted and created again under its name is reported with another index', async () => {
     ip(here, 'link add probe0 type veth peer name probe1')
     await told('there', (event) => event.kind === 'link' && event.link.name === 'probe0')
     ip(here, 'link del probe0')
@@ -199,7 +197,7 @@ describeNetns('addresses and links', () => {
     ip(here, 'link del port0')
   })
 
-  test('after an overrun the lists are read again and the watch continues', async () => {
+  test('after an overrun of the netlink queue, the lists of links and addresses are read again and the watch continues', async () => {
     // The agent is stopped while another process makes more changes than the queue (4 MiB, doubled) holds.
     const lines = Array.from({ length: 12_000 }, (_, i) => `addr ${i % 2 ? 'del' : 'add'} 10.8.0.1/32 dev eth0`)
     agent.frozen(() => execFileSync('ip', ['-n', here, '-batch', '-'], { input: lines.join('\n') }))
@@ -215,7 +213,7 @@ describeNetns('addresses and links', () => {
     ip(here, `addr del ${VIP}/32 dev eth0`)
   })
 
-  test('without CAP_NET_ADMIN the error names it', async () => {
+  test('without CAP_NET_ADMIN the error names the capability', async () => {
     const weak = new Agent(here, ['setpriv', '--bounding-set', '-net_admin', '--inh-caps', '-net_admin'])
     expect(await weak.call('apply', [step('add', VIP, 32)])).toMatchObject([
       {

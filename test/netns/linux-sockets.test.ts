@@ -1,4 +1,4 @@
-/** Protocol 112 and frames between two namespaces: packets that leave and arrive, and errors. */
+/** Protocol 112 between two namespaces: packets that leave and arrive, and errors. */
 import { expect, test } from 'vitest'
 import { ip } from '../../src/lab/ip.ts'
 import { address } from '../../src/wire/address.ts'
@@ -8,11 +8,11 @@ import { GROUP, LEFT, open, RIGHT, received, socketContract, twoEnds } from './t
 
 const BYTES = '31330102030405060708090a'
 
-describeNetns('sockets', () => {
+describeNetns('the advertisement socket of src/linux', () => {
   const ends = twoEnds()
   socketContract(ends, { wrap: [], sends: 'sendmmsg' })
 
-  /** The message of an IPv4 packet lies behind its header. */
+  /** Returns the VRRP message of a packet; in IPv4 the message follows the IP header. */
   const messageOf = ({ family, bytes }: AgentPacket): string =>
     family === 'ipv4' ? bytes.slice(2 * 4 * (Number.parseInt(bytes.slice(1, 2), 16) & 15)) : bytes
 
@@ -31,7 +31,7 @@ describeNetns('sockets', () => {
       if (packet === undefined) return
       expect(messageOf(packet)).toBe(BYTES)
       if (family === 'ipv4') expect(packet.bytes.slice(2, 4), 'type of service').toBe('c0')
-      // Both namespaces share CLOCK_MONOTONIC: the kernel's stamp lies between before and after sending.
+      // Both namespaces share CLOCK_MONOTONIC: the kernel's receive time lies between the times before and after sending.
       expect(packet.receivedAt).toBeGreaterThanOrEqual(before)
       expect(packet.receivedAt).toBeLessThanOrEqual(after + 1)
       expect((await left.call('drain', sender, 4)).packets, 'our own packet came back').toBe(0)
@@ -89,7 +89,7 @@ describeNetns('sockets', () => {
     ip(here, 'link del eth1')
   })
 
-  test('a packet that waited keeps its receive time', async () => {
+  test('a packet that waited in the queue keeps its receive time', async () => {
     const { left, right } = ends
     const sender = await open(left, 'ipv4', LEFT.ipv4, GROUP.ipv4)
     const receiver = await open(right, 'ipv4', RIGHT.ipv4, GROUP.ipv4)
@@ -99,13 +99,13 @@ describeNetns('sockets', () => {
     const sentAt = await left.call('now')
     await blocked
     const { kept, now } = await received(right, receiver)
-    expect(now - (kept[0]?.receivedAt ?? 0), 'waited').toBeGreaterThan(150)
+    expect(now - (kept[0]?.receivedAt ?? 0), 'ms that the packet waited in the queue').toBeGreaterThan(150)
     expect(kept[0]?.receivedAt).toBeLessThanOrEqual(sentAt)
     await left.call('closeAdvert', sender)
     await right.call('closeAdvert', receiver)
   })
 
-  test('a deleted interface causes errors and no further events, and a socket on its successor works', async () => {
+  test('a deleted interface causes errors and no further events, and a socket on the new interface works', async () => {
     const { here, there, left } = ends
     ip(here, `link add eth2 index 21 type veth peer name eth2 netns ${there}`)
     ip(here, 'link set eth2 up')
@@ -141,7 +141,7 @@ describeNetns('sockets', () => {
     ip(here, 'link del eth2')
   })
 
-  test('of a flood of 100 000 packets each is delivered or counted as lost, and memory does not grow', async () => {
+  test('in a flood of 100 000 packets, each packet is delivered or counted as lost, and memory does not grow', async () => {
     const { left, right } = ends
     const sender = await open(left, 'ipv4', LEFT.ipv4, GROUP.ipv4)
     const receiver = await open(right, 'ipv4', RIGHT.ipv4, GROUP.ipv4)
@@ -154,31 +154,33 @@ describeNetns('sockets', () => {
         if (empty) return sum
       }
     }
-    /** Sends more than the queue holds, so that some packets must be lost. */
+    /** Sends more packets than the queue holds, so that some packets must be lost. */
     const burst = async (): Promise<{ packets: number; lost: number }> => {
       const sent = await left.call('flood', sender, GROUP.ipv4, 20_000, BYTES)
       expect(sent).toBe(20_000)
       const first = await drainAll()
-      // The kernel reports its losses with the next packet that it could queue.
+      // The kernel reports its losses with the next packet that fits into the queue.
       await left.call('send', sender, [{ destination: GROUP.ipv4, bytes: BYTES }])
       const { packets, lost } = await drainAll()
       return { packets: first.packets + packets, lost: first.lost + lost }
     }
     const warm = await burst()
-    expect(warm.packets + warm.lost, `${warm.packets} delivered, ${warm.lost} lost`).toBe(20_001)
-    expect(warm.lost, 'lost').toBeGreaterThan(0)
+    expect(warm.packets + warm.lost, `packets of the first burst: ${warm.packets} delivered, ${warm.lost} lost`).toBe(
+      20_001,
+    )
+    expect(warm.lost, 'packets of the first burst that were lost').toBeGreaterThan(0)
     const before = await right.call('memory')
     for (let i = 0; i < 4; i++) {
       const { packets, lost } = await burst()
-      expect(packets + lost, `${packets} delivered, ${lost} lost in burst ${i}`).toBe(20_001)
+      expect(packets + lost, `packets of burst ${i}: ${packets} delivered, ${lost} lost`).toBe(20_001)
     }
     const growth = (await right.call('memory')) - before
-    expect(growth, `grown by ${growth} bytes`).toBeLessThan(16 * 1024 * 1024)
+    expect(growth, `growth of the memory in octets over all bursts`).toBeLessThan(16 * 1024 * 1024)
     await left.call('closeAdvert', sender)
     await right.call('closeAdvert', receiver)
   })
 
-  test('an oversized packet is delivered cut, and the next one whole', async () => {
+  test('an oversized packet is delivered cut, and the next packet is delivered whole', async () => {
     const { left, right } = ends
     const sender = await open(left, 'ipv4', LEFT.ipv4, GROUP.ipv4)
     const receiver = await open(right, 'ipv4', RIGHT.ipv4, GROUP.ipv4)

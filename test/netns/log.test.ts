@@ -1,4 +1,6 @@
-/** The log of a real daemon: format and level by the file, by the terminal, and changed while it runs; its guardian's lines as well. */
+/**
+ * The log of a real daemon and its guardian. The configuration file and the terminal decide format and level, and a reload changes them.
+ */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +12,7 @@ import { describeNetns } from '../support/require.ts'
 
 const WITHIN = 15_000
 const TEXT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}([+-]\d\d:\d\d) (DEBUG|INFO |WARN |ERROR) \S/
-/** Shown without a change: what is wrong with the zone shows as well. */
+/** Time zone with an offset of 5 h 45 min, without daylight saving time. A wrong offset is visible in any season. */
 const ZONE = 'Asia/Kathmandu'
 
 const command = (...argv: string[]) => {
@@ -29,7 +31,7 @@ describeNetns('the log of a daemon', () => {
     ...{ host: lab.router(position), priority, intervalMs: 500, address: LAB_VIP },
   })
 
-  test('is text in local time where the file asks for it; the guardian writes the same', async () => {
+  test('is text in local time if the configuration file says so, and the guardian writes the same format', async () => {
     const log = { log: { format: 'text' } }
     const daemon = new Holdfast(lab, plan(1), {}, [], log, ['env', `TZ=${ZONE}`])
     await daemon.process.line(/INFO {2}vip: Backup → Active: activeSilent vrid=51 interface=eth0 /, WITHIN)
@@ -42,12 +44,12 @@ describeNetns('the log of a daemon', () => {
       expect(TEXT.exec(text)?.[1], `offset from UTC in ${text}`).toBe('+05:45')
     }
     const times = daemon.lines.map(({ text }) => Date.parse(text.split(' ')[0] ?? ''))
-    expect(Math.max(...times) - Date.now(), 'milliseconds from now to the newest line').toBeLessThan(1_000)
-    expect(Date.now() - Math.min(...times), 'milliseconds since the oldest line').toBeLessThan(60_000)
+    expect(Math.max(...times) - Date.now(), 'ms by which the newest line is in the future').toBeLessThan(1_000)
+    expect(Date.now() - Math.min(...times), 'ms since the time of the oldest line').toBeLessThan(60_000)
   })
 
   test('has another level and another format after a reload, without a restart', async () => {
-    // A router in fault, which hears the other one: the only records below `info` that can be had at will.
+    // A router in fault that receives the other router. Its records are the only ones below `info` that the test can cause.
     const tracked = { track: [{ healthcheck: 'never' }] }
     const top = { healthchecks: [{ name: 'never', file: join(lab.directory, 'none'), interval: '100ms' }] }
     const daemon = new Holdfast(lab, plan(1), tracked, [], top)
@@ -71,13 +73,13 @@ describeNetns('the log of a daemon', () => {
     const debug = await daemon.process.line(ignored, WITHIN)
     expect(JSON.parse(debug.text)).toMatchObject({ level: 20, router: 'vip', peer: '10.77.0.12' })
 
-    // By the signal, and the format with it.
+    // The reload by signal also changes the format.
     rewrite({ level: 'info', format: 'journald' })
     daemon.process.signal('SIGHUP')
     const changed = 'log.level debug → info, log.format default → journald, 1 unchanged'
     await daemon.process.line(new RegExp(`^<6>INFO {2}Reloaded .*: ${changed} `), WITHIN)
     const seen = daemon.lines.length
-    // A wrong value changes nothing.
+    // A reload with a wrong value changes nothing.
     rewrite({ level: 'loud' })
     const refused = reload()
     expect(refused.status).toBe(78)
@@ -91,7 +93,7 @@ describeNetns('the log of a daemon', () => {
     expect(daemon.lines.slice(seen).filter(({ text }) => !/^<[346]>(ERROR|WARN |INFO ) \S/.test(text))).toEqual([])
   })
 
-  test('has the format of a configuration that is handed over', async () => {
+  test('has the format that a handed-over configuration names', async () => {
     const run = join(lab.directory, 'run')
     mkdirSync(run)
     const place = ['-c', join(lab.directory, 'managed.yaml'), '--run-directory', run, '--listen', 'false']
@@ -104,7 +106,7 @@ describeNetns('the log of a daemon', () => {
       return command('configure', file, '--socket', socket)
     }
     await daemon.line(/"msg":"holdfast \S+ runs with 0 virtual routers"/, WITHIN)
-    // The socket opens when the worker is there.
+    // The control socket opens when the worker thread has started.
     await expect.poll(() => configure({ format: 'text' }).status, { timeout: WITHIN }).toBe(0)
     await daemon.line(
       /^\d{4}-\S+ INFO {2}Configured by .*: vip added, log\.format default → text, 0 unchanged /,
@@ -124,7 +126,7 @@ describeNetns('the log of a daemon', () => {
       const directory = join(lab.directory, `run${position}`)
       mkdirSync(directory)
       writeFileSync(file, holdfastConfig(plan(position, 100), directory))
-      // A pseudo-terminal for standard output and standard error alike.
+      // A pseudo-terminal is both standard output and standard error.
       const typed = ['env', 'TERM=xterm', ...environment, HOLDFAST, 'run', '-c', file].join(' ')
       return new LoggedProcess(lab, lab.router(position), ['script', '-qefc', typed, '/dev/null'])
     }

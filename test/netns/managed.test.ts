@@ -1,7 +1,6 @@
 /**
- * An engine that receives its configuration as from an agent: none, one, the next, garbage. It dies and restarts
- * without the agent, and receives a configuration without a router. There are two nodes and a client that probes
- * every millisecond.
+ * An engine that receives its configuration as from an agent: none, one, the next, then garbage. The engine dies and restarts without the
+ * agent, and receives a configuration without a router. There are two nodes and a client that probes every millisecond.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
@@ -18,7 +17,7 @@ import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
 import { describeNetns } from '../support/require.ts'
 
 const WITHIN = 15_000
-/** Interval in ms. A busy machine must not make an engine late; another test covers that. */
+/** Interval in ms. It is long, so that an engine on a busy machine is not late; late engines are another test's subject. */
 const INTERVAL = 1_000
 
 let lab: Lab | undefined
@@ -50,7 +49,7 @@ class Node {
     return this.process
   }
 
-  /** Runs the command with this text at its standard input. */
+  /** Runs `holdfast configure` with this text at its standard input. */
   configure(text: string, ...words: readonly string[]) {
     const command = ['configure', '-', '--socket', this.socket, ...words]
     const { status, stdout, stderr } = spawnSync(HOLDFAST, command, { encoding: 'utf8', input: text, timeout: 30_000 })
@@ -109,13 +108,16 @@ function twoNodes(): { network: Lab; first: Node; second: Node } {
 const transitionsOf = (router: Awaited<ReturnType<Node['vip']>>) =>
   router?.counters.transitions.reduce((sum, { count }) => sum + count, 0)
 
-describeNetns('managed', () => {
-  test('the address is where the configuration demands while it is handed over, changed, refused, remembered and removed', {
+describeNetns('an engine in managed mode', () => {
+  test('the address is where the configuration demands, while configurations are handed over, changed, refused, remembered and removed', {
     timeout: 120_000,
   }, async () => {
     const { network, first, second } = twoNodes()
     for (const node of [first, second]) {
-      expect((await node.answers('its start')).config, `${node.host.name} at its first start`).toMatchObject({
+      expect(
+        (await node.answers('its start')).config,
+        `configuration of ${node.host.name} at its first start`,
+      ).toMatchObject({
         file: node.memory,
         hash: null,
         managed: { handedOver: null, waits: 'No configuration has been handed over yet', notKept: null },
@@ -131,12 +133,12 @@ describeNetns('managed', () => {
     const peers = [first.host.address, second.host.address]
     const begun = text(first, 200, peers)
     const given = first.configure(begun, '--by', 'agent', '--revision', '1')
-    expect(given, 'the first hand-over to r1').toMatchObject({ status: 0, stderr: '' })
+    expect(given, 'exit of the first hand-over to r1').toMatchObject({ status: 0, stderr: '' })
     expect(given.stdout).toMatch(/^vip: added$/m)
     expect(second.configure(text(second, 150, peers)).status, 'the first hand-over to r2').toBe(0)
     await first.becomes('Active', 'the first hand-over')
     await second.becomes('Backup', 'the first hand-over')
-    expect(readFileSync(first.memory, 'utf8'), 'what r1 remembers').toBe(begun)
+    expect(readFileSync(first.memory, 'utf8'), 'remembered configuration of r1').toBe(begun)
     expect(statSync(first.memory).mode & 0o777).toBe(0o600)
     expect((await first.probe('/readyz')).status).toBe(200)
 
@@ -150,7 +152,7 @@ describeNetns('managed', () => {
     expect([same.status, same.stdout]).toEqual([0, expect.stringMatching(/1 router unchanged\n$/)])
     const inForce = (await first.snapshot())?.config.hash
 
-    // None of these is in force or remembered.
+    // None of these texts comes into force or is remembered.
     const wrong = first.configure(next.replace('vrid: 51', 'vrid: 510'))
     expect(wrong).toMatchObject({
       status: 78,
@@ -163,21 +165,21 @@ describeNetns('managed', () => {
       ['keepalived', 'vrrp_instance x {\n}\n', 78],
       ['too long', `# ${'x'.repeat(600_000)}`, 1],
     ] as const)
-      expect(first.configure(garbage).status, `a text that is ${what}`).toBe(status)
-    // A client that closes its connection in the middle of a request, and a request that never ends.
+      expect(first.configure(garbage).status, `exit status of a hand-over of a text that is ${what}`).toBe(status)
+    // One client closes its connection in the middle of a request, and one client never ends its request.
     const head = 'POST /v1/configuration HTTP/1.1\r\nHost: x\r\nContent-Length: 400000\r\n\r\nvirtualRouters: []\n'
     const gone = connect(first.socket, () => gone.write(head, () => gone.destroy()))
     const late = await new Promise<string>((resolve, reject) => {
       const slow = connect(first.socket, () => slow.write(head))
       slow.once('data', (answer) => resolve(answer.toString('utf8')))
       slow.once('error', reject)
-      slow.once('close', () => reject(new Error('closed without a word')))
+      slow.once('close', () => reject(new Error('The connection was closed without an answer')))
     })
     expect(late).toMatch(/^HTTP\/1\.1 408 /)
 
     await sleep(2 * INTERVAL)
     const settled = await first.snapshot()
-    expect(settled?.config, 'after everything that was refused').toMatchObject({
+    expect(settled?.config, 'configuration of r1 after all refused texts').toMatchObject({
       hash: inForce,
       lastReload: { ok: false },
       managed: {
@@ -187,18 +189,20 @@ describeNetns('managed', () => {
       },
     })
     expect(transitionsOf(await first.vip()), 'transitions since the first hand-over').toBe(before)
-    expect(readFileSync(first.memory, 'utf8'), 'what r1 remembers after all that').toBe(next)
-    expect(readdirSync(join(first.directory, 'memory')), 'nothing else lies there').toEqual(['managed.yaml'])
+    expect(readFileSync(first.memory, 'utf8'), 'remembered configuration of r1 after all refused texts').toBe(next)
+    expect(readdirSync(join(first.directory, 'memory')), 'files in the folder of the remembered configuration').toEqual(
+      ['managed.yaml'],
+    )
     const { lost, sent } = await prober.stop()
-    expect(lost, `probes lost of ${sent} until then`).toBe(0)
+    expect(lost, `probes without an answer, of ${sent}, until r1 is killed`).toBe(0)
 
-    // No agent hands a configuration over.
+    // r1 restarts without an agent that hands a configuration over.
     first.process.killFamily()
     await first.process.exited
     await second.becomes('Active', 'the death of r1')
     first.start()
     await first.becomes('Active', 'its second start')
-    expect((await first.snapshot())?.config, 'of the second life').toMatchObject({
+    expect((await first.snapshot())?.config, 'configuration of r1 after its second start').toMatchObject({
       hash: inForce,
       managed: { handedOver: null, waits: null },
     })
@@ -208,17 +212,20 @@ describeNetns('managed', () => {
     const off = first.configure('virtualRouters: []\n', '--by', 'agent')
     expect([off.status, off.stdout]).toEqual([0, expect.stringMatching(/^vip: removed$/m)])
     await second.becomes('Active', 'an empty configuration on r1')
-    expect((await second.vip())?.counters.receivedZero, 'priority 0 heard by r2').toBeGreaterThan(heard)
+    expect(
+      (await second.vip())?.counters.receivedZero,
+      'advertisements with priority 0 that r2 has received',
+    ).toBeGreaterThan(heard)
     await eventually(
       'r2 alone to hold the address',
       () => network.holders(LAB_VIP).join() === 'r2',
       () => network.holders(LAB_VIP),
       { within: WITHIN },
     )
-    expect((await first.probe('/readyz')).status, 'it does what it is configured for').toBe(200)
+    expect((await first.probe('/readyz')).status, 'readiness of r1 with a configuration without routers').toBe(200)
   })
 
-  test('with a damaged remembered file the engine waits and reports it, and two agents together repair it', async () => {
+  test('with a damaged remembered file the engine waits and reports the damage, and two concurrent hand-overs repair the file', async () => {
     const network = createLab({ routers: 1 })
     lab = network
     const torn = join(network.directory, 'managed-r1', 'memory')
@@ -229,7 +236,7 @@ describeNetns('managed', () => {
     expect(config).toMatchObject({ hash: null, managed: { waits: expect.stringContaining('Cannot use ') } })
     expect(node.process.lines.some(({ text: line }) => line.includes('managed.yaml:2:5: '))).toBe(true)
     const reload = spawnSync(HOLDFAST, ['reload', '--socket', node.socket], { encoding: 'utf8', timeout: 30_000 })
-    expect(reload.status, 'a reload of half a file').toBe(78)
+    expect(reload.status, 'exit status of a reload with half a file').toBe(78)
 
     const whole = text(node, 200, [node.host.address, '10.77.0.50'])
     const [one, two] = await Promise.all(

@@ -1,8 +1,8 @@
 /**
- * A network that changes under a running daemon. Interfaces appear late, disappear, return with another index, or join a bridge.
- * Addresses, MAC and MTU change, and a program removes the VIP repeatedly. The daemon never exits. If it cannot go on, another router
- * takes over, and the first one returns by itself. The test looks at a client that probes every millisecond, at an observer that
- * asks every 10 ms for the address, and at the kernels.
+ * A network that changes under a running daemon. Interfaces appear late, disappear, return with another index, or join a bridge. Addresses,
+ * MAC and MTU change, and a program removes the VIP repeatedly. The daemon never exits. If a router cannot go on, another router takes
+ * over, and the first router returns by itself. Assertions use a client that probes every millisecond, an observer that asks for the
+ * address every 10 ms, and the kernels.
  */
 import { afterEach, expect, test } from 'vitest'
 import { ip, linkOf, linksOf, type ShownLink } from '../../src/lab/ip.ts'
@@ -12,15 +12,15 @@ import { ArpObserver } from '../../src/lab/watch/arp-observer.ts'
 import { describeNetns } from '../support/require.ts'
 import { PRIORITIES, Trio, WITHIN } from './trio.ts'
 
-/** Two routers may answer for a moment while they meet; longer than this is a split brain. */
+/** Longest overlap in ms. Two routers may answer for a moment while they meet; a longer overlap is a split brain. */
 const OVERLAP = 500
 /**
- * ms. The daemon reacts within 100 ms; the rest is for the process starts of the test and a busy machine. A daemon
- * that ignores the kernel's notifications never reacts, or at its next announcement: 5 s.
+ * Limit in ms. The daemon reacts within 100 ms; the rest is for the process starts of the test and a busy machine. A daemon that ignores
+ * the kernel's notifications never reacts, or reacts at its next announcement after 5 s.
  */
 const REACTION = 1_000
 
-/** Log text of a router that takes over although it receives another one: its socket is in the group. */
+/** Log text of a router that takes over although it receives another router. The text shows that its socket is in the group. */
 const HEARD = 'vip: Backup → Active: lowerPriorityActive'
 
 let trio: Trio | undefined
@@ -29,7 +29,7 @@ afterEach(() => {
   trio = undefined
 })
 
-/** Replaces the cable by a new one, with another index at both ends. */
+/** Replaces the cable of a host by a new one, with another index at both ends. */
 function rewire(lab: Lab, host: Host): void {
   ip(lab.bridge, `link add ${host.port} type veth peer name eth0 netns ${host.namespace}`)
   ip(lab.bridge, `link set ${host.port} master br0 up`)
@@ -70,13 +70,16 @@ async function logged(group: Trio, position: number, message: string, since: num
 }
 
 function intact(group: Trio, since: number): void {
-  expect(group.overlapSince(since), 'ms in which two answered').toBeLessThan(OVERLAP)
+  expect(group.overlapSince(since), 'ms in which two routers answered').toBeLessThan(OVERLAP)
   for (const position of PRIORITIES.keys())
-    expect(group.daemon(position + 1).process.exit, `r${position + 1} has not ended`).toBeUndefined()
+    expect(
+      group.daemon(position + 1).process.exit,
+      `exit of the daemon on r${position + 1}, which must still run`,
+    ).toBeUndefined()
 }
 
-describeNetns('the interface', () => {
-  test('the daemon waits for an interface that is missing at the start', async () => {
+describeNetns('the interface of a router', () => {
+  test('may be missing at the start, and the daemon waits for it', async () => {
     trio = new Trio()
     const { lab } = trio
     const r1 = lab.router(1)
@@ -92,7 +95,7 @@ describeNetns('the interface', () => {
     expect(daemon.process.exit).toBeUndefined()
   })
 
-  test('deleted, and made again with another index: its group is joined on the new one', async () => {
+  test('may be deleted and created again with another index, and the router joins its group on the new interface', async () => {
     const { group, lab, r1 } = await settled()
     const before = indexOf(r1, 'eth0')
     const at = monotonicMs()
@@ -106,7 +109,7 @@ describeNetns('the interface', () => {
     intact(group, at)
   })
 
-  test('put into a bridge that takes its address over: a router that was told `auto` follows', async () => {
+  test('may join a bridge that gets its address, and a router with interface `auto` follows to the bridge', async () => {
     const { group, r1 } = await settled(LAB_VIP, { interface: 'auto' })
     const at = monotonicMs()
     ip(
@@ -124,12 +127,12 @@ describeNetns('the interface', () => {
     intact(group, at)
   })
 
-  test('put into a bridge that has its address already: the VIP goes along without a new election', async () => {
+  test('may join a bridge that already has its address, and the VIP moves to the bridge without a new election', async () => {
     const { group, r1 } = await settled(LAB_VIP, { interface: 'auto' })
     await sleep(300)
     const { transitions } = (await group.daemon(1).router()).counters
     const at = monotonicMs()
-    // The steps of a careful operator: at no moment without the address.
+    // The steps of a careful operator: the node has its address at every moment.
     ip(
       r1,
       'link add br-ex type bridge stp_state 0 forward_delay 0 mcast_snooping 0',
@@ -151,7 +154,7 @@ describeNetns('the interface', () => {
     intact(group, at)
   })
 
-  test('a Backup whose interface becomes a port of a bridge, with its address: it hears nobody, and stays away', async () => {
+  test('may become a port of a bridge and keep its address, and a Backup that then receives nothing does not take over', async () => {
     const { group, lab } = await settled()
     const r2 = lab.router(2)
     const at = monotonicMs()
@@ -171,7 +174,7 @@ describeNetns('the interface', () => {
     intact(group, at)
   })
 
-  test('gets another MAC: announced, so that a client with a cached entry is answered on', async () => {
+  test('may get another MAC, which is announced, so that a client with a cached entry still gets answers', async () => {
     const { group, r1 } = await settled()
     await sleep(1_000)
     const at = monotonicMs()
@@ -184,8 +187,8 @@ describeNetns('the interface', () => {
     intact(group, at)
   })
 
-  test('gets an MTU below the advertisement: a fault with a name, and back', async () => {
-    // 20 octets of IP, 8 of VRRP and 4 for each of 201 addresses.
+  test('may get an MTU that is too small for the advertisement, which is a fault until the MTU is raised', async () => {
+    // The packet has 20 octets of IP, 8 of VRRP and 4 for each of 201 addresses.
     const addresses = [LAB_VIP, ...Array.from({ length: 200 }, (_, i) => `10.77.1.${i + 1}`)]
     const { group, r1 } = await settled(LAB_VIP, { addresses })
     const at = monotonicMs()
@@ -201,7 +204,7 @@ describeNetns('the interface', () => {
   })
 })
 
-describeNetns('addresses', () => {
+describeNetns('addresses that other programs change', () => {
   test('a VIP that was removed by hand is put back and announced, and the log names another program as the cause', async () => {
     const { group, r1 } = await settled()
     await sleep(1_000)
@@ -212,7 +215,7 @@ describeNetns('addresses', () => {
       expect(group.lab.holders(LAB_VIP)).toEqual(['r1'])
       expect(group.prober.longestGap(at, monotonicMs()), `ms without an answer, round ${round}`).toBeLessThan(REACTION)
       const announced = group.observer.announcements.filter((each) => each.at >= at)
-      expect(announced.length, `announcements, round ${round}`).toBeGreaterThanOrEqual(3)
+      expect(announced.length, `announcements after removal ${round} of the VIP`).toBeGreaterThanOrEqual(3)
     }
     const { counters, restorationsPaused } = await group.daemon(1).router()
     expect([counters.foreignChanges, restorationsPaused]).toEqual([{ removed: 5 }, null])
@@ -220,11 +223,11 @@ describeNetns('addresses', () => {
     expect(told).toMatchObject({ interface: 'eth0', address: LAB_VIP, prefixLength: 32, state: 'Active' })
   })
 
-  test('the primary address is replaced by another one: no gap, and the others hear of the new one', async () => {
+  test('if the primary address is replaced, the client sees no gap, and the other routers receive the new source', async () => {
     const { group, r1 } = await settled()
     await sleep(500)
     const at = monotonicMs()
-    // Another prefix: in the same network it would be a secondary address that goes with its primary.
+    // The new address has another prefix. In the same network, it would be a secondary address that goes with its primary address.
     ip(r1, 'address add 10.77.0.61/25 dev eth0')
     ip(r1, `address del ${r1.address}/24 dev eth0`)
     await eventually(
@@ -242,7 +245,7 @@ describeNetns('addresses', () => {
     intact(group, at)
   })
 
-  test('the primary address is removed: another router takes over; it comes back: so does the router', async () => {
+  test('if the primary address is removed, another router takes over, and the first one returns with its address', async () => {
     const { group, r1 } = await settled()
     const at = monotonicMs()
     ip(r1, `address del ${r1.address}/24 dev eth0`)
@@ -255,7 +258,7 @@ describeNetns('addresses', () => {
     intact(group, at)
   })
 
-  test('a unicast router whose link was down says once where its own address is (VR-UC-08)', async () => {
+  test('a unicast router whose link was down announces its own address once (VR-UC-08)', async () => {
     const peers = PRIORITIES.map((_, i) => `10.77.0.${11 + i}`)
     const { group, lab, r1 } = await settled(LAB_VIP, { transport: { unicast: { source: 'auto', peers } } })
     const observer = new ArpObserver(lab, lab.host('observer'), r1.address)
@@ -281,7 +284,7 @@ describeNetns('addresses', () => {
     intact(group, at)
   })
 
-  test('if a program removes the VIP repeatedly, the router resigns with a log line, and returns when the removals end', async () => {
+  test('if a program removes the VIP repeatedly, the router resigns with a log line, and returns after the removals end', async () => {
     const { group, lab, r1 } = await settled()
     const at = monotonicMs()
     const remover = `while :; do ip address del ${LAB_VIP}/32 dev eth0 2>/dev/null; sleep 0.02; done`
@@ -301,7 +304,7 @@ describeNetns('addresses', () => {
   })
 })
 
-describeNetns('IPv6 is turned off and on again under the interface', () => {
+describeNetns('IPv6 that is turned off and on again on the interface', () => {
   const route = (host: Host) => ip(host, `address add fd00:77::${host.address.split('.')[3]}/64 dev eth0 nodad`)
 
   test.each([
@@ -317,8 +320,7 @@ describeNetns('IPv6 is turned off and on again under the interface', () => {
     lab.exec(r1, off)
     await group.answeredBy(2, 'IPv6 was turned off on r1')
     lab.exec(r1, on)
-    // The route back to the client belongs to the node; holdfast waits for the link-local address that the kernel
-    // makes.
+    // The node's own route leads back to the client. holdfast waits only for the link-local address that the kernel makes.
     route(r1)
     await group.settlesOn(1, 'IPv6 was turned on again on r1')
     await logged(group, 1, HEARD, at)

@@ -1,7 +1,4 @@
-/**
- * The addon's binary: the metadata of a packet, and a process that survives everything that the kernel does to a
- * socket.
- */
+/** The addon's binary: the metadata of a packet, and a process that survives everything that the kernel does to a socket. */
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -13,28 +10,28 @@ import { describeNetns } from '../support/require.ts'
 import { agent, NATIVE, outcome } from './native-fixture.ts'
 
 describe('the native binaries', () => {
-  test('belong to the sources beside them', () => {
+  test('are built from the sources beside them', () => {
     const run = () => execFileSync(join(NATIVE, 'build.sh'), ['--check'], { encoding: 'utf8', stdio: 'pipe' })
     expect(run, 'native/prebuilds is stale: run native/build.sh and commit the result').not.toThrow()
   })
 
-  test('the addon loads, its clocks agree with those of Node', () => {
+  test("include an addon that loads and whose clocks agree with Node's clocks", () => {
     const native = loadNative()
     const clocks = new Float64Array(3)
-    // Read before and after, so that a delay between them is not a difference.
+    // Node's clocks are read before and after the addon's, so that a delay between the reads is no difference.
     const before = { monotonic: monotonicMs(), realtime: Date.now() }
     native.clocks(clocks)
     const after = { monotonic: monotonicMs(), realtime: Date.now() }
     const [monotonic = 0, realtime = 0, boottime = 0] = clocks
     expect(monotonic).toBeGreaterThanOrEqual(before.monotonic - 1)
     expect(monotonic).toBeLessThanOrEqual(after.monotonic + 1)
-    // Whole milliseconds, rounded down, of a clock that may be slewed.
+    // Node's time is rounded down to whole milliseconds, and the kernel may adjust the clock's speed.
     expect(realtime).toBeGreaterThanOrEqual(before.realtime - 2)
     expect(realtime).toBeLessThanOrEqual(after.realtime + 2)
     expect(boottime).toBeGreaterThanOrEqual(monotonic - 1)
     expect(native.interfaceIndex('lo')).toBeGreaterThan(0)
     expect(native.interfaceIndex('no-such-link')).toBe(0)
-    const socket = new native.NativeSocket(1, 2, 0, 4, 100) // AF_UNIX, needs no privilege
+    const socket = new native.NativeSocket(1, 2, 0, 4, 100) // An AF_UNIX socket needs no privilege.
     expect([socket.meta.length, socket.data.length]).toEqual([4 * META_SIZE, 400])
     expect(socket.receive()).toBe(0)
     socket.close()
@@ -54,7 +51,7 @@ describeNetns('the addon in network namespaces', () => {
   })
   afterAll(removeAll)
 
-  test('a packet has TTL or hop limit, both addresses, interface and kernel time', async () => {
+  test("a received packet has its TTL or hop limit, both addresses, its interface and the kernel's receive time", async () => {
     const listener = agent(right, 'listen')
     await listener.line('ready', (line) => line.ready === true)
     expect(await outcome(left, 'speak')).toEqual([{ sent: ['whole', 'whole'] }])
@@ -79,15 +76,15 @@ describeNetns('the addon in network namespaces', () => {
     })
     for (const { now, realtime } of [four, six]) {
       const age = Number(now) - Number(realtime)
-      expect(age, 'ms from the kernel to JavaScript').toBeGreaterThan(-2)
-      // The time of another clock would differ by years, or by the uptime of the machine.
-      expect(age, 'ms from the kernel to JavaScript').toBeLessThan(5_000)
+      expect(age, 'ms from the receive time of the kernel to the read in JavaScript').toBeGreaterThan(-2)
+      // A time of another clock would differ by years, or by the uptime of the machine.
+      expect(age, 'ms from the receive time of the kernel to the read in JavaScript').toBeLessThan(5_000)
     }
     listener.tell('end')
     expect(await listener.ended).toEqual({ code: 0, signal: null })
   })
 
-  test('a message that fails does not stop the ones behind it', async () => {
+  test('a message that cannot be sent does not stop the messages behind it', async () => {
     expect(await outcome(left, 'send-some-fail')).toEqual([
       { sent: [2, 'EMSGSIZE', 2, 'ENETUNREACH', 2] },
       { sent: [2, 'EMSGSIZE'] },
@@ -111,7 +108,7 @@ describeNetns('the addon in network namespaces', () => {
     await listener.ended
   })
 
-  test('a link that goes down, up, away and comes back is reported without spinning, and is usable', async () => {
+  test('a link that goes down, comes up, is deleted and created again is reported without a busy loop, and is usable', async () => {
     const here = makeNamespace()
     const there = makeNamespace()
     cable(here, there)
@@ -134,7 +131,7 @@ describeNetns('the addon in network namespaces', () => {
     for (const account of [up, deleted]) expect(Number(account.cpuMs), JSON.stringify(account)).toBeLessThan(100)
     for (const [, error] of errors()) expect(error).toBe('ENETDOWN')
     expect(errors().length).toBeGreaterThanOrEqual(2)
-    expect(errors().length, 'one report an event').toBeLessThanOrEqual(4)
+    expect(errors().length, 'reports, at most one for each event').toBeLessThanOrEqual(4)
     watcher.hush()
     expect(await watcher.ended).toEqual({ code: 0, signal: null })
   })
@@ -146,13 +143,16 @@ describeNetns('the addon in network namespaces', () => {
     expect(Number(account?.messages)).toBeLessThan(400)
   })
 
-  test('30 workers with open sockets are terminated without a crash or a leak', async () => {
+  test('30 worker threads with open sockets are terminated without a crash or a leak', async () => {
     const [account] = await outcome(right, 'workers')
     expect(account).toMatchObject({ cycles: 30 })
-    expect(Math.abs(Number(account?.grown)), 'file descriptors from the 5th to the 30th cycle').toBeLessThanOrEqual(2)
+    expect(
+      Math.abs(Number(account?.grown)),
+      'growth of the number of file descriptors from the 5th to the 30th cycle',
+    ).toBeLessThanOrEqual(2)
   })
 
-  test('a timer ticks once, at its time and not before, and keeps the process alive only while it is set', async () => {
+  test('a timer of the addon ticks once, at its time and not before, and keeps the process alive only while it is set', async () => {
     expect(await outcome(left, 'timer')).toEqual([
       { ticks: 21, early: 0 },
       { putOff: 0, once: 1 },
@@ -170,12 +170,12 @@ describeNetns('the addon in network namespaces', () => {
     ])
   })
 
-  test('a socket that is closed in its own callback, collected, or without its memory causes no crash', async () => {
+  test('a socket that is closed in its own callback, is garbage collected, or loses its memory causes no crash', async () => {
     const said = await outcome(right, 'lifetime', '--expose-gc')
     expect(said).toEqual([{ closed: true }, { leaked: 0 }, { detached: 'ERR_INVALID_ARG_TYPE' }])
   })
 
-  test('wrong arguments and refused calls are exceptions with code, errno and syscall', async () => {
+  test('wrong arguments and failed calls throw exceptions with code, errno and syscall', async () => {
     expect(await outcome(right, 'rejections')).toEqual([
       {
         option: 'ENOPROTOOPT -92 setsockopt',
@@ -194,7 +194,7 @@ describeNetns('the addon in network namespaces', () => {
     ])
   })
 
-  test('without the privilege the error is EPERM', async () => {
+  test('without the privilege to open a raw socket the error is EPERM', async () => {
     expect(await outcome(right, 'privilege')).toEqual([
       { code: 'EPERM', errno: -1, syscall: 'socket', message: 'socket: EPERM, operation not permitted' },
     ])

@@ -1,6 +1,6 @@
 /**
- * Runs the addon inside a network namespace. Each scenario is called by name, writes JSON lines to stdout, and takes
- * a line on stdin as "continue". Plain JavaScript: it tests the binary without the TypeScript sources.
+ * Runs the addon inside a network namespace. Each scenario is called by name, writes JSON lines to standard output, and takes a line on
+ * standard input as "continue". Plain JavaScript, which tests the binary without the TypeScript sources.
  */
 import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
@@ -24,7 +24,7 @@ const say = (line) => process.stdout.write(`${JSON.stringify(line)}\n`)
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
 const goOn = () => lines.next()
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms))
-/** Returns the results of send(), which returns undefined if all messages were sent whole. */
+/** Returns the outcome of send() for each message; send() returns undefined if all messages were sent whole. */
 const resultsOf = (socket, messages, to) => [...(socket.send(messages, to) ?? messages.map(({ length }) => length))]
 const code = (number) => (number < 0 ? getSystemErrorName(number) : number)
 
@@ -85,7 +85,7 @@ function record(socket, i, size) {
   }
 }
 
-/** Reads everything queued. A negative receive() ends it and is reported. */
+/** Reads every queued packet. A negative result of receive() is an error, which ends the reading and is reported. */
 function drain(socket, size, keep = Number.POSITIVE_INFINITY) {
   const packets = []
   let count = 0
@@ -126,7 +126,7 @@ function open6() {
 }
 
 const scenarios = {
-  /** Receives on both families until it is ended. */
+  /** Receives on sockets of both families until the scenario ends. */
   async listen() {
     for (const [family, socket] of [
       ['ipv4', open4()],
@@ -156,7 +156,7 @@ const scenarios = {
     say({ sent: sent.map((results) => results ?? 'whole') })
   },
 
-  /** Sends three valid messages around one that is too long and one without a route. */
+  /** Sends three valid messages around a message that is too long and a message without a route. */
   async 'send-some-fail'() {
     const socket = open4()
     const group = sockaddr4(224, 0, 0, 18)
@@ -164,7 +164,7 @@ const scenarios = {
     const messages = [short, new Uint8Array(70_000), short, short, short]
     const to = [group, group, group, sockaddr4(203, 0, 113, 9), group]
     say({ sent: resultsOf(socket, messages, to).map(code) })
-    // These messages are few enough to need no memory of their own.
+    // A batch of so few messages needs no allocated memory.
     say({ sent: resultsOf(socket, messages.slice(0, 2), to.slice(0, 2)).map(code) })
     const many = Array.from({ length: 3000 }, () => short)
     const to3000 = many.map(() => group)
@@ -186,7 +186,7 @@ const scenarios = {
     say({ sent: 4000 })
   },
 
-  /** Does not read while the neighbour floods. */
+  /** Does not read while the neighbour sends a flood. */
   async overflow() {
     const socket = open4()
     socket.setOption(1, 8, int(65_536)) // SO_RCVBUF
@@ -200,7 +200,7 @@ const scenarios = {
     say({ received: first.count + last.count, overflow: last.packets[0]?.overflow })
   },
 
-  /** Packet and raw socket while eth0 goes down, up, away and comes back. */
+  /** Keeps a packet socket and a raw socket open while eth0 goes down, comes up, is deleted and is created again. */
   async link() {
     const index = interfaceIndex('eth0')
     const packet = new NativeSocket(AF_PACKET, SOCK_RAW, 0x0300 /* ETH_P_ALL, network order */, 4, 2048)
@@ -233,7 +233,7 @@ const scenarios = {
     }
   },
 
-  /** Blocks the loop while 600 addresses come and go, so that a small queue runs over. */
+  /** Blocks the event loop while 600 addresses are added and removed, so that a small netlink queue overflows. */
   async overrun() {
     const socket = new NativeSocket(AF_NETLINK, SOCK_RAW, 0, 64, 8192)
     socket.setOption(1, 8, int(32_768))
@@ -263,7 +263,7 @@ const scenarios = {
     socket.close()
   },
 
-  /** Worker threads with sockets in every stage of life, ended by force. */
+  /** Terminates worker threads with sockets in every stage of their life. */
   async workers() {
     openEveryKind()
     const count = () => readdirSync('/proc/self/fd').length
@@ -280,7 +280,7 @@ const scenarios = {
     say({ cycles: 30, grown: count() - early })
   },
 
-  /** Times and number of ticks. A set timer keeps the process alive, and an unset one does not. */
+  /** Reports times and number of ticks. A set timer keeps the process alive, and an unset timer does not. */
   async timer() {
     const read = new Float64Array(3)
     const now = () => {
@@ -304,7 +304,7 @@ const scenarios = {
     for (let i = 0; i < 20; i++) late.push(await ticked(now() + 5.3))
     late.push(await ticked(now() - 1_000))
     say({ ticks, early: late.filter((ms) => ms < 0).length })
-    // The time is changed before and after it has come: the former time does not count.
+    // The time is changed before and after the tick. The former time must have no effect.
     onTick = () => {}
     timer.set(now() + 1)
     const busyUntil = now() + 5
@@ -318,7 +318,7 @@ const scenarios = {
     timer.set(0)
     await sleep(20)
     say({ taken: ticks - 22, wrong: [Number.NaN, -1, 'x'].map((at) => codeOf(() => timer.set(at))) })
-    // The waits of sleep() are over, and stdin has no reader.
+    // All sleeps have ended, and no code reads standard input.
     process.stdin.destroy()
     onTick = () => say({ alive: true })
     timer.set(now() + 20)
@@ -345,9 +345,9 @@ const scenarios = {
     socket.send([new Uint8Array(1)], [sockaddr4(127, 0, 0, 1)])
   },
 
-  /** A socket that was closed in its own callback, and one without references. */
+  /** Closes a socket in its own callback, and drops the last reference to another socket. */
   async lifetime() {
-    // Does not wait for a fixed time: a process without a CPU may find it over before its socket is readable.
+    // The scenario waits for the callback, not for a fixed time. On a busy machine, a fixed time may end before the socket is readable.
     await new Promise((closed) => {
       const socket = open4()
       socket.start(

@@ -1,6 +1,6 @@
 /**
- * bin/holdfast: which process it becomes, from any folder and through links, and its messages if a part is missing. A
- * stand-in for Node prints its arguments.
+ * bin/holdfast: the process that the script becomes, from any folder and through links, and the messages if a part is missing. A stand-in
+ * for Node prints its arguments.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import {
@@ -22,9 +22,9 @@ import { GUARDIAN } from './native-fixture.ts'
 
 const BIN = join(import.meta.dirname, '..', '..', 'bin', 'holdfast')
 
-/** Handles the signals in an engine of one line. */
+/** Program text of an engine that handles the signals and does nothing else. */
 const HANDLES_SIGNALS = "for (const s of ['SIGHUP', 'SIGUSR1', 'SIGUSR2']) process.on(s, () => console.log(s))"
-/** Kind 6 of native/guardian/message.h. */
+/** Program text that sends READY, which is kind 6 of native/guardian/message.h. */
 const SAYS_READY =
   "require('fs').writeSync(+process.env.HOLDFAST_GUARDIAN_FD, Buffer.from('010600000000000000000000', 'hex'))"
 
@@ -35,7 +35,7 @@ describe('bin/holdfast', () => {
   let link = ''
   let main = ''
 
-  /** A separate package, reached by a link to a link, with a blank in its path. */
+  /** Creates a package that is reached by a link to a link, with a space in its path. */
   beforeAll(() => {
     home = mkdtempSync(join(tmpdir(), 'holdfast bin-'))
     const prebuilds = join(home, 'package', 'native', 'prebuilds', `linux-${process.arch}`)
@@ -71,7 +71,7 @@ describe('bin/holdfast', () => {
   const run = (args: readonly string[], node: string = standIn()) =>
     spawnSync(link, args, { encoding: 'utf8', cwd: '/', env: { ...process.env, HOLDFAST_NODE: node } })
 
-  test('a command becomes Node itself', () => {
+  test('for a command, bin/holdfast becomes the Node process', () => {
     const { stdout, status } = run(['status', '--json', 'a b'])
     const [process, ...args] = stdout.trim().split('\n')
     expect(process).not.toMatch(/holdfast-guardi|set/)
@@ -79,7 +79,7 @@ describe('bin/holdfast', () => {
     expect(status).toBe(33)
   })
 
-  test('run becomes the guardian with Node below it', () => {
+  test('for run, bin/holdfast becomes the guardian with Node as its child', () => {
     const { stdout, status } = run(['run', '-c', 'a b.yaml'])
     const [process, ...args] = stdout.trim().split('\n')
     expect(process).toBe('holdfast-guardi|set|0|1')
@@ -106,7 +106,7 @@ describe('bin/holdfast', () => {
       [['-nm'], 'unlimited'],
       [['-f', '-t', '-n'], '1'],
       [['-n', '--pid', '--version'], '1'],
-      // In the background, the first process ends with the engine, which ends before it is ready.
+      // In the background, the first process ends with the engine's exit status if the engine ends before it is ready.
       [['-f', 'x'], '1'],
       [['-D', '--use-file=-n'], '1'],
     ])('%j makes the guardian take the name and pass on the status', (args, core) => {
@@ -151,7 +151,9 @@ describe('bin/holdfast', () => {
         process.kill(guardian.pid ?? 0, 'SIGTERM')
         await new Promise((resolve) => guardian.once('close', resolve))
         manager.close()
-        expect(manager.words, 'of an engine that shows no sign of life').toEqual(['READY=1'])
+        expect(manager.words, 'messages to the service manager about an engine that sends no beats').toEqual([
+          'READY=1',
+        ])
       },
     )
 
@@ -198,7 +200,7 @@ describe('bin/holdfast', () => {
       const pid = Number(await new Promise((resolve) => starter.stdout.once('data', resolve)))
       try {
         await sleep(300)
-        expect(starter.exitCode, 'the engine handles signals, and has not said READY').toBe(null)
+        expect(starter.exitCode, 'exit of the started process while the engine has not sent READY').toBe(null)
         starter.kill('SIGTERM')
         expect(await Promise.race([ended, sleep(5_000).then(() => 'still waiting')])).toBe(0)
       } finally {
@@ -222,18 +224,18 @@ describe('bin/holdfast', () => {
     expect(rest).toEqual(args)
   })
 
-  test('--core reaches the guardian too', () => {
+  test('--core also applies to the guardian', () => {
     expect(run(['run', '--core']).stdout.split('\n')[0]).not.toMatch(/\|1$/)
   })
 
-  test('a missing Node causes one clear line', () => {
+  test('without Node, bin/holdfast prints one line with the reason', () => {
     const { status, stderr, stdout } = run(['status'], '/no/such/node')
     expect(status).toBe(1)
     expect(stderr).toMatch(/^holdfast: Node\.js 20\.19 or newer is needed.*\n$/)
     expect(stdout).toBe('')
   })
 
-  test('a missing build, and a missing guardian for this machine, cause one clear line each', () => {
+  test('without a build, or without a guardian for this machine, bin/holdfast prints one line with the reason', () => {
     const copy = join(home, 'bare')
     mkdirSync(join(copy, 'bin'), { recursive: true })
     copyFileSync(BIN, join(copy, 'bin', 'holdfast'))

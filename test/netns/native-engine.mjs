@@ -1,12 +1,12 @@
 /**
- * A stand-in for the engine below the guardian: reports that it is ready, writes the bytes of an order, prints received
- * signals, and dies as an order says. Knows no other message than READY.
+ * A stand-in for the engine below the guardian. Reports that it is ready, writes the bytes of an order, prints received signals, and dies
+ * as an order says. Knows no other message than READY.
  */
 import { closeSync, readFileSync, writeSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
 const channel = Number(process.env.HOLDFAST_GUARDIAN_FD)
-/** Kind 6 of native/guardian/message.h. */
+/** Message READY, which is kind 6 of native/guardian/message.h. */
 const READY = '010600000000000000000000'
 const say = (line) => process.stdout.write(`${JSON.stringify(line)}\n`)
 

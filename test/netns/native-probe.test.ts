@@ -11,11 +11,11 @@ import { NATIVE } from './native-fixture.ts'
 
 const PROBE = join(NATIVE, 'prebuilds', `linux-${process.arch}`, 'holdfast-probe')
 const VIP = '198.51.100.200'
-/** A command beside the probe is late on a busy machine. For an outage of a second that may be a third at most. */
+/** Length of the outage in ms. On a busy machine, a command that ends the outage may be late by up to a third of this length. */
 const OUTAGE = 1_000
 const LATE = 300
 
-describe('the probe’s command line', () => {
+describe('the command line of the prober', () => {
   test.each([
     [['--help'], 0],
     [[], 64],
@@ -31,13 +31,14 @@ describe('the probe’s command line', () => {
   })
 })
 
-describeNetns('the probe on a LAN', () => {
+describeNetns('the prober on a LAN', () => {
   let first = ''
   let second = ''
   let client = ''
 
   /**
-   * Adding the address also removes the client's cached neighbour: a stand-in for the announcement of a real holder.
+   * Adds or removes the VIP on a host, and also removes the client's neighbour entry. The removed entry stands in for the announcement of a
+   * real holder.
    */
   const move = (action: 'add' | 'del', host: string) => {
     ip(host, `addr ${action} ${VIP}/32 dev eth0`)
@@ -94,8 +95,8 @@ describeNetns('the probe on a LAN', () => {
     expect(gaps, JSON.stringify(gaps)).toHaveLength(1)
     const [gap = {}] = gaps
     const wanted = backAt - goneAt
-    expect(Number(gap.ms), `an outage of ${wanted} ms`).toBeGreaterThan(OUTAGE - 50)
-    expect(Number(gap.ms), `an outage of ${wanted} ms`).toBeLessThan(wanted + LATE)
+    expect(Number(gap.ms), `length of the gap in ms, for an outage of ${wanted} ms`).toBeGreaterThan(OUTAGE - 50)
+    expect(Number(gap.ms), `length of the gap in ms, for an outage of ${wanted} ms`).toBeLessThan(wanted + LATE)
     expect(Number(gap.from)).toBeLessThan(backAt)
     expect(Number(gap.from)).toBeGreaterThan(goneAt - LATE)
     expect(Math.abs(Number(gap.lost) + Number(gap.missed) - Number(gap.ms)), JSON.stringify(gap)).toBeLessThan(100)
@@ -105,7 +106,7 @@ describeNetns('the probe on a LAN', () => {
     expect(event(prober, 'holder').map(({ name }) => name)).toEqual(['r1', 'r2'])
   })
 
-  test('without a loss nothing is reported, and the answer comes from the address that was asked', async () => {
+  test('without a lost probe no gap is reported, and each answer comes from the probed address', async () => {
     move('add', first)
     const prober = await started(client, 'probe', VIP, '9000', '--fifo')
     await sleep(500)
@@ -113,12 +114,12 @@ describeNetns('the probe on a LAN', () => {
     move('del', first)
     expect(summary).toMatchObject({ lost: 0, duplicates: 0, strangers: 0, sendErrors: 0 })
     expect(Number(summary.received)).toBeGreaterThan(100)
-    // These answers came late.
+    // The gaps here are late answers, not lost probes.
     expect(Number(summary.longestGapMs), JSON.stringify(event(prober, 'gap'))).toBeLessThan(LATE)
     expect(event(prober, 'gap')).toHaveLength(Number(summary.gaps))
   })
 
-  test('an outage that has no end yet is an open gap', async () => {
+  test('an outage that has not ended is reported as an open gap', async () => {
     move('add', first)
     const prober = await started(client, 'probe', VIP, '9000')
     await prober.line('r1', ({ name }) => name === 'r1')
@@ -129,7 +130,7 @@ describeNetns('the probe on a LAN', () => {
     expect(Number(summary.longestGapMs)).toBeGreaterThan(100)
   })
 
-  test('both MACs of two holders are named, and for how long they answer', async () => {
+  test('if two hosts hold the address, both MACs and the duration of their answers are reported', async () => {
     move('add', first)
     const observer = await started(client, 'arp', 'eth0', VIP)
     await observer.line('one claim', ({ macs }) => Array.isArray(macs) && macs.length === 1)

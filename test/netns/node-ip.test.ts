@@ -1,6 +1,6 @@
 /**
- * `holdfast node-ip` on real links, addresses and routes: the cases of upstream's choice, made by ip(8) in a network
- * namespace each, and the files of `set`. Cases that no kernel accepts are left out, with the reason.
+ * `holdfast node-ip` on real links, addresses and routes. ip(8) makes each case of the upstream program in a network namespace. The tests
+ * also cover the files of `set`. Cases that no kernel accepts are left out, with the reason.
  */
 
 import { spawnSync } from 'node:child_process'
@@ -25,12 +25,12 @@ type Answer = { readonly status: number | null; readonly stdout: string; readonl
 
 const isIpv6 = (text: string): boolean => text.includes(':')
 
-/** Returns the routes of a case. A case without a gateway means a default route of each family that the link has. */
+/** Returns the routes of a case. A case without a gateway gets a default route for each family of the link. */
 function routeCommands({ link, dst, proto, priority, gw }: CaseRoute, { addrs }: CaseLink): string[] {
   const command = (v6: boolean, destination: string) =>
     `${v6 ? '-6 ' : ''}route append ${destination} ${gw === null ? '' : `via ${gw}`} dev ${link} proto ${proto === 'ra' ? 'ra' : 'static'} ` +
     `metric ${priority}${gw === null ? '' : ' onlink'}`
-  // Routes that the kernel itself makes for the addresses.
+  // The kernel itself makes these routes for the addresses.
   if (dst !== null) return proto === 'ra' ? [command(isIpv6(dst), dst)] : []
   const families = gw === null ? [...new Set(addrs.map(({ cidr }) => isIpv6(cidr)))] : [isIpv6(gw)]
   return families.map((v6) => command(v6, 'default'))
@@ -38,7 +38,7 @@ function routeCommands({ link, dst, proto, priority, gw }: CaseRoute, { addrs }:
 
 function addressCommand(link: string, { cidr, deprecated, label }: CaseLink['addrs'][number]): string {
   const v6 = isIpv6(cidr)
-  // ip(8) takes a label only with the link's name before it.
+  // ip(8) accepts only a label that begins with the name of the link.
   const named = v6 || label === '' ? '' : `label ${label.startsWith(link) ? label : `${link}:${label}`.slice(0, 15)}`
   return `address add ${cidr} dev ${link} ${named} ${v6 ? 'nodad' : ''} ${deprecated ? 'preferred_lft 0' : ''}`
 }
@@ -48,7 +48,7 @@ function layOut({ links, routes }: Case): string {
   const real = [...links].filter((link) => link.name !== 'lo').sort((one, other) => one.index - other.index)
   const commands = real.flatMap((link, i) => {
     const v4 = link.addrs.filter(({ cidr }) => !isIpv6(cidr))
-    // The kernel lists the newest IPv6 address first.
+    // The kernel lists the newest IPv6 address first, so the addresses are added in reverse order.
     const v6 = link.addrs.filter(({ cidr }) => isIpv6(cidr)).toReversed()
     return [
       `link add ${link.name} type veth peer name far${i}`,
@@ -80,7 +80,7 @@ const NO_KERNEL: Readonly<Record<string, string>> = {
   'route-v6-temporary': 'an address ::ffff:… on a link is refused',
   'sel-quirk-mapped-v6': 'an address ::ffff:… on a link is refused',
 }
-/** Intended differences from upstream (test/unit/cluster/node-ip-selection.test.ts). */
+/** Intended differences from the upstream program, by case (test/unit/cluster/node-ip-selection.test.ts). */
 const OURS: Readonly<Record<string, readonly string[]>> = {
   'sel-quirk-opposite-is-vip': ['10.0.0.5', 'fd00::5'],
   'sel-quirk-hint-and-vip': ['192.168.1.2'],
@@ -95,7 +95,7 @@ describeNetns('holdfast node-ip on a real kernel', () => {
   afterAll(removeAll)
 
   test.each(all.filter(({ id }) => !(id in NO_KERNEL)).map((one) => [one.id, one] as const))(
-    'shows what upstream shows: %s',
+    'shows the same address as the upstream program: %s',
     (id, one) => {
       const { vips, preferIPv6, networkType = 'none' } = one as unknown as Case
       const namespace = layOut(one as unknown as Case)
@@ -108,7 +108,7 @@ describeNetns('holdfast node-ip on a real kernel', () => {
     },
   )
 
-  describe('on a node with two links', () => {
+  describe('holdfast node-ip on a node with two links', () => {
     const both: Case = {
       vips: [],
       preferIPv6: false,
@@ -136,7 +136,7 @@ describeNetns('holdfast node-ip on a real kernel', () => {
     })
     afterEach(() => rmSync(root, { recursive: true, force: true }))
 
-    test('show prints the first, and says when there is none', () => {
+    test('show prints the first chosen address, or the reason if there is none', () => {
       expect(call('show', '10.0.0.100')).toMatchObject({ status: 0, stdout: '10.0.0.5\n', stderr: '' })
       expect(call('show', '-6')).toMatchObject({ stdout: 'fd00::5\n' })
       ip(namespace, 'route del default')
@@ -145,7 +145,7 @@ describeNetns('holdfast node-ip on a real kernel', () => {
       expect(none.stderr).toMatch(/^holdfast: no address: none in the network of a hint or VIP/)
     })
 
-    test('set writes whole files with the modes of files that all read, once per boot', () => {
+    test('set writes whole files that every user may read, once in each boot', () => {
       const first = spawnSync(
         'sh',
         ['-c', `umask 077; exec ip netns exec ${namespace} ${HOLDFAST} node-ip set --root ${root} 10.0.0.100`],
@@ -168,14 +168,14 @@ describeNetns('holdfast node-ip on a real kernel', () => {
       expect(again).toMatchObject({ status: 0 })
       expect(again.stdout).toContain('10.0.0.5 was chosen earlier in this boot')
       expect(read('run/nodeip-configuration/primary-ip')).toBe('10.0.0.5')
-      // Upstream would read this as no address, and choose again.
+      // The upstream program would read this file as no address, and would choose again.
       put('run/nodeip-configuration/primary-ip', '10.0.0.5\n')
       expect(call('set').stdout).toContain('was chosen earlier in this boot')
       put('run/nodeip-configuration/primary-ip', 'nonsense')
       expect(call('set', '192.168.1.0').stdout.split('\n')[0]).toBe('192.168.1.2')
     })
 
-    test('set on this machine itself has the chosen link forward', () => {
+    test('set on the machine itself switches forwarding on for the chosen link', () => {
       const script = [
         'mount -t tmpfs none /run && mount -t tmpfs none /etc/systemd',
         'for name in eth0 eth1; do echo 0 > /proc/sys/net/ipv4/conf/$name/forwarding; done',
@@ -187,7 +187,7 @@ describeNetns('holdfast node-ip on a real kernel', () => {
       expect(lines.slice(-4)).toEqual(['1', '1', '0', '10.0.0.5'])
     })
 
-    /** Runs "set" on this machine itself, with its own /run, /etc/systemd and view of /proc/sys. */
+    /** Runs `set` on this machine itself, with a /run, an /etc/systemd and a view of /proc/sys that only this process has. */
     function setHere(...before: readonly string[]) {
       const primary = '/run/nodeip-configuration/primary-ip'
       const script = [
@@ -205,7 +205,7 @@ describeNetns('holdfast node-ip on a real kernel', () => {
       `for family in ipv4 ipv6; do echo ${value} > /proc/sys/net/$family/conf/eth0/forwarding; done`
     const READ_ONLY = 'mount --bind /proc/sys /proc/sys && mount -o remount,bind,ro /proc/sys'
 
-    test('a read-only /proc/sys is a warning, once, and all files are written', () => {
+    test('with a read-only /proc/sys, set warns once and writes all files', () => {
       expect(setHere(forwarding('0'), READ_ONLY)).toEqual({
         stdout: '0 10.0.0.5',
         stderr: 'holdfast: forwarding on eth0 stays off: /proc/sys is read-only\n',
@@ -213,13 +213,13 @@ describeNetns('holdfast node-ip on a real kernel', () => {
       expect(setHere(forwarding('1'), READ_ONLY)).toEqual({ stdout: '0 10.0.0.5', stderr: '' })
     })
 
-    test('another failure to forward is exit status 1, before the choice is announced', () => {
+    test('if forwarding fails for another reason, set ends with exit status 1 before it prints the address', () => {
       const { stdout, stderr } = setHere('mount -t tmpfs none /proc/sys/net/ipv4/conf')
       expect(stdout).toBe('1')
       expect(stderr).toMatch(/^holdfast: Cannot store the address 10\.0\.0\.5: ENOENT/)
     })
 
-    test('a worker that is far from the VIPs is marked, and no longer when it is near', () => {
+    test('a worker outside the network of the VIPs gets the marker file of a remote worker, and loses the marker inside the network', () => {
       const marker = join('run/nodeip-configuration', 'remote-worker')
       expect(call('set', '-p', 'BareMetal', '172.16.0.1')).toMatchObject({ status: 0 })
       expect(existsSync(join(root, marker))).toBe(true)
@@ -228,7 +228,7 @@ describeNetns('holdfast node-ip on a real kernel', () => {
       expect(existsSync(join(root, marker))).toBe(false)
     })
 
-    test('the hint of the file wins over VIPs, and explain says whose it is', () => {
+    test('the hint in the file has precedence over the VIPs, and explain names the source of the hint', () => {
       put('etc/default/nodeip-configuration', 'NODEIP_HINT=192.168.1.0\n')
       const { status, stdout } = call('explain', '10.0.0.100')
       expect(status).toBe(0)
@@ -245,7 +245,7 @@ describeNetns('holdfast node-ip on a real kernel', () => {
       ])
     })
 
-    test('a hint in front of the VIPs is no VIP, and the choice is the same', () => {
+    test('a hint before the VIPs on the command line is not taken for a VIP, and the choice is the same', () => {
       const vips = (...words: readonly string[]) => {
         const { hints, vips: listed, chosen } = JSON.parse(call('explain', '--json', ...words).stdout)
         return { hints, listed, chosen }
@@ -258,7 +258,7 @@ describeNetns('holdfast node-ip on a real kernel', () => {
       expect(vips('10.0.0.100')).toEqual(known)
     })
 
-    test('what is wrong is named, and nothing is written', () => {
+    test('each wrong argument and file is named, and no file is written', () => {
       expect(call('set', '10.0.0.100/24')).toMatchObject({
         status: 64,
         stderr: 'holdfast: "10.0.0.100/24": not an IP address\n',
@@ -266,7 +266,7 @@ describeNetns('holdfast node-ip on a real kernel', () => {
       put('etc/default/nodeip-configuration', 'NODEIP_HINT=eth0\n')
       expect(call('set').stderr).toContain('Cannot use "eth0" of NODEIP_HINT in')
       rmSync(join(root, 'etc/default/nodeip-configuration'))
-      // A file in the place of a folder: an error for root as well.
+      // A regular file with the name of the folder causes an error for root as well.
       put('etc/systemd', '')
       chmodSync(join(root, 'etc/systemd'), 0o600)
       const failed = call('set')
@@ -275,9 +275,9 @@ describeNetns('holdfast node-ip on a real kernel', () => {
       expect(existsSync(join(root, 'run/nodeip-configuration/primary-ip'))).toBe(false)
     })
 
-    test('an address that another host has is told, not waited for', () => {
+    test('an address that another host has is reported without a wait', () => {
       ip(namespace, 'address flush dev eth0')
-      // Longer than any command waits; for a reader it is the same as a found duplicate.
+      // Duplicate detection takes longer than any command waits. The command treats that like a found duplicate.
       inside(namespace, ['sh', '-c', 'cd /proc/sys/net/ipv6/conf/eth0 && echo 1 >accept_dad && echo 60 >dad_transmits'])
       ip(namespace, 'address add fd00::7/64 dev eth0')
       const { status, stderr } = call('show', '-6', 'fd00::64')
@@ -287,7 +287,7 @@ describeNetns('holdfast node-ip on a real kernel', () => {
       ])
     })
 
-    test('waits for an address with -r', async () => {
+    test('with -r, show waits for an address', async () => {
       ip(namespace, 'route del default')
       const later = new Promise<void>((resolve) => {
         setTimeout(() => resolve(void ip(namespace, 'route add default via 10.0.0.1')), 500)

@@ -1,6 +1,7 @@
 /**
- * Two daemons on one node under two versions of Node: the second one is refused, whichever comes first, and the VIP stays. Node 20
- * writes the name of an abstract socket in another form than newer versions, so a lock that Node binds would exclude neither.
+ * Two daemons on one node under two versions of Node. The second daemon is refused, whichever version starts first, and the VIP stays. Node
+ * 20 and newer versions write the name of an abstract socket in different forms. So a lock that Node binds would not exclude the other
+ * version.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,10 +17,10 @@ import { describeNetns } from '../support/require.ts'
 
 const REFUSED = /^holdfast: Cannot run: another daemon already runs in this network namespace/
 
-describeNetns('two versions of Node on one node', () => {
+describeNetns('two daemons on one node with two versions of Node', () => {
   let folder = ''
   let lab: Lab
-  /** The Node that runs the tests, and the one that holdfast ships. */
+  /** Node that runs the tests, and Node that holdfast ships. */
   let nodes: { readonly here: string; readonly shipped: string }
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'hf-node-'))
@@ -42,7 +43,7 @@ describeNetns('two versions of Node on one node', () => {
     ['the newer one runs', 'shipped', 'here'],
   ] as const)('%s, and the other one is refused', async (_, first, second) => {
     const versions = [nodes[first], nodes[second]].map((node) => run([node, '--version']).trim())
-    expect(new Set(versions).size, `two versions: ${versions}`).toBe(2)
+    expect(new Set(versions).size, `number of different Node versions among ${versions}`).toBe(2)
     lab = createLab({ routers: 1 })
     const running = start('first', nodes[first])
     const sight = () => running.lines.map(({ text }) => text)

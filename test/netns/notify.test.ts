@@ -1,9 +1,8 @@
 /**
- * Programs that receive changes of state: real keepalived and holdfast, each on its node, with the same programs and
- * the same events at the same time (docs/notify.md). Both must run the same programs at each event; the order within
- * one event is undefined in keepalived. A third node has a program that hangs: it delays no other program, and no
- * process of it is left. The last test compares the priorities in the notifications while both daemons track one file
- * of weights.
+ * Programs that run at changes of state: real keepalived and holdfast, each on its node, with the same programs and the same events at the
+ * same time (docs/notify.md). Both must run the same programs at each event; the order within one event is undefined in keepalived. A third
+ * node has a program that hangs. That program delays no other program, and leaves no process. The last test compares the priorities in the
+ * notifications while both daemons track one file of weights.
  */
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +16,7 @@ import { markedProcesses } from '../support/marked-processes.ts'
 import { describeNetns } from '../support/require.ts'
 
 const WITHIN = 10_000
-/** ms in which an additional line would arrive. */
+/** Time in ms in which an unexpected line would arrive. */
 const QUIET = 700
 const INTERVAL = 200
 const MOMENTS = ['active', 'backup', 'fault', 'stop'] as const
@@ -27,7 +26,7 @@ const SUBJECTS = [
   { name: 'lone', vrid: 3, priority: 90 },
 ] as const
 
-/** Lines that both daemons have to run when all routers enter a state. */
+/** Returns the lines that both daemons must write when all routers enter a state. */
 const linesOf = (moment: (typeof MOMENTS)[number], word: string) =>
   [
     `${moment} of one`,
@@ -38,7 +37,7 @@ const linesOf = (moment: (typeof MOMENTS)[number], word: string) =>
     `GROUP pair ${word} 0`,
   ].sort()
 
-/** keepalived's options for the states. */
+/** Options of keepalived's file for the states. */
 const OPTION = { active: 'notify_master', backup: 'notify_backup', fault: 'notify_fault', stop: 'notify_stop' } as const
 
 function keepalivedFile(program: string): string {
@@ -102,7 +101,7 @@ describeNetns('notification programs', () => {
   const recorder = (name: string) => script(name, `echo "$*" >> ${lab.directory}/${name}.seen`)
   const told: Record<string, number> = { keepalived: 0, holdfast: 0 }
 
-  /** Returns the new lines of each daemon when both have all expected lines and no more arrive. */
+  /** Waits until both daemons have run the expected programs since the last call, and checks that they run no more. */
   async function expectBoth(event: string, expected: readonly string[]): Promise<void> {
     const fresh = (name: string) => seenBy(name).slice(told[name])
     const sight = () => ({
@@ -115,7 +114,7 @@ describeNetns('notification programs', () => {
     await eventually(`both to have run ${expected.length} programs: ${event}`, enough, sight, { within: WITHIN })
     await sleep(QUIET)
     for (const name of names) {
-      expect(fresh(name).sort(), `what ${name} has run: ${event}`).toEqual([...expected])
+      expect(fresh(name).sort(), `programs that ${name} has run at: ${event}`).toEqual([...expected])
       told[name] = seenBy(name).length
     }
   }
@@ -143,8 +142,7 @@ describeNetns('notification programs', () => {
     const notify = { change: [hangs], timeout: '1m' }
     hung = new Holdfast(lab, { ...plan, host: host(3), address: '10.77.0.220' }, { vrid: 220, notify })
 
-    // Both start, and take over without an advertisement of another router: the states in between are notified as
-    // well.
+    // Both daemons start and take over without an advertisement of another router. Both also notify the states in between.
     await expectBoth('start and takeover', [...linesOf('backup', 'BACKUP'), ...linesOf('active', 'MASTER')].sort())
     for (const position of [1, 2]) lab.unplug(host(position))
     await expectBoth('their cables are pulled', linesOf('fault', 'FAULT'))
@@ -164,30 +162,34 @@ describeNetns('notification programs', () => {
     await expectBoth('SIGTERM', linesOf('stop', 'STOP'))
   })
 
-  /** Expects the third daemon to be at work beside its hanging program, then stops it, which takes a while. */
+  /** Checks that the third daemon works beside its hanging program. Then sends SIGTERM to the daemon, whose end takes a while. */
   async function expectHungAtWork(): Promise<void> {
     expect(await hung.state()).toBe('Active')
     expect(lab.holders('10.77.0.220')).toEqual(['r3'])
-    expect(hanging().length, 'the program of its start, still running').toBeGreaterThan(0)
-    expect((await hung.snapshot())?.notifications, 'that of its takeover waits').toMatchObject([
-      { waiting: 2, runs: {} },
-    ])
+    expect(
+      hanging().length,
+      'running processes of the program that was started at the start of the daemon',
+    ).toBeGreaterThan(0)
+    expect(
+      (await hung.snapshot())?.notifications,
+      'notifications of the third daemon, which wait behind the hanging program',
+    ).toMatchObject([{ waiting: 2, runs: {} }])
     terminatedAt = monotonicMs()
     hung.terminate()
   }
 
-  test('a program that hangs delays neither the takeover nor the end of the daemon, and no process of it is left', async () => {
+  test('a notification program that hangs delays neither the takeover nor the end of the daemon, and leaves no process', async () => {
     const gone = () => hung.process.exit !== undefined
     await eventually('its end', gone, () => hung.lines.slice(-5), { within: LONGEST_LAST_WORD + WITHIN })
     const took = (hung.process.exit?.at ?? Number.NaN) - terminatedAt
-    expect(hung.process.exit, `after ${took.toFixed(0)} ms`).toMatchObject({ code: 0 })
-    expect(took, 'ms from SIGTERM to the end').toBeLessThan(LONGEST_LAST_WORD + 3_000)
+    expect(hung.process.exit, `exit of the daemon ${took.toFixed(0)} ms after SIGTERM`).toMatchObject({ code: 0 })
+    expect(took, 'ms from SIGTERM to the end of the daemon').toBeLessThan(LONGEST_LAST_WORD + 3_000)
     expect(lab.holders('10.77.0.220')).toEqual([])
     await eventually('nobody', () => hanging().length === 0, hanging, { within: 2_000 })
   })
 })
 
-describeNetns('a file of weights that keepalived tracks as well', () => {
+describeNetns('a tracked file of weights, beside keepalived', () => {
   let lab: Lab
   beforeAll(() => {
     lab = createLab({ routers: 2 })
@@ -220,7 +222,7 @@ describeNetns('a file of weights that keepalived tracks as well', () => {
     new Holdfast(lab, plan, extra, [], { healthchecks: [{ name: 'load', file: load, content: 'weight' }] })
   }
 
-  /** Lines of both daemons since the start; a shorter list while lines are missing. */
+  /** Returns the lines of both daemons since the start. */
   const seen = () =>
     ['keepalived', 'holdfast'].map((name) =>
       existsSync(at(`${name}.seen`))
@@ -230,7 +232,7 @@ describeNetns('a file of weights that keepalived tracks as well', () => {
         : [],
     )
 
-  test('at -254 or less: FAULT with the priority that was in force before, of both', async () => {
+  test('at a weight of -254 or less, both daemons notify FAULT with the priority that was in force before', async () => {
     const steps: readonly (readonly [number, readonly string[]])[] = [
       [5, []],
       [-254, ['FAULT 105']],
@@ -248,7 +250,10 @@ describeNetns('a file of weights that keepalived tracks as well', () => {
       expected.push(...lines)
       await eventually(`lines for ${content}: ${lines.join(', ')}`, isThere, seen, { within: WITHIN })
       await sleep(QUIET)
-      expect(seen(), `what keepalived and holdfast have run after ${content}`).toEqual([expected, expected])
+      expect(seen(), `notifications of keepalived and holdfast after the weight ${content}`).toEqual([
+        expected,
+        expected,
+      ])
     }
   })
 })

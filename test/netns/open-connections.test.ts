@@ -1,6 +1,6 @@
 /**
- * A planned move of the VIP while TCP connections through it are open, seen by clients of a service that runs on both nodes.
- * docs/operations.md describes the results.
+ * A planned move of the VIP while TCP connections to the VIP are open. Clients of a service that runs on both nodes show the effect, which
+ * docs/operations.md describes.
  */
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ type Said = { readonly at: number; readonly event: string; readonly from?: strin
 class Client {
   readonly #process: LoggedProcess
 
-  /** Sends a line at each of these times after it has connected. */
+  /** Connects, and then sends a line after each of these times in ms. */
   constructor(lab: Lab, times: readonly number[]) {
     const argv = ['node', join(SUPPORT, 'tcp-client.mjs'), LAB_VIP, PORT, ...times.map(String)]
     this.#process = new LoggedProcess(lab, lab.client, argv)
@@ -46,7 +46,7 @@ afterEach(() => {
   lab = undefined
 })
 
-describeNetns('a TCP connection through the VIP', () => {
+describeNetns('a TCP connection to the VIP during a planned move', () => {
   async function settled() {
     const network = createLab({ routers: 2 })
     lab = network
@@ -68,7 +68,7 @@ describeNetns('a TCP connection through the VIP', () => {
       const { status, stderr } = spawnSync(BIN, command, { encoding: 'utf8', timeout: WITHIN })
       expect([status, stderr], command.join(' ')).toEqual([0, ''])
     }
-    /** Connections that the kernel of r1 still has. */
+    /** Returns the number of connections that the kernel of r1 still has. */
     const established = () =>
       run([
         'ip',
@@ -86,7 +86,7 @@ describeNetns('a TCP connection through the VIP', () => {
     return { network, heldBy, order, established }
   }
 
-  test('an active connection is reset at its next segment, and a new connection reaches the new holder', async () => {
+  test('is reset at the next segment if the connection is active, and a new connection reaches the new holder', async () => {
     const { network, heldBy, order, established } = await settled()
     const ticks = Array.from({ length: 400 }, (_, i) => i * 50)
     const busy = new Client(network, ticks)
@@ -108,11 +108,11 @@ describeNetns('a TCP connection through the VIP', () => {
       JSON.parse(run(['ip', '-n', host.namespace, '-json', 'link', 'show', 'eth0']))[0].address
     const resets = await capture.stop()
     expect(resets.map(({ mac }) => mac)).toContain(macOf(network.router(2)))
-    // r1 does not learn that the other end has gone.
-    expect(established(), 'connections that r1 still has').toBe(1)
+    // The kernel of r1 gets no notice that the client's end is gone.
+    expect(established(), 'connections that the kernel of r1 still has').toBe(1)
   })
 
-  test('a connection hangs if a packet filter on the new holder drops segments of unknown connections', async () => {
+  test('hangs if a packet filter on the new holder drops segments of unknown connections', async () => {
     const { network, heldBy, order } = await settled()
     const rule = 'add rule ip t i tcp flags & (syn | ack) != syn ct state new drop'
     const filter = `add table ip t; add chain ip t i { type filter hook input priority 0; }; ${rule}`
@@ -127,11 +127,11 @@ describeNetns('a TCP connection through the VIP', () => {
     await sleep(500)
     const before = busy.said.length
     await sleep(5_000)
-    expect(busy.said.slice(before), 'what the client was told for 5 s').toEqual([])
+    expect(busy.said.slice(before), 'events of the client in the 5 s after the move').toEqual([])
     expect((await new Client(network, [0]).says('data')).from, 'a new connection').toBe('r2')
   })
 
-  test('an idle connection notices nothing until it sends, and is then reset', async () => {
+  test('has no event while it is idle, and is reset when the client sends', async () => {
     const { network, heldBy, order } = await settled()
     const idle = new Client(network, [0, 8_000])
     await idle.says('data')
@@ -142,7 +142,7 @@ describeNetns('a TCP connection through the VIP', () => {
     expect((await idle.says('over')).code).toBe('ECONNRESET')
   })
 
-  test('a connection that is idle while the VIP moves away and back stays open', async () => {
+  test('stays open if it is idle while the VIP moves away and back', async () => {
     const { network, heldBy, order } = await settled()
     const idle = new Client(network, [0, 10_000])
     await idle.says('data')

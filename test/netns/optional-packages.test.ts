@@ -1,6 +1,6 @@
 /**
- * An installation as `npm install --ignore-scripts` leaves it, or `--omit=optional`: the daemon and `holdfast capture` run, and
- * `io: raw-socket` reports in one line what is missing. With the package, the log names its limits at the start.
+ * An installation by `npm install --ignore-scripts` or `--omit=optional`. The daemon and `holdfast capture` run. With `io: raw-socket`, one
+ * line names the missing package. With the package, the log names the limits of the package at the start.
  */
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,7 +21,7 @@ beforeAll(() => {
 })
 afterAll(() => lab.destroy())
 
-describeNetns('without the optional packages', () => {
+describeNetns('holdfast without the optional packages', () => {
   let copy = ''
   beforeAll(() => {
     copy = mkdtempSync(join(tmpdir(), 'hf-optional-'))
@@ -49,14 +49,14 @@ describeNetns('without the optional packages', () => {
     return file
   }
 
-  test('the daemon runs', async () => {
+  test('the daemon becomes Active', async () => {
     const daemon = start('run', '-c', configured('addon'))
     await daemon.line(/Backup → Active/, 10_000)
     daemon.signal('SIGTERM')
     expect(await daemon.exited).toMatchObject({ code: 0 })
   })
 
-  test('io: raw-socket: one line, exit 78', async () => {
+  test('io: raw-socket ends the daemon with exit status 78 and one line that names the missing package', async () => {
     const { code, text } = await refusal('run', '-c', configured('raw-socket'))
     expect(code, text).toBe(78)
     expect(text).toMatch(
@@ -64,14 +64,14 @@ describeNetns('without the optional packages', () => {
     )
   })
 
-  test('capture listens without any of them', async () => {
+  test('holdfast capture listens', async () => {
     const capture = start('capture', '-i', 'eth0')
     await capture.line(/listening on "eth0"/, 10_000)
     capture.signal('SIGTERM')
     expect(await capture.exited).toMatchObject({ code: 0 })
   })
 
-  test('a package that is installed but not built causes another message', async () => {
+  test('a package that is installed but not built causes a message about the missing build', async () => {
     const lib = join(copy, 'node_modules', 'raw-socket')
     mkdirSync(lib)
     writeFileSync(join(lib, 'package.json'), JSON.stringify({ name: 'raw-socket', main: './main.js' }))
@@ -81,7 +81,7 @@ describeNetns('without the optional packages', () => {
       78,
       expect.stringContaining('raw-socket is not built: npm rebuild raw-socket'),
     ])
-    // As after an upgrade of Node.js.
+    // The same state as after an upgrade of Node.js.
     const folder = join(lib, 'build', 'Release')
     mkdirSync(folder, { recursive: true })
     writeFileSync(join(folder, 'it.node'), 'no binary')
@@ -93,7 +93,7 @@ describeNetns('without the optional packages', () => {
   })
 })
 
-describeRawSocket('with raw-socket', () => {
+describeRawSocket('holdfast with the package raw-socket', () => {
   test('the log names the limits of raw-socket at the start', async () => {
     const daemon = new Holdfast(lab, planOf(), {}, [], { io: 'raw-socket' })
     await daemon.ready()

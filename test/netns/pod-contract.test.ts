@@ -1,7 +1,7 @@
 /**
- * The static pod that runs keepalived today, with holdfast under keepalived's name in it, beside a pod with the real
- * one. Both have the same script, the same file and the same questions. In the last tests holdfast is the first
- * process of a container. A pod has its own processes and its own /run; only its folder is read from outside.
+ * The static pod that runs keepalived today, with holdfast in it under the name keepalived, beside a pod with real keepalived. Both pods
+ * have the same script, the same file and the same commands. In the last test, holdfast is the first process of a container. A pod has its
+ * own processes and its own /run; only its folder is read from outside.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
@@ -14,12 +14,12 @@ import { familyOf, LoggedProcess } from '../../src/lab/logged-process.ts'
 import { eventually, sleep } from '../../src/lab/wait.ts'
 import { describeNetns } from '../support/require.ts'
 
-/** Optional parts of an address, for the dump. */
+/** Optional parts of a configured address, for the dump. */
 const EXCLUDED = 'virtual_ipaddress_excluded {\n        10.77.9.9/28\n        fd00:77::77\n    }'
 const SUPPORT = join(packageRoot(), 'test', 'support')
 const VIPS = ['10.77.0.100', '10.77.0.101'] as const
 const CONTAINER = ['unshare', '--pid', '--mount', '--fork', '--kill-child', '--mount-proc']
-/** Upper bounds in ms for a busy machine; a quiet one takes a few seconds in all. */
+/** Limits in ms for a busy machine. On a quiet machine all steps take a few seconds. */
 const WITHIN = { within: 40_000, every: 100 }
 const PATIENCE = 120_000
 
@@ -67,11 +67,11 @@ ${instance('ostest_API_0', 14, priority, VIPS[0])}
 ${instance('ostest_INGRESS_0', 93, priority, VIPS[1], 'eth0', EXCLUDED)}
 `
 
-/** Returns the file with shorter elections, so that they cost the test no seconds. */
+/** Returns the file with short intervals, so that elections are fast. */
 const quick = (text: string) =>
   text.replaceAll('advert_int 1\n', 'version 3\n    advert_int 0.1\n').replaceAll(/ authentication \{[^}]*\}/g, '')
 
-/** Keys of an instance in the dump, without those that only one daemon writes. */
+/** Keys of an instance in the dump, without the keys that only one of the daemons writes. */
 const KEYS = ['VRRP Version', 'State', 'Wantstate', 'Interface', 'Using src_ip', 'Virtual Router ID', 'Priority']
 const MORE_KEYS = ['Effective priority', 'Total priority', 'Advert interval', 'Preempt', 'Multicast address']
 
@@ -97,7 +97,7 @@ class Pod {
   readonly host: Host
   readonly process: LoggedProcess
 
-  /** `argv`: command of the container; by default the pod's script. */
+  /** Starts the pod. `argv` is the command of the container; by default the pod's script. */
   constructor(home: Lab, host: Host, daemon: string, argv?: readonly string[]) {
     this.host = host
     this.folder = join(home.directory, `pod-${host.name}`)
@@ -132,7 +132,7 @@ class Pod {
     )
   }
 
-  /** A command in the container, as kubectl exec or a probe runs it. */
+  /** Runs a command in the container, as kubectl exec or a probe does. */
   exec(command: string) {
     const first = familyOf(this.process.pid).at(1)
     if (first === undefined) return { status: null, stdout: '' }
@@ -144,12 +144,12 @@ class Pod {
     return { status, stdout: stdout.trim() }
   }
 
-  /** Returns the dump of the container's oldest process of the name. */
+  /** Returns the dump of the container's oldest process with the name keepalived. */
   async dump(): Promise<string> {
     const { status } = this.exec(
       'rm -f "$TMPDIR/keepalived.data"; kill -s USR1 "$(pgrep -o keepalived)" && for i in $(seq 50); do test -s "$TMPDIR/keepalived.data" && exit 0; sleep 0.1; done; exit 1',
     )
-    // keepalived is still writing into the visible file.
+    // keepalived writes the dump into the visible file, and may not have finished.
     if (status === 0) await sleep(20)
     return status === 0 ? readFileSync(this.path('tmp/keepalived.data'), 'utf8') : ''
   }
@@ -180,15 +180,15 @@ class Pod {
   }
 }
 
-/** Liveness probe of a control plane node's pod: a dump within 5 s, but only if there is a configuration. */
+/** Liveness probe of a control plane node's pod: a dump within 5 s, but only if a configuration exists. */
 const LIVENESS = `[ ! -s "$POD/keepalived.conf" ] || { rm -f "$TMPDIR/keepalived.data"; kill -s SIGUSR1 "$(pgrep -o keepalived)" &&
   for i in $(seq 5); do grep -q "VRRP Instance" "$TMPDIR/keepalived.data" && exit 0; sleep 1; done; exit 1; }`
-/** Liveness probe of the bootstrap node's pod: no fault. */
+/** Liveness probe of the bootstrap node's pod: no instance is in fault. */
 const BOOTSTRAP_LIVENESS = `kill -s SIGUSR1 "$(pgrep -o keepalived)" && ! grep -q "State = FAULT" "$TMPDIR/keepalived.data"`
 
 describeNetns('a static pod', () => {
   test(
-    'with holdfast in it is commanded, probed and stopped like the one with keepalived beside it',
+    'with holdfast takes the same commands, probes and stop as the pod with keepalived beside it',
     async () => {
       const home = createLab({ routers: 2 })
       lab = home
@@ -200,14 +200,14 @@ describeNetns('a static pod', () => {
 
       await Promise.all([ours.say(''), theirs.say('')])
       for (const pod of [ours, theirs]) {
-        expect(pod.exec(LIVENESS).status, 'alive without a file').toBe(0)
-        expect(pod.exec('pgrep keepalived').status, 'nothing runs yet').toBe(1)
+        expect(pod.exec(LIVENESS).status, 'exit status of the liveness probe without a configuration file').toBe(0)
+        expect(pod.exec('pgrep keepalived').status, 'exit status of pgrep before the first configuration').toBe(1)
       }
 
       ours.write(file(60))
       theirs.write(file(40))
       await Promise.all([ours.say('reload'), theirs.say('reload')])
-      // A monitor that is too early: the daemon has a name, and no handler yet.
+      // A monitor may send a signal too early: the process has its name, and no signal handler yet.
       await eventually(
         'a process of the name',
         () => ours.exec('pgrep -o keepalived').status === 0,
@@ -221,7 +221,7 @@ describeNetns('a static pod', () => {
         [true, false],
         [true, false],
       ])
-      // The same instances, except for the differences between the two nodes.
+      // The instances must be the same, except for the differences between the two nodes.
       const common = (table: typeof mine) =>
         Object.entries(table).map(([name, { State, Wantstate, Priority, ...rest }]) => {
           const { 'Using src_ip': _source, 'Effective priority': _effective, 'Total priority': _total, ...same } = rest
@@ -242,7 +242,7 @@ describeNetns('a static pod', () => {
         'Effective priority': '60',
       })
 
-      // The process that is found by its name is the one that handles the signals.
+      // The process that pgrep finds by its name must be the process that handles the signals.
       expect(ours.exec('test "$(pgrep -o keepalived)" = "$(pidof keepalived)" && cat /run/keepalived.pid').stdout).toBe(
         ours.exec('pgrep -o keepalived').stdout,
       )
@@ -256,7 +256,7 @@ describeNetns('a static pod', () => {
       }
       expect(statistics(ours)).toBe(statistics(theirs))
 
-      // A wrong file changes nothing, and a following right one does.
+      // A wrong file changes nothing. A later right file changes the configuration.
       ours.write(`${file(60)}\nvrrp_instance X {`)
       await ours.say('reload')
       await eventually(
@@ -275,7 +275,7 @@ describeNetns('a static pod', () => {
         WITHIN,
       )
 
-      // Far below the 65 s of a pod. The order comes twice, as from a pod's script and its kubelet.
+      // The limit is far below the 65 s of a pod. SIGTERM comes twice, as from a pod's script and its kubelet.
       const before = performance.now()
       await ours.say('stop', 'stop')
       await eventually(
@@ -296,7 +296,7 @@ describeNetns('a static pod', () => {
   )
 
   test(
-    'whose first process is holdfast offers the socket itself, and remembers a stop',
+    'whose first process is holdfast has the control socket of the pod, and remembers a stop',
     async () => {
       const home = createLab({ routers: 1 })
       lab = home
@@ -306,17 +306,17 @@ describeNetns('a static pod', () => {
       const argv = [
         'sh',
         '-c',
-        // A monitor expects the socket at /var/run/keepalived/keepalived.sock, in a volume of the pod.
+        // A monitor expects the socket at /var/run/keepalived/keepalived.sock, which is in a volume of the pod.
         `mount -t tmpfs none /run && mkdir /run/keepalived && mount --bind "$POD" /run/keepalived &&
          exec ${link} -nPDl -f "$POD/keepalived.conf"`,
       ]
       const first = new Pod(home, host, link, argv)
-      // Without a file the pod is alive, and the dump has no instance and no fault.
+      // Without a configuration file, the pod is alive, and the dump has no instance and no fault.
       await first.say('')
       expect(await first.dump()).toContain('------< Global definitions >------')
       expect(first.exec(BOOTSTRAP_LIVENESS).status).toBe(0)
 
-      // The daemon waits for an interface that comes later.
+      // The daemon waits for an interface that is created later.
       first.write(quick(file(60)).replace('interface eth0', 'interface late0'))
       await first.say('reload')
       await first.states('FAULT', 'BACKUP')
@@ -326,7 +326,7 @@ describeNetns('a static pod', () => {
       execFileSync('ip', ['-n', host.namespace, 'addr', 'add', '10.78.0.11/24', 'dev', 'late0'])
       await first.states('MASTER', 'MASTER')
 
-      // A stopped process stays: the container must not come back with the addresses.
+      // The stop must be remembered: a restarted container must not get the addresses back.
       await first.say('stop')
       await eventually(
         'no addresses',
@@ -342,7 +342,7 @@ describeNetns('a static pod', () => {
       await again.say('')
       expect([instancesIn(await again.dump()), VIPS.some((vip) => again.holds(vip))]).toEqual([{}, false])
 
-      // A deleted file is no order to leave.
+      // A deleted configuration file does not order the daemon to leave.
       await again.say('reload')
       await again.states('MASTER', 'MASTER')
       expect(existsSync(again.path('stopped'))).toBe(false)

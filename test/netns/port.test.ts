@@ -1,7 +1,7 @@
 /**
- * Bad clients of the port (test/support/http-crowd.mjs) on the node of an Active with 100 ms advertisements. The
- * Backup never has a reason to take over, and the client keeps its VIP. The port answers again when the bad clients
- * are gone, and their memory is bounded.
+ * Bad clients of the HTTP port (test/support/http-crowd.mjs) on the node of an Active with an interval of 100 ms. The Backup never has a
+ * reason to take over, and the client of the VIP gets its answers. When the bad clients are gone, the port answers again. Their memory is
+ * bounded.
  */
 import { readdirSync, readlinkSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,13 +22,13 @@ const CROWD = join(import.meta.dirname, '..', 'support', 'http-crowd.mjs')
 
 type Counts = { readonly opened: number; readonly closed: number; readonly statuses: Readonly<Record<string, number>> }
 
-describeNetns('bad clients of the port', () => {
+describeNetns('bad clients of the HTTP port', () => {
   let lab: Lab
   let host: Host
   let active: Holdfast
   let backup: Holdfast
 
-  // With real-time priority: tested is whether clients stop the engine, not whether the machine has CPU time for it.
+  // The daemon has real-time priority. The test shows whether clients stop the engine, not whether the machine has CPU time for the engine.
   beforeAll(async () => {
     lab = createLab({ routers: 2 })
     host = lab.router(1)
@@ -74,7 +74,7 @@ describeNetns('bad clients of the port', () => {
     return { counts, gaps, most }
   }
 
-  /** Returns the engine's timers since its start: all of them, and those that were more than 5 ms late. */
+  /** Returns the number of the engine's timers since its start, and the number of timers that were more than 5 ms late. */
   function timers(): { readonly all: number; readonly late: number } {
     const body = lab.exec(host, ['curl', '-s', '-m', '5', `http://127.0.0.1:${PORT}/metrics`])
     const within = (le: string) =>
@@ -82,43 +82,51 @@ describeNetns('bad clients of the port', () => {
     return { all: within('+Inf'), late: within('+Inf') - within('0.005') }
   }
 
-  test.each(['connections', 'slow', 'header', 'pipeline', 'scrape'])('%s', async (mode) => {
-    const before = timers()
-    const { counts, gaps, most } = await crowd(mode)
-    expect(counts.opened, 'connections that were made').toBeGreaterThanOrEqual(16)
-    expect(gaps.length, 'advertisements seen').toBeGreaterThan((SECONDS * 1_000) / INTERVAL / 2)
-    judgeTime(
-      'longest gap between advertisements, ms',
-      Math.max(...gaps),
-      activeDownIntervalMs(100, INTERVAL),
-      'RFC 9568 §6.1',
-    )
-    expect(await backup.state(), 'the Backup has had no reason to move').toBe('Backup')
-    expect(backup.records.filter(({ msg }) => /→ Active/.test(msg))).toEqual([])
-    expect(most, 'sockets of clients that the daemon held at once').toBeLessThanOrEqual(40)
-    if (mode === 'header') expect(counts.closed, 'endless headers that were ended').toBe(counts.opened)
-    if (mode === 'pipeline') expect(counts.statuses['200'], 'answers').toBeLessThanOrEqual(100 * counts.opened)
-    if (mode === 'scrape') expect(counts.statuses['200'], 'scrapes').toBeGreaterThan(SECONDS)
-    if (mode === 'slow') expect(counts.closed, 'slow ones that were closed').toBeGreaterThanOrEqual(32)
+  test.each(['connections', 'slow', 'header', 'pipeline', 'scrape'])(
+    'that play "%s" cost the Active no takeover, and the port answers afterwards',
+    async (mode) => {
+      const before = timers()
+      const { counts, gaps, most } = await crowd(mode)
+      expect(counts.opened, 'connections that the bad clients opened').toBeGreaterThanOrEqual(16)
+      expect(gaps.length, 'gaps between advertisements of the Active').toBeGreaterThan((SECONDS * 1_000) / INTERVAL / 2)
+      judgeTime(
+        'longest gap between advertisements, ms',
+        Math.max(...gaps),
+        activeDownIntervalMs(100, INTERVAL),
+        'RFC 9568 §6.1',
+      )
+      expect(await backup.state(), 'state of the Backup after the bad clients').toBe('Backup')
+      expect(backup.records.filter(({ msg }) => /→ Active/.test(msg))).toEqual([])
+      expect(most, 'largest number of client sockets that the daemon had open together').toBeLessThanOrEqual(40)
+      if (mode === 'header')
+        expect(counts.closed, 'connections with an endless header that the daemon closed').toBe(counts.opened)
+      if (mode === 'pipeline')
+        expect(counts.statuses['200'], 'answers with status 200 to pipelined requests').toBeLessThanOrEqual(
+          100 * counts.opened,
+        )
+      if (mode === 'scrape')
+        expect(counts.statuses['200'], 'answers with status 200 to scrapes').toBeGreaterThan(SECONDS)
+      if (mode === 'slow') expect(counts.closed, 'slow connections that the daemon closed').toBeGreaterThanOrEqual(32)
 
-    // Late connections have five seconds.
-    const answer = await eventually(
-      'the port to answer again',
-      () => {
-        const found = lab.exec(host, ['sh', '-c', `curl -s -m 2 http://127.0.0.1:${PORT}/metrics || true`])
-        return /^holdfast_port_connections_refused_total (\d+)$/m.exec(found)?.[1]
-      },
-      () => active.lines.slice(-3),
-      { within: 10_000, every: 200 },
-    )
-    const after = timers()
-    // Figures for docs/privileges.md. The test judges the gaps, because the machine may be busy with other work.
-    console.log(`${mode}: ${after.late - before.late} of ${after.all - before.all} timers more than 5 ms late`)
-    if (mode === 'connections' || mode === 'slow')
-      expect(Number(answer), 'connections that were refused').toBeGreaterThan(100)
-  })
+      // The daemon closes a late connection after five seconds.
+      const answer = await eventually(
+        'the port to answer again',
+        () => {
+          const found = lab.exec(host, ['sh', '-c', `curl -s -m 2 http://127.0.0.1:${PORT}/metrics || true`])
+          return /^holdfast_port_connections_refused_total (\d+)$/m.exec(found)?.[1]
+        },
+        () => active.lines.slice(-3),
+        { within: 10_000, every: 200 },
+      )
+      const after = timers()
+      // These figures are for docs/privileges.md. The test judges the gaps only, because the machine may be busy with other work.
+      console.log(`${mode}: ${after.late - before.late} of ${after.all - before.all} timers more than 5 ms late`)
+      if (mode === 'connections' || mode === 'slow')
+        expect(Number(answer), 'connections that the port has refused').toBeGreaterThan(100)
+    },
+  )
 
-  test('a header of more than 8 KiB gets 431', () => {
+  test('get status 431 for a header of more than 8 KiB', () => {
     const answer = (octets: number) =>
       lab.exec(host, [
         'curl',
@@ -134,7 +142,7 @@ describeNetns('bad clients of the port', () => {
     expect([answer(7_000), answer(9_000)]).toEqual(['200', '431'])
   })
 
-  test('nothing can be ordered there', () => {
+  test('cannot order a stop, a reload or a yield at the port', () => {
     const order = (path: string, method = 'POST') =>
       lab.exec(host, [
         'curl',

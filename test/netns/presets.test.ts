@@ -1,7 +1,7 @@
 /**
- * The presets on a node (docs/healthchecks.md, "Presets for OpenShift"). Their ports are real servers, the files of
- * the node's agent are written here, and the result is OpenShift's own table of priorities. The daemon has a /run of
- * its own: the presets' paths are fixed, and this machine's may be in use.
+ * The presets on a node (docs/healthchecks.md, "Presets for OpenShift"). Real servers answer on the ports of the presets, and the test
+ * writes the files of the node's agent. The outcome must be OpenShift's table of priorities. The paths of the presets are fixed and may be
+ * in use on this machine, so the daemon has a /run of its own.
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -14,16 +14,16 @@ import { eventually } from '../../src/lab/wait.ts'
 import { type Authority, createAuthority } from '../support/certificates.ts'
 import { describeNetns } from '../support/require.ts'
 
-/** ms of rise 3 and fall 3 at 2 s, and of a busy machine. */
+/** Limit in ms for rise 3 and fall 3 at an interval of 2 s, on a busy machine. */
 const WITHIN = 20_000
 
-describeNetns('presets for OpenShift, on one node with its services', () => {
+describeNetns('the presets for OpenShift on one node with its services', () => {
   let lab: Lab
   let authority: Authority
   let daemon: Holdfast
   let folder = ''
 
-  /** Returns this machine's path of a path in the daemon's /run. */
+  /** Returns the path on this machine of a path in the daemon's /run. */
   const inRun = (path: string) => join(folder, path.replace(/^\/(var\/)?run\//, 'run/'))
   const say = (question: string, status: number) => writeFileSync(join(folder, question), `${status}`)
   const agent = (path: string, there: boolean) => (there ? writeFileSync(inRun(path), '') : rmSync(inRun(path)))
@@ -82,7 +82,7 @@ describeNetns('presets for OpenShift, on one node with its services', () => {
       { within: WITHIN, every: 50 },
     )
 
-  test('the API and the ingress: every row of OpenShift’s table', async () => {
+  test('give the priorities of every row of OpenShift’s table for the API and the ingress', async () => {
     await comesTo('api', 68, [], 'with load balancer, both and machine-config-server')
     await comesTo('ingress', 80, [], 'with a default router that is ready')
 
@@ -107,10 +107,13 @@ describeNetns('presets for OpenShift, on one node with its services', () => {
     agent(PRESET_FILES.iptables, false)
     say('1936-healthz', 503)
     await comesTo('ingress', 30, ['healthcheckDown:openshift-ingress'], 'without healthz')
-    expect((await router('ingress'))?.state, 'in fault').toBe('Initialize')
+    expect((await router('ingress'))?.state, 'state of the ingress router whose check is down').toBe('Initialize')
     const haproxy = async () =>
       (await daemon.snapshot())?.healthchecks.find(({ name }) => name === 'openshift-haproxy')?.verdict
     await eventually('HAProxy to be up again', async () => (await haproxy()) === 'up', haproxy, { within: WITHIN })
-    expect((await router('api'))?.priority.effective, 'the load balancer without the rules that lead to it').toBe(40)
+    expect(
+      (await router('api'))?.priority.effective,
+      'priority of the API router while the load balancer runs without the rules that redirect to it',
+    ).toBe(40)
   })
 })

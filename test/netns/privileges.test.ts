@@ -1,7 +1,6 @@
 /**
- * Least privilege as the kernel reports it: the daemon with NET_ADMIN and NET_RAW alone, as root and as another user,
- * and its worker thread without any privilege. The last tests connect to the control socket as different users
- * (docs/adr/0019).
+ * Least privilege as the kernel reports it: the daemon with only NET_ADMIN and NET_RAW, as root and as another user, and its worker thread
+ * without any privilege. The last tests connect to the control socket as different users (docs/adr/0019).
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -23,9 +22,9 @@ const AS_NOBODY = [
   ...['setpriv', '--reuid', `${NOBODY}`, '--regid', `${NOBODY}`, '--clear-groups'],
   ...['--bounding-set', TWO, '--inh-caps', TWO, '--ambient-caps', TWO],
 ]
-/** CAP_NET_ADMIN and CAP_NET_RAW. */
+/** Bits of CAP_NET_ADMIN and CAP_NET_RAW. */
 const BOTH = 0x3000n
-/** Interval in ms. It is long, so that a late machine is not taken for a missing privilege. */
+/** Interval in ms. It is long, so that a delay of a busy machine is not taken for a missing privilege. */
 const INTERVAL_MS = 1_000
 const SECOND_VIP = '10.77.0.101'
 
@@ -53,7 +52,7 @@ function credentials(folder: string): Credentials {
   }
 }
 
-/** Returns the engine's first thread, the threads that can get no privilege, and all others. */
+/** Returns the engine's main thread, the threads that cannot get a privilege, and all other threads. */
 function threads(pid: number): { main: Credentials; bare: Credentials[]; others: Credentials[] } {
   const all = readdirSync(`/proc/${pid}/task`).map((id) => ({
     id: Number(id),
@@ -73,7 +72,7 @@ const engineOf = (daemon: Holdfast): number => daemon.process.children[0] ?? 0
 function start(launcher: readonly string[], uid: number, top = {}) {
   lab = createLab({ routers: 1 })
   const host = lab.router(1)
-  // Only root can enter the lab's folder.
+  // Without this mode, only root could enter the lab's folder.
   chmodSync(lab.directory, 0o755)
   const directory = join(lab.directory, `holdfast-${host.name}`)
   mkdirSync(directory)
@@ -90,23 +89,23 @@ function addVip(daemon: Holdfast): void {
   writeFileSync(daemon.file, text.replace(`"${LAB_VIP}"`, `"${LAB_VIP}", "${SECOND_VIP}"`))
 }
 
-describeNetns('NET_ADMIN and NET_RAW alone', () => {
+describeNetns('a daemon with only NET_ADMIN and NET_RAW', () => {
   test.each([
     ['root', AS_ROOT, 0],
     ['another user', AS_NOBODY, NOBODY],
   ] as const)(
-    'as %s: takeover, reload, both VIPs, the guardian, and no line about a missing privilege',
+    'as %s takes over, reloads, holds both VIPs, has its guardian, and logs no missing privilege',
     async (_, launcher, uid) => {
       const { lab, host, daemon } = start(launcher, uid)
       await active(daemon)
       expect(lab.holders(LAB_VIP)).toEqual(['r1'])
       await daemon.process.line(/Serving \/metrics/, 10_000)
       const shown = lab.exec(host, ['ip', '-json', 'address', 'show', 'to', LAB_VIP])
-      expect(shown, 'its lifetime in the kernel').toMatch(/"valid_life_time":[1-4]\b/)
+      expect(shown, 'lifetime of the VIP in the kernel').toMatch(/"valid_life_time":[1-4]\b/)
       const engine = engineOf(daemon)
       const { main, bare, others } = threads(engine)
       expect([main.permitted, main.effective], 'of the engine').toEqual([BOTH, BOTH])
-      expect(bare, 'exactly one thread, the worker, has nothing').toEqual([
+      expect(bare, 'threads without any privilege, which is only the worker thread').toEqual([
         { effective: 0n, permitted: 0n, ambient: 0n, noNewPrivs: true, id: expect.any(Number) },
       ])
       expect(
@@ -138,7 +137,7 @@ describeNetns('NET_ADMIN and NET_RAW alone', () => {
     },
   )
 
-  test('one of the two is missing: status 77, and the line names it', async () => {
+  test('ends with status 77 if one of the two is missing, and its line names the missing one', async () => {
     const launcher = ['setpriv', '--bounding-set', '-all,+net_admin', '--inh-caps', '-all']
     const { daemon } = start(launcher, 0)
     expect((await daemon.process.exited).code).toBe(77)
@@ -147,7 +146,7 @@ describeNetns('NET_ADMIN and NET_RAW alone', () => {
 })
 
 describeNetns('the worker thread of a daemon with every capability', () => {
-  test('has none, and the engine keeps its own', async () => {
+  test('has no capability, and the engine keeps all of them', async () => {
     const { daemon } = start([], 0)
     await active(daemon)
     await daemon.process.line(/Serving \/metrics/, 10_000)
@@ -159,7 +158,7 @@ describeNetns('the worker thread of a daemon with every capability', () => {
     expect(main.noNewPrivs).toBe(false)
   })
 
-  test('a reload reads what root may read by owner or mode, and says so of another file', async () => {
+  test('cannot read a file by capability: a reload reads a file of root, and reports a file of another user', async () => {
     const { daemon, lab } = start([], 0)
     await active(daemon)
     const before = lab.addresses(lab.router(1))
@@ -189,11 +188,11 @@ describeNetns('the worker thread of a daemon with every capability', () => {
     const daemon = new Holdfast(lab, plan, {}, options, {}, AS_NOBODY)
     await active(daemon)
     const found = execFileSync('stat', ['-c', '%u', `/proc/${engineOf(daemon)}/environ`], { encoding: 'utf8' })
-    expect(Number(found), 'root: PR_SET_DUMPABLE is 0').toBe(owner)
+    expect(Number(found), 'user of /proc files of the engine, which is root if PR_SET_DUMPABLE is 0').toBe(owner)
   })
 })
 
-/** Returns the capabilities of this process in hexadecimal digits: a test compares a script's with them. */
+/** Returns the capabilities of this process in hexadecimal digits, which the output of a script must equal. */
 const rightsHere = () => /^CapEff:\s*(\w+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? 'nothing'
 
 const keepalivedFile = (program: string) => `
@@ -228,7 +227,7 @@ vrrp_instance vip {
 `
 
 describeNetns('the scripts of a keepalived file', () => {
-  test('have the rights of the daemon, and notify programs too; the same ones without "keep" have none', async () => {
+  test('have the capabilities of the daemon, as notification programs have, and with `none` instead of `keep` they have none', async () => {
     const own = createLab({ routers: 2 })
     lab = own
     chmodSync(own.directory, 0o755)
@@ -239,12 +238,15 @@ describeNetns('the scripts of a keepalived file', () => {
     const file = join(own.directory, 'keepalived.conf')
     writeFileSync(file, keepalivedFile(program))
 
-    // A folder /run of its own: the file cannot name another one.
+    // The daemon gets a /run of its own, because a keepalived file cannot name another folder.
     const first = ['unshare', '--mount', 'sh', '-c', 'mount -t tmpfs none /run && exec "$@"', 'sh']
     const kept = new LoggedProcess(own, own.router(1), [...first, HOLDFAST, 'run', '-f', file])
     const { stdout } = await convertCommand(file)
     const yaml = join(own.directory, 'without.yaml')
-    expect(stdout.match(/capabilities: keep\n/g), 'two scripts, one instance').toHaveLength(3)
+    expect(
+      stdout.match(/capabilities: keep\n/g),
+      'scripts and instances with capabilities: keep, which are two scripts and one instance',
+    ).toHaveLength(3)
     const without = stdout.replaceAll('capabilities: keep', 'capabilities: none').replaceAll('name: vip', 'name: other')
     writeFileSync(yaml, `${without}runDirectory: ${own.directory}\n`)
     const bare = new LoggedProcess(own, own.router(2), [HOLDFAST, 'run', '-c', yaml])
@@ -253,7 +255,7 @@ describeNetns('the scripts of a keepalived file', () => {
       await kept.line(new RegExp(`healthcheck ${name}: first result: up`), 20_000)
       await bare.line(new RegExp(`healthcheck ${name}: first result: down`), 20_000)
     }
-    // The shell makes the file before grep writes.
+    // The shell creates the file before grep writes into it.
     const isWritten = (path: string) => existsSync(path) && readFileSync(path, 'utf8').endsWith('\n')
     await eventually(
       'each node to be told of its first state',
@@ -264,13 +266,13 @@ describeNetns('the scripts of a keepalived file', () => {
     expect(readFileSync(`${told}.vip`, 'utf8').split('\n')[0]).toBe(`CapEff:\t${rightsHere()}`)
     expect(readFileSync(`${told}.other`, 'utf8').split('\n')[0]).toBe(`CapEff:\t${'0'.repeat(16)}`)
     const { bare: workers } = threads(kept.children[0] ?? 0)
-    expect(workers, 'the worker has nothing for all that').toMatchObject([
+    expect(workers, 'capabilities of the worker thread beside programs that keep theirs').toMatchObject([
       { effective: 0n, permitted: 0n, ambient: 0n },
     ])
   })
 })
 
-/** Files of root, in a folder of root: every user can write `open`, and none but root `shut`. */
+/** Creates files of root in a folder of root. Every user can write `open`, and only root can write `shut`. */
 const openFile = (folder: string, name: string, vrid: number, security: boolean) => `
 global_defs {
     script_user root
@@ -310,7 +312,7 @@ vrrp_instance ${name} {
 `
 
 describeNetns('scripts of a keepalived file that others can change', () => {
-  test('are left out with enable_script_security and run without, as by keepalived beside it', async () => {
+  test('are left out with enable_script_security and run without it, as keepalived does', async () => {
     const own = createLab({ routers: 4 })
     lab = own
     const { directory } = own
@@ -349,7 +351,7 @@ describeNetns('scripts of a keepalived file that others can change', () => {
       `shut told INSTANCE ${who}Plain MASTER 123`,
       `shut told INSTANCE ${who}Secure MASTER 103`,
     ]
-    expect(ofTakeover().sort(), 'what keepalived runs and weighs, and holdfast').toEqual(
+    expect(ofTakeover().sort(), 'programs and priorities of keepalived and holdfast at the takeover').toEqual(
       [...both('k'), ...both('h')].sort(),
     )
     const [, , secure, plain] = processes
@@ -368,14 +370,14 @@ describeNetns('scripts of a keepalived file that others can change', () => {
   })
 })
 
-describeNetns('the control socket', () => {
+describeNetns('the control socket of a daemon', () => {
   const HOLDFAST = join(import.meta.dirname, '..', '..', 'bin', 'holdfast')
   const as = (uid: number, ...argv: string[]) =>
     spawnSync('setpriv', ['--reuid', `${uid}`, '--regid', `${uid}`, '--clear-groups', HOLDFAST, ...argv], {
       encoding: 'utf8',
     })
 
-  test('another user cannot connect; after a chmod he is refused, counted, and the daemon goes on', async () => {
+  test('refuses and counts another user, even after a chmod of the socket, and the daemon goes on', async () => {
     const { daemon } = start([], 0)
     await active(daemon)
     await daemon.process.line(/Serving \/metrics/, 10_000)
@@ -393,13 +395,13 @@ describeNetns('the control socket', () => {
     expect(controlRefused).toBeGreaterThanOrEqual(4)
     expect(routers[0]).toMatchObject({ state: 'Active', yieldingUntil: null })
     const told = daemon.records.filter(({ msg }) => msg.startsWith('Refused the user'))
-    // Four questions may take longer than that on a busy machine.
+    // On a busy machine, four requests may take longer than 10 s.
     const apart = told.slice(1).map(({ time }, i) => Number(time) - Number(told[i]?.time))
     expect(
       apart.filter((ms) => !(ms >= 9_900)),
       'one line in 10 s, however many came',
     ).toEqual([])
-    expect(told.length, 'lines').toBeGreaterThan(0)
+    expect(told.length, 'log lines about refused users').toBeGreaterThan(0)
     expect(told[0]).toMatchObject({
       level: 40,
       uid: OTHER,
@@ -407,7 +409,7 @@ describeNetns('the control socket', () => {
     })
   })
 
-  test('the daemon of another user answers him, and root', async () => {
+  test('answers root and the user of the daemon', async () => {
     const { daemon } = start(AS_NOBODY, NOBODY)
     await active(daemon)
     const own = as(NOBODY, 'status', '-s', daemon.socket)
@@ -418,8 +420,8 @@ describeNetns('the control socket', () => {
   })
 })
 
-describeNetns('the lock', () => {
-  test('a user who has taken its name keeps holdfast from starting, and is named', async () => {
+describeNetns('the lock of a network namespace', () => {
+  test("is held by another user's process that binds its name: holdfast does not start, and names that user", async () => {
     const { lab, daemon: first, host } = start([], 0)
     await active(first)
     first.terminate()
@@ -443,13 +445,13 @@ describeNetns('the lock', () => {
   })
 })
 
-describe('the addon in a worker thread', () => {
+describe("the addon's drop of privileges in a worker thread", () => {
   const script = join(import.meta.dirname, '..', 'support', 'spawning-worker.mjs')
   const run = (mode: string): unknown => JSON.parse(execFileSync('node', [script, mode], { encoding: 'utf8' }))
   const ALL = { CapPrm: 'some', CapEff: 'some', CapBnd: 'some', raw: true }
 
   test.runIf(process.getuid?.() === 0)(
-    'takes everything from it and its children, nothing from the main thread',
+    'takes all capabilities from the thread and its children, and none from the main thread',
     () => {
       const NONE = {
         CapInh: 'none',
@@ -465,7 +467,10 @@ describe('the addon in a worker thread', () => {
         worker: { ...NONE, raw: 'EPERM' },
         child: NONE,
       })
-      expect(run('keep'), 'without it').toMatchObject({ worker: ALL, child: { CapEff: 'some', NoNewPrivs: 'none' } })
+      expect(run('keep'), 'capabilities in a worker thread that keeps its privileges').toMatchObject({
+        worker: ALL,
+        child: { CapEff: 'some', NoNewPrivs: 'none' },
+      })
     },
   )
 })

@@ -1,7 +1,6 @@
 /**
- * A real Prometheus with the shipped rules scrapes three real nodes. In a clean failover no alert may fire, and in a
- * split brain two must. The judge of the holder is an observer on the LAN, which asks by ARP every 10 ms and knows
- * neither daemons nor Prometheus.
+ * A real Prometheus with the shipped rules scrapes three real nodes. In a clean failover no alert may fire, and in a split brain two alerts
+ * must fire. The true holder comes from an observer on the LAN, which asks by ARP every 10 ms and knows neither the daemons nor Prometheus.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,24 +14,25 @@ import { ArpObserver } from '../../src/lab/watch/arp-observer.ts'
 import { FASTER, Prometheus } from '../support/prometheus.ts'
 import { describePrometheusLab } from '../support/require.ts'
 
-/** Default interval in ms. Failovers are real, and scrapes five times as fast. */
+/** Default interval in ms. Failovers have their real length, and scrapes are five times as fast as in a deployment. */
 const INTERVAL = 1_000
 const PRIORITIES = [200, 150, 100]
 const PORT = 9655
-/** ms between the scrapes of a deployment. */
+/** Time in ms between two scrapes, shorter than in a deployment. */
 const SCRAPE = 15_000 / FASTER
-/** ms: a scrape may answer from values that are a moment old, and takes its time; so does the observer's round. */
+/**
+ * Tolerance in ms. A scrape takes some time and may answer with values that are a moment old. The observer's questions also take some time.
+ */
 const SLACK = SCRAPE + 300
 
 /**
- * Runs all processes of the lab with real-time priority. Alerts rightly report a machine without CPU time, and here
- * they have to report the LAN.
+ * Command that gives all processes of the lab real-time priority. Alerts rightly report a machine without CPU time, and here the alerts
+ * must report the LAN.
  */
 const IN_TIME = ['chrt', '--rr', '1']
 /**
- * Alerts that are right on a machine without CPU time even then. The kernel's schedstat decides, not the alerts: it
- * has the time in which an engine was ready and did not run. Only if that time explains an alert, the alert does not
- * count.
+ * Alerts that are right on a machine without CPU time, even with real-time priority. The kernel's schedstat has the time in which an engine
+ * was ready and did not run. An alert does not count only if that time explains the alert.
  */
 const OF_THE_MACHINE = ['HoldfastTimerLate', 'HoldfastDown', 'HoldfastCleanupPlanExecuted', 'HoldfastNearMiss']
 const STARVED_MS = 400
@@ -43,9 +43,9 @@ describePrometheusLab('a Prometheus that scrapes three nodes', () => {
   let lab: Lab
   let observer: ArpObserver
   let prometheus: Prometheus
-  /** Wall clock minus CLOCK_MONOTONIC, in ms. */
+  /** Difference between the wall clock and CLOCK_MONOTONIC, in ms. */
   let epoch = 0
-  /** Time of the first scrapes in seconds since the epoch. */
+  /** Time of the first scrapes, in seconds since 1970. */
   let begunAt = 0
   const daemons = new Map<Host, Holdfast>()
 
@@ -63,7 +63,7 @@ describePrometheusLab('a Prometheus that scrapes three nodes', () => {
     await daemon.ready()
   }
 
-  /** ms that the main thread of each engine has waited for a CPU. */
+  /** Time in ms for which the main thread of each engine has waited for a CPU. */
   const waited = new Map<number, number>()
   function lookAtWaits(): void {
     for (const { process } of daemons.values())
@@ -101,7 +101,7 @@ describePrometheusLab('a Prometheus that scrapes three nodes', () => {
       { within, every: 500 },
     )
 
-  /** Returns every alert that fired since then (seconds since the epoch). */
+  /** Returns every alert that fired after `from` (seconds since 1970). */
   const firedSince = (from: number): readonly string[] => {
     const seconds = Math.ceil(Date.now() / 1_000 - from)
     const fired = prometheus
@@ -132,21 +132,22 @@ describePrometheusLab('a Prometheus that scrapes three nodes', () => {
 
   afterAll(() => lab?.destroy())
 
-  test('in a clean failover no alert fires, and what it saw is what the LAN saw', async () => {
+  test('sees a clean failover as the LAN saw it, and no alert fires', async () => {
     const from = Date.now() / 1_000
     await sleep(3 * SCRAPE)
     lookAtWaits()
     daemonOn(1).killEngine()
     await settlesOn(2, 'the engine on r1 was killed')
-    // Long enough for scrapes to see the move, and for a comparison with the observer.
+    // The wait is long enough for scrapes to see the move and for a comparison with the observer.
     await sleep(2 * SLACK + SCRAPE)
-    // A restart as by a supervisor.
+    // The restart of r1, as by a supervisor.
     await daemonOn(1).exited
     await start(lab.router(1))
     await settlesOn(1, 'r1 was back')
-    // Longer than any `for` except that of redundancy, which is never less than two.
+    // The wait is longer than the `for` of every alert that could fire. The alert about redundancy cannot fire: there are never fewer than
+    // two nodes.
     await sleep(minutes(1) + 3 * SCRAPE)
-    expect(firedSince(from), 'alerts that have fired').toEqual([])
+    expect(firedSince(from), 'alerts that have fired during the failover').toEqual([])
 
     const seconds = Math.ceil(Date.now() / 1_000 - from)
     const seen = prometheus.query(`holdfast_vrrp_address_present[${seconds}s]`)
@@ -157,14 +158,17 @@ describePrometheusLab('a Prometheus that scrapes three nodes', () => {
       for (const [at, value] of values) {
         const told = `${metric.instance}: ${value} at ${at}`
         const heard = answers(observer, mac, 1_000 * at - epoch - SLACK, 1_000 * at - epoch + SLACK)
-        if (value === 1) expect(heard, `${told}, the observer heard it then`).not.toBe('never')
-        else expect(heard, `${told}, the observer heard it then`).not.toBe('always')
+        if (value === 1) expect(heard, `${told}: how often this node answered the observer then`).not.toBe('never')
+        else expect(heard, `${told}: how often this node answered the observer then`).not.toBe('always')
       }
     }
     const hadIt = seen.filter(({ values }) => values.some(([, value]) => value === 1))
     const [one, two] = lab.routers.map(({ address }) => `${address}:${PORT}`)
-    expect(hadIt.map(({ metric }) => metric.instance).sort(), 'who had it, by the samples').toEqual([one, two])
-    // In the other direction: Prometheus saw a holder that answered for two scrapes.
+    expect(
+      hadIt.map(({ metric }) => metric.instance).sort(),
+      'nodes that were holders, according to the samples',
+    ).toEqual([one, two])
+    // The other direction: Prometheus must have seen each node that answered for two scrapes.
     let compared = 0
     for (const [host, periods] of lab.routers.map((host) => [host, periodsOf(observer, macOf(host))] as const)) {
       for (const [begin, end] of periods) {
@@ -178,8 +182,8 @@ describePrometheusLab('a Prometheus that scrapes three nodes', () => {
         ).toContain(1)
       }
     }
-    expect(compared, 'periods of a holder that scrapes could see: r1, r2, r1').toBeGreaterThanOrEqual(2)
-    // The counters show moves that no scrape has seen. r1 has begun a new life.
+    expect(compared, 'periods of a holder that are long enough for scrapes, of r1, r2, r1').toBeGreaterThanOrEqual(2)
+    // The counters also show moves between two scrapes. The counters of r1 begin at 0 after its restart.
     const became = (position: number, at?: number) =>
       prometheus.query(
         `sum(holdfast_vrrp_transitions_total{to="Active",instance="${lab.router(position).address}:${PORT}"})`,
@@ -188,18 +192,21 @@ describePrometheusLab('a Prometheus that scrapes three nodes', () => {
     expect([became(1), became(2) - became(2, from), became(3)], 'became Active, by their counters').toEqual([1, 1, 0])
   }, 120_000)
 
-  test('a split brain fires, on both sides, and no other alert', async () => {
+  test('sees a split brain on both sides, and no alert about anything else fires', async () => {
     const from = Date.now() / 1_000
-    // These two do not receive each other's advertisements; all other packets pass.
+    // These two nodes do not receive each other's advertisements. All other packets pass.
     for (const position of [1, 2]) {
       const rule = 'table inet split { chain in { type filter hook input priority 0; meta l4proto 112 drop; }; }'
       nft(lab.router(position), rule)
     }
     await fires(['HoldfastDuplicateAddress', 'HoldfastTwoHolders'], 60_000)
-    expect(lab.holders(LAB_VIP), 'the kernels').toEqual(['r1', 'r2'])
+    expect(lab.holders(LAB_VIP), 'nodes whose kernel has the VIP').toEqual(['r1', 'r2'])
     const both = [1, 2].map((position) => macOf(lab.router(position))).sort()
-    expect([...(observer.claims.at(-1)?.macs ?? [])].sort(), 'who answers the observer').toEqual(both)
-    expect(prometheus.query('holdfast:address_holders:sum')[0]?.values[0]?.[1], 'holders, by the rules').toBe(2)
+    expect([...(observer.claims.at(-1)?.macs ?? [])].sort(), 'MACs that answer the observer').toEqual(both)
+    expect(
+      prometheus.query('holdfast:address_holders:sum')[0]?.values[0]?.[1],
+      'number of holders, according to the rules',
+    ).toBe(2)
     const [two] = prometheus.alerts().filter(({ labels }) => labels.alertname === 'HoldfastTwoHolders')
     expect(two?.annotations.summary).toBe(`2 nodes hold ${LAB_VIP}`)
 
@@ -207,12 +214,15 @@ describePrometheusLab('a Prometheus that scrapes three nodes', () => {
     await settlesOn(1, 'the heal')
     const alone = () => observer.claims.at(-1)?.macs.join() === macOf(lab.router(1))
     await eventually('r1 alone to answer the observer', alone, () => observer.claims.slice(-3), { within: 5_000 })
-    // This alert covers the last 5 minutes.
+    // This alert covers the last 5 minutes, so it also fires.
     await fires(['HoldfastDuplicateAddress'], 30_000)
-    expect(firedSince(from), 'alerts that have fired').toEqual(['HoldfastDuplicateAddress', 'HoldfastTwoHolders'])
+    expect(firedSince(from), 'alerts that have fired during the split brain').toEqual([
+      'HoldfastDuplicateAddress',
+      'HoldfastTwoHolders',
+    ])
   }, 180_000)
 
-  test('every expression of the dashboard has an answer', async () => {
+  test('has a value for every expression of the dashboard', async () => {
     await allScraped()
     const file = join(packageRoot(), 'deploy', 'grafana', 'holdfast.json')
     const dashboard: Dashboard = JSON.parse(readFileSync(file, 'utf8'))
@@ -230,7 +240,7 @@ describePrometheusLab('a Prometheus that scrapes three nodes', () => {
       const series = instant ? prometheus.query(expression) : prometheus.range(expression, from, now, step)
       if (MAY_BE_EMPTY.some((name) => expression.includes(name))) return
       const values = series.flatMap((each) => each.values.map(([, value]) => value))
-      expect(values.filter(Number.isFinite).length, `${told}: numbers of ${expression}`).toBeGreaterThan(0)
+      expect(values.filter(Number.isFinite).length, `${told}: number of values of ${expression}`).toBeGreaterThan(0)
     }
     const asked = dashboard.panels.flatMap(({ title, targets = [] }) => targets.map((target) => ({ title, ...target })))
     expect(asked.length).toBeGreaterThan(15)
@@ -255,7 +265,7 @@ type Dashboard = {
   }
 }
 
-/** Expressions without a value on a LAN without other hosts, or for a Prometheus without complaints. */
+/** Expressions that may have no value on a LAN without other hosts, or for a Prometheus without errors. */
 const MAY_BE_EMPTY = [
   'ALERTS',
   'holdfast_healthcheck_up == 0',
@@ -264,7 +274,7 @@ const MAY_BE_EMPTY = [
   'holdfast_vrrp_foreign_changes_total',
 ]
 
-/** Returns the schedstat of a process; '' after its end. */
+/** Returns the schedstat of a process, or '' after its end. */
 function schedstat(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/schedstat`, 'utf8')
@@ -273,7 +283,7 @@ function schedstat(pid: number): string {
   }
 }
 
-/** Returns whether this MAC answered never, sometimes or always in that time; the ends of observed times are open. */
+/** Returns whether this MAC answered never, sometimes or always in that time. The ends of observed periods are open. */
 function answers({ claims }: ArpObserver, mac: string, from: number, to: number): 'never' | 'always' | 'partly' {
   const spans = claims.map(({ at, macs }, i) => ({ at, until: claims[i + 1]?.at ?? Number.POSITIVE_INFINITY, macs }))
   const inside = spans.filter(({ at, until }) => until > from && at < to).map(({ macs }) => macs.includes(mac))
@@ -281,7 +291,7 @@ function answers({ claims }: ArpObserver, mac: string, from: number, to: number)
   return inside.includes(false) ? 'partly' : 'always'
 }
 
-/** Returns the periods in which it answered, also together with others. */
+/** Returns the periods in which this MAC answered, alone or together with others. */
 function periodsOf({ claims }: ArpObserver, mac: string): readonly (readonly [number, number])[] {
   const periods: [number, number][] = []
   for (const [i, { at, macs }] of claims.entries()) {

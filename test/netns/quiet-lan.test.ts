@@ -1,6 +1,6 @@
 /**
- * The traffic of a LAN at rest: tshark counts the frames of an Active and its Backup for 10 s. docs/lan-traffic.md has the same
- * figures. test/unit/daemon/quiet-lan.test.ts compares the two.
+ * The traffic of a LAN without changes: tshark counts the frames of an Active and its Backup for 10 s. The page docs/lan-traffic.md has
+ * the same figures, and test/unit/daemon/quiet-lan.test.ts compares the page with the model.
  */
 import { expect, type TestContext } from 'vitest'
 import { run } from '../../src/lab/command.ts'
@@ -12,12 +12,15 @@ import { KINDS, type Kind, QUIET, type Setup } from '../support/quiet-lan.ts'
 import { describeNetns } from '../support/require.ts'
 import { Turns } from '../support/turns.ts'
 
-/** Capture filter without the kernel's own packets (router solicitations, group reports). */
+/** Capture filter that leaves out the kernel's own packets (router solicitations, group reports). */
 const WATCHED = 'proto 112 or ip6 proto 112 or arp or (icmp6 and (ip6[40] = 135 or ip6[40] = 136))'
-/** ms after which the announcements of a takeover are over (announce.at). */
+/** Time in ms after which the announcements of a takeover have ended (announce.at). */
 const ANNOUNCED = 6_000
 const COUNTED = 10_000
-/** An announcement is repeated once a minute (announce.refresh), which may be now; a late timer moves a frame over the edge. */
+/**
+ * Tolerance in frames a second. The announcement of each minute (announce.refresh) may fall into the capture, and a late timer moves a
+ * frame over its edge.
+ */
 const TOLERANCE = 0.25
 const VIPS6 = ['fe80::77:100', 'fd77::100'] as const
 const MACS: Readonly<Record<string, Kind>> = {
@@ -32,11 +35,11 @@ const macOf = ({ namespace }: Host): string => {
   return link.address
 }
 
-/** Returns the kind of a frame; a frame without a kind is shown as it is. */
+/** Returns the kind of a frame, or the frame itself as text if its kind is unknown. */
 function kindOf(frame: Frame, active: string): Kind | string {
   const { arpOperation, arpSender, arpTarget, mac, naTarget, nsTarget, toMac } = frame
   const unexpected = `${mac} to ${toMac}: ${JSON.stringify(Object.fromEntries(Object.entries(frame).filter(([, v]) => v !== '')))}`
-  // A Backup only answers.
+  // A Backup only sends answers.
   if (mac !== active) return arpOperation === '2' || naTarget !== '' ? 'answer' : `the Backup, ${unexpected}`
   if (frame.versionAndType !== '') return 'advertisement'
   if (nsTarget === VIPS6[0]) return 'solicitation'
@@ -90,7 +93,7 @@ async function counted(
   return Object.fromEntries(Object.entries(counts).map(([kind, count]) => [kind, count / (COUNTED / 1_000)]))
 }
 
-describeNetns('a LAN on which nothing happens', () => {
+describeNetns('a LAN without changes', () => {
   const turns = new Turns(4)
   const cases = QUIET.flatMap(({ family, transport, at1s, at100ms }) => [
     { setup: { family, transport }, intervalMs: 1_000, wanted: at1s },
@@ -98,7 +101,7 @@ describeNetns('a LAN on which nothing happens', () => {
   ])
   for (const { intervalMs, setup, wanted } of cases)
     turns.test(
-      `${setup.family}, ${setup.transport}, ${intervalMs} ms: has the frames of docs/lan-traffic.md`,
+      `has the frames of docs/lan-traffic.md with ${setup.family}, ${setup.transport} and an interval of ${intervalMs} ms`,
       async (context) => {
         const rates = await counted(context, setup, intervalMs)
         const expected: Readonly<Record<string, number>> = wanted

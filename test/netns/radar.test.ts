@@ -1,6 +1,6 @@
 /**
- * Another host has the address, on a real LAN: a station that got it by `ip address add`, or a router that does not receive the
- * other's advertisements. The test looks at the client's neighbour entry, the kernels' tables, tshark and an observer. In normal
+ * Another host has the address, on a real LAN: a station that got the address by `ip address add`, or a router that does not receive the
+ * other router's advertisements. The tests judge the client's neighbour entry, the kernels' tables, tshark and an observer. In normal
  * operation, no host may be reported as a duplicate (docs/adr/0018).
  */
 import { execFileSync } from 'node:child_process'
@@ -17,16 +17,19 @@ import { Turns } from '../support/turns.ts'
 import { INTERVAL, PRIORITIES, Trio } from './trio.ts'
 
 /**
- * Interval in ms of a lone router. An Active without CPU for three intervals removes its addresses and announces them
- * again (ground rule 3). Two busy cores cause that at 100 ms.
+ * Interval in ms of a lone router. An Active without CPU for three intervals removes its addresses and announces them again (ground rule
+ * 3). On a machine with two busy cores, that happens at 100 ms.
  */
 const STEADY = 1_000
-/** A second with jitter, the next advertisement, two steps: 2.5 s. The rest is for a machine with two busy cores. */
+/**
+ * Limit in ms until a duplicate is found: a second with jitter, the next advertisement and two steps are 2.5 s. The rest is for a machine
+ * with two busy cores.
+ */
 const FOUND_WITHIN = 5_000
-/** ms of four rounds. */
+/** Limit in ms until a duplicate that is gone is forgotten: four searches. */
 const GONE_WITHIN = 8_000
 
-/** Each test waits on a LAN of its own. */
+/** Turns of the tests; each test waits on a LAN of its own. */
 const turns = new Turns(5)
 
 const FAMILIES = [
@@ -39,7 +42,7 @@ const change = (action: 'add' | 'delete', host: Host, vip: string) => {
   ip(host, `address ${action} ${vip}/${length} dev eth0${flags}`)
 }
 const duplicatesOf = async (daemon: Holdfast) => (await daemon.router()).duplicates
-/** Reasons why a duplicate may have been forgotten. */
+/** Returns the log lines that may explain why a duplicate was forgotten. */
 const changesOf = (daemon: Holdfast) => daemon.records.flatMap(({ msg, to }) => (to === undefined ? [] : [msg]))
 const told = (daemon: Holdfast) => daemon.records.filter(({ msg }) => msg.includes('duplicate holder'))
 
@@ -53,7 +56,7 @@ type Scene = {
   readonly observer: ArpObserver
 }
 
-/** Creates one router that is Active after the end of its own announcements, and a station without VRRP. */
+/** Creates one router that is Active and has finished its own announcements, and a station without VRRP. */
 async function scene({ onTestFinished }: TestContext, vip: string, extra: Extra = {}): Promise<Scene> {
   const built = createLab({ routers: 1, clients: ['client', 'observer', 'station'], ipv6: vip.includes(':') })
   onTestFinished(() => built.destroy())
@@ -67,7 +70,7 @@ async function scene({ onTestFinished }: TestContext, vip: string, extra: Extra 
   return { lab: built, vip, router, daemon, station, prober, observer }
 }
 
-/** Gives the station the address, and makes the client ask at the wrong moment. */
+/** Gives the station the address, and makes the client ask for the address while the station answers. */
 function intrude({ lab: { client }, vip, station }: Scene): number {
   change('add', station, vip)
   const at = monotonicMs()
@@ -79,7 +82,7 @@ async function found({ daemon, vip, station }: Scene, at: number): Promise<numbe
   const mac = macOf(station)
   const isThere = async () => (await duplicatesOf(daemon)).some((one) => one.address === vip && one.mac === mac)
   await eventually(`r1 to find that ${mac} has ${vip}`, isThere, () => daemon.router(), { within: FOUND_WITHIN })
-  // The log arrives by another way than the status.
+  // A log line and the status arrive by different ways.
   const first = await eventually(
     'it to be in the log',
     () => told(daemon)[0],
@@ -90,7 +93,7 @@ async function found({ daemon, vip, station }: Scene, at: number): Promise<numbe
   return first.at - at
 }
 
-/** Frames of r1 that ask for the address, with their source. */
+/** Returns the sources of the frames in which r1 asks for the address. */
 function questionsIn(capture: Capture, mac: string, vip: string): string[] {
   const [filter, field] = vip.includes(':')
     ? [`icmpv6.nd.ns.target_address == ${vip}`, 'ipv6.src']
@@ -101,47 +104,50 @@ function questionsIn(capture: Capture, mac: string, vip: string): string[] {
     .filter(Boolean)
 }
 
-describeNetns('a station that was given the address', () => {
+describeNetns('a station that also has the address', () => {
   describe.each(FAMILIES)('%s', (_, vip) => {
-    turns.test('is found and named, the client is won back, and when it has gone all is well', async (context) => {
-      // Only duplicate detection asks here. The question before an advertisement finds VRRP routers on real hardware,
-      // on veth every host.
-      const group = await scene(context, vip, { probeRivals: false })
-      const { daemon, prober, router } = group
-      const capture = await Capture.start(group.lab, 'radar', 'arp or icmp6')
-      const at = intrude(group)
-      await eventually(
-        'the client to be misled',
-        () => prober.movedFrom('r1', at),
-        () => prober.holders,
-        {
-          within: 1_000,
-        },
-      )
-      const took = await found(group, at)
-      expect(took, 'ms until it was found').toBeLessThan(FOUND_WITHIN)
-      await prober.answeredBy('r1', 2_000)
-      change('delete', group.station, vip)
-      const isOver = async () => (await duplicatesOf(daemon)).length === 0
-      await eventually('nobody to be a duplicate', isOver, () => daemon.router(), { within: GONE_WITHIN })
-      await eventually(
-        'its end to be in the log',
-        () => told(daemon).length > 1,
-        () => told(daemon),
-        { within: 1_000 },
-      )
-      expect(told(daemon).map(({ msg }) => msg)).toEqual([
-        `vip: duplicate holder: ${macOf(group.station)} (no VRRP heard from it) has ${vip} as well: gratuitous ARP or NA sent again`,
-        `vip: duplicate holder ${macOf(group.station)} no longer answers for ${vip}`,
-      ])
-      expect([await daemon.state(), prober.holder]).toEqual(['Active', 'r1'])
-      await capture.stop()
-      const asked = questionsIn(capture, macOf(router), vip)
-      expect(asked.length, 'questions').toBeGreaterThan(3)
-      const sources = new Set(asked)
-      if (vip.includes(':')) expect([...sources]).toEqual([expect.stringMatching(/^fe80:/)])
-      else expect([...sources]).toEqual(['0.0.0.0'])
-    })
+    turns.test(
+      "is found and named, and the client gets the Active's MAC back, and the report ends when the station is gone",
+      async (context) => {
+        // Only duplicate detection asks here. The question before an advertisement (a peer check) would find a VRRP router on real hardware,
+        // and every host on veth.
+        const group = await scene(context, vip, { probeRivals: false })
+        const { daemon, prober, router } = group
+        const capture = await Capture.start(group.lab, 'radar', 'arp or icmp6')
+        const at = intrude(group)
+        await eventually(
+          'the client to be misled',
+          () => prober.movedFrom('r1', at),
+          () => prober.holders,
+          {
+            within: 1_000,
+          },
+        )
+        const took = await found(group, at)
+        expect(took, 'ms until the duplicate was found').toBeLessThan(FOUND_WITHIN)
+        await prober.answeredBy('r1', 2_000)
+        change('delete', group.station, vip)
+        const isOver = async () => (await duplicatesOf(daemon)).length === 0
+        await eventually('nobody to be a duplicate', isOver, () => daemon.router(), { within: GONE_WITHIN })
+        await eventually(
+          'its end to be in the log',
+          () => told(daemon).length > 1,
+          () => told(daemon),
+          { within: 1_000 },
+        )
+        expect(told(daemon).map(({ msg }) => msg)).toEqual([
+          `vip: duplicate holder: ${macOf(group.station)} (no VRRP heard from it) has ${vip} as well: gratuitous ARP or NA sent again`,
+          `vip: duplicate holder ${macOf(group.station)} no longer answers for ${vip}`,
+        ])
+        expect([await daemon.state(), prober.holder]).toEqual(['Active', 'r1'])
+        await capture.stop()
+        const asked = questionsIn(capture, macOf(router), vip)
+        expect(asked.length, 'questions of r1 for the address').toBeGreaterThan(3)
+        const sources = new Set(asked)
+        if (vip.includes(':')) expect([...sources]).toEqual([expect.stringMatching(/^fe80:/)])
+        else expect([...sources]).toEqual(['0.0.0.0'])
+      },
+    )
 
     const answers = [
       ['alarm: is told of, and nothing is sent', true],
@@ -166,8 +172,8 @@ describeNetns('a station that was given the address', () => {
       const { counters } = await other.daemon.router()
       expect(counters.competingAnswers > 0).toBe(isTold)
       const announced = other.observer.announcements.filter((one) => one.at >= at)
-      expect(announced, `sent after ${changesOf(other.daemon)}`).toEqual([])
-      expect(other.prober.holder, 'what the client believes').toBe('station')
+      expect(announced, `announcements of r1 after ${changesOf(other.daemon)}`).toEqual([])
+      expect(other.prober.holder, 'host that answers the client').toBe('station')
       expect(
         told(other.daemon).map(({ msg }) => msg),
         'log lines',
@@ -177,64 +183,70 @@ describeNetns('a station that was given the address', () => {
   })
 })
 
-/** Rules that drop received advertisements; ARP passes. */
+/** Rules that drop received advertisements; ARP packets pass. */
 const DEAF =
   'table ip cut {\n chain arriving {\n type filter hook prerouting priority -300\n ip protocol 112 drop\n }\n }\n'
 
-describeNetns('two routers that no longer hear each other', () => {
-  turns.test('yield: the loser goes, does not flap, and is a Backup again when it is heard', async (context) => {
-    const pair = createLab({ routers: 2 })
-    context.onTestFinished(() => pair.destroy())
-    for (const host of pair.routers) startResponder(pair, host)
-    const prober = new Prober(pair, pair.client, LAB_VIP)
-    const start = (position: number, priority: number) =>
-      new Holdfast(
-        pair,
-        { host: pair.router(position), priority, intervalMs: INTERVAL, address: LAB_VIP },
-        {
-          onDuplicate: 'yield',
-        },
+describeNetns('two routers that do not receive each other', () => {
+  turns.test(
+    'with onDuplicate yield, the loser gives the address up, does not flap, and is Backup when the advertisements arrive again',
+    async (context) => {
+      const pair = createLab({ routers: 2 })
+      context.onTestFinished(() => pair.destroy())
+      for (const host of pair.routers) startResponder(pair, host)
+      const prober = new Prober(pair, pair.client, LAB_VIP)
+      const start = (position: number, priority: number) =>
+        new Holdfast(
+          pair,
+          { host: pair.router(position), priority, intervalMs: INTERVAL, address: LAB_VIP },
+          {
+            onDuplicate: 'yield',
+          },
+        )
+      const [winner, loser] = [start(1, 200), start(2, 100)]
+      const sight = async () => ({ r1: await winner.state(), r2: await loser.state(), holders: pair.holders(LAB_VIP) })
+      const become = (states: string, holders: string, within: number) =>
+        eventually(
+          `${states}, held by ${holders}`,
+          async () => {
+            const seen = await sight()
+            return `${seen.r1} ${seen.r2}` === states && seen.holders.join() === holders
+          },
+          sight,
+          { within },
+        )
+      await Promise.all([winner.ready(), loser.ready()])
+      await become('Active Backup', 'r1', 5_000)
+      for (const host of pair.routers) nft(host, DEAF)
+      await become('Active Active', 'r1,r2', 3_000)
+      const split = monotonicMs()
+      await become('Active Initialize', 'r1', FOUND_WITHIN)
+      const first = await eventually(
+        'the loser to log it',
+        () => told(loser)[0],
+        () => loser.lines.slice(-3),
+        { within: 1_000 },
       )
-    const [winner, loser] = [start(1, 200), start(2, 100)]
-    const sight = async () => ({ r1: await winner.state(), r2: await loser.state(), holders: pair.holders(LAB_VIP) })
-    const become = (states: string, holders: string, within: number) =>
-      eventually(
-        `${states}, held by ${holders}`,
-        async () => {
-          const seen = await sight()
-          return `${seen.r1} ${seen.r2}` === states && seen.holders.join() === holders
-        },
-        sight,
-        { within },
-      )
-    await Promise.all([winner.ready(), loser.ready()])
-    await become('Active Backup', 'r1', 5_000)
-    for (const host of pair.routers) nft(host, DEAF)
-    await become('Active Active', 'r1,r2', 3_000)
-    const split = monotonicMs()
-    await become('Active Initialize', 'r1', FOUND_WITHIN)
-    const first = await eventually(
-      'the loser to log it',
-      () => told(loser)[0],
-      () => loser.lines.slice(-3),
-      { within: 1_000 },
-    )
-    const took = first.at - split
-    expect(took, 'ms until the loser knew').toBeLessThan(FOUND_WITHIN)
-    expect((await loser.router()).faults).toEqual(['duplicateHolder'])
-    expect(first).toMatchObject({ peer: pair.router(1).address, onDuplicate: 'yield' })
-    const since = monotonicMs()
-    await sleep(8_000)
-    const later = loser.records.filter((record) => record.at > since && record.to !== undefined)
-    expect(
-      later.map(({ msg }) => msg),
-      'transitions of the loser while the cut lasts',
-    ).toEqual([])
-    expect([await sight(), prober.holder]).toEqual([{ r1: 'Active', r2: 'Initialize', holders: ['r1'] }, 'r1'])
-    for (const host of pair.routers) nft(host, 'flush ruleset')
-    await become('Active Backup', 'r1', 3_000)
-    expect([(await loser.router()).faults, (await loser.router()).holder.address]).toEqual([[], pair.router(1).address])
-  })
+      const took = first.at - split
+      expect(took, 'ms until the loser found the duplicate').toBeLessThan(FOUND_WITHIN)
+      expect((await loser.router()).faults).toEqual(['duplicateHolder'])
+      expect(first).toMatchObject({ peer: pair.router(1).address, onDuplicate: 'yield' })
+      const since = monotonicMs()
+      await sleep(8_000)
+      const later = loser.records.filter((record) => record.at > since && record.to !== undefined)
+      expect(
+        later.map(({ msg }) => msg),
+        'transitions of the loser while the cut lasts',
+      ).toEqual([])
+      expect([await sight(), prober.holder]).toEqual([{ r1: 'Active', r2: 'Initialize', holders: ['r1'] }, 'r1'])
+      for (const host of pair.routers) nft(host, 'flush ruleset')
+      await become('Active Backup', 'r1', 3_000)
+      expect([(await loser.router()).faults, (await loser.router()).holder.address]).toEqual([
+        [],
+        pair.router(1).address,
+      ])
+    },
+  )
 })
 
 describeNetns('three routers in normal operation', () => {
@@ -284,7 +296,7 @@ describeNetns('three routers in normal operation', () => {
     expect(await Promise.all([1, 2, 3].map((position) => duplicatesOf(trio.daemon(position))))).toEqual([[], [], []])
   }
   for (const [family, vip] of FAMILIES)
-    turns.test(`${family}: nobody is a duplicate in a planned move, a failover, a heal and a reboot`, (context) =>
+    turns.test(`report no duplicate in a planned move, a failover, a heal and a reboot (${family})`, (context) =>
       endures(context, vip),
     )
 })

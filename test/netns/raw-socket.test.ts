@@ -1,7 +1,6 @@
 /**
- * Advertisements through the package raw-socket, beside the addon's (linux-sockets.test.ts). The packets on the wire
- * are the same, and facts that it cannot know are reported as unknown. Each test has a raw-socket end and an addon
- * end.
+ * Advertisements through the package raw-socket, beside the addon (linux-sockets.test.ts). The packets on the wire are the same. Facts that
+ * the package cannot know are reported as unknown. Each test has a raw-socket end and an addon end.
  */
 import { expect, test } from 'vitest'
 import { ip } from '../../src/lab/ip.ts'
@@ -17,7 +16,7 @@ const RAW = ['env', 'HOLDFAST_IO=raw-socket']
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 
-/** A message whose checksum names its destination, as an IPv6 one must. */
+/** Builds a message whose checksum depends on its destination, as IPv6 demands. */
 function advertisement(source: Address, destination: Address): string {
   const addresses = [source.includes(':') ? VIP.ipv6 : VIP.ipv4]
   const advertised = { version: 3, vrid: 51, priority: 100, interval: centis(100), addresses } as const
@@ -28,89 +27,110 @@ describeRawSocket('raw-socket beside the addon', () => {
   const ends = twoEnds(RAW)
   socketContract(ends, { wrap: RAW, sends: 'sendto' })
 
-  test.each(['ipv4', 'ipv6'] as const)('%s: what it sends to the group is what the addon sends', async (family) => {
-    const { here, left, right } = ends
-    const sender = await open(left, family, LEFT[family], GROUP[family])
-    const receiver = await open(right, family, RIGHT[family], GROUP[family])
-    const bytes = advertisement(LEFT[family], GROUP[family])
-    expect(await left.call('send', sender, [{ destination: GROUP[family], bytes }])).toEqual([{ ok: true }])
-    const [packet] = (await received(right, receiver)).kept
-    expect(packet).toMatchObject({ family, source: LEFT[family], destination: GROUP[family], ttl: 255 })
-    expect(packet?.bytes.endsWith(bytes), `${packet?.bytes} ends with ${bytes}`).toBe(true)
-    if (family === 'ipv4') expect(packet?.bytes.slice(2, 4), 'type of service').toBe('c0')
-    expect((await left.call('drain', sender, 4)).packets, 'our own packet came back').toBe(0)
-    await left.call('closeAdvert', sender)
-    await right.call('closeAdvert', receiver)
-    expect(ip(here, 'maddr show dev eth0'), 'left with the socket').not.toContain(GROUP[family])
-  })
+  test.each(['ipv4', 'ipv6'] as const)(
+    '%s: a packet that raw-socket sends to the group equals the packet of the addon',
+    async (family) => {
+      const { here, left, right } = ends
+      const sender = await open(left, family, LEFT[family], GROUP[family])
+      const receiver = await open(right, family, RIGHT[family], GROUP[family])
+      const bytes = advertisement(LEFT[family], GROUP[family])
+      expect(await left.call('send', sender, [{ destination: GROUP[family], bytes }])).toEqual([{ ok: true }])
+      const [packet] = (await received(right, receiver)).kept
+      expect(packet).toMatchObject({ family, source: LEFT[family], destination: GROUP[family], ttl: 255 })
+      expect(packet?.bytes.endsWith(bytes), `${packet?.bytes} ends with ${bytes}`).toBe(true)
+      if (family === 'ipv4') expect(packet?.bytes.slice(2, 4), 'type of service').toBe('c0')
+      expect((await left.call('drain', sender, 4)).packets, 'our own packet came back').toBe(0)
+      await left.call('closeAdvert', sender)
+      await right.call('closeAdvert', receiver)
+      expect(ip(here, 'maddr show dev eth0'), 'groups of eth0 after the socket was closed').not.toContain(GROUP[family])
+    },
+  )
 
-  test.each(['ipv4', 'ipv6'] as const)('%s: it hears the group and one host, and tells them apart', async (family) => {
-    const { left, right } = ends
-    const receiver = await open(left, family, LEFT[family], GROUP[family])
-    const sender = await open(right, family, RIGHT[family], GROUP[family])
-    const woken = left.readable
-    const targets = [GROUP[family], LEFT[family]]
-    const datagrams = targets.map((destination) => ({ destination, bytes: advertisement(RIGHT[family], destination) }))
-    expect(await right.call('send', sender, datagrams)).toEqual([{ ok: true }, { ok: true }])
-    const { kept } = await received(left, receiver, 2)
-    const ttl = family === 'ipv4' ? { ttl: 255 } : {}
-    expect(kept).toMatchObject(targets.map((destination) => ({ family, source: RIGHT[family], destination, ...ttl })))
-    if (family === 'ipv6') expect(kept.map((packet) => packet.ttl)).toEqual([undefined, undefined])
-    await until(
-      'it was woken',
-      () => left.readable,
-      (times) => times > woken,
-    )
-    await left.call('closeAdvert', receiver)
-    await right.call('closeAdvert', sender)
-  })
+  test.each(['ipv4', 'ipv6'] as const)(
+    '%s: raw-socket receives packets to the group and to the host, and distinguishes them',
+    async (family) => {
+      const { left, right } = ends
+      const receiver = await open(left, family, LEFT[family], GROUP[family])
+      const sender = await open(right, family, RIGHT[family], GROUP[family])
+      const woken = left.readable
+      const targets = [GROUP[family], LEFT[family]]
+      const datagrams = targets.map((destination) => ({
+        destination,
+        bytes: advertisement(RIGHT[family], destination),
+      }))
+      expect(await right.call('send', sender, datagrams)).toEqual([{ ok: true }, { ok: true }])
+      const { kept } = await received(left, receiver, 2)
+      const ttl = family === 'ipv4' ? { ttl: 255 } : {}
+      expect(kept).toMatchObject(targets.map((destination) => ({ family, source: RIGHT[family], destination, ...ttl })))
+      if (family === 'ipv6') expect(kept.map((packet) => packet.ttl)).toEqual([undefined, undefined])
+      await until(
+        'it was woken',
+        () => left.readable,
+        (times) => times > woken,
+      )
+      await left.call('closeAdvert', receiver)
+      await right.call('closeAdvert', sender)
+    },
+  )
 
-  test.each(['ipv4', 'ipv6'] as const)('%s: a group that only others have joined', async (family) => {
-    const { left, right } = ends
-    const receiver = await open(left, family, LEFT[family])
-    // Another process of this node has joined: IP_MULTICAST_ALL would deliver the packet to every socket.
-    const joined = await open(left, family, LEFT[family], GROUP[family])
-    const sender = await open(right, family, RIGHT[family])
-    const targets = [GROUP[family], LEFT[family]]
-    const datagrams = targets.map((destination) => ({ destination, bytes: advertisement(RIGHT[family], destination) }))
-    await right.call('send', sender, datagrams)
-    expect((await received(left, joined, 2)).kept.length).toBe(2)
-    // IPv6 raw sockets receive it anyway; then it must not count as a packet to this host.
-    const heard = family === 'ipv4' ? [LEFT.ipv4] : targets
-    expect((await received(left, receiver)).kept.map(({ destination }) => destination)).toEqual(heard)
-    for (const socket of [receiver, joined]) await left.call('closeAdvert', socket)
-    await right.call('closeAdvert', sender)
-  })
+  test.each(['ipv4', 'ipv6'] as const)(
+    '%s: a packet to a group that only another process has joined is not reported as a packet to the host',
+    async (family) => {
+      const { left, right } = ends
+      const receiver = await open(left, family, LEFT[family])
+      // Another process of this node has joined the group. IP_MULTICAST_ALL would deliver the packet to every socket.
+      const joined = await open(left, family, LEFT[family], GROUP[family])
+      const sender = await open(right, family, RIGHT[family])
+      const targets = [GROUP[family], LEFT[family]]
+      const datagrams = targets.map((destination) => ({
+        destination,
+        bytes: advertisement(RIGHT[family], destination),
+      }))
+      await right.call('send', sender, datagrams)
+      expect((await received(left, joined, 2)).kept.length).toBe(2)
+      // An IPv6 raw socket receives the packet anyway. It must not count as a packet to this host.
+      const heard = family === 'ipv4' ? [LEFT.ipv4] : targets
+      expect((await received(left, receiver)).kept.map(({ destination }) => destination)).toEqual(heard)
+      for (const socket of [receiver, joined]) await left.call('closeAdvert', socket)
+      await right.call('closeAdvert', sender)
+    },
+  )
 
-  test.each(['ipv4', 'ipv6'] as const)('%s: one that was opened for one host joins the group later', async (family) => {
-    const { here, left, right } = ends
-    const group = GROUP[family]
-    const ours = await open(left, family, LEFT[family])
-    const theirs = await open(right, family, RIGHT[family], group)
-    const targets = [group, LEFT[family]]
-    const datagrams = targets.map((destination) => ({ destination, bytes: advertisement(RIGHT[family], destination) }))
-    const heard = async (count: number) =>
-      (await received(left, ours, count)).kept.map(({ destination }) => destination)
-    await right.call('send', theirs, datagrams)
-    expect(await heard(1), 'before').toEqual([LEFT[family]])
+  test.each(['ipv4', 'ipv6'] as const)(
+    '%s: a socket that was opened for one host can join the group later',
+    async (family) => {
+      const { here, left, right } = ends
+      const group = GROUP[family]
+      const ours = await open(left, family, LEFT[family])
+      const theirs = await open(right, family, RIGHT[family], group)
+      const targets = [group, LEFT[family]]
+      const datagrams = targets.map((destination) => ({
+        destination,
+        bytes: advertisement(RIGHT[family], destination),
+      }))
+      const heard = async (count: number) =>
+        (await received(left, ours, count)).kept.map(({ destination }) => destination)
+      await right.call('send', theirs, datagrams)
+      expect(await heard(1), 'destinations of the packets before the socket joined the group').toEqual([LEFT[family]])
 
-    expect(await left.call('join', ours, group)).toBe('joined')
-    expect(ip(here, 'maddr show dev eth0')).toContain(group)
-    await right.call('send', theirs, datagrams)
-    expect(await heard(2), 'afterwards').toEqual(targets)
-    // No checksum shows the destination: from now on the group is the likely one.
-    await right.call('send', theirs, [{ destination: group, bytes: '31330100' }])
-    expect(await heard(1), 'a broken one').toEqual([group])
+      expect(await left.call('join', ours, group)).toBe('joined')
+      expect(ip(here, 'maddr show dev eth0')).toContain(group)
+      await right.call('send', theirs, datagrams)
+      expect(await heard(2), 'destinations of the packets after the socket joined the group').toEqual(targets)
+      // No checksum shows the destination of this packet. From now on the group is the likely destination.
+      await right.call('send', theirs, [{ destination: group, bytes: '31330100' }])
+      expect(await heard(1), 'destination of a packet with a wrong checksum').toEqual([group])
 
-    const bytes = advertisement(LEFT[family], group)
-    expect(await left.call('send', ours, [{ destination: group, bytes }])).toEqual([{ ok: true }])
-    const [packet] = (await received(right, theirs)).kept
-    expect(packet).toMatchObject({ source: LEFT[family], destination: group, ttl: 255 })
-    expect((await left.call('drain', ours, 4)).packets, 'our own packet came back').toBe(0)
-    await left.call('closeAdvert', ours)
-    await right.call('closeAdvert', theirs)
-    expect(ip(here, 'maddr show dev eth0'), 'left with the socket').not.toContain(group)
-  })
+      const bytes = advertisement(LEFT[family], group)
+      expect(await left.call('send', ours, [{ destination: group, bytes }])).toEqual([{ ok: true }])
+      const [packet] = (await received(right, theirs)).kept
+      expect(packet).toMatchObject({ source: LEFT[family], destination: group, ttl: 255 })
+      expect((await left.call('drain', ours, 4)).packets, 'our own packet came back').toBe(0)
+      await left.call('closeAdvert', ours)
+      await right.call('closeAdvert', theirs)
+      expect(ip(here, 'maddr show dev eth0'), 'groups of eth0 after the socket was closed').not.toContain(group)
+    },
+  )
 
   test('the receive time of a packet that waited is the time at which it is read', async () => {
     const { left, right } = ends
@@ -123,12 +143,14 @@ describeRawSocket('raw-socket beside the addon', () => {
     const sentAt = await right.call('now')
     await blocked
     const [packet] = (await received(left, receiver)).kept
-    expect(packet?.receivedAt ?? 0, 'never dated earlier than it came').toBeGreaterThan(sentAt)
+    expect(packet?.receivedAt ?? 0, 'receive time of the packet, which must not be before its sending').toBeGreaterThan(
+      sentAt,
+    )
     await left.call('closeAdvert', receiver)
     await right.call('closeAdvert', sender)
   })
 
-  test('a deleted interface causes failures as values, and a socket on its successor works', async () => {
+  test('a deleted interface causes failures as values, and a socket on the new interface works', async () => {
     const { here, there, left } = ends
     const add = (index: string) => {
       ip(here, `link add eth2 index ${index} type veth peer name eth2 netns ${there}`)
@@ -161,7 +183,7 @@ describeRawSocket('raw-socket beside the addon', () => {
     ip(here, 'link del eth2')
   })
 
-  test('a flood: all are delivered or counted as lost, memory stays flat', async () => {
+  test('in a flood each packet is delivered or counted as lost, and memory does not grow', async () => {
     const { left, right } = ends
     const receiver = await open(left, 'ipv4', LEFT.ipv4, GROUP.ipv4)
     const sender = await open(right, 'ipv4', RIGHT.ipv4, GROUP.ipv4)
@@ -176,15 +198,18 @@ describeRawSocket('raw-socket beside the addon', () => {
       }
     }
     const first = await burst()
-    expect(first.packets + first.lost, `${first.packets} delivered, ${first.lost} lost`).toBe(20_000)
-    expect(first.lost, 'more than the queue holds').toBeGreaterThan(0)
+    expect(
+      first.packets + first.lost,
+      `packets of the first burst: ${first.packets} delivered, ${first.lost} lost`,
+    ).toBe(20_000)
+    expect(first.lost, 'lost packets of a burst that is larger than the queue').toBeGreaterThan(0)
     const before = await left.call('memory')
     for (let i = 0; i < 3; i++) {
       const { packets, lost } = await burst()
-      expect(packets + lost, `${packets} delivered, ${lost} lost in burst ${i}`).toBe(20_000)
+      expect(packets + lost, `packets of burst ${i}: ${packets} delivered, ${lost} lost`).toBe(20_000)
     }
     const growth = (await left.call('memory')) - before
-    expect(growth, `grown by ${growth} bytes`).toBeLessThan(16 * 1024 * 1024)
+    expect(growth, `growth of the memory in octets over all bursts`).toBeLessThan(16 * 1024 * 1024)
     await left.call('closeAdvert', receiver)
     await right.call('closeAdvert', sender)
   })

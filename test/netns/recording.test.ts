@@ -20,9 +20,7 @@ const INTERVAL = 1_000
 const WITHIN = 20_000
 const KEEP = process.env.HOLDFAST_KEEP_RECORDINGS
 
-/**
- * Removes times, which each journal has to the microsecond, and answers of checked services, which a recording lacks.
- */
+/** Removes times, which each journal has to the microsecond, and answers of checked services, which a recording does not have. */
 const withoutDetail = (words: string) => words.replace(/, (\w+) \([^)]*\);/, ', $1;')
 const toldIn = ({ incidents }: Story) =>
   incidents.map(({ again, cause, headline, routers, steps }) => ({
@@ -30,7 +28,7 @@ const toldIn = ({ incidents }: Story) =>
     steps: steps.map(({ words }) => withoutDetail(words)),
   }))
 
-describeNetns('three that record', () => {
+describeNetns('three daemons that record', () => {
   let lab: Lab
   let nodes: readonly Holdfast[] = []
   const healthy = () => join(lab.directory, 'healthy')
@@ -66,7 +64,7 @@ describeNetns('three that record', () => {
       sight,
       { within: WITHIN, every: 50 },
     )
-  /** Waits for three intervals: a new Backup does not take over immediately. */
+  /** Waits for several intervals: a new Backup does not take over immediately. */
   const pause = () => sleep(3 * INTERVAL)
 
   async function toAndFro(away: () => unknown, back: () => unknown): Promise<void> {
@@ -78,7 +76,7 @@ describeNetns('three that record', () => {
     await pause()
   }
 
-  test('and what is done to one of them', async () => {
+  test('keep their recordings and stories while one daemon meets several faults', async () => {
     const r1 = first()
     await pause()
     await toAndFro(
@@ -101,7 +99,7 @@ describeNetns('three that record', () => {
       () => lab.unplug(lab.router(1)),
       () => lab.plug(lab.router(1)),
     )
-    // Both are Active until they receive each other again.
+    // Both sides are Active until they receive each other again.
     lab.cut(lab.router(1))
     await eventually('r2 to be Active as well', async () => (await nodes[1]?.state()) === 'Active', sight, {
       within: WITHIN,
@@ -206,7 +204,7 @@ describeNetns('a recording on a faulty disk', () => {
       expect.stringMatching(/ended: .*ENOSPC.*the daemon continues$/),
     ])
     await daemon.becomes('Active', WITHIN)
-    // The part that was written is a valid recording.
+    // The written part is a valid recording.
     const { report } = await readRecording(join(disk, 'recording.jsonl'))
     expect(report).toMatchObject({ matches: true, end: null })
     daemon.terminate()

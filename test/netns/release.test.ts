@@ -1,6 +1,6 @@
 /**
- * The files of `make release`, used as a user does. The npm package runs without scripts and compiler, and the tarball
- * without Node. The service runs under a real systemd from installation to purge.
+ * The files of `make release`, used as a user does. The npm package runs without scripts and compiler, and the tarball runs without Node.
+ * The service runs under a real systemd from installation to purge.
  */
 import { spawnSync } from 'node:child_process'
 import {
@@ -36,7 +36,7 @@ function ran(argv: readonly string[], options: { cwd?: string; env?: NodeJS.Proc
   return stdout
 }
 
-describeNetns('a release', () => {
+describeNetns('the files of a release', () => {
   let home = ''
   let tarball = ''
 
@@ -48,7 +48,7 @@ describeNetns('a release', () => {
   }, 120_000)
   afterAll(() => rmSync(home, { recursive: true, force: true }))
 
-  test('a release matches its checksums, and names every part', () => {
+  test('match their checksums, and name every part', () => {
     expect(readdirSync(OUT).toSorted()).toEqual(
       ['SHA256SUMS', `holdfast-${version}.cdx.json`, `holdfast-${version}.tgz`, `${TREE}.tar.gz`].toSorted(),
     )
@@ -64,7 +64,7 @@ describeNetns('a release', () => {
     expect(existsSync(join(tarball, 'CHANGELOG.md'))).toBe(true)
   })
 
-  test('a release contains the target of every link in its pages', () => {
+  test('contain the target of every link in their pages', () => {
     const pages = readdirSync(tarball, { recursive: true, encoding: 'utf8' }).filter(
       (name) => name.endsWith('.md') && !name.startsWith('node_modules'),
     )
@@ -81,7 +81,7 @@ describeNetns('a release', () => {
     expect(dead).toEqual([])
   })
 
-  test('the bill of materials names the packages of the bundle and no other', () => {
+  test('have a bill of materials that names exactly the packages of the bundle', () => {
     const bill = JSON.parse(readFileSync(join(OUT, `holdfast-${version}.cdx.json`), 'utf8'))
     const parts: string[] = bill.components.map((each: Record<string, string>) => `${each.name}@${each.version}`)
     const bundled: string[] = JSON.parse(readFileSync(join(ROOT, 'dist', 'packages.json'), 'utf8'))
@@ -90,17 +90,17 @@ describeNetns('a release', () => {
     expect(parts).toEqual(expect.arrayContaining(bundled))
   })
 
-  test('a second build of the release has the same bytes', { timeout: 120_000 }, () => {
+  test('have the same bytes after a second build', { timeout: 120_000 }, () => {
     const sums = () => readFileSync(join(OUT, 'SHA256SUMS'), 'utf8')
     const before = sums()
     ran(['scripts/release.sh'], { cwd: ROOT })
     expect(sums()).toBe(before)
-    // V8 makes another code cache each time.
+    // V8 makes a different code cache in each build, so no archive may contain one.
     for (const archive of [`holdfast-${version}.tgz`, `${TREE}.tar.gz`])
       expect(ran(['tar', '-tzf', join(OUT, archive)]), archive).not.toMatch(/\.cache$/m)
   })
 
-  test('brings the pinned Node, the licences of its parts, and needs no newer glibc than docs/install.md says', () => {
+  test('include the pinned Node and the licences of all parts, and need no newer glibc than docs/install.md says', () => {
     const pinned = ran(['scripts/pinned-node.sh', '--version'], { cwd: ROOT }).trim()
     const runtime = join(tarball, 'runtime', 'node')
     expect(ran([runtime, '--version']).trim()).toBe(`v${pinned}`)
@@ -119,7 +119,7 @@ describeNetns('a release', () => {
     expect(Math.max(...[...wanted].map(([, each]) => Number(each)))).toBe(Number(minor))
   })
 
-  test('the Node in it takes a code cache with the heap bound of the kubeadm pod, too', () => {
+  test('include a Node that accepts the code cache also with the heap limit of the kubeadm pod', () => {
     const runtime = join(tarball, 'runtime', 'node')
     const copy = join(home, 'cached')
     ran(['cp', '-R', tarball, copy])
@@ -138,7 +138,7 @@ describeNetns('a release', () => {
 
   const DEMO = { timeout: 90_000 }
 
-  test('the npm package runs where no script ran and no compiler is', DEMO, () => {
+  test('include an npm package that runs without install scripts and without a compiler', DEMO, () => {
     const prefix = join(home, 'npm')
     ran(
       ['npm', 'install', '--global', '--ignore-scripts', '--offline', '--no-audit', '--no-fund'].concat(
@@ -156,7 +156,7 @@ describeNetns('a release', () => {
     expect(ran([command, 'demo'])).toContain('Done; the demo has removed everything that it created.')
   })
 
-  test('the tarball needs neither Node nor a compiler on the machine', DEMO, () => {
+  test('include a tarball that needs neither Node nor a compiler on the machine', DEMO, () => {
     const path = join(home, 'path')
     mkdirSync(path)
     for (const tool of ['sh', 'ip', 'readlink', 'dirname', 'uname', 'true']) {
@@ -170,7 +170,7 @@ describeNetns('a release', () => {
     )
   })
 
-  describe('under systemd', () => {
+  describe('installed under systemd', () => {
     const FILE = '/etc/holdfast/holdfast.yaml'
     const VIP = '10.0.0.200'
     const CONFIGURATION = `version: 1
@@ -274,7 +274,8 @@ virtualRouters:
         { within: 15_000 },
       )
       await held('in the second life')
-      // The engine is frozen and stays it: the addresses go at its deadline, the watchdog ends it after 5 s.
+      // The engine is frozen and stays frozen. The guardian removes the addresses at the engine's deadline, and systemd's watchdog ends the
+      // service after 5 s.
       machine().output('pkill', '-STOP', '-x', 'node')
       await eventually(
         'a third life',
@@ -302,8 +303,11 @@ virtualRouters:
         status: 1,
         output: expect.stringContaining('Nothing was changed'),
       })
-      expect(refused.output, 'the reason').toContain(`${FILE}:1:`)
-      expect(machine().output('stat', '-c', '%i', '/opt/holdfast/bin/holdfast'), 'the program').toBe(before)
+      expect(refused.output, 'output of the refused upgrade, with the reason').toContain(`${FILE}:1:`)
+      expect(
+        machine().output('stat', '-c', '%i', '/opt/holdfast/bin/holdfast'),
+        'inode of the installed program after the refused upgrade',
+      ).toBe(before)
       expect([property('ActiveState'), has()]).toEqual(['active', true])
       write(CONFIGURATION)
     })
@@ -316,7 +320,10 @@ virtualRouters:
         status: 1,
         output: expect.stringContaining('the old one is back and runs'),
       })
-      expect(machine().run('grep', 'exit 9', '/opt/holdfast/bin/holdfast').status, 'the broken program').not.toBe(0)
+      expect(
+        machine().run('grep', 'exit 9', '/opt/holdfast/bin/holdfast').status,
+        'exit status of grep for the broken program in the installed one',
+      ).not.toBe(0)
       expect(property('ActiveState')).toBe('active')
       await held('after the way back')
     }, 60_000)
