@@ -67,7 +67,8 @@ export class Lab {
       return wanted && monotonicMs() - since >= AT_REST && holder
     }
     const expected = who.at === undefined ? `another node than ${who.not}` : who.at
-    return eventually(`${expected} to have both addresses alone`, rests, () => this.sight, {
+    return eventually(`${expected} to have both addresses alone`, rests, {
+      sight: () => this.sight,
       within: WITHIN,
       every: 20,
     })
@@ -76,7 +77,7 @@ export class Lab {
   /** Resolves when two nodes claim each address. */
   async isParted(): Promise<void> {
     const parted = () => ADDRESSES.every((address) => this.client.claimants(address) > 1)
-    await eventually('two nodes to have both addresses', parted, () => this.sight, { within: WITHIN, every: 20 })
+    await eventually('two nodes to have both addresses', parted, { sight: () => this.sight, within: WITHIN, every: 20 })
   }
 
   close(): void {

@@ -39,7 +39,7 @@ export class PrometheusView {
   async allUp(wanted: number): Promise<void> {
     const up = () => this.up().catch(() => 0)
     const isUp = async () => (await up()) === wanted
-    await eventually(`Prometheus to scrape ${wanted} routers`, isUp, up, { within: 60_000, every: 250 })
+    await eventually(`Prometheus to scrape ${wanted} routers`, isUp, { sight: up, within: 60_000, every: 250 })
   }
 
   /** Returns the number of loaded rules, without those that could not be evaluated. */

@@ -128,7 +128,7 @@ export async function checkCosts(asked: readonly Question[], { warmUp, seconds }
       nodes.push(new AskingNode(lab, question, i + 1, authority.caFile))
     }
     const all = () => nodes.every(({ address }) => lab.holders(address).length === 1)
-    await eventually('every node to be Active', all, () => [], { within: 40_000, every: 1_000 })
+    await eventually('every node to be Active', all, { sight: () => [], within: 40_000, every: 1_000 })
     for (const node of nodes) node.open()
     await wait(warmUp * 1_000)
     const look = async (node: AskingNode) => {

@@ -35,7 +35,8 @@ async function settled(nodes: readonly FleetNode[], cell: Cell): Promise<string>
     return trouble === ''
   }
   try {
-    await eventually('the group as it should be', look, () => trouble, {
+    await eventually('the group as it should be', look, {
+      sight: () => trouble,
       within: 30_000 + 8 * cell.intervalMs,
       every: 250,
     })

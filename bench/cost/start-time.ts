@@ -45,19 +45,15 @@ async function startOnce(lab: Lab, kind: StartKind, joined: () => boolean): Prom
   const started = new LoggedProcess(lab, lab.router(1), argv)
   try {
     const said = () => started.lines.slice(-3).map(({ text }) => text)
-    const joinedMs = (await eventually(`${kind} to join`, () => joined() && monotonicMs(), said, WITHIN)) - from
+    const joinedMs =
+      (await eventually(`${kind} to join`, () => joined() && monotonicMs(), { sight: said, ...WITHIN })) - from
     const backup = () => started.lines.map((line) => backupAt(line, clock)).find((at) => at !== undefined)
-    const backupMs = (await eventually(`${kind} to be Backup`, backup, said, WITHIN)) - from
+    const backupMs = (await eventually(`${kind} to be Backup`, backup, { sight: said, ...WITHIN })) - from
     return { kind, joinedMs, backupMs }
   } finally {
     started.signal('SIGTERM')
     await started.exited
-    await eventually(
-      `${kind} to be gone`,
-      () => !joined(),
-      () => familyOf(started.pid),
-      WITHIN,
-    )
+    await eventually(`${kind} to be gone`, () => !joined(), { sight: () => familyOf(started.pid), ...WITHIN })
   }
 }
 
@@ -70,7 +66,7 @@ export async function startTimes(kinds: readonly StartKind[], runs: number, took
     const joined = () => hasJoined(readFileSync(`/proc/${holder.pid}/net/igmp`, 'utf8'))
     // `ip netns exec` enters the namespace after it was started.
     const inside = () => readFileSync(`/proc/${holder.pid}/comm`, 'utf8').trim() === 'sleep'
-    await eventually('the holder to be inside', inside, () => '', WITHIN)
+    await eventually('the holder to be inside', inside, { sight: () => '', ...WITHIN })
     for (let run = 0; run < runs; run++) for (const kind of kinds) took(await startOnce(lab, kind, joined))
   } finally {
     lab.destroy()

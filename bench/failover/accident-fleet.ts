@@ -138,7 +138,7 @@ async function happen(lab: Lab, cell: Cell, turn: Turn, strike: (daemon: Daemon)
   try {
     const settled = () => client.holders.r1 === COUNT && monotonicMs() - client.lastMoveAt > 300 + downMs(cell)
     const within = 30_000 + 6 * downMs(cell)
-    await eventually(`r1 to answer at ${COUNT} addresses`, settled, () => client.holders, { within, every: 100 })
+    await eventually(`r1 to answer at ${COUNT} addresses`, settled, { sight: () => client.holders, within, every: 100 })
     await observation.answeredBy('r1')
     await turn.ready()
     // The repeated announcements of 255 routers belong to the start.

@@ -62,15 +62,11 @@ try {
   })
   await Promise.all(
     daemons.map(({ address, daemon }) =>
-      eventually(
-        `${daemon.plan.host.name} to hold ${address}`,
-        () => lab.holders(address).length === 1,
-        () => [],
-        {
-          within: 20_000,
-          every: 200,
-        },
-      ),
+      eventually(`${daemon.plan.host.name} to hold ${address}`, () => lab.holders(address).length === 1, {
+        sight: () => [],
+        within: 20_000,
+        every: 200,
+      }),
     ),
   )
   await sleep(warmUp * 1_000)

@@ -77,7 +77,7 @@ async function happen(lab: Lab, { cell, questions, failure, turn }: Case, nodes:
   const first = start(0)
   const isActive = async () => (await first.state()) === 'Active'
   // Of equals, the first that comes is Active.
-  await eventually('r1 to be Active', isActive, () => first.state(), wait)
+  await eventually('r1 to be Active', isActive, { sight: () => first.state(), ...wait })
   await Promise.all([start(1), start(2)].map((daemon) => daemon.ready(START)))
   const observation = await startObservation(lab, { family, cachedNeighbour: true })
   try {

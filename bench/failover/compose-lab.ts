@@ -104,7 +104,11 @@ class ContainerDaemon implements Daemon {
 
   async ready(within = 10_000): Promise<void> {
     const runs = async () => (await this.state()) !== 'Initialize'
-    await eventually(`${this.plan.host.name} to run its state machine`, runs, () => this.state(), { within, every: 20 })
+    await eventually(`${this.plan.host.name} to run its state machine`, runs, {
+      sight: () => this.state(),
+      within,
+      every: 20,
+    })
   }
 
   async yieldFor(forMs: number): Promise<number> {

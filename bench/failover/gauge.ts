@@ -75,7 +75,7 @@ export class Gauge {
       this.check()
       return this.#began
     }
-    await eventually('the gauge to begin', began, () => this.#complaint, { within: 5_000, every: 2 })
+    await eventually('the gauge to begin', began, { sight: () => this.#complaint, within: 5_000, every: 2 })
   }
 
   async stop(): Promise<void> {

@@ -133,7 +133,7 @@ export class Observation {
       for (const gauge of this.#gauges) gauge.check()
       return this.holder === name
     }
-    await eventually(`the client to reach ${name}`, reached, () => this.holders, { within, every: 20 })
+    await eventually(`the client to reach ${name}`, reached, { sight: () => this.holders, within, every: 20 })
   }
 
   /** Observes until `accidentAt + windowMs` (monotonicMs()), and returns what was seen from the accident on. */

@@ -98,7 +98,8 @@ function answers(observation: Observation, name: string, forMs: number, within: 
     const last = observation.holders.at(-1)
     return last?.name === name && monotonicMs() - last.at >= forMs
   }
-  return eventually(`${name} to answer for ${forMs.toFixed(0)} ms`, steady, () => observation.holders, {
+  return eventually(`${name} to answer for ${forMs.toFixed(0)} ms`, steady, {
+    sight: () => observation.holders,
     within: within + forMs,
     every: 20,
   })
@@ -132,7 +133,8 @@ async function happen(accident: Accident, cell: Cell, lab: LabView, startOne: St
   const within = START + 6 * downMs(cell)
   const are = (daemons: readonly Daemon[], wanted: string) => {
     const states = async () => (await Promise.all(daemons.map((daemon) => daemon.state()))).join()
-    return eventually(`the routers to be ${wanted}`, async () => (await states()) === wanted, states, {
+    return eventually(`the routers to be ${wanted}`, async () => (await states()) === wanted, {
+      sight: states,
       within,
       every: 20,
     })

@@ -65,7 +65,7 @@ export class JsonProcess {
       stderr: this.stderr.slice(-3),
     })
     const found = () => this.said.find(holds)
-    return eventually(`${expected} from ${this.#name}`, found, sight, { within, every: 2 })
+    return eventually(`${expected} from ${this.#name}`, found, { sight, within, every: 2 })
   }
 
   get #end(): object {

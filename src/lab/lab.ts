@@ -172,7 +172,7 @@ export class Lab extends Network {
     const tentative = () =>
       [...this.hosts.values()].filter((host) => ip(host, '-6 address show tentative').trim() !== '')
     const sight = () => tentative().map(({ name }) => name)
-    await eventually('no tentative address', () => tentative().length === 0, sight, { within, every: 100 })
+    await eventually('no tentative address', () => tentative().length === 0, { sight, within, every: 100 })
   }
 
   /** Names of the hosts on whose eth0 the kernel has the address, whatever its prefix length. */

@@ -133,11 +133,9 @@ export class LoggedProcess {
 
   /** Resolves with the first line that matches, an earlier one too. */
   line(pattern: RegExp, within: number): Promise<LoggedLine> {
-    return eventually(
-      `${this.name} to log ${pattern}`,
-      () => this.lines.find(({ text }) => pattern.test(text)),
-      () => this.lines.slice(-5).map(({ text }) => text),
-      { within },
-    )
+    return eventually(`${this.name} to log ${pattern}`, () => this.lines.find(({ text }) => pattern.test(text)), {
+      sight: () => this.lines.slice(-5).map(({ text }) => text),
+      within,
+    })
   }
 }

@@ -12,16 +12,24 @@ export function sleep(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms))
 }
 
-export type Wait = { readonly within: number; readonly every?: number }
+/** Duration of a wait that bounds nothing: a process start on a busy machine. Milliseconds. */
+const PATIENCE = 30_000
+
+export type Wait = {
+  /** Returns what the error of a wait in vain reports. */
+  readonly sight: () => unknown
+  readonly within?: number
+  readonly every?: number
+}
 
 /**
- * Calls `look` until it returns something other than undefined or false. Throws with the last result after `within` ms.
+ * Calls `look` until it returns something other than undefined or false. Throws with the result of `sight` after
+ * `within` ms.
  */
 export async function eventually<T>(
   expected: string,
   look: () => T | undefined | false | Promise<T | undefined | false>,
-  sight: () => unknown,
-  { within, every = 5 }: Wait,
+  { sight, within = PATIENCE, every = 5 }: Wait,
 ): Promise<T> {
   const startedAt = monotonicMs()
   for (;;) {

@@ -8,12 +8,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import { activeDownIntervalMs } from '../../src/lab/daemons/daemon.ts'
 import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { describeContainer } from '../support/require.ts'
-import { DockerTrio, FAMILIES, type Family, INTERVAL, PRIORITIES, WITHIN } from './docker-trio.ts'
+import { DockerTrio, FAMILIES, type Family, INTERVAL, PRIORITIES } from './docker-trio.ts'
 
 /** Active_Down_Interval of the second router without priority 0, and the time that a busy machine may take. */
 const UNTOLD = activeDownIntervalMs(PRIORITIES[1], INTERVAL) + 2_500
 
-vi.setConfig({ testTimeout: 4 * WITHIN, hookTimeout: 2 * WITHIN })
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
 
 describeContainer('three routers in containers', () => {
   let trio: DockerTrio
@@ -67,7 +67,7 @@ describeContainer('three routers in containers', () => {
       await trio.answeredBy(2, 'r1 was frozen')
       const dropped = async () => (await r1.links()).vips.length === 0
       const sight = () => r1.links()
-      await eventually('the kernel of r1 to drop both addresses', dropped, sight, { within: WITHIN, every: 100 })
+      await eventually('the kernel of r1 to drop both addresses', dropped, { sight, every: 100 })
       await trio.settlesOn(2, 'the kernel of r1 dropped the addresses', [3])
       await movesToSecondAndBack(at, 'the pause', () => r1.container.unpause())
     })
@@ -82,7 +82,7 @@ describeContainer('three routers in containers', () => {
     await trio.settlesOn(2, 'r1 ran out of memory', [3])
     const ended = async () => !(await r1.container.inspect()).State.Running
     const sight = async () => (await r1.container.inspect()).State
-    await eventually('r1 to have ended', ended, sight, { within: WITHIN, every: 100 })
+    await eventually('r1 to have ended', ended, { sight, every: 100 })
     expect((await sight()).OOMKilled, `the kernel killed for memory in r1, which wrote: ${r1.log()}`).toBe(true)
     await movesToSecondAndBack(at, 'the end of the memory', () => r1.start())
   })
@@ -109,7 +109,7 @@ describeContainer('three routers in containers', () => {
     const answering = (family: Family) => observers.get(family)?.claims.at(-1)?.macs ?? []
     const sight = () => FAMILIES.map((family) => ({ family, macs: answering(family) }))
     const answers = (count: number) => () => FAMILIES.every((family) => answering(family).length === count)
-    await eventually('one MAC to answer in each family', answers(1), sight, { within: WITHIN, every: 50 })
+    await eventually('one MAC to answer in each family', answers(1), { sight, every: 50 })
 
     // r1 receives no VRRP and sends none; all other packets pass.
     for (const [i, router] of trio.routers.entries()) {
@@ -117,15 +117,15 @@ describeContainer('three routers in containers', () => {
       const chain = `chain in { type filter hook input priority 0; ${which}meta l4proto 112 drop; }`
       await router.inNetwork('nft', `table inet split { ${chain}; }`)
     }
-    await eventually('two MACs to answer in each family', answers(2), sight, { within: WITHIN, every: 50 })
+    await eventually('two MACs to answer in each family', answers(2), { sight, every: 50 })
     expect(await trio.holders(), 'the kernels').toEqual({ IPv4: ['r1', 'r2'], IPv6: ['r1', 'r2'] })
     const told = async () => (await Promise.all([1, 2].map((of) => alarmed(trio, of)))).every(Boolean)
     const seen = () => Promise.all([1, 2].map((of) => trio.router(of).snapshot()))
-    await eventually('r1 and r2 to tell of a second holder', told, seen, { within: WITHIN, every: 200 })
+    await eventually('r1 and r2 to tell of a second holder', told, { sight: seen, every: 200 })
 
     for (const router of trio.routers) await router.inNetwork('nft', 'delete', 'table', 'inet', 'split')
     await trio.settlesOn(1, 'everybody heard each other again')
-    await eventually('one MAC to answer in each family', answers(1), sight, { within: WITHIN, every: 50 })
+    await eventually('one MAC to answer in each family', answers(1), { sight, every: 50 })
     expect(FAMILIES.map(answering), 'who answers').toEqual(FAMILIES.map(() => [mac]))
     // Later than any packet that might have been under way.
     await sleep(1_000)

@@ -58,12 +58,7 @@ export class Running {
   }
 
   async says(words: string): Promise<void> {
-    await eventually(
-      `"${words}" in the log`,
-      () => this.logs().includes(words),
-      () => this.logs(),
-      SOON,
-    )
+    await eventually(`"${words}" in the log`, () => this.logs().includes(words), { sight: () => this.logs(), ...SOON })
   }
 
   /** Reports whether the kernel has the address as a local one. */
@@ -72,21 +67,14 @@ export class Running {
   }
 
   async takesTheAddress(): Promise<void> {
-    await eventually(
-      `${VIP} on the interface`,
-      () => this.has(VIP),
-      () => this.logs(),
-      SOON,
-    )
+    await eventually(`${VIP} on the interface`, () => this.has(VIP), { sight: () => this.logs(), ...SOON })
   }
 
   async exitStatus(): Promise<number> {
-    await eventually(
-      'the container to end',
-      () => this.inspect('{{.State.Running}}') === 'false',
-      () => this.logs(),
-      SOON,
-    )
+    await eventually('the container to end', () => this.inspect('{{.State.Running}}') === 'false', {
+      sight: () => this.logs(),
+      ...SOON,
+    })
     return Number(this.inspect('{{.State.ExitCode}}'))
   }
 

@@ -25,7 +25,6 @@ export const PRIORITIES = [200, 150, 100] as const
  * Milliseconds, a generous limit: order and outcome are asserted. An engine that builds images meanwhile takes
  * seconds for each answer.
  */
-export const WITHIN = 30_000
 export const API_PORT = 9655
 
 export const FAMILIES = ['IPv4', 'IPv6'] as const
@@ -340,8 +339,8 @@ export class DockerTrio {
   answeredBy(position: number, occasion: string): Promise<true> {
     const { name } = this.router(position)
     const answered = () => FAMILIES.every((family) => this.prober(family).holder === name)
-    return eventually(`${name} to answer both clients after ${occasion}`, answered, () => this.sight(), {
-      within: WITHIN,
+    return eventually(`${name} to answer both clients after ${occasion}`, answered, {
+      sight: () => this.sight(),
       every: 20,
     })
   }
@@ -362,7 +361,7 @@ export class DockerTrio {
       return isAlone && says(position, 'Active') && beside.every((other) => says(other, 'Backup'))
     }
     const expected = `${name} alone to be Active and have the addresses, and r${beside.join(', r')} to be Backup`
-    await eventually(`${expected} after ${occasion}`, alone, () => this.sight(), { within: WITHIN, every: 100 })
+    await eventually(`${expected} after ${occasion}`, alone, { sight: () => this.sight(), every: 100 })
   }
 
   /** Heals all three after any accident: r1 is Active for longer than an Active_Down_Interval. */

@@ -207,7 +207,7 @@ describeContainer('the image', () => {
       expect(container.exec('cat', `/proc/${orphan}/stat`).output, 'its parent').toMatch(/^\d+ \(sleep\) \w 1 /)
       const look = () =>
         container.exec('sh', '-c', `[ -d /proc/${orphan} ] && cat /proc/${orphan}/stat || echo gone`).output
-      await eventually('the orphan to be reaped', () => look() === 'gone\n', look, SOON)
+      await eventually('the orphan to be reaped', () => look() === 'gone\n', { sight: look, ...SOON })
     })
 
     test.each(['TERM', 'INT'])('SIG%s makes the router leave: the address goes, and the status is 0', async (name) => {
@@ -224,12 +224,7 @@ describeContainer('the image', () => {
       const loadedAt = () => JSON.parse(container.exec('holdfast', 'status', '--json').output).config.loadedAt
       const before = loadedAt()
       container.signal('HUP')
-      await eventually(
-        'a reload',
-        () => loadedAt() !== before,
-        () => container.logs(),
-        SOON,
-      )
+      await eventually('a reload', () => loadedAt() !== before, { sight: () => container.logs(), ...SOON })
       expect(container.has(VIP)).toBe(true)
     })
 
@@ -266,12 +261,7 @@ describeContainer('the image', () => {
         ['USR2', '/tmp/keepalived.stats', 'Advertisements'],
       ] as const) {
         container.signal(name)
-        await eventually(
-          `${words} in ${path}`,
-          () => read(path).includes(words),
-          () => read(path),
-          SOON,
-        )
+        await eventually(`${words} in ${path}`, () => read(path).includes(words), { sight: () => read(path), ...SOON })
       }
     })
   })
@@ -283,12 +273,7 @@ describeContainer('the image', () => {
     test('the container is healthy, unhealthy while the engine is frozen, and healthy again after it', async () => {
       const container = start([...READ_ONLY, ...BOTH, '--health-interval', '1s', '--health-retries', '1'])
       const becomes = (state: string) =>
-        eventually(
-          state,
-          () => health(container) === state,
-          () => lastWords(container),
-          SOON,
-        )
+        eventually(state, () => health(container) === state, { sight: () => lastWords(container), ...SOON })
       await becomes('healthy')
       const engine = container.engine()
       container.exec('sh', '-c', `kill -STOP ${engine}`)

@@ -127,8 +127,7 @@ class Watch {
         const last = this.#prober.holders.at(-1)
         return last?.name === name && last.at >= since && last.at
       },
-      () => this.#prober.holders.slice(-5),
-      WITHIN,
+      { sight: () => this.#prober.holders.slice(-5), ...WITHIN },
     )
   }
 
@@ -137,8 +136,7 @@ class Watch {
     const change = await eventually(
       `somebody other than ${before} to answer at ${this.#vip}`,
       () => this.#prober.movedFrom(before, since),
-      () => this.#prober.holders.slice(-5),
-      WITHIN,
+      { sight: () => this.#prober.holders.slice(-5), ...WITHIN },
     )
     return change.name
   }
@@ -153,12 +151,10 @@ class Watch {
 }
 
 const settled = (node: PodNode, container: string) =>
-  eventually(
-    `${node.pod} to be ready`,
-    () => node.exec(container, 'holdfast-healthcheck', 'ready').ok,
-    () => node.log(container),
-    WITHIN,
-  )
+  eventually(`${node.pod} to be ready`, () => node.exec(container, 'holdfast-healthcheck', 'ready').ok, {
+    sight: () => node.log(container),
+    ...WITHIN,
+  })
 
 /**
  * Returns the node that has the address alone for a while. An advertisement decides between equal nodes that take
@@ -171,7 +167,10 @@ async function keeper(home: Lab, vip: string, client: Watch, but?: string): Prom
     if (now !== name) [name, since] = [now, monotonicMs()]
     return home.holders(vip).length === 1 && name !== but && monotonicMs() - since >= 500
   }
-  await eventually(`one holder of ${vip}${but === undefined ? '' : ` other than ${but}`}`, look, () => name, WITHIN)
+  await eventually(`one holder of ${vip}${but === undefined ? '' : ` other than ${but}`}`, look, {
+    sight: () => name,
+    ...WITHIN,
+  })
   await client.answers(name)
   return name
 }
@@ -181,12 +180,11 @@ async function keeper(home: Lab, vip: string, client: Watch, but?: string): Prom
  * (docs/adr/0045).
  */
 const held = (home: Lab, vip: string, by: string) =>
-  eventually(
-    `${vip} on ${by} alone`,
-    () => home.holders(vip).join() === by,
-    () => home.holders(vip),
-    { within: 10_000, every: 20 },
-  )
+  eventually(`${vip} on ${by} alone`, () => home.holders(vip).join() === by, {
+    sight: () => home.holders(vip),
+    within: 10_000,
+    every: 20,
+  })
 
 /** Checks granted and dropped capabilities and limits against the manifest, as the kernel reports them. */
 function expectProtected(node: PodNode, container: string, capabilities: string): void {
@@ -280,8 +278,7 @@ describeStaticPod(() => {
       await eventually(
         'the container to be started again',
         () => ![0, guardian].includes(podOf(holder).pid('holdfast')),
-        () => podOf(holder).log('holdfast'),
-        WITHIN,
+        { sight: () => podOf(holder).log('holdfast'), ...WITHIN },
       )
       await settled(podOf(holder), 'holdfast')
 
@@ -376,8 +373,7 @@ describeStaticPod(() => {
         await eventually(
           'the weights of the checks that succeed',
           () => priorities(third).ostest_API_0 === 43 && priorities(worker).ostest_INGRESS_0 === 30,
-          () => [priorities(third), priorities(worker)],
-          WITHIN,
+          { sight: () => [priorities(third), priorities(worker)], ...WITHIN },
         )
 
         // The cluster has an API: the monitor of the bootstrap node says "stop".

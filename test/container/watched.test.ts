@@ -24,12 +24,11 @@ describeContainer('a Prometheus that scrapes three routers in containers', () =>
     const targets = trio.routers.map(({ name }) => `${trio.nameOf(name)}:${API_PORT}`)
     prometheus = await Prometheus.start(trio, 'prometheus', targets, [])
     epoch = Date.now() - monotonicMs()
-    await eventually(
-      'all three to be scraped',
-      () => prometheus.query('up == 1').length === 3,
-      () => prometheus.query('up'),
-      { within: 30_000, every: 500 },
-    )
+    await eventually('all three to be scraped', () => prometheus.query('up == 1').length === 3, {
+      sight: () => prometheus.query('up'),
+      within: 30_000,
+      every: 500,
+    })
   }, 120_000)
   afterAll(() => trio?.destroy())
 
@@ -46,8 +45,7 @@ describeContainer('a Prometheus that scrapes three routers in containers', () =>
     await eventually(
       `Prometheus to tell of ${name} alone as Active`,
       () => FAMILIES.every((family) => activeBy(family).join() === name),
-      () => FAMILIES.map(activeBy),
-      { within: 30_000, every: 500 },
+      { sight: () => FAMILIES.map(activeBy), within: 30_000, every: 500 },
     )
     expect(
       FAMILIES.map((family) => trio.prober(family).holder),

@@ -72,20 +72,15 @@ describeHaproxy('HAProxy under http and tcp checks every second', () => {
     for (const each of lab.routers) startResponder(lab, each)
     prober = new Prober(lab, lab.client, LAB_VIP)
     const plan = { intervalMs: 100, address: LAB_VIP }
-    await eventually(
-      'HAProxy to have a worker',
-      () => haproxy.children.length === 1,
-      () => haproxy.lines,
-      { within: WITHIN },
-    )
+    await eventually('HAProxy to have a worker', () => haproxy.children.length === 1, { sight: () => haproxy.lines })
     first = new Holdfast(lab, { ...plan, host, priority: 150 }, { track, minHold: '0s' }, IN_TIME, { healthchecks })
     const second = new Holdfast(lab, { ...plan, host: lab.router(2), priority: 120 }, {}, IN_TIME)
     await Promise.all([first.ready(), second.ready()])
     const isWell = async () => (await checks()).every(({ verdict }) => verdict === 'up') && prober.holder === 'r1'
-    await eventually('all checks up and r1 to answer', isWell, sight, { within: WITHIN })
+    await eventually('all checks up and r1 to answer', isWell, { sight })
     // The log arrives by another way than the status, and later when this machine is busy.
     const isTold = () => healthchecks.every(({ name }) => told().some((msg) => msg.startsWith(toldUp(name))))
-    await eventually('the log to say so of each', isTold, sight, { within: WITHIN })
+    await eventually('the log to say so of each', isTold, { sight })
   })
   afterAll(() => lab?.destroy())
 
@@ -104,8 +99,7 @@ describeHaproxy('HAProxy under http and tcp checks every second', () => {
       await eventually(
         `another worker after reload ${reload}`,
         () => haproxy.children.some((pid) => !workers.includes(pid)),
-        () => haproxy.lines,
-        { within: WITHIN },
+        { sight: () => haproxy.lines },
       )
       await sleep(1_000)
     }
@@ -125,13 +119,10 @@ describeHaproxy('HAProxy under http and tcp checks every second', () => {
 
   test('all three checks notice the death of all its processes, and the addresses move', async () => {
     const at = haproxy.killFamily()
-    const moved = await eventually('r2 to answer', () => prober.movedFrom('r1', at), sight, {
-      within: WITHIN,
-      every: 5,
-    })
+    const moved = await eventually('r2 to answer', () => prober.movedFrom('r1', at), { sight, every: 5 })
     console.log(`HAProxy killed: the client is answered by the other node after ${(moved.at - at).toFixed(0)} ms`)
     const isDown = async () => (await checks()).every(({ verdict }) => verdict === 'down')
-    await eventually('all three checks to be down', isDown, sight, { within: WITHIN })
+    await eventually('all three checks to be down', isDown, { sight })
     expect(moved.name).toBe('r2')
   })
 })

@@ -58,7 +58,7 @@ async function heals(row: Row, context: TestContext): Promise<void> {
     const at = monotonicMs()
     gate.opensWith(advertisementOf(protocol), deaf ? PROBE : undefined)
     const sight = () => group.sight()
-    await eventually('an advertisement to open the gate', () => gate.isOpen, sight, { within: 5_000, every: 50 })
+    await eventually('an advertisement to open the gate', () => gate.isOpen, { sight, within: 5_000, every: 50 })
     await group.isElected('high', `heal ${i + 1}`)
     await group.settlesOn('high', `heal ${i + 1}`)
     judgeTime('a client with its cached entry without an answer', group.silenceSince(at), SILENCE, 'docs/adr/0022')

@@ -38,12 +38,10 @@ function plans(vrid = 51) {
 const text = (daemon: Holdfast) => daemon.process.lines.map((line) => line.text).join('\n')
 
 const holds = (keepalived: Keepalived) =>
-  eventually(
-    'keepalived to be Active',
-    async () => (await keepalived.state()) === 'Active',
-    () => '',
-    { within: 10_000 },
-  )
+  eventually('keepalived to be Active', async () => (await keepalived.state()) === 'Active', {
+    sight: () => '',
+    within: 10_000,
+  })
 
 describeInterop('keepalived on the same node', () => {
   test.each([
@@ -55,12 +53,10 @@ describeInterop('keepalived on the same node', () => {
     await holds(keepalived)
     const before = lab.addresses(lab.router(1))
     const daemon = new Holdfast(lab, ours, {}, [], {}, launcher)
-    const ended = await eventually(
-      'holdfast to end',
-      () => daemon.process.exit,
-      () => text(daemon),
-      { within: 10_000 },
-    )
+    const ended = await eventually('holdfast to end', () => daemon.process.exit, {
+      sight: () => text(daemon),
+      within: 10_000,
+    })
     expect(ended.code).toBe(1)
     const said = /Cannot run: keepalived \(pid (\d+)\).* speaks VRRP in this network namespace/.exec(text(daemon))
     expect(said, text(daemon)).not.toBeNull()
@@ -91,8 +87,7 @@ describeInterop('keepalived on the same node', () => {
     const told = await eventually(
       'the log to say so',
       () => daemon.records.find(({ msg }) => msg.includes('because of --force')),
-      () => daemon.lines,
-      { within: 2_000 },
+      { sight: () => daemon.lines, within: 2_000 },
     )
     expect(told).toMatchObject({ level: 40 })
     expect((await daemon.snapshot())?.keepalivedBeside).toEqual([{ pid: expect.any(Number), name: 'keepalived' }])

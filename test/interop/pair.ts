@@ -150,12 +150,10 @@ export class Pair {
   async isElected(which: Which, occasion: string): Promise<void> {
     const { kind, host } = this[which]
     const elected = async () => (await this.daemon(which).state()) === 'Active' && this.onlyHolder(which)
-    await eventually(
-      `${kind} on ${host.name} alone to be Active after ${occasion}`,
-      elected,
-      () => this.sight(),
-      this.#wait,
-    )
+    await eventually(`${kind} on ${host.name} alone to be Active after ${occasion}`, elected, {
+      sight: () => this.sight(),
+      ...this.#wait,
+    })
   }
 
   #clientIsAnsweredBy(which: Which): boolean {
@@ -170,14 +168,14 @@ export class Pair {
     const { kind, host } = this[which]
     const come = async () =>
       this.#clientIsAnsweredBy(which) && (await this.daemon(which).state()) === 'Active' && (await too())
-    await eventually(`${kind} on ${host.name} ${occasion}`, come, () => this.sight(), this.#wait)
+    await eventually(`${kind} on ${host.name} ${occasion}`, come, { sight: () => this.sight(), ...this.#wait })
   }
 
   /** Waits until each side of a cut is Active. */
   async splits(): Promise<void> {
     const both = async () =>
       (await this.daemon('high').state()) === 'Active' && (await this.daemon('low').state()) === 'Active'
-    await eventually('both to be Active while cut', both, () => this.sight(), this.#wait)
+    await eventually('both to be Active while cut', both, { sight: () => this.sight(), ...this.#wait })
   }
 
   /** Returns the milliseconds since `at` in which the client had no answer. */

@@ -91,8 +91,7 @@ async function table(node: Node, process: LoggedProcess): Promise<Record<string,
       const all = Object.values(found)
       return all.length > 0 && all.every(({ State }) => State === 'MASTER')
     },
-    () => [found, process.lines.slice(-8).map(({ text }) => text)],
-    WITHIN,
+    { sight: () => [found, process.lines.slice(-8).map(({ text }) => text)], ...WITHIN },
   )
   return found
 }

@@ -121,12 +121,12 @@ function play({ both, extra, ipv6Unicast = false, neighbour, ours, reason, says,
 
     const states = async () => ({ holdfast: await holdfast.state(), [neighbour]: await other.state() })
     const bothActive = async () => Object.values(await states()).every((state) => state === 'Active')
-    await eventually('both to be Active, deaf to each other', bothActive, states, { within: 15_000, every: 50 })
+    await eventually('both to be Active, deaf to each other', bothActive, { sight: states, within: 15_000, every: 50 })
 
     const address = ipv6Unicast ? globalAddress(them) : them.address
     const strangers = async () => (await holdfast.router()).mismatchedRouters
     const named = async () => (await strangers()).some((one) => one.address === address && one.reason === reason)
-    await eventually(`holdfast to name ${address} for ${reason}`, named, strangers, { within: 5_000, every: 50 })
+    await eventually(`holdfast to name ${address} for ${reason}`, named, { sight: strangers, within: 5_000, every: 50 })
     const { stdout } = await statusCommand(holdfast.socket, { json: false })
     expect(stdout, 'the status in words').toContain(address)
     const logged = holdfast.records.filter(({ level, msg }) => level >= 40 && msg.includes(address))
@@ -137,7 +137,7 @@ function play({ both, extra, ipv6Unicast = false, neighbour, ours, reason, says,
     if (says === undefined) return
     const complaint = () => other.lines.find(({ text }) => says.test(text))
     const last = () => other.lines.slice(-8).map(({ text }) => text)
-    await eventually(`${neighbour} to say ${says}`, complaint, last, { within: 5_000, every: 50 })
+    await eventually(`${neighbour} to say ${says}`, complaint, { sight: last, within: 5_000, every: 50 })
   })
 }
 

@@ -69,7 +69,7 @@ async function advertises(daemon: Holdfast): Promise<void> {
   const sent = async () => (await daemon.router()).counters.sent.advertisement ?? 0
   const before = await sent()
   const more = async () => (await sent()) > before
-  await eventually('another advertisement', more, () => before, { within: 5_000, every: 5 })
+  await eventually('another advertisement', more, { sight: () => before, within: 5_000, every: 5 })
 }
 
 describeInterop('a unicast peer that the kernel lost', () => {

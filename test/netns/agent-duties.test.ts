@@ -77,12 +77,10 @@ async function prepared() {
 type Prepared = Awaited<ReturnType<typeof prepared>>
 
 const there = ({ at }: Prepared, names: readonly [string, ...string[]], wanted: boolean, agent: LoggedProcess) =>
-  eventually(
-    `${names.join('/')} to be ${wanted ? 'there' : 'gone'}`,
-    () => existsSync(at(...names)) === wanted,
-    () => agent.lines.slice(-6).map(({ text }) => text),
-    WITHIN,
-  )
+  eventually(`${names.join('/')} to be ${wanted ? 'there' : 'gone'}`, () => existsSync(at(...names)) === wanted, {
+    sight: () => agent.lines.slice(-6).map(({ text }) => text),
+    ...WITHIN,
+  })
 
 describeNetns("the agent's tasks besides the list of peers", () => {
   test('a file exists for each state that nft and CRI-O report, as long as they report the state', {
@@ -127,8 +125,7 @@ describeNetns("the agent's tasks besides the list of peers", () => {
           const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
           return text.split('vrrp_instance ').length - 1 === instances && text !== '' && said().length === reloads
         },
-        () => ({ said: said(), agent: agent.lines.slice(-6).map(({ text }) => text) }),
-        WITHIN,
+        { sight: () => ({ said: said(), agent: agent.lines.slice(-6).map(({ text }) => text) }), ...WITHIN },
       )
     await has(2, 1)
     writeFileSync(at('nodeip', 'remote-worker'), 'another LAN\n')
@@ -153,11 +150,11 @@ describeNetns("the agent's tasks besides the list of peers", () => {
     await api.line(/listening/, WITHIN.within)
     const agent = start(['/config/keepalived.conf.tmpl', at('keepalived.conf')], { IS_BOOTSTRAP: 'yes' })
     await agent.line(/agent started as bootstrap/, WITHIN.within)
-    await eventually('its file', () => said().includes('reload'), said, WITHIN)
+    await eventually('its file', () => said().includes('reload'), { sight: said, ...WITHIN })
     expect(said()).not.toContain('stop')
     // The agent has seen a ready API. Only after that does an API without an answer mean that the API is gone.
     await sleep(4_000)
     api.killFamily()
-    await eventually('the word stop', () => said().includes('stop'), said, WITHIN)
+    await eventually('the word stop', () => said().includes('stop'), { sight: said, ...WITHIN })
   })
 })

@@ -58,12 +58,15 @@ describeNetns('the agent in the place of dynkeepalived', () => {
             .split(/\s+/)
           return JSON.stringify(listed) === JSON.stringify(peers) && words.join('') === 'reload\n'.repeat(said)
         },
-        () => ({
-          words,
-          file: existsSync(file) ? readFileSync(file, 'utf8') : 'no file',
-          agent: agent.lines.slice(-6).map(({ text }) => text),
-        }),
-        { within: WITHIN, every: 50 },
+        {
+          sight: () => ({
+            words,
+            file: existsSync(file) ? readFileSync(file, 'utf8') : 'no file',
+            agent: agent.lines.slice(-6).map(({ text }) => text),
+          }),
+          within: WITHIN,
+          every: 50,
+        },
       )
     await has('begin', ['10.77.0.12'], 1)
     cluster.register({ name: 'n3', addresses: ['10.77.0.13'] })
@@ -86,8 +89,7 @@ describeNetns('the agent in the place of dynkeepalived', () => {
     await eventually(
       'a file without instances, and reload',
       () => !readFileSync(file, 'utf8').includes('vrrp_instance') && words.join('') === 'reload\n'.repeat(4),
-      () => ({ words, agent: agent.lines.slice(-6).map(({ text }) => text) }),
-      { within: WITHIN, every: 50 },
+      { sight: () => ({ words, agent: agent.lines.slice(-6).map(({ text }) => text) }), within: WITHIN, every: 50 },
     )
   })
 })

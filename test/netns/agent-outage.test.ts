@@ -80,8 +80,7 @@ function settledHolder(prober: Prober, occasion: string): Promise<LabNode> {
       const active = (await states()).flatMap((state, i) => (state === 'Active' ? [nodes[i]] : []))
       return active.length === 1 && active[0] === holder ? holder : undefined
     },
-    async () => [lab?.holders(LAB_VIP), prober.holder, await states()],
-    { within: WITHIN, every: 20 },
+    { sight: async () => [lab?.holders(LAB_VIP), prober.holder, await states()], within: WITHIN, every: 20 },
   )
 }
 
@@ -122,18 +121,15 @@ describeNetns('the death of engine and agent of a node', () => {
         () =>
           published()?.apiServerInternalIpOwner === node.name &&
           published()?.holders.find(({ service }) => service === 'API')?.alsoAnswering.length === 0,
-        published,
-        { within: WITHIN, every: 20 },
+        { sight: published, within: WITHIN, every: 20 },
       )
     await named(holder, 'at first')
     const history = new HolderHistory(lab, LAB_VIP)
     const since = await die(holder)
-    const moved = await eventually(
-      'another node to answer',
-      () => prober.movedFrom(holder.host.name, since),
-      () => [lab.holders(LAB_VIP), prober.holder],
-      { within: WITHIN },
-    )
+    const moved = await eventually('another node to answer', () => prober.movedFrom(holder.host.name, since), {
+      sight: () => [lab.holders(LAB_VIP), prober.holder],
+      within: WITHIN,
+    })
     const next = await settledHolder(prober, 'after the death')
     await named(next, 'after the death')
     const namedAt = monotonicMs()
@@ -183,8 +179,10 @@ describeNetns('the death of engine and agent of a node', () => {
       const silence = await eventually(
         'the client to be answered',
         () => prober.gaps.find(({ from, to }) => from < since && to > since),
-        () => [lab.holders(LAB_VIP), prober.gaps.slice(-2), nodes.map((node) => partsOf(node, since))],
-        { within: WITHIN },
+        {
+          sight: () => [lab.holders(LAB_VIP), prober.gaps.slice(-2), nodes.map((node) => partsOf(node, since))],
+          within: WITHIN,
+        },
       )
       const answered = silence.to - since
       const holder = await settledHolder(prober, `when the ${remembers} remembers`)

@@ -68,8 +68,7 @@ describeInterop("the agent in dynkeepalived's place beside real keepalived", () 
           lab.holders(INGRESS_VIP).join() === byIngress &&
           api.holder === byApi &&
           ingress.holder === byIngress,
-        sight,
-        WITHIN,
+        { sight, ...WITHIN },
       )
     await held('after the start', 'r1')
     expect([first.peers(API), first.peers(INGRESS)]).toEqual([['10.77.0.12'], ['10.77.0.12']])
@@ -87,8 +86,7 @@ describeInterop("the agent in dynkeepalived's place beside real keepalived", () 
       await eventually(
         `${pod.node.name} to list the new node`,
         () => [API, INGRESS].every((name) => pod.peers(name).join() === `${other},10.77.0.13`),
-        sight,
-        WITHIN,
+        { sight, ...WITHIN },
       )
     const listed = monotonicMs() - joined
     // Three advertisement intervals.
@@ -109,20 +107,16 @@ describeInterop("the agent in dynkeepalived's place beside real keepalived", () 
     await eventually(
       'our router of the API to be Backup',
       async () => (await engine())?.some(([name, state]) => name === API && state === 'Backup'),
-      sight,
-      WITHIN,
+      { sight, ...WITHIN },
     )
-    await eventually(
-      'it to keep both as peers',
-      () => n3.peers()[API]?.join() === '10.77.0.11,10.77.0.12',
-      () => n3.peers(),
-      WITHIN,
-    )
+    await eventually('it to keep both as peers', () => n3.peers()[API]?.join() === '10.77.0.11,10.77.0.12', {
+      sight: () => n3.peers(),
+      ...WITHIN,
+    })
     await eventually(
       'the priority that its checks come to',
       async () => (await n3.snapshot())?.routers.find(({ name }) => name === API)?.priority.effective === 45,
-      async () => (await n3.snapshot())?.routers,
-      WITHIN,
+      { sight: async () => (await n3.snapshot())?.routers, ...WITHIN },
     )
     // Longer than any Active_Down_Interval.
     await sleep(4_000)

@@ -94,15 +94,17 @@ class RelocatedCluster {
         `both VIPs to be answered for, and ${wanted} alone, ${occasion}`,
         () =>
           probers.every(({ holder }) => holder === this.host.name) && JSON.stringify(addressesOf(this.host)) === wanted,
-        async () => ({
-          here: addressesOf(this.host),
-          holders: probers.map(({ holder }) => holder),
-          routers: (await this.node.snapshot())?.routers.map(({ name, state, interface: there, source, faults }) =>
-            [name, state, there, source, ...faults].join(' '),
-          ),
-          agent: this.node.agent?.lines.slice(-6).map(({ text }) => text),
-        }),
-        { within: WITHIN, every: 10 },
+        {
+          sight: async () => ({
+            here: addressesOf(this.host),
+            holders: probers.map(({ holder }) => holder),
+            routers: (await this.node.snapshot())?.routers.map(({ name, state, interface: there, source, faults }) =>
+              [name, state, there, source, ...faults].join(' '),
+            ),
+            agent: this.node.agent?.lines.slice(-6).map(({ text }) => text),
+          }),
+          every: 10,
+        },
       )
       return monotonicMs() - since
     } finally {
@@ -149,12 +151,9 @@ describeNetns('a relocated single node with its agent', () => {
     node.startAgent()
     await relocated.settles('after the start', HERE, 'eth0', VIPS_HERE)
     if (!api) {
-      await eventually(
-        'the peers to be written down',
-        () => node.told.some(({ msg }) => msg === 'stored the peers'),
-        () => node.told.slice(-5),
-        { within: WITHIN },
-      )
+      await eventually('the peers to be written down', () => node.told.some(({ msg }) => msg === 'stored the peers'), {
+        sight: () => node.told.slice(-5),
+      })
       await relocated.cluster.apiDown()
       await relocated.restartAgent()
       await node.agent?.line(/no usable|unreachable|Cannot/, WITHIN)
@@ -185,8 +184,10 @@ describeNetns('a relocated single node with its agent', () => {
     await eventually(
       'both routers to go by the new address',
       async () => (await node.snapshot())?.routers.every(({ source }) => source === bare(ELSEWHERE)),
-      async () => [(await node.snapshot())?.routers.map(({ source }) => source), node.told.slice(-4)],
-      { within: WITHIN, every: 20 },
+      {
+        sight: async () => [(await node.snapshot())?.routers.map(({ source }) => source), node.told.slice(-4)],
+        every: 20,
+      },
     )
     const evaluated = monotonicMs() - uprooted
     expect(evaluated, "ms until both routers used the node's new address").toBeLessThan(EVALUATED)

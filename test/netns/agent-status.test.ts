@@ -36,18 +36,18 @@ function built(flags: readonly string[] = []) {
   const holderOf = (vip: string) => lab.holders(vip).join()
   const told = () => made.nodes.map((node) => node.told.slice(-4).map(({ msg }) => msg))
   const eventuallyHeld = (vip: string, by: string, occasion: string) =>
-    eventually(
-      `${vip} to be held by "${by}" ${occasion}`,
-      () => holderOf(vip) === by,
-      () => ({ holders: holderOf(vip), told: told() }),
-      WITHIN,
-    )
+    eventually(`${vip} to be held by "${by}" ${occasion}`, () => holderOf(vip) === by, {
+      sight: () => ({ holders: holderOf(vip), told: told() }),
+      ...WITHIN,
+    })
   const named = (by: string, occasion: string) =>
     eventually(
       `the status to name ${by} ${occasion}`,
       () => published()?.apiServerInternalIpOwner === by && published()?.ingressIpOwner === by,
-      () => ({ published: published(), told: told(), holders: [holderOf(LAB_VIP), holderOf(INGRESS_VIP)] }),
-      WITHIN,
+      {
+        sight: () => ({ published: published(), told: told(), holders: [holderOf(LAB_VIP), holderOf(INGRESS_VIP)] }),
+        ...WITHIN,
+      },
     )
   return { ...{ made, api, lab, wished, published, eventuallyHeld, named, holderOf } }
 }
@@ -70,12 +70,7 @@ describeNetns("HostedNetServices, written by the agent's process", () => {
     const follows = async (name: string) =>
       (await second.snapshot())?.routers.find((router) => router.name === name)?.holder.address === first.host.address
     for (const name of ['ostest_API_0', 'ostest_INGRESS_0'])
-      await eventually(
-        `n2 to follow n1 in ${name}`,
-        () => follows(name),
-        () => second.snapshot(),
-        WITHIN,
-      )
+      await eventually(`n2 to follow n1 in ${name}`, () => follows(name), { sight: () => second.snapshot(), ...WITHIN })
 
     first.agent?.killFamily()
     first.engine?.killFamily()
@@ -88,12 +83,10 @@ describeNetns("HostedNetServices, written by the agent's process", () => {
     await eventuallyHeld(INGRESS_VIP, 'r2', 'when the first is back')
     const ingressOf = async () =>
       (await first.snapshot())?.routers.find(({ name, departing }) => name === 'ostest_INGRESS_0' && !departing)
-    await eventually(
-      'n1 to follow n2',
-      async () => (await ingressOf())?.holder.address === second.host.address,
-      ingressOf,
-      WITHIN,
-    )
+    await eventually('n1 to follow n2', async () => (await ingressOf())?.holder.address === second.host.address, {
+      sight: ingressOf,
+      ...WITHIN,
+    })
 
     // The holder gives the ingress address up with priority 0. The other node still has its router, so the other node takes over
     // immediately.
@@ -120,12 +113,10 @@ describeNetns("HostedNetServices, written by the agent's process", () => {
     await second.routersAre(['ostest_API_0: unicast to 1 peers'])
 
     wished({ ingressHa: 'Enabled' })
-    await eventually(
-      'somebody to hold it again',
-      () => made.lab.holders(INGRESS_VIP).length === 1,
-      () => made.lab.holders(INGRESS_VIP),
-      WITHIN,
-    )
+    await eventually('somebody to hold it again', () => made.lab.holders(INGRESS_VIP).length === 1, {
+      sight: () => made.lab.holders(INGRESS_VIP),
+      ...WITHIN,
+    })
     expect(made.lab.holders(LAB_VIP)).toEqual(['r2'])
   })
 
@@ -140,20 +131,18 @@ describeNetns("HostedNetServices, written by the agent's process", () => {
     second.startAgent('--no-status')
     for (const node of [first, second])
       await node.routersAre(['ostest_API_0: unicast to 1 peers', 'ostest_INGRESS_0: unicast to 1 peers'])
-    await eventually(
-      'one of them to hold the address',
-      () => made.lab.holders(LAB_VIP).length === 1,
-      () => made.lab.holders(LAB_VIP),
-      WITHIN,
-    )
+    await eventually('one of them to hold the address', () => made.lab.holders(LAB_VIP).length === 1, {
+      sight: () => made.lab.holders(LAB_VIP),
+      ...WITHIN,
+    })
     const absent = () =>
       first.told.filter(
         ({ msg, level }) => Number(level) > DEBUG && `${msg}`.startsWith('this cluster has no HostedNetServices'),
       )
     const asked = () => api.requests.filter(({ path }) => path.includes(PLURAL)).length
-    await eventually('it to be told', () => absent().length > 0, absent, WITHIN)
+    await eventually('it to be told', () => absent().length > 0, { sight: absent, ...WITHIN })
     const before = asked()
-    await eventually('it to be tried again', () => asked() > before + 2, asked, WITHIN)
+    await eventually('it to be tried again', () => asked() > before + 2, { sight: asked, ...WITHIN })
     expect(absent()).toHaveLength(1)
     first.agent?.signal('SIGTERM')
     await first.agent?.exited

@@ -30,12 +30,10 @@ describeNetns('the agent beside an engine', () => {
     const agent = node.startAgent()
     // The agent knows no node yet, so it hands no configuration to the engine.
     await agent.line(/waiting for the nodes/, WITHIN)
-    await eventually(
-      'attempts to list',
-      () => node.told.some(({ kind }) => kind === 'unreachable'),
-      () => node.told,
-      { within: WITHIN },
-    )
+    await eventually('attempts to list', () => node.told.some(({ kind }) => kind === 'unreachable'), {
+      sight: () => node.told,
+      within: WITHIN,
+    })
     expect(await node.routers()).toEqual([])
 
     cluster.registerAll()
@@ -45,12 +43,10 @@ describeNetns('the agent beside an engine', () => {
     await node.routersAre(to(2))
     await agent.line(/"configuration handed over to the engine"/, WITHIN)
     expect(node.lastHandOver[0]).toBe('ostest_API_0: vrid 14 on eth0 from 10.77.0.11 to 10.77.0.12 10.77.0.13')
-    await eventually(
-      'it to hold the VIP',
-      () => lab.holders(LAB_VIP).length === 1,
-      () => node.snapshot(),
-      { within: WITHIN },
-    )
+    await eventually('it to hold the VIP', () => lab.holders(LAB_VIP).length === 1, {
+      sight: () => node.snapshot(),
+      within: WITHIN,
+    })
     let missing = 0
     const looks = setInterval(() => {
       if (lab.holders(LAB_VIP).length === 0) missing++
@@ -59,8 +55,7 @@ describeNetns('the agent beside an engine', () => {
     await eventually(
       'the holder in the API',
       () => readPublished(api.store.get(HOSTED, 'cluster'))?.apiServerInternalIpOwner === 'n1',
-      () => [api.store.get(HOSTED, 'cluster'), node.told.slice(-5)],
-      { within: WITHIN },
+      { sight: () => [api.store.get(HOSTED, 'cluster'), node.told.slice(-5)], within: WITHIN },
     )
 
     const before = monotonicMs()
@@ -116,12 +111,10 @@ describeNetns('the agent beside an engine', () => {
     node.startEngine()
     node.startAgent()
     await node.routersAre(to(1))
-    await eventually(
-      'the VIP',
-      () => lab.holders(LAB_VIP).length === 1,
-      () => node.snapshot(),
-      { within: WITHIN },
-    )
+    await eventually('the VIP', () => lab.holders(LAB_VIP).length === 1, {
+      sight: () => node.snapshot(),
+      within: WITHIN,
+    })
     let missing = 0
     const looks = setInterval(() => {
       if (lab.holders(LAB_VIP).length === 0) missing++
@@ -137,17 +130,14 @@ describeNetns('the agent beside an engine', () => {
       await eventually(
         `${kind} to be counted`,
         async () => (await node.metrics()).match(new RegExp(`kind="${kind}"} [1-9]`)) !== null,
-        () => node.told.slice(-5),
-        { within: WITHIN, every: 200 },
+        { sight: () => node.told.slice(-5), within: WITHIN, every: 200 },
       )
       expect(await node.routers()).toEqual(to(1))
       heal()
-      await eventually(
-        'a watch',
-        () => nodeWatches().length === 1,
-        () => node.told.slice(-5),
-        { within: WITHIN },
-      )
+      await eventually('a watch', () => nodeWatches().length === 1, {
+        sight: () => node.told.slice(-5),
+        within: WITHIN,
+      })
     }
     // A node object with invalid or foreign fields must not cost the engine a peer.
     api.store.put('v1/nodes', { metadata: { name: 'n2', labels: 7 as never }, status: 'away' })

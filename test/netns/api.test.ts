@@ -43,12 +43,9 @@ function start(
 }
 
 const reaches = (daemon: Holdfast, state: string) =>
-  eventually(
-    `${daemon.plan.host.name} to be ${state}`,
-    async () => (await daemon.state()) === state,
-    () => daemon.lines.slice(-3),
-    { within: WITHIN },
-  )
+  eventually(`${daemon.plan.host.name} to be ${state}`, async () => (await daemon.state()) === state, {
+    sight: () => daemon.lines.slice(-3),
+  })
 
 /** Returns curl's exit status (7: refused, 28: no answer in time), the HTTP status, and the body. */
 function get(where: Lab, host: Host, path: string) {
@@ -63,8 +60,7 @@ const serves = (where: Lab, daemon: Holdfast) =>
   eventually(
     `${daemon.plan.host.name} to answer /healthz`,
     () => get(where, daemon.plan.host, '/healthz').status === 200,
-    () => daemon.lines.slice(-3),
-    { within: WITHIN, every: 50 },
+    { sight: () => daemon.lines.slice(-3), every: 50 },
   )
 
 /** Returns the metrics of a host: each value by the name of its series with the labels. */
@@ -204,8 +200,7 @@ describeNetns('the HTTP API', () => {
         const seen = gaps()
         return seen.all >= 4 && seen
       },
-      gaps,
-      { within: WITHIN, every: 500 },
+      { sight: gaps, every: 500 },
     )
     expect(
       before.onTime,
@@ -229,8 +224,7 @@ describeNetns('the HTTP API', () => {
           phases.map((phase) => found.get(`holdfast_vrrp_takeover_duration_seconds_${what}{phase="${phase}"}`) ?? 0)
         return of('count').every((count) => count === 1) && of('sum')
       },
-      () => [...metrics(where, host)].filter(([name]) => name.includes('takeover')),
-      { within: WITHIN },
+      { sight: () => [...metrics(where, host)].filter(([name]) => name.includes('takeover')) },
     )
     console.log(`takeover, seconds since the decision: ${phases.map((phase, i) => `${phase} ${took[i]}`).join(', ')}`)
     expect(Math.max(...took), 's from the decision to each phase of the takeover').toBeLessThan(1)

@@ -87,8 +87,7 @@ async function names(daemon: Holdfast, stranger: Holdfast, { reason, words }: { 
   const found = await eventually(
     `${where} to name ${address} for ${reason}`,
     async () => (await daemon.router()).mismatchedRouters.find((one) => one.address === address),
-    async () => (await daemon.router()).mismatchedRouters,
-    { within: WITHIN },
+    { sight: async () => (await daemon.router()).mismatchedRouters },
   )
   expect(found, `mismatched router ${address} in the status of ${where}`).toMatchObject({ reason, listenedTo: false })
   const { stdout } = await statusCommand(daemon.socket, { json: false })
@@ -149,8 +148,7 @@ describeNetns('a mismatched router with our VRID', () => {
     const took = await eventually(
       'r2 to log that it is Active',
       () => second.records.find(({ to }) => to === 'Active')?.msg,
-      () => second.lines.slice(-3).map(({ text }) => text),
-      { within: WITHIN },
+      { sight: () => second.lines.slice(-3).map(({ text }) => text) },
     )
     expect(took, 'log line of r2 when it becomes Active').toMatch(
       /^vip: Backup → Active: \w+, discarding advertisements of 10\.77\.0\.13 \(address-list-mismatch\)$/,

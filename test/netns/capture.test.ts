@@ -63,12 +63,7 @@ class Capture {
   }
 
   until(what: string, holds: (line: Line) => boolean): Promise<Line> {
-    return eventually(
-      what,
-      () => this.seen.find(holds),
-      () => this.lines.slice(-5),
-      { within: WITHIN },
-    )
+    return eventually(what, () => this.seen.find(holds), { sight: () => this.lines.slice(-5) })
   }
 
   async stop(): Promise<void> {
@@ -97,8 +92,7 @@ describeCapture('holdfast capture', () => {
     await eventually(
       'both to announce',
       () => new Set(capture.seen.filter(announced).map(({ mac }) => mac)).size === 2,
-      () => [...claims],
-      { within: WITHIN },
+      { sight: () => [...claims] },
     )
     await capture.stop()
 
@@ -201,8 +195,7 @@ describeCapture('holdfast capture', () => {
     const capture = await Capture.listening(on, observer)
     const listening = () => capture.lines.filter((text) => text.includes('listening on "eth0"')).length
     const waiting = () => capture.lines.filter((text) => text.includes('waiting for it')).length
-    const becomes = (what: string, holds: () => boolean) =>
-      eventually(what, holds, () => capture.lines, { within: WITHIN })
+    const becomes = (what: string, holds: () => boolean) => eventually(what, holds, { sight: () => capture.lines })
 
     on.setLink(observer, 'down')
     await becomes('it to wait', () => waiting() === 1)

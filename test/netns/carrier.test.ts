@@ -62,12 +62,9 @@ function held({ namespace }: Host): string[] {
 }
 
 const holds = (host: Host, wanted: readonly string[], why: string) =>
-  eventually(
-    `${host.name} to hold [${wanted.join(', ')}] after ${why}`,
-    () => held(host).join() === wanted.join(),
-    () => lab.routers.map((one) => [one.name, held(one)]),
-    { within: WITHIN },
-  )
+  eventually(`${host.name} to hold [${wanted.join(', ')}] after ${why}`, () => held(host).join() === wanted.join(), {
+    sight: () => lab.routers.map((one) => [one.name, held(one)]),
+  })
 
 const sentBy = (frames: readonly Frame[], host: Host) => frames.filter(({ source }) => source === backOf(host))
 

@@ -222,14 +222,12 @@ describeNetns('holdfast run', () => {
     await eventually(
       'the daemon to say that it waits for eth7',
       async () => (await daemon.snapshot())?.routers[0]?.faults.includes('interfaceMissing') ?? false,
-      () => daemon.lines,
-      { within: 5_000 },
+      { sight: () => daemon.lines, within: 5_000 },
     )
     await eventually(
       'a line that names eth7',
       () => daemon.records.some(({ level, msg }) => level >= 40 && msg.includes('"eth7"')),
-      () => daemon.lines,
-      { within: 5_000 },
+      { sight: () => daemon.lines, within: 5_000 },
     )
     const at = daemon.terminate()
     expect((await daemon.exited).code, `exit status ${monotonicMs() - at} ms after SIGTERM`).toBe(0)
@@ -252,10 +250,12 @@ describeNetns('holdfast run', () => {
     for (let round = 1; round <= 8; round++) {
       const both = files.map((file) => new LoggedProcess(lab, lab.router(1), [HOLDFAST, 'run', '-c', file]))
       const said = () => both.map(({ exit, lines }) => ({ exit, lines: lines.slice(-3).map(({ text }) => text) }))
-      await eventually(`round ${round}: the VIP to be held`, () => lab.holders(LAB_VIP).length === 1, said, {
+      await eventually(`round ${round}: the VIP to be held`, () => lab.holders(LAB_VIP).length === 1, {
+        sight: said,
         within: 5_000,
       })
-      await eventually(`round ${round}: one of them to have left`, () => both.some(({ exit }) => exit), said, {
+      await eventually(`round ${round}: one of them to have left`, () => both.some(({ exit }) => exit), {
+        sight: said,
         within: 5_000,
       })
       const stayed = both.filter(({ exit }) => exit === undefined)
@@ -296,14 +296,12 @@ describeNetns('holdfast run', () => {
     const at = daemon.process.signal('SIGKILL')
     const lines = () =>
       daemon.records.filter(({ level, msg }) => level === 50 && msg.startsWith('Guardian died; shutting down'))
-    await eventually('one line in the log', () => lines().length === 1, lines, { within: 3_000 })
+    await eventually('one line in the log', () => lines().length === 1, { sight: lines, within: 3_000 })
     expect(monotonicMs() - at, 'ms from the death of the guardian to the log line').toBeLessThan(1_000)
-    await eventually(
-      'the engine to be gone',
-      () => !existsSync(`/proc/${engine}`),
-      () => daemon.lines.slice(-3),
-      { within: 5_000 },
-    )
+    await eventually('the engine to be gone', () => !existsSync(`/proc/${engine}`), {
+      sight: () => daemon.lines.slice(-3),
+      within: 5_000,
+    })
     expect([lab.holders(LAB_VIP), lines().length]).toEqual([[], 1])
   })
 
@@ -318,13 +316,14 @@ describeNetns('holdfast run', () => {
       const snapshot: Snapshot | undefined = stdout === '' ? undefined : JSON.parse(stdout)
       return snapshot
     }
-    await eventually('the daemon to answer', () => status() !== undefined, status, { within: 5_000 })
+    await eventually('the daemon to answer', () => status() !== undefined, { sight: status, within: 5_000 })
     // The fault and its end cause one line of about 200 bytes each. Together the lines are more than the 64 KiB of a pipe.
     for (let i = 0; i < 500; i++) {
       lab.setLink(lab.router(1), 'down')
       lab.setLink(lab.router(1), 'up')
     }
-    await eventually('the daemon to be Active', () => status()?.routers[0]?.state === 'Active', status, {
+    await eventually('the daemon to be Active', () => status()?.routers[0]?.state === 'Active', {
+      sight: status,
       within: 10_000,
     })
     const at = daemon.signal('SIGTERM')
@@ -364,9 +363,9 @@ describeNetns('holdfast run', () => {
       { NODE_OPTIONS: `--import=${preload}` },
     )
     const holders = () => lab.holders(LAB_VIP)
-    await eventually('the VIP to be held', () => holders().length === 1, holders, { within: 10_000 })
+    await eventually('the VIP to be held', () => holders().length === 1, { sight: holders, within: 10_000 })
     const at = daemon.signal('SIGUSR2')
-    await eventually('the VIP to be gone', () => holders().length === 0, holders, { within: 1_000 })
+    await eventually('the VIP to be gone', () => holders().length === 0, { sight: holders, within: 1_000 })
     const { code, at: left } = await daemon.exited
     holder.killFamily()
     expect([code, left - at < 5_000], `left ${(left - at).toFixed(0)} ms after the bug`).toEqual([1, true])
@@ -380,22 +379,19 @@ describeNetns('holdfast run', () => {
       '-e',
       "require('net').createServer().listen(9655, '127.0.0.1', () => console.log('taken'))",
     ])
-    await eventually(
-      'the port to be taken',
-      () => blocker.lines.length > 0,
-      () => blocker.lines,
-      { within: 5_000 },
-    )
+    await eventually('the port to be taken', () => blocker.lines.length > 0, {
+      sight: () => blocker.lines,
+      within: 5_000,
+    })
     const daemon = new LoggedProcess(lab, lab.router(1), [HOLDFAST, 'run', '-c', configFile('listen', listen)])
     const lines = () => daemon.lines.map(({ text }) => text)
-    await eventually(
-      'a line that says the port is in use',
-      () => lines().some((text) => text.includes('EADDRINUSE')),
-      lines,
-      { within: 5_000 },
-    )
+    await eventually('a line that says the port is in use', () => lines().some((text) => text.includes('EADDRINUSE')), {
+      sight: lines,
+      within: 5_000,
+    })
     blocker.killFamily()
-    await eventually('the daemon to serve', () => lines().some((text) => text.includes('Serving /metrics')), lines, {
+    await eventually('the daemon to serve', () => lines().some((text) => text.includes('Serving /metrics')), {
+      sight: lines,
       within: 5_000,
     })
     const script = `const paths = ['/metrics', '/v1/status', '/healthz', '/nothing']

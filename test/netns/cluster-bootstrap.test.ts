@@ -32,8 +32,7 @@ async function oneHolder(lab: ClusterLab['lab'], prober: Prober): Promise<string
       const [holder, ...others] = lab.holders(LAB_VIP)
       return others.length === 0 && holder !== undefined && prober.holder === holder ? holder : undefined
     },
-    () => [lab.holders(LAB_VIP), prober.holder],
-    { within: WITHIN, every: 50 },
+    { sight: () => [lab.holders(LAB_VIP), prober.holder], within: WITHIN, every: 50 },
   )
 }
 
@@ -82,8 +81,10 @@ describeNetns('the bootstrap node of a cluster', () => {
       const moved = await eventually(
         'a control plane node to answer',
         () => prober.movedFrom(bootstrap.host.name, at),
-        async () => [lab.holders(LAB_VIP), await bootstrap.routers(), bootstrap.told.slice(-4)],
-        { within: WITHIN },
+        {
+          sight: async () => [lab.holders(LAB_VIP), await bootstrap.routers(), bootstrap.told.slice(-4)],
+          within: WITHIN,
+        },
       )
       await bootstrap.routersAre([], WITHIN)
       await sleep(4_000)

@@ -76,8 +76,11 @@ class Membership {
       await eventually(
         `${node.name} to have ${JSON.stringify(this.peersOf(node))} ${occasion}`,
         () => JSON.stringify(node.peers()) === JSON.stringify(this.peersOf(node)),
-        () => ({ has: node.peers(), agent: node.agent?.lines.slice(-8).map(({ text }) => text) }),
-        { within: WITHIN, every: 50 },
+        {
+          sight: () => ({ has: node.peers(), agent: node.agent?.lines.slice(-8).map(({ text }) => text) }),
+          within: WITHIN,
+          every: 50,
+        },
       )
     return Math.round(monotonicMs() - since)
   }
@@ -91,8 +94,7 @@ async function holderOf(of: ClusterLab, vip: string): Promise<LabNode> {
       const [first, ...others] = of.lab.holders(vip)
       return others.length === 0 ? first : undefined
     },
-    () => of.lab.holders(vip),
-    { within: WITHIN, every: 100 },
+    { sight: () => of.lab.holders(vip), within: WITHIN, every: 100 },
   )
   const node = of.nodes.find(({ host }) => host.name === name)
   if (node === undefined) throw new Error(`Cannot find the node on ${name}`)
@@ -106,8 +108,7 @@ const follow = async (nodes: readonly LabNode[], router: string, holder: LabNode
     await eventually(
       `${node.name} to follow ${holder.name} in ${router}`,
       async () => (await seen())?.holder.address === holder.host.address,
-      seen,
-      { within: WITHIN, every: 100 },
+      { sight: seen, within: WITHIN, every: 100 },
     )
   }
 }

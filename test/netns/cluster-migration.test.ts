@@ -167,8 +167,7 @@ describeNetns('a migration from multicast to unicast', () => {
     const holder = await eventually(
       'one node to have the VIP and to answer',
       () => (lab.holders(LAB_VIP).join() === prober.holder ? prober.holder : undefined),
-      () => [lab.holders(LAB_VIP), prober.holder],
-      { within: WITHIN, every: 50 },
+      { sight: () => [lab.holders(LAB_VIP), prober.holder], within: WITHIN, every: 50 },
     )
     const history = new HolderHistory(lab, LAB_VIP)
     const backup = nodes.find(({ host }) => host.name !== holder)

@@ -110,8 +110,7 @@ describe('the worker thread', () => {
       await eventually(
         'the port to be open',
         () => daemon.records.some(({ msg }) => msg.startsWith('Serving /metrics')),
-        () => daemon.lines.map(({ text }) => text),
-        { within: 20_000 },
+        { sight: () => daemon.lines.map(({ text }) => text), within: 20_000 },
       )
       const files = compiledIn(scripts).flatMap(({ thread, file }) => (thread === 'worker' ? [file] : []))
       expect(files).toEqual(['checks.js', expect.stringMatching(/^metrics-page-/), expect.stringMatching(/^counts-/)])

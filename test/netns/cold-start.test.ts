@@ -21,12 +21,12 @@ describeNetns('a node that starts beside a healthy Active', () => {
       const active = nodeOf(2, 150)
       const isActive = async () => (await active.state()) === 'Active'
       const last = (node: Holdfast) => () => node.lines.slice(-3).map(({ text }) => text)
-      await eventually('r2 to be Active', isActive, last(active), { within: 15_000 })
+      await eventually('r2 to be Active', isActive, { sight: last(active), within: 15_000 })
       for (let i = 1; i <= STARTS; i++) {
         const started = nodeOf(1, 200)
         const place = (words: string) => started.records.findIndex(({ msg }) => msg.includes(words))
         const takeover = () => place('Backup → Active: lowerPriorityActive') >= 0
-        await eventually('r1 to take over', takeover, last(started), { within: 15_000 })
+        await eventually('r1 to take over', takeover, { sight: last(started), within: 15_000 })
         const [loaded, took] = [place('Loaded and rehearsed'), place('Backup → Active: lowerPriorityActive')]
         expect(loaded, `start ${i}: position of the log record about the loaded code`).toBeGreaterThanOrEqual(0)
         expect(
@@ -35,7 +35,7 @@ describeNetns('a node that starts beside a healthy Active', () => {
         ).toBeLessThan(took)
         started.terminate()
         await started.exited
-        await eventually('r2 to be Active again', isActive, last(active), { within: 5_000 })
+        await eventually('r2 to be Active again', isActive, { sight: last(active), within: 5_000 })
       }
     } finally {
       lab.destroy()

@@ -103,7 +103,7 @@ export class CrashLan {
       ),
       said: this.nodes.flatMap((node) => (node.ended ? [] : node.process.lines.slice(-3).map(({ text }) => text))),
     })
-    await eventually('r1 alone to answer for every address', sure, sight, { within, every: 50 })
+    await eventually('r1 alone to answer for every address', sure, { sight, within, every: 50 })
   }
 
   /** Returns the nodes whose kernel has the address now. */

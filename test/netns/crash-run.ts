@@ -13,7 +13,6 @@ import type { Column } from './crash-node.ts'
 
 /** Time in ms without an event, after which a row ends. */
 const REST = 400
-const WITHIN = 12_000
 
 type Done = Inflicted & {
   readonly row: Row
@@ -91,10 +90,10 @@ async function runRow(lan: CrashLan, row: Row): Promise<Done> {
   try {
     // Late events need this time to happen.
     await sleep(end + REST - monotonicMs())
-    await eventually(`${wanted.join()} alone`, atRest, sight, { within: WITHIN, every: 20 })
+    await eventually(`${wanted.join()} alone`, atRest, { sight, every: 20 })
     if (row.status !== undefined) {
       const said = () => victim.process.lines.slice(-3)
-      await eventually('holdfast run to end', () => victim.ended, said, { within: 6_000 })
+      await eventually('holdfast run to end', () => victim.ended, { sight: said, within: 6_000 })
       const { code } = await victim.process.exited
       if (code !== row.status) complaints.push(`expected holdfast run to end with ${row.status}, saw ${code}`)
     } else if (victim.ended) {

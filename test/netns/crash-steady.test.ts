@@ -77,27 +77,19 @@ describeNetns('the lifetime of the addresses in the kernel', () => {
 
     lan.node(1).killGroup()
     const killed = monotonicMs()
-    await eventually(
-      'r2 to have the addresses',
-      () => lifetimes(r2).every((each) => each === FOREVER),
-      () => shownAddresses(r2),
-      {
-        within: 5_000,
-      },
-    )
+    await eventually('r2 to have the addresses', () => lifetimes(r2).every((each) => each === FOREVER), {
+      sight: () => shownAddresses(r2),
+      within: 5_000,
+    })
     await sleep(killed + LIFETIME + 1_500 - monotonicMs())
     expect(lifetimes(r1), 'lifetimes of the addresses on the node without engine and guardian').toEqual(
       COLUMN.map(() => FOREVER),
     )
 
     lan.node(2).signal(['engine'], 'SIGKILL')
-    await eventually(
-      'r2 without addresses',
-      () => lifetimes(r2).every((each) => each === undefined),
-      () => shownAddresses(r2),
-      {
-        within: 1_000,
-      },
-    )
+    await eventually('r2 without addresses', () => lifetimes(r2).every((each) => each === undefined), {
+      sight: () => shownAddresses(r2),
+      within: 1_000,
+    })
   })
 })

@@ -44,24 +44,19 @@ describeNetns('a run directory that no longer answers', () => {
     const plan = { host: here.router(1), priority: 200, intervalMs: 200, address: LAB_VIP }
     const daemon = new Holdfast(here, plan)
     const holds = (wanted: boolean) =>
-      eventually(
-        `${LAB_VIP} ${wanted ? '' : 'not '}on r1`,
-        () => here.holders(LAB_VIP).includes('r1') === wanted,
-        () => daemon.lastLines(5),
-        { within: WITHIN },
-      )
+      eventually(`${LAB_VIP} ${wanted ? '' : 'not '}on r1`, () => here.holders(LAB_VIP).includes('r1') === wanted, {
+        sight: () => daemon.lastLines(5),
+      })
     await holds(true)
     const engine = daemon.process.children[0] ?? expect.fail('no engine')
     await die(here, daemon)
     const from = order === 'SIGTERM' ? daemon.terminate() : daemon.process.signal('SIGKILL')
     await holds(false)
     const released = monotonicMs() - from
-    await eventually(
-      `the engine ${engine} to end by itself`,
-      () => !isAlive(engine),
-      () => daemon.lastLines(5),
-      { within: LEAVES_WITHIN },
-    )
+    await eventually(`the engine ${engine} to end by itself`, () => !isAlive(engine), {
+      sight: () => daemon.lastLines(5),
+      within: LEAVES_WITHIN,
+    })
     console.log(
       `${order}: released after ${released.toFixed(0)} ms, ended after ${(monotonicMs() - from).toFixed(0)} ms`,
     )

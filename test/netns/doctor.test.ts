@@ -74,12 +74,10 @@ async function active(daemon: Holdfast): Promise<void> {
 
 /** Waits for a log line. A log line and the status arrive by different ways. */
 const says = (daemon: Holdfast, words: string) =>
-  eventually(
-    `the log to say ${words}`,
-    () => daemon.records.some(({ msg }) => msg === words),
-    () => daemon.lines,
-    { within: 2_000 },
-  )
+  eventually(`the log to say ${words}`, () => daemon.records.some(({ msg }) => msg === words), {
+    sight: () => daemon.lines,
+    within: 2_000,
+  })
 
 describeNetns('holdfast doctor', () => {
   test('in a healthy lab, holdfast doctor finds nothing on either node, and the daemon on the node notices nothing', async () => {

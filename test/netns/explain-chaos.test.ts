@@ -107,7 +107,7 @@ describeNetns('holdfast explain names the fault of the chaos suite', () => {
       const reloads = () => readFileSync(join(directory(node), 'events.jsonl'), 'utf8').split('"reloaded"').length
       const before = reloads()
       arena.nodes[node].reload()
-      await eventually('a reload in the journal', () => reloads() > before, reloads, { within: WITHIN, every: 50 })
+      await eventually('a reload in the journal', () => reloads() > before, { sight: reloads, every: 50 })
     }
     let told: Story | undefined
     const sight = () => ({
@@ -120,7 +120,7 @@ describeNetns('holdfast explain names the fault of the chaos suite', () => {
       return told.incidents.some((each) => each.cause === cause && pattern(says).test(each.headline))
     }
     try {
-      await eventually(`the story to say: ${says}`, isTold, sight, { within: 5_000, every: 250 })
+      await eventually(`the story to say: ${says}`, isTold, { sight, within: 5_000, every: 250 })
     } catch (error) {
       return { told, failure: error instanceof Error ? error : new Error(String(error)) }
     }

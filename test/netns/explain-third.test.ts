@@ -59,17 +59,15 @@ describeNetns('a third node in a split brain', () => {
   beforeAll(async () => {
     lab = createLab({ routers: 3 })
     nodes = [1, 2, 3].map(start)
-    await eventually('r1 alone to have the address', () => holders() === 'r1', holders, { within: WITHIN })
+    await eventually('r1 alone to have the address', () => holders() === 'r1', { sight: holders })
     await third().becomes('Backup', WITHIN)
   })
   afterAll(() => lab?.destroy())
 
   test('explain names both Actives during the split brain, even if it began before --since', async () => {
     lab.isolate([lab.router(1), lab.router(2)])
-    await eventually('both to have the address', () => holders() === 'r1,r2', holders, { within: WITHIN })
-    await eventually('r3 to record it for both routers', async () => (await events()).length === 2, events, {
-      within: WITHIN,
-    })
+    await eventually('both to have the address', () => holders() === 'r1,r2', { sight: holders })
+    await eventually('r3 to record it for both routers', async () => (await events()).length === 2, { sight: events })
     const [one, other] = [lab.router(1).address, lab.router(2).address]
     const text = `listed peer ${one} and listed peer ${other} are both Active, as`
     const now = (await story('1s')).now.map(({ words }) => words)
@@ -93,9 +91,9 @@ describeNetns('a third node in a split brain', () => {
   test('explain reports the end of the split brain and its duration', async () => {
     await sleep(4 * INTERVAL)
     lab.unite([lab.router(1), lab.router(2)])
-    await eventually('r1 alone to have the address', () => holders() === 'r1', holders, { within: WITHIN })
-    await eventually('r3 to record the end for both routers', async () => (await events()).length === 4, events, {
-      within: WITHIN,
+    await eventually('r1 alone to have the address', () => holders() === 'r1', { sight: holders })
+    await eventually('r3 to record the end for both routers', async () => (await events()).length === 4, {
+      sight: events,
     })
     const told = await story('5m')
     expect(told.now).toEqual([])

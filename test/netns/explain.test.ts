@@ -50,9 +50,7 @@ describeNetns('holdfast explain names the fault', () => {
   const sight = () => ({ client: prober.holder, holders: holders() })
   const answeredBy = (name: string) => prober.answeredBy(name, WITHIN)
   const settlesOn = (name: string) =>
-    eventually(`${name} alone to have the address`, () => prober.holder === name && holders() === name, sight, {
-      within: WITHIN,
-    })
+    eventually(`${name} alone to have the address`, () => prober.holder === name && holders() === name, { sight })
 
   /** Waits for the story: the daemon writes its journal after its other work. */
   async function story(since: number, wanted: Cause, headline: RegExp): Promise<Story> {
@@ -69,8 +67,7 @@ describeNetns('holdfast explain names the fault', () => {
         told = read
         return read.incidents.some((incident) => incident.cause === wanted && headline.test(incident.headline))
       },
-      () => told?.incidents.map(({ cause, headline }) => ({ cause, headline })),
-      { within: 5_000, every: 250 },
+      { sight: () => told?.incidents.map(({ cause, headline }) => ({ cause, headline })), within: 5_000, every: 250 },
     )
     if (told === undefined) throw new Error('explain printed no story')
     return told
@@ -143,7 +140,7 @@ describeNetns('holdfast explain names the fault', () => {
       inflict: async () => {
         observer('add')
         const isFound = async () => (await first.router()).duplicates.length > 0
-        await eventually('r1 to find it', isFound, () => first.router(), { within: WITHIN })
+        await eventually('r1 to find it', isFound, { sight: () => first.router() })
       },
       undo: async () => {
         observer('delete')
@@ -233,7 +230,7 @@ describeNetns('holdfast explain names the fault', () => {
         // Version 2 has intervals of whole seconds only.
         first.reload({ ...first.plan, version: 2, intervalMs: 1_000 })
         const isAlone = async () => (await first.state()) === 'Active' && (await first.router()).version === 2
-        await eventually('r1 to be Active in version 2', isAlone, sight, { within: WITHIN })
+        await eventually('r1 to be Active in version 2', isAlone, { sight })
       },
       undo: async () => {
         first.reload(first.plan)
@@ -368,7 +365,7 @@ describeNetns('holdfast explain names the fault', () => {
       await inflict()
       if (alone !== undefined) {
         const told = () => command(1, ['vip', '--since', row.since ?? new Date(since).toISOString()])
-        await eventually(`r1 to tell ${alone}`, () => alone.test(told()), told, { within: 5_000, every: 250 })
+        await eventually(`r1 to tell ${alone}`, () => alone.test(told()), { sight: told, within: 5_000, every: 250 })
         expect(told()).not.toContain('Nothing has happened')
       }
       await row.later?.()

@@ -83,7 +83,7 @@ describeNetns('the guardian of an engine with deadlines', () => {
     log(talker).filter(({ msg }) => /^engine (?:died|missed its deadline): removed /.test(String(msg)))
 
   async function gone(within: number): Promise<number> {
-    await eventually('no VIP', () => present().length === 0, present, { within, every: 1 })
+    await eventually('no VIP', () => present().length === 0, { sight: present, within, every: 1 })
     return monotonicMs()
   }
 
@@ -270,12 +270,7 @@ describeNetns('the guardian of an engine with deadlines', () => {
     } finally {
       talker.signal('SIGCONT')
     }
-    await eventually(
-      'an execution',
-      () => executions(talker).length > 0,
-      () => log(talker),
-      { within: 2000 },
-    )
+    await eventually('an execution', () => executions(talker).length > 0, { sight: () => log(talker), within: 2000 })
     signal(pid, 'SIGCONT')
     await talker.line('the word', ({ state }) => state === 'executed')
     await sleep(300)

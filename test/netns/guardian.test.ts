@@ -264,7 +264,7 @@ describeNetns('the guardian in network namespaces', () => {
   }
 
   async function gone(since: number, within = 3000): Promise<number> {
-    await eventually('no VIP', () => present().length === 0, present, { within, every: 1 })
+    await eventually('no VIP', () => present().length === 0, { sight: present, within, every: 1 })
     return monotonicMs() - since
   }
 

@@ -115,10 +115,7 @@ describeNetns('the VIP follows the healthy service', () => {
   })
 
   const holderIs = (position: number, occasion: string) =>
-    eventually(`r${position} to answer after ${occasion}`, () => prober.holder === `r${position}`, sight, {
-      within: WITHIN,
-      every: 2,
-    })
+    eventually(`r${position} to answer after ${occasion}`, () => prober.holder === `r${position}`, { sight, every: 2 })
 
   async function everythingIsUp(occasion: string): Promise<void> {
     const isUp = async () => {
@@ -126,7 +123,7 @@ describeNetns('the VIP follows the healthy service', () => {
       const all = healthchecks.length === CHECKS.length && healthchecks.every(({ verdict }) => verdict === 'up')
       return all && routers?.[0]?.priority.effective === 150 && prober.holder === 'r1'
     }
-    await eventually(`every check up and r1 to answer after ${occasion}`, isUp, sight, { within: 2 * WITHIN })
+    await eventually(`every check up and r1 to answer after ${occasion}`, isUp, { sight, within: 2 * WITHIN })
   }
 
   const account = async (check: Check) =>
@@ -138,8 +135,7 @@ describeNetns('the VIP follows the healthy service', () => {
       `the log to say ${words} of ${check}`,
       () =>
         first.records.find(({ at, msg }) => at >= since && msg.startsWith(`healthcheck ${check}:`) && words.test(msg)),
-      sight,
-      { within: WITHIN },
+      { sight },
     )
 
   /**
@@ -168,14 +164,9 @@ describeNetns('the VIP follows the healthy service', () => {
       /^(activeDemoted|lowerPriorityActive)$/,
     )
     // Four checks use this server, so all four weights count.
-    await eventually(
-      'the sum of all that is down',
-      async () => (await first.router()).priority.effective === 1,
+    await eventually('the sum of all that is down', async () => (await first.router()).priority.effective === 1, {
       sight,
-      {
-        within: WITHIN,
-      },
-    )
+    })
     expect(await account('web')).toMatchObject({
       verdict: 'down',
       standing: 'down',
@@ -230,12 +221,9 @@ describeNetns('the VIP follows the healthy service', () => {
     await told('script', since, /up → down: timeout/)
     rmSync(join(folder, 'stuck'))
     await everythingIsUp('the program ends again')
-    await eventually(
-      'nothing of it to be left',
-      () => programsOf(mark).every(({ name }) => name === 'check'),
-      () => programsOf(mark),
-      { within: WITHIN },
-    )
+    await eventually('nothing of it to be left', () => programsOf(mark).every(({ name }) => name === 'check'), {
+      sight: () => programsOf(mark),
+    })
     expect(programsOf(mark).filter(({ name }) => name === 'sleep')).toEqual([])
   })
 
@@ -246,15 +234,14 @@ describeNetns('the VIP follows the healthy service', () => {
     const { at } = await eventually(
       'the thread to be given up',
       () => first.records.find(({ msg }) => msg.includes('The worker thread does not answer')),
-      sight,
-      { within: 3 * WITHIN },
+      { sight, within: 3 * WITHIN },
     )
     write('text', 'aaa')
     const ran = async () => {
       const script = (await first.snapshot())?.healthchecks.find(({ name }) => name === 'script')
       return Date.parse(script?.last?.at ?? '') > hungAt + 2_000
     }
-    await eventually('programs to be run for the new thread', ran, () => account('script'), { within: WITHIN })
+    await eventually('programs to be run for the new thread', ran, { sight: () => account('script') })
     expect(movesSince(before)).toEqual([])
     expect((await first.router()).priority.effective, 'priority of r1 after the new thread has started').toBe(150)
     const { since } = await loses('a killed server, after another thread had begun', () => {
@@ -269,12 +256,10 @@ describeNetns('the VIP follows the healthy service', () => {
   test('after the end of the daemon, no check program is left', async () => {
     first.terminate()
     await first.exited
-    await eventually(
-      'no program and no launcher',
-      () => programsOf(mark).length === 0,
-      () => programsOf(mark),
-      { within: 3_000 },
-    )
+    await eventually('no program and no launcher', () => programsOf(mark).length === 0, {
+      sight: () => programsOf(mark),
+      within: 3_000,
+    })
   })
 })
 

@@ -87,8 +87,7 @@ describeNetns('the status in the API about the holders of an address', () => {
           published()?.apiServerInternalIpOwner === by &&
           available()?.message === `API ${LAB_VIP} is held by ${by}` &&
           degraded()?.status === 'False',
-        published,
-        WITHIN,
+        { sight: published, ...WITHIN },
       )
     await owned('r1')
 
@@ -100,26 +99,24 @@ describeNetns('the status in the API about the holders of an address', () => {
     const took = monotonicMs() - killedAt
     const events = () => server.store.list('v1/events', 'default').map(({ message }) => String(message))
     const moved = `API ${LAB_VIP} moved from r1 to r2: r1 fell silent (activeSilent)`
-    await eventually('the Event of the failover', () => events().includes(moved), events, WITHIN)
+    await eventually('the Event of the failover', () => events().includes(moved), { sight: events, ...WITHIN })
 
     // A living engine removes an address that was added by hand, so the status must not name a duplicate.
     const give = (action: 'add' | 'delete', i: number) =>
       ip(built.router(i), `address ${action} ${LAB_VIP}/32 dev eth0`)
-    await eventually(
-      'r1 to have lost it',
-      () => !built.holders(LAB_VIP).includes('r1'),
-      () => built.holders(LAB_VIP),
-      WITHIN,
-    )
+    await eventually('r1 to have lost it', () => !built.holders(LAB_VIP).includes('r1'), {
+      sight: () => built.holders(LAB_VIP),
+      ...WITHIN,
+    })
     give('add', 3)
     const alone = () => built.holders(LAB_VIP).join() === 'r2'
-    await eventually('r3 to have taken it off again', alone, () => built.holders(LAB_VIP), WITHIN)
+    await eventually('r3 to have taken it off again', alone, { sight: () => built.holders(LAB_VIP), ...WITHIN })
 
     // On the node with the dead engine, the added address stays.
     const givenAt = monotonicMs()
     give('add', 1)
     const both = () => degraded()?.message === `API ${LAB_VIP} is held by r1 and r2`
-    await eventually('Degraded to name both', both, published, WITHIN)
+    await eventually('Degraded to name both', both, { sight: published, ...WITHIN })
     const found = monotonicMs() - givenAt
     expect(degraded()).toMatchObject({ status: 'True', reason: 'SeveralHolders' })
     expect(published()?.holders).toMatchObject([{ node: 'r2', alsoAnswering: ['r1'] }])

@@ -36,12 +36,11 @@ describeNetns('an ingress address that the API has switched off', () => {
         ...{ apiVersion: `${GROUP}/${VERSION}`, kind: KIND, metadata: { name: 'cluster' }, spec },
       })
     const heldBy = (vip: string, by: string, occasion: string) =>
-      eventually(
-        `${vip} to be held by "${by}" ${occasion}`,
-        () => lab.holders(vip).join() === by,
-        () => ({ holders: lab.holders(vip), told: node.told.slice(-5).map(({ msg }) => msg) }),
-        { within: 40_000, every: 50 },
-      )
+      eventually(`${vip} to be held by "${by}" ${occasion}`, () => lab.holders(vip).join() === by, {
+        sight: () => ({ holders: lab.holders(vip), told: node.told.slice(-5).map(({ msg }) => msg) }),
+        within: 40_000,
+        every: 50,
+      })
     async function again(...killed: ('agent' | 'engine')[]) {
       for (const one of killed) {
         node[one]?.killFamily()

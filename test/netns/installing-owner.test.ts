@@ -15,8 +15,6 @@ import { Capture } from '../../src/lab/watch/capture.ts'
 import { holdfastFrom } from '../support/file-group.ts'
 import { describeInterop } from '../support/require.ts'
 
-const WITHIN = 10_000
-
 const labs: Lab[] = []
 afterEach(() => {
   for (const lab of labs.splice(0)) lab.destroy()
@@ -25,12 +23,10 @@ afterEach(() => {
 const ipv4Of = (host: Host) => addressesOf(host).filter((address) => !address.includes(':'))
 
 const waitFor = (what: string, host: Host, wanted: readonly string[]) =>
-  eventually(
-    `${what}: ${host.name} has ${wanted.join(' and ')}`,
-    () => ipv4Of(host).join() === wanted.join(),
-    () => ipv4Of(host),
-    { within: WITHIN, every: 20 },
-  )
+  eventually(`${what}: ${host.name} has ${wanted.join(' and ')}`, () => ipv4Of(host).join() === wanted.join(), {
+    sight: () => ipv4Of(host),
+    every: 20,
+  })
 
 const fileOf = (state: string, priority: number, address = LAB_VIP) => `vrrp_instance V {
   state ${state}
@@ -112,10 +108,10 @@ describeInterop('an address owner (priority 255) from a keepalived file', () => 
     const daemon = holdfastFrom(lab, plan, file)
     const isActive = async () => (await daemon.state()) === 'Active'
     const reloads = () => daemon.records.filter(({ msg }) => /^Reloaded /.test(msg)).map(({ msg }) => msg)
-    await eventually('the owner to be Active', isActive, addressesNow, { within: WITHIN, every: 20 })
+    await eventually('the owner to be Active', isActive, { sight: addressesNow, every: 20 })
     writeFileSync(file, fileOf('MASTER', 255, host.address).replace('advert_int 1', 'advert_int 2'))
     daemon.process.signal('SIGHUP')
-    await eventually('the reload', () => reloads().length > 0, reloads, { within: WITHIN, every: 20 })
+    await eventually('the reload', () => reloads().length > 0, { sight: reloads, every: 20 })
     expect([await daemon.state(), addressesNow()]).toEqual(['Active', [own]])
     daemon.terminate()
     await daemon.exited

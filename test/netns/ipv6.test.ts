@@ -76,7 +76,7 @@ describeNetns('three IPv6 routers', () => {
     await trio.start(1, 200)
     await trio.settlesOn(1, 'it started alone')
     const said = () => trio?.observer.announcements.map(({ at }) => at) ?? []
-    await eventually('three announcements', () => said().length >= 3, said, { within: WITHIN, every: 50 })
+    await eventually('three announcements', () => said().length >= 3, { sight: said, within: WITHIN, every: 50 })
     // A fourth announcement would have come by then.
     await sleep(1_200)
     await capture.stop()
@@ -187,8 +187,7 @@ describeNetns('three IPv6 routers', () => {
     await eventually(
       'r1 to notice that another host answers',
       async () => (await group.daemon(1).router()).counters.competingAnswers > 0,
-      async () => (await group.daemon(1).router()).counters,
-      { within: WITHIN },
+      { sight: async () => (await group.daemon(1).router()).counters, within: WITHIN },
     )
     expect(await group.daemon(1).state()).toBe('Active')
     ip(client, `-6 address del ${LAB_VIP6}/128 dev eth0`)
@@ -251,22 +250,23 @@ describeNetns('the start and the peers of an IPv6 router', () => {
     network.setLink(r1, 'down')
     network.setLink(r1, 'up')
     const daemon = new Holdfast(network, plan(r1, 200))
-    await eventually(
-      'holdfast to answer',
-      async () => (await daemon.snapshot()) !== undefined,
-      () => daemon.lines.slice(-3),
-      { within: WITHIN },
-    )
+    await eventually('holdfast to answer', async () => (await daemon.snapshot()) !== undefined, {
+      sight: () => daemon.lines.slice(-3),
+      within: WITHIN,
+    })
     expect(await daemon.router()).toMatchObject({ state: 'Initialize', faults: ['sourceAddressMissing'] })
     const ready = () => linkLocalOf(r1) !== '' && shown(r1, linkLocalOf(r1))?.tentative !== true
-    await eventually('the link-local address to be ready', ready, () => linkLocalOf(r1), { within: WITHIN, every: 2 })
+    await eventually('the link-local address to be ready', ready, {
+      sight: () => linkLocalOf(r1),
+      within: WITHIN,
+      every: 2,
+    })
     const at = monotonicMs()
-    await eventually(
-      'the router to start',
-      async () => (await daemon.state()) !== 'Initialize',
-      () => daemon.lines.slice(-3),
-      { within: WITHIN, every: 2 },
-    )
+    await eventually('the router to start', async () => (await daemon.state()) !== 'Initialize', {
+      sight: () => daemon.lines.slice(-3),
+      within: WITHIN,
+      every: 2,
+    })
     expect(monotonicMs() - at, 'ms from the ready link-local address to the start of the router').toBeLessThan(800)
     await sleep(1_000)
     expect(await daemon.router()).toMatchObject({ state: 'Active', counters: { sendFailures: {} } })
@@ -288,15 +288,13 @@ describeNetns('the start and the peers of an IPv6 router', () => {
     await eventually(
       'r1 alone to hold both',
       () => addresses.every((address) => network.holders(address).join() === 'r1'),
-      () => addresses.map((address) => network.holders(address)),
-      { within: WITHIN },
+      { sight: () => addresses.map((address) => network.holders(address)), within: WITHIN },
     )
     first?.killEngine()
     await eventually(
       'r2 alone to hold both',
       () => addresses.every((address) => network.holders(address).join() === 'r2'),
-      () => addresses.map((address) => network.holders(address)),
-      { within: WITHIN },
+      { sight: () => addresses.map((address) => network.holders(address)), within: WITHIN },
     )
     await capture.stop()
     const sent = fieldsOf(capture.path, 'vrrp', ['ipv6.src', 'vrrp.ipv6_addr', 'vrrp.checksum.status'])
@@ -312,8 +310,7 @@ describeNetns('the start and the peers of an IPv6 router', () => {
     await eventually(
       'link-local addresses',
       () => [r1, r2].every((host) => shown(host, linkLocalOf(host))?.tentative !== true && linkLocalOf(host) !== ''),
-      () => [r1, r2].map(linkLocalOf),
-      { within: WITHIN },
+      { sight: () => [r1, r2].map(linkLocalOf), within: WITHIN },
     )
     for (const [kind, own] of [
       ['global', [`fd00:77::11`, `fd00:77::12`]],
@@ -324,14 +321,14 @@ describeNetns('the start and the peers of an IPv6 router', () => {
       const daemons = [r1, r2].map((host, i) => new Holdfast(network, plan(host, i === 0 ? 200 : 100), { transport }))
       for (const daemon of daemons) await daemon.ready()
       const holders = () => network.holders(LAB_VIP6).join()
-      await eventually(`r1 to hold it (${kind})`, () => holders() === 'r1', holders, { within: WITHIN })
+      await eventually(`r1 to hold it (${kind})`, () => holders() === 'r1', { sight: holders, within: WITHIN })
       await sleep(500)
       expect(await daemons[1]?.router(), kind).toMatchObject({
         state: 'Backup',
         counters: { discarded: {}, warnings: {} },
       })
       daemons[0]?.terminate()
-      await eventually(`r2 to hold it (${kind})`, () => holders() === 'r2', holders, { within: WITHIN })
+      await eventually(`r2 to hold it (${kind})`, () => holders() === 'r2', { sight: holders, within: WITHIN })
       for (const daemon of daemons) daemon.terminate()
       await Promise.all(daemons.map(({ exited }) => exited))
       await capture.stop()
@@ -356,9 +353,12 @@ describeNetns('the start and the peers of an IPv6 router', () => {
     const daemons = [node(1, 200, 100), node(2, 100, 200)]
     for (const daemon of daemons) await daemon.ready()
     const holders = () => [LAB_VIP, LAB_VIP6].map((address) => network.holders(address).join())
-    await eventually('r1 to hold IPv4 and r2 IPv6', () => holders().join() === 'r1,r2', holders, { within: WITHIN })
+    await eventually('r1 to hold IPv4 and r2 IPv6', () => holders().join() === 'r1,r2', {
+      sight: holders,
+      within: WITHIN,
+    })
     daemons[0]?.killEngine()
-    await eventually('r2 to hold both', () => holders().join() === 'r2,r2', holders, { within: WITHIN })
+    await eventually('r2 to hold both', () => holders().join() === 'r2,r2', { sight: holders, within: WITHIN })
     const snapshot = await daemons[1]?.status()
     expect(snapshot?.interfaces.map(({ name, family, discarded }) => [name, family, discarded])).toEqual([
       ['eth0', 'ipv4', {}],

@@ -112,15 +112,15 @@ describeNetns('a run directory whose disk does not answer', () => {
     const daemon = new Holdfast(built, plan)
     const last = () => daemon.lines.slice(-5)
     const holdsAll = (...vips: string[]) => vips.every((vip) => built.holders(vip).join() === 'r1')
-    await eventually('r1 to have the address', () => holdsAll(LAB_VIP), last, { within: WITHIN })
+    await eventually('r1 to have the address', () => holdsAll(LAB_VIP), { sight: last })
     daemon.reload({ ...plan, addresses: [LAB_VIP, MORE] })
-    await eventually('r1 to have the new address', () => holdsAll(LAB_VIP, MORE), last, { within: WITHIN })
+    await eventually('r1 to have the new address', () => holdsAll(LAB_VIP, MORE), { sight: last })
     const said = () => daemon.records.filter(({ msg }) => msg.includes('addresses.json')).map(({ msg }) => msg)
-    await eventually('a log line', () => said().length === 1, said, { within: WITHIN })
+    await eventually('a log line', () => said().length === 1, { sight: said })
     expect(said()).toEqual([`Cannot write ${join(folder, 'addresses.json')}: the disk does not answer`])
     daemon.terminate()
     const holders = () => [LAB_VIP, MORE].flatMap((vip) => built.holders(vip))
-    await eventually('nobody to have an address', () => holders().length === 0, holders, { within: WITHIN })
+    await eventually('nobody to have an address', () => holders().length === 0, { sight: holders })
   })
 })
 
@@ -147,8 +147,7 @@ describeNetns('an event journal on a faulty disk', () => {
     const gap = await eventually(
       'the gap to be in the file',
       () => written().find(({ kind }) => kind === 'journalGap'),
-      () => written(),
-      { within: WITHIN },
+      { sight: () => written() },
     )
     expect(gap).toMatchObject({ lost: expect.any(Number), why: expect.stringMatching(/ENOSPC|full/) })
     expect(await daemon.state(), 'state of the router, which has no neighbour').not.toBe('Initialize')
@@ -172,20 +171,16 @@ describeNetns('an event journal on a faulty disk', () => {
           await daemon.yieldFor(50).catch(() => {})
           return ((await daemon.snapshot())?.journal?.problem !== null) === failing
         },
-        () => daemon.lines.slice(-3),
-        { within: WITHIN, every: 100 },
+        { sight: () => daemon.lines.slice(-3), every: 100 },
       )
     await becomes(true)
     expect(wholeLines(found.file)).toContain('started')
     rmSync(filler)
     await sleep(TRY_AGAIN)
     await becomes(false)
-    await eventually(
-      'the gap to be in the file',
-      () => wholeLines(found.file).includes('journalGap'),
-      () => wholeLines(found.file),
-      { within: WITHIN },
-    )
+    await eventually('the gap to be in the file', () => wholeLines(found.file).includes('journalGap'), {
+      sight: () => wholeLines(found.file),
+    })
   })
 
   test('a read-only disk is logged, and everything except the journal file works', async () => {

@@ -47,20 +47,15 @@ describeNetns('the log of the daemon in the systemd journal', () => {
     eventually(
       `the journal to show ${pattern}`,
       () => journal('-o', 'cat', ...options).find((line) => pattern.test(line)),
-      () => journal('-o', 'cat').slice(-8),
-      { within: 10_000, every: 100 },
+      { sight: () => journal('-o', 'cat').slice(-8), within: 10_000, every: 100 },
     )
   const held = () => run('ip -brief address show eth0').includes(VIP)
   const holds = (wanted: boolean) =>
-    eventually(
-      `${VIP} ${wanted ? '' : 'not '}on eth0`,
-      () => held() === wanted,
-      () => journal('-o', 'cat').slice(-8),
-      {
-        within: 15_000,
-        every: 50,
-      },
-    )
+    eventually(`${VIP} ${wanted ? '' : 'not '}on eth0`, () => held() === wanted, {
+      sight: () => journal('-o', 'cat').slice(-8),
+      within: 15_000,
+      every: 50,
+    })
 
   beforeAll(async () => {
     lab = await SystemdLab.booted()

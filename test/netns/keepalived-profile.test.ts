@@ -43,12 +43,7 @@ const plan = (host: Host) => ({ host, priority: 100, intervalMs: 200, address: V
 const listed = (host: Host) => shownAddresses(host).filter(({ local }) => local === VIP || local === LAB_VIP6)
 
 const waitFor = (what: string, host: Host, count: number, within = WITHIN) =>
-  eventually(
-    what,
-    () => listed(host).length === count,
-    () => listed(host),
-    { within, every: 20 },
-  )
+  eventually(what, () => listed(host).length === count, { sight: () => listed(host), within, every: 20 })
 
 describeInterop('a setting of a keepalived file', () => {
   test('VIPs with a label, a prefix length or another family are installed and answer, and are gone after reload, kill and stop', async () => {
@@ -62,24 +57,20 @@ describeInterop('a setting of a keepalived file', () => {
     ip(lab.client, 'address add fd00:77::2/64 dev eth0 nodad')
     startResponder(lab, host)
     const client = new Prober(lab, lab.client, LAB_VIP6)
-    await eventually(
-      `${LAB_VIP6} to answer a client`,
-      () => client.holders.at(-1)?.name === host.name,
-      () => client.holders,
-      { within: WITHIN, every: 20 },
-    )
+    await eventually(`${LAB_VIP6} to answer a client`, () => client.holders.at(-1)?.name === host.name, {
+      sight: () => client.holders,
+      every: 20,
+    })
     await client.stop()
 
     const keys = { ...EXTRA, addresses: [{ address: `${VIP}/24`, label: 'other' }], excludedAddresses: [] }
     writeFileSync(first.file, holdfastConfig(plan(host), join(lab.directory, `holdfast-${host.name}`), keys))
     first.process.signal('SIGHUP')
     await waitFor('one address after the reload', host, 1)
-    await eventually(
-      'the new label',
-      () => listed(host)[0]?.label === 'other',
-      () => listed(host),
-      { within: WITHIN, every: 20 },
-    )
+    await eventually('the new label', () => listed(host)[0]?.label === 'other', {
+      sight: () => listed(host),
+      every: 20,
+    })
     expect(await first.state()).toBe('Active')
 
     first.killAll()
@@ -106,14 +97,14 @@ describeInterop('a setting of a keepalived file', () => {
       inside('sysctl', '-qw', 'net.ipv4.conf.all.promote_secondaries=0', `${promote}=0`)
       const daemon = new Holdfast(lab, plan(host), { profile: 'keepalived', addresses: [`${PRIMARY}/24`] })
       const shown = () => inside('ip', '-4', '-o', 'address', 'show', 'dev', 'eth0')
-      await eventually('the VIP', () => shown().includes(` ${PRIMARY}/24 `), shown, { within: WITHIN, every: 20 })
+      await eventually('the VIP', () => shown().includes(` ${PRIMARY}/24 `), { sight: shown, every: 20 })
       inside('ip', 'address', 'add', `${SECONDARY}/24`, 'dev', 'eth0')
       expect(shown()).toMatch(new RegExp(`${SECONDARY}/24 .* secondary`))
       if (end === 'SIGTERM') daemon.terminate()
       else if (end === 'kill -9 of the engine') daemon.killEngine()
       else daemon.killAll()
       await daemon.exited
-      await eventually('no VIP', () => !shown().includes(` ${PRIMARY}/24 `), shown, { within: WITHIN, every: 20 })
+      await eventually('no VIP', () => !shown().includes(` ${PRIMARY}/24 `), { sight: shown, every: 20 })
       expect(shown()).toContain(` ${SECONDARY}/24 `)
       expect(inside('sysctl', '-n', promote).trim()).toBe(after)
     },
@@ -127,12 +118,7 @@ describeInterop('a setting of a keepalived file', () => {
     inside('ip', 'address', 'add', `${PRIMARY}/32`, 'dev', 'lo')
     const written = (address: string) => ({ profile: 'keepalived', addresses: [`${address}/24`] })
     const first = new Holdfast(lab, plan(host), written(PRIMARY))
-    await eventually(
-      'the VIP',
-      () => has(PRIMARY),
-      () => on('eth0'),
-      { within: WITHIN, every: 20 },
-    )
+    await eventually('the VIP', () => has(PRIMARY), { sight: () => on('eth0'), every: 20 })
     expect(on('lo')).toContain(` ${PRIMARY}/32 `)
     first.terminate()
     await first.exited
@@ -140,12 +126,7 @@ describeInterop('a setting of a keepalived file', () => {
 
     inside('ip', 'address', 'add', `${PRIMARY}/24`, 'dev', 'eth0')
     const second = new Holdfast(lab, plan(host), written(SECONDARY))
-    await eventually(
-      'the other VIP',
-      () => has(SECONDARY),
-      () => on('eth0'),
-      { within: WITHIN, every: 20 },
-    )
+    await eventually('the other VIP', () => has(SECONDARY), { sight: () => on('eth0'), every: 20 })
     expect(has(PRIMARY), "whether eth0 has the node's own address").toBe(true)
     second.terminate()
     await second.exited
@@ -174,8 +155,7 @@ describeInterop('a setting of a keepalived file', () => {
           held()
             .slice(0, 2)
             .every((has) => has === wanted),
-        held,
-        { within: WITHIN, every: 20 },
+        { sight: held, every: 20 },
       )
 
     const addresses = [VIP, { address: `${AWAY}/24`, interface: 'eth1' }]
@@ -184,7 +164,7 @@ describeInterop('a setting of a keepalived file', () => {
     expect(held()[2], `whether eth0 has ${AWAY} as well`).toBe(false)
     const mac = /link\/ether (\S+)/.exec(ip(namespace, 'link show eth1'))?.[1] ?? 'no MAC'
     const known = () => ip(far, `neighbour show ${AWAY}`)
-    await eventually('the client to hear of it', () => known().includes(mac), known, { within: WITHIN, every: 20 })
+    await eventually('the client to hear of it', () => known().includes(mac), { sight: known, every: 20 })
 
     ip(namespace, 'link set eth1 down')
     await both('neither while eth1 is down', false)

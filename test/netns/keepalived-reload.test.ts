@@ -53,8 +53,8 @@ class Node {
   async becomes(state: string): Promise<void> {
     const look = async () => (await snapshotOf(this.socket))?.routers[0]?.state
     const logged = () => this.process.lines.slice(-5).map(({ text }) => text)
-    await eventually(`${this.host.name} to be ${state}`, async () => (await look()) === state, logged, {
-      within: WITHIN,
+    await eventually(`${this.host.name} to be ${state}`, async () => (await look()) === state, {
+      sight: logged,
       every: 50,
     })
   }
@@ -134,8 +134,7 @@ describeNetns('a reload of a keepalived file that keepalived refuses', () => {
         () =>
           told().some((line) => /"level":50.*Cannot reload/.test(line)) &&
           told().some((line) => /"level":50.*\.conf:\d+:/.test(line)),
-        told,
-        { within: WITHIN },
+        { sight: told },
       )
       await isKept(title)
     }
@@ -145,8 +144,7 @@ describeNetns('a reload of a keepalived file that keepalived refuses', () => {
     await eventually(
       'the log to tell of the reload by the signal',
       () => first.process.lines.slice(logged).some(({ text }) => text.includes('Cannot reload')),
-      () => first.process.lines.slice(logged).map(({ text }) => text),
-      { within: WITHIN },
+      { sight: () => first.process.lines.slice(logged).map(({ text }) => text) },
     )
     await isKept('SIGHUP')
 

@@ -170,6 +170,6 @@ export async function until<T>(what: string, look: () => T | Promise<T>, holds: 
     seen[0] = await look()
     return holds(seen[0])
   }
-  await eventually(what, found, () => JSON.stringify(seen[0]).slice(-1000), { within: 20_000 })
+  await eventually(what, found, { sight: () => JSON.stringify(seen[0]).slice(-1000), within: 20_000 })
   return seen[0] as T
 }

@@ -65,20 +65,17 @@ class Node {
   }
 
   async answers(occasion: string): Promise<Snapshot> {
-    return await eventually(
-      `${this.host.name} to answer after ${occasion}`,
-      () => this.snapshot(),
-      () => this.process.lines.slice(-5).map(({ text }) => text),
-      { within: WITHIN, every: 50 },
-    )
+    return await eventually(`${this.host.name} to answer after ${occasion}`, () => this.snapshot(), {
+      sight: () => this.process.lines.slice(-5).map(({ text }) => text),
+      every: 50,
+    })
   }
 
   async becomes(state: string, occasion: string): Promise<void> {
     await eventually(
       `"vip" on ${this.host.name} to be ${state} after ${occasion}`,
       async () => (await this.vip())?.state === state,
-      () => this.vip(),
-      { within: WITHIN, every: 50 },
+      { sight: () => this.vip(), every: 50 },
     )
   }
 
@@ -216,12 +213,9 @@ describeNetns('an engine in managed mode', () => {
       (await second.vip())?.counters.receivedZero,
       'advertisements with priority 0 that r2 has received',
     ).toBeGreaterThan(heard)
-    await eventually(
-      'r2 alone to hold the address',
-      () => network.holders(LAB_VIP).join() === 'r2',
-      () => network.holders(LAB_VIP),
-      { within: WITHIN },
-    )
+    await eventually('r2 alone to hold the address', () => network.holders(LAB_VIP).join() === 'r2', {
+      sight: () => network.holders(LAB_VIP),
+    })
     expect((await first.probe('/readyz')).status, 'readiness of r1 with a configuration without routers').toBe(200)
   })
 
@@ -259,12 +253,9 @@ describeNetns('an engine in managed mode', () => {
     writeFileSync(file, JSON.stringify({ runDirectory: run, api: { listen: false }, virtualRouters: [] }))
     const daemon = new LoggedProcess(network, host, [HOLDFAST, 'run', '-c', file])
     const socket = join(run, 'holdfast.sock')
-    await eventually(
-      'the engine to answer',
-      async () => (await snapshotOf(socket)) !== undefined,
-      () => daemon.lines.slice(-3),
-      { within: WITHIN },
-    )
+    await eventually('the engine to answer', async () => (await snapshotOf(socket)) !== undefined, {
+      sight: () => daemon.lines.slice(-3),
+    })
     const refused = spawnSync(HOLDFAST, ['configure', file, '--socket', socket], { encoding: 'utf8', timeout: 30_000 })
     expect([refused.status, refused.stderr]).toEqual([1, expect.stringContaining('(403)')])
     expect(refused.stderr).toContain('This engine reads its configuration from a file')

@@ -46,12 +46,10 @@ function newLab(): { lab: Lab; one: Host; two: Host } {
 }
 
 const reaches = (node: FleetNode, states: string) =>
-  eventually(
-    `${node.host.name} to be ${states}`,
-    async () => (await node.states()) === states,
-    async () => [await node.states(), node.process.lines.slice(-3)],
-    { within: WITHIN, every: 100 },
-  )
+  eventually(`${node.host.name} to be ${states}`, async () => (await node.states()) === states, {
+    sight: async () => [await node.states(), node.process.lines.slice(-3)],
+    every: 100,
+  })
 
 /** Starts two nodes. Resolves when `one` (priority 200) is Active and `two` (100) is Backup for all routers. */
 async function settledPair(grouped = false) {

@@ -54,19 +54,17 @@ async function settled(...options: Parameters<typeof Trio.settled>) {
 const faultsOf = async (group: Trio, position: number) => (await group.daemon(position).router()).faults
 
 function faulted(group: Trio, position: number, fault: string): Promise<true> {
-  return eventually(
-    `r${position} to say ${fault}`,
-    async () => (await faultsOf(group, position)).includes(fault),
-    () => faultsOf(group, position),
-    { within: WITHIN },
-  )
+  return eventually(`r${position} to say ${fault}`, async () => (await faultsOf(group, position)).includes(fault), {
+    sight: () => faultsOf(group, position),
+    within: WITHIN,
+  })
 }
 
 /** Returns the time of the first such log line at or after `since`. */
 async function logged(group: Trio, position: number, message: string, since: number): Promise<number> {
   const found = () => group.daemon(position).records.find(({ msg, at }) => at >= since && msg === message)
   const seen = () => group.daemon(position).records.slice(-5)
-  return (await eventually(`r${position} to log "${message}"`, found, seen, { within: WITHIN })).at
+  return (await eventually(`r${position} to log "${message}"`, found, { sight: seen, within: WITHIN })).at
 }
 
 function intact(group: Trio, since: number): void {
@@ -142,12 +140,10 @@ describeNetns('the interface of a router', () => {
       `address del ${r1.address}/24 dev eth0`,
     )
     await group.answeredBy(1, 'its address moved to br-ex')
-    await eventually(
-      'the VIP on br-ex alone',
-      () => interfacesWith(r1, LAB_VIP).join() === 'br-ex',
-      () => interfacesWith(r1, LAB_VIP),
-      { within: WITHIN },
-    )
+    await eventually('the VIP on br-ex alone', () => interfacesWith(r1, LAB_VIP).join() === 'br-ex', {
+      sight: () => interfacesWith(r1, LAB_VIP),
+      within: WITHIN,
+    })
     await sleep(500)
     expect((await group.daemon(1).router()).counters.transitions, 'transitions of r1').toEqual(transitions)
     expect(group.prober.longestGap(at, monotonicMs()), 'ms without an answer').toBeLessThan(REACTION)
@@ -233,8 +229,7 @@ describeNetns('addresses that other programs change', () => {
     await eventually(
       'r2 to hear the new source',
       async () => (await group.daemon(2).router()).holder.address === '10.77.0.61',
-      async () => (await group.daemon(2).router()).holder,
-      { within: WITHIN },
+      { sight: async () => (await group.daemon(2).router()).holder, within: WITHIN },
     )
     await sleep(500)
     expect(await group.sight()).toEqual({ r1: 'Active', r2: 'Backup', r3: 'Backup', holders: ['r1'], client: 'r1' })

@@ -138,12 +138,7 @@ describe('bin/holdfast', () => {
         })
         const said: string[] = []
         guardian.stdout.on('data', (text) => said.push(String(text).trim()))
-        await eventually(
-          'the engine',
-          () => said.length > 0,
-          () => said,
-          { within: 10_000 },
-        )
+        await eventually('the engine', () => said.length > 0, { sight: () => said, within: 10_000 })
         await sleep(300)
         expect([said, manager.words], 'it handles signals, and has not said READY').toEqual([['[null,null,"1"]'], []])
         guardian.stdin.write('\n')
@@ -168,20 +163,10 @@ describe('bin/holdfast', () => {
       guardian.stderr.on('data', (text) => complaints.push(String(text)))
       const ended = new Promise((resolve) => guardian.once('close', (code) => resolve(code)))
       const pid = guardian.pid ?? 0
-      await eventually(
-        'its name',
-        () => named(pid) === 'keepalived',
-        () => named(pid),
-        { within: 5_000 },
-      )
+      await eventually('its name', () => named(pid) === 'keepalived', { sight: () => named(pid), within: 5_000 })
       for (const signal of ['SIGUSR1', 'SIGHUP', 'SIGHUP'] as const) process.kill(pid, signal)
       process.kill(pid, 36)
-      await eventually(
-        'both signals',
-        () => said.length === 4,
-        () => [said, complaints],
-        { within: 20_000 },
-      )
+      await eventually('both signals', () => said.length === 4, { sight: () => [said, complaints], within: 20_000 })
       expect([said.slice(0, 2), said.slice(2).sort()]).toEqual([
         ['handles signals', 'ready'],
         ['SIGHUP', 'SIGUSR1'],

@@ -47,7 +47,7 @@ describeNetns('two daemons on one node with two versions of Node', () => {
     lab = createLab({ routers: 1 })
     const running = start('first', nodes[first])
     const sight = () => running.lines.map(({ text }) => text)
-    await eventually('the VIP to be held', () => lab.holders(LAB_VIP).length === 1, sight, { within: 15_000 })
+    await eventually('the VIP to be held', () => lab.holders(LAB_VIP).length === 1, { sight, within: 15_000 })
     const other = start('second', nodes[second])
     const { code } = await other.exited
     expect([code, other.lines.map(({ text }) => text)], `the second one, under ${versions[1]}`).toEqual([

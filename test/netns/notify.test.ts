@@ -111,7 +111,7 @@ describeNetns('notification programs', () => {
     })
     const names = ['keepalived', 'holdfast']
     const enough = () => names.every((name) => fresh(name).length >= expected.length)
-    await eventually(`both to have run ${expected.length} programs: ${event}`, enough, sight, { within: WITHIN })
+    await eventually(`both to have run ${expected.length} programs: ${event}`, enough, { sight })
     await sleep(QUIET)
     for (const name of names) {
       expect(fresh(name).sort(), `programs that ${name} has run at: ${event}`).toEqual([...expected])
@@ -180,12 +180,12 @@ describeNetns('notification programs', () => {
 
   test('a notification program that hangs delays neither the takeover nor the end of the daemon, and leaves no process', async () => {
     const gone = () => hung.process.exit !== undefined
-    await eventually('its end', gone, () => hung.lines.slice(-5), { within: LONGEST_LAST_WORD + WITHIN })
+    await eventually('its end', gone, { sight: () => hung.lines.slice(-5), within: LONGEST_LAST_WORD + WITHIN })
     const took = (hung.process.exit?.at ?? Number.NaN) - terminatedAt
     expect(hung.process.exit, `exit of the daemon ${took.toFixed(0)} ms after SIGTERM`).toMatchObject({ code: 0 })
     expect(took, 'ms from SIGTERM to the end of the daemon').toBeLessThan(LONGEST_LAST_WORD + 3_000)
     expect(lab.holders('10.77.0.220')).toEqual([])
-    await eventually('nobody', () => hanging().length === 0, hanging, { within: 2_000 })
+    await eventually('nobody', () => hanging().length === 0, { sight: hanging, within: 2_000 })
   })
 })
 
@@ -244,11 +244,11 @@ describeNetns('a tracked file of weights, beside keepalived', () => {
     startBoth()
     const expected = ['BACKUP 100', 'MASTER 100']
     const isThere = () => seen().every((lines) => lines.length >= expected.length)
-    await eventually('start and takeover of both', isThere, seen, { within: WITHIN })
+    await eventually('start and takeover of both', isThere, { sight: seen })
     for (const [content, lines] of steps) {
       writeFileSync(at('load'), `${content}\n`)
       expected.push(...lines)
-      await eventually(`lines for ${content}: ${lines.join(', ')}`, isThere, seen, { within: WITHIN })
+      await eventually(`lines for ${content}: ${lines.join(', ')}`, isThere, { sight: seen })
       await sleep(QUIET)
       expect(seen(), `notifications of keepalived and holdfast after the weight ${content}`).toEqual([
         expected,

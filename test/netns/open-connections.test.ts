@@ -36,7 +36,7 @@ class Client {
 
   async says(event: string, count = 1): Promise<Said> {
     const found = () => this.said.filter((each) => each.event === event)[count - 1]
-    return eventually(`the client to say "${event}" (${count})`, found, () => this.said.slice(-4), { within: WITHIN })
+    return eventually(`the client to say "${event}" (${count})`, found, { sight: () => this.said.slice(-4) })
   }
 }
 
@@ -61,7 +61,7 @@ describeNetns('a TCP connection to the VIP during a planned move', () => {
     await Promise.all(daemons.map((daemon) => daemon.ready(WITHIN)))
     const holders = () => network.holders(LAB_VIP).join()
     const heldBy = (name: string) =>
-      eventually(`${name} to hold the VIP`, () => holders() === name, holders, { within: WITHIN, every: 10 })
+      eventually(`${name} to hold the VIP`, () => holders() === name, { sight: holders, every: 10 })
     await heldBy('r1')
     const order = (...argv: readonly string[]) => {
       const command = ['yield', 'vip', '-s', daemons[0].socket, ...argv]

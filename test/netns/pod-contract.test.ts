@@ -127,8 +127,7 @@ class Pod {
           client.once('error', () => resolve(false))
           client.once('connect', () => client.end(lines.map((line) => `${line}\n`).join(''), () => resolve(true)))
         }),
-      () => this.tail(),
-      WITHIN,
+      { sight: () => this.tail(), ...WITHIN },
     )
   }
 
@@ -164,8 +163,7 @@ class Pod {
         const states = Object.values(found).map(({ State }) => State)
         return states.join() === wanted.join() && found
       },
-      () => [last, ...this.tail()],
-      WITHIN,
+      { sight: () => [last, ...this.tail()], ...WITHIN },
     )
   }
 
@@ -208,12 +206,10 @@ describeNetns('a static pod', () => {
       theirs.write(file(40))
       await Promise.all([ours.say('reload'), theirs.say('reload')])
       // A monitor may send a signal too early: the process has its name, and no signal handler yet.
-      await eventually(
-        'a process of the name',
-        () => ours.exec('pgrep -o keepalived').status === 0,
-        () => ours.tail(),
-        WITHIN,
-      )
+      await eventually('a process of the name', () => ours.exec('pgrep -o keepalived').status === 0, {
+        sight: () => ours.tail(),
+        ...WITHIN,
+      })
       await ours.say('reload', 'reload')
 
       const [mine, real] = [await ours.states('MASTER', 'MASTER'), await theirs.states('BACKUP', 'BACKUP')]
@@ -262,28 +258,23 @@ describeNetns('a static pod', () => {
       await eventually(
         'the log to say that the configuration in force is kept',
         () => ours.process.lines.some(({ text }) => text.includes('the configuration in force is kept')),
-        () => ours.tail(),
-        WITHIN,
+        { sight: () => ours.tail(), ...WITHIN },
       )
       await ours.states('MASTER', 'MASTER')
       ours.write(file(70))
       await ours.say('reload')
-      await eventually(
-        'priority 70',
-        async () => instancesIn(await ours.dump()).ostest_API_0?.Priority === '70',
-        () => ours.tail(),
-        WITHIN,
-      )
+      await eventually('priority 70', async () => instancesIn(await ours.dump()).ostest_API_0?.Priority === '70', {
+        sight: () => ours.tail(),
+        ...WITHIN,
+      })
 
       // The limit is far below the 65 s of a pod. SIGTERM comes twice, as from a pod's script and its kubelet.
       const before = performance.now()
       await ours.say('stop', 'stop')
-      await eventually(
-        'its end',
-        () => ours.exec('pgrep keepalived').status === 1,
-        () => ours.tail(),
-        WITHIN,
-      )
+      await eventually('its end', () => ours.exec('pgrep keepalived').status === 1, {
+        sight: () => ours.tail(),
+        ...WITHIN,
+      })
       expect(performance.now() - before).toBeLessThan(10_000)
       await theirs.states('MASTER', 'MASTER')
       expect(VIPS.map((vip) => [ours.holds(vip), theirs.holds(vip)])).toEqual([
@@ -328,12 +319,10 @@ describeNetns('a static pod', () => {
 
       // The stop must be remembered: a restarted container must not get the addresses back.
       await first.say('stop')
-      await eventually(
-        'no addresses',
-        () => !VIPS.some((vip) => first.holds(vip)),
-        () => first.tail(),
-        WITHIN,
-      )
+      await eventually('no addresses', () => !VIPS.some((vip) => first.holds(vip)), {
+        sight: () => first.tail(),
+        ...WITHIN,
+      })
       expect(instancesIn(await first.dump())).toEqual({})
       expect(existsSync(first.path('stopped'))).toBe(true)
       first.process.killFamily()
@@ -351,8 +340,7 @@ describeNetns('a static pod', () => {
       await eventually(
         'the log to say that the file is missing',
         () => again.process.lines.some(({ text }) => text.includes('there is no such file')),
-        () => again.tail(),
-        WITHIN,
+        { sight: () => again.tail(), ...WITHIN },
       )
       await again.states('MASTER', 'MASTER')
       expect(again.exec('kill -TERM "$(pgrep -o keepalived)"').status).toBe(0)

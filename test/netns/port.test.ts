@@ -115,8 +115,7 @@ describeNetns('bad clients of the HTTP port', () => {
           const found = lab.exec(host, ['sh', '-c', `curl -s -m 2 http://127.0.0.1:${PORT}/metrics || true`])
           return /^holdfast_port_connections_refused_total (\d+)$/m.exec(found)?.[1]
         },
-        () => active.lines.slice(-3),
-        { within: 10_000, every: 200 },
+        { sight: () => active.lines.slice(-3), within: 10_000, every: 200 },
       )
       const after = timers()
       // These figures are for docs/privileges.md. The test judges the gaps only, because the machine may be busy with other work.

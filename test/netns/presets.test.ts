@@ -75,11 +75,13 @@ describeNetns('the presets for OpenShift on one node with its services', () => {
         const seen = await router(name)
         return seen?.priority.effective === priority && seen.faults.join() === faults.join()
       },
-      async () => {
-        const { priority: sum, faults: present } = (await router(name)) ?? {}
-        return { sum, faults: present }
+      {
+        sight: async () => {
+          const { priority: sum, faults: present } = (await router(name)) ?? {}
+          return { sum, faults: present }
+        },
+        every: 50,
       },
-      { within: WITHIN, every: 50 },
     )
 
   test('give the priorities of every row of OpenShift’s table for the API and the ingress', async () => {
@@ -110,7 +112,7 @@ describeNetns('the presets for OpenShift on one node with its services', () => {
     expect((await router('ingress'))?.state, 'state of the ingress router whose check is down').toBe('Initialize')
     const haproxy = async () =>
       (await daemon.snapshot())?.healthchecks.find(({ name }) => name === 'openshift-haproxy')?.verdict
-    await eventually('HAProxy to be up again', async () => (await haproxy()) === 'up', haproxy, { within: WITHIN })
+    await eventually('HAProxy to be up again', async () => (await haproxy()) === 'up', { sight: haproxy })
     expect(
       (await router('api'))?.priority.effective,
       'priority of the API router while the load balancer runs without the rules that redirect to it',

@@ -115,24 +115,18 @@ describeNetns('a daemon with only NET_ADMIN and NET_RAW', () => {
 
       addVip(daemon)
       expect(await reloadCommand(daemon.socket, { json: false })).toMatchObject({ exitCode: 0 })
-      await eventually(
-        'both VIPs',
-        () => lab.holders(SECOND_VIP).length === 1,
-        () => lab.addresses(host),
-        { within: 5_000 },
-      )
+      await eventually('both VIPs', () => lab.holders(SECOND_VIP).length === 1, {
+        sight: () => lab.addresses(host),
+        within: 5_000,
+      })
       const warnings = daemon.records.filter(({ level }) => level >= 40).map(({ msg }) => msg)
       expect(warnings).toEqual([])
 
       daemon.killEngine()
-      await eventually(
-        'no VIP after the death of the engine',
-        () => lab.holders(LAB_VIP).length === 0,
-        () => lab.addresses(host),
-        {
-          within: 5_000,
-        },
-      )
+      await eventually('no VIP after the death of the engine', () => lab.holders(LAB_VIP).length === 0, {
+        sight: () => lab.addresses(host),
+        within: 5_000,
+      })
       expect(lab.holders(SECOND_VIP)).toEqual([])
     },
   )
@@ -260,8 +254,7 @@ describeNetns('the scripts of a keepalived file', () => {
     await eventually(
       'each node to be told of its first state',
       () => isWritten(`${told}.vip`) && isWritten(`${told}.other`),
-      () => [...kept.lines.slice(-5), ...bare.lines.slice(-5)].map(({ text }) => text),
-      { within: 20_000 },
+      { sight: () => [...kept.lines.slice(-5), ...bare.lines.slice(-5)].map(({ text }) => text), within: 20_000 },
     )
     expect(readFileSync(`${told}.vip`, 'utf8').split('\n')[0]).toBe(`CapEff:\t${rightsHere()}`)
     expect(readFileSync(`${told}.other`, 'utf8').split('\n')[0]).toBe(`CapEff:\t${'0'.repeat(16)}`)
@@ -340,12 +333,10 @@ describeNetns('scripts of a keepalived file that others can change', () => {
     })
     const told = () => (existsSync(`${directory}/told`) ? readFileSync(`${directory}/told`, 'utf8').split('\n') : [])
     const ofTakeover = () => told().filter((line) => / MASTER |^open/.test(line))
-    await eventually(
-      'four to be told that they are Active',
-      () => ofTakeover().length >= 6,
-      () => [...told(), ...processes.map(({ lines }) => lines.slice(-5).map(({ text }) => text))],
-      { within: 30_000 },
-    )
+    await eventually('four to be told that they are Active', () => ofTakeover().length >= 6, {
+      sight: () => [...told(), ...processes.map(({ lines }) => lines.slice(-5).map(({ text }) => text))],
+      within: 30_000,
+    })
     const both = (who: string) => [
       `open told ${who}Plain`,
       `shut told INSTANCE ${who}Plain MASTER 123`,
@@ -432,12 +423,10 @@ describeNetns('the lock of a network namespace', () => {
     ])
     await squatter.line(/taken/, 10_000)
     const daemon = new Holdfast(lab, first.plan)
-    const ended = await eventually(
-      'holdfast to end',
-      () => daemon.process.exit,
-      () => daemon.lines,
-      { within: 10_000 },
-    )
+    const ended = await eventually('holdfast to end', () => daemon.process.exit, {
+      sight: () => daemon.lines,
+      within: 10_000,
+    })
     expect(ended.code).toBe(1)
     expect(daemon.lines.map(({ text }) => text).join('\n')).toMatch(
       new RegExp(`it holds the socket @holdfast: pid \\d+, user ${OTHER}\\)`),

@@ -87,19 +87,19 @@ describePrometheusLab('a Prometheus that scrapes three nodes', () => {
   async function settlesOn(position: number, occasion: string): Promise<void> {
     const { name } = lab.router(position)
     const alone = async () => lab.holders(LAB_VIP).join() === name && (await daemonOn(position).state()) === 'Active'
-    await eventually(`${name} alone to have the address after ${occasion}`, alone, () => lab.holders(LAB_VIP), {
+    await eventually(`${name} alone to have the address after ${occasion}`, alone, {
+      sight: () => lab.holders(LAB_VIP),
       within: 15_000,
       every: 50,
     })
   }
 
   const fires = (names: readonly string[], within: number) =>
-    eventually(
-      `these alerts to fire: ${names}`,
-      () => ofTheLan(prometheus.firing()).join() === names.join(),
-      () => prometheus.alerts().map(({ labels, state }) => ({ ...labels, state })),
-      { within, every: 500 },
-    )
+    eventually(`these alerts to fire: ${names}`, () => ofTheLan(prometheus.firing()).join() === names.join(), {
+      sight: () => prometheus.alerts().map(({ labels, state }) => ({ ...labels, state })),
+      within,
+      every: 500,
+    })
 
   /** Returns every alert that fired after `from` (seconds since 1970). */
   const firedSince = (from: number): readonly string[] => {
@@ -111,12 +111,11 @@ describePrometheusLab('a Prometheus that scrapes three nodes', () => {
   }
 
   const allScraped = () =>
-    eventually(
-      'all of them to be scraped',
-      () => prometheus.query('up == 1').length === 3,
-      () => prometheus.query('up'),
-      { within: 30_000, every: 500 },
-    )
+    eventually('all of them to be scraped', () => prometheus.query('up == 1').length === 3, {
+      sight: () => prometheus.query('up'),
+      within: 30_000,
+      every: 500,
+    })
 
   beforeAll(async () => {
     lab = createLab({ routers: 3, clients: ['observer', 'prometheus'] })
@@ -213,7 +212,10 @@ describePrometheusLab('a Prometheus that scrapes three nodes', () => {
     for (const position of [1, 2]) nft(lab.router(position), 'delete table inet split')
     await settlesOn(1, 'the heal')
     const alone = () => observer.claims.at(-1)?.macs.join() === macOf(lab.router(1))
-    await eventually('r1 alone to answer the observer', alone, () => observer.claims.slice(-3), { within: 5_000 })
+    await eventually('r1 alone to answer the observer', alone, {
+      sight: () => observer.claims.slice(-3),
+      within: 5_000,
+    })
     // This alert covers the last 5 minutes, so it also fires.
     await fires(['HoldfastDuplicateAddress'], 30_000)
     expect(firedSince(from), 'alerts that have fired during the split brain').toEqual([

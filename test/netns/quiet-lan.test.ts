@@ -75,7 +75,8 @@ async function counted(
   const daemons = [start(first, second, 200), start(second, first, 100)]
   await Promise.all(daemons.map((daemon) => daemon.ready(30_000)))
   const state = async () => (await Promise.all(daemons.map((daemon) => daemon.state()))).join()
-  await eventually('Active and Backup', async () => (await state()) === 'Active,Backup', state, {
+  await eventually('Active and Backup', async () => (await state()) === 'Active,Backup', {
+    sight: state,
     within: 30_000,
     every: 100,
   })

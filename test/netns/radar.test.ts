@@ -81,14 +81,12 @@ function intrude({ lab: { client }, vip, station }: Scene): number {
 async function found({ daemon, vip, station }: Scene, at: number): Promise<number> {
   const mac = macOf(station)
   const isThere = async () => (await duplicatesOf(daemon)).some((one) => one.address === vip && one.mac === mac)
-  await eventually(`r1 to find that ${mac} has ${vip}`, isThere, () => daemon.router(), { within: FOUND_WITHIN })
+  await eventually(`r1 to find that ${mac} has ${vip}`, isThere, { sight: () => daemon.router(), within: FOUND_WITHIN })
   // A log line and the status arrive by different ways.
-  const first = await eventually(
-    'it to be in the log',
-    () => told(daemon)[0],
-    () => daemon.lines.slice(-3),
-    { within: 1_000 },
-  )
+  const first = await eventually('it to be in the log', () => told(daemon)[0], {
+    sight: () => daemon.lines.slice(-3),
+    within: 1_000,
+  })
   expect(first).toMatchObject({ address: vip, mac })
   return first.at - at
 }
@@ -115,26 +113,20 @@ describeNetns('a station that also has the address', () => {
         const { daemon, prober, router } = group
         const capture = await Capture.start(group.lab, 'radar', 'arp or icmp6')
         const at = intrude(group)
-        await eventually(
-          'the client to be misled',
-          () => prober.movedFrom('r1', at),
-          () => prober.holders,
-          {
-            within: 1_000,
-          },
-        )
+        await eventually('the client to be misled', () => prober.movedFrom('r1', at), {
+          sight: () => prober.holders,
+          within: 1_000,
+        })
         const took = await found(group, at)
         expect(took, 'ms until the duplicate was found').toBeLessThan(FOUND_WITHIN)
         await prober.answeredBy('r1', 2_000)
         change('delete', group.station, vip)
         const isOver = async () => (await duplicatesOf(daemon)).length === 0
-        await eventually('nobody to be a duplicate', isOver, () => daemon.router(), { within: GONE_WITHIN })
-        await eventually(
-          'its end to be in the log',
-          () => told(daemon).length > 1,
-          () => told(daemon),
-          { within: 1_000 },
-        )
+        await eventually('nobody to be a duplicate', isOver, { sight: () => daemon.router(), within: GONE_WITHIN })
+        await eventually('its end to be in the log', () => told(daemon).length > 1, {
+          sight: () => told(daemon),
+          within: 1_000,
+        })
         expect(told(daemon).map(({ msg }) => msg)).toEqual([
           `vip: duplicate holder: ${macOf(group.station)} (no VRRP heard from it) has ${vip} as well: gratuitous ARP or NA sent again`,
           `vip: duplicate holder ${macOf(group.station)} no longer answers for ${vip}`,
@@ -212,8 +204,7 @@ describeNetns('two routers that do not receive each other', () => {
             const seen = await sight()
             return `${seen.r1} ${seen.r2}` === states && seen.holders.join() === holders
           },
-          sight,
-          { within },
+          { sight, within },
         )
       await Promise.all([winner.ready(), loser.ready()])
       await become('Active Backup', 'r1', 5_000)
@@ -221,12 +212,10 @@ describeNetns('two routers that do not receive each other', () => {
       await become('Active Active', 'r1,r2', 3_000)
       const split = monotonicMs()
       await become('Active Initialize', 'r1', FOUND_WITHIN)
-      const first = await eventually(
-        'the loser to log it',
-        () => told(loser)[0],
-        () => loser.lines.slice(-3),
-        { within: 1_000 },
-      )
+      const first = await eventually('the loser to log it', () => told(loser)[0], {
+        sight: () => loser.lines.slice(-3),
+        within: 1_000,
+      })
       const took = first.at - split
       expect(took, 'ms until the loser found the duplicate').toBeLessThan(FOUND_WITHIN)
       expect((await loser.router()).faults).toEqual(['duplicateHolder'])

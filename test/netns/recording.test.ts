@@ -61,8 +61,7 @@ describeNetns('three daemons that record', () => {
         const position = Number(name.slice(1)) - 1
         return lab.holders(LAB_VIP).join() === name && (await nodes[position]?.state()) === 'Active'
       },
-      sight,
-      { within: WITHIN, every: 50 },
+      { sight, every: 50 },
     )
   /** Waits for several intervals: a new Backup does not take over immediately. */
   const pause = () => sleep(3 * INTERVAL)
@@ -101,8 +100,8 @@ describeNetns('three daemons that record', () => {
     )
     // Both sides are Active until they receive each other again.
     lab.cut(lab.router(1))
-    await eventually('r2 to be Active as well', async () => (await nodes[1]?.state()) === 'Active', sight, {
-      within: WITHIN,
+    await eventually('r2 to be Active as well', async () => (await nodes[1]?.state()) === 'Active', {
+      sight,
       every: 50,
     })
     await sleep(2 * INTERVAL)
@@ -133,8 +132,7 @@ describeNetns('three daemons that record', () => {
             return false
           }
         },
-        () => mismatch,
-        { within: 5_000, every: 250 },
+        { sight: () => mismatch, within: 5_000, every: 250 },
       )
     }
   })
@@ -193,12 +191,9 @@ describeNetns('a recording on a faulty disk', () => {
     const plan = { host: lab.router(1), priority: 200, intervalMs: INTERVAL, address: LAB_VIP }
     const daemon = new Holdfast(lab, plan, {}, ['--record', join(disk, 'recording.jsonl')])
     const complaints = () => daemon.records.filter(({ msg }) => msg.startsWith('Recording to '))
-    await eventually(
-      'the daemon to say that its recording has ended',
-      () => complaints().length > 0,
-      () => daemon.lines.slice(-5),
-      { within: WITHIN },
-    )
+    await eventually('the daemon to say that its recording has ended', () => complaints().length > 0, {
+      sight: () => daemon.lines.slice(-5),
+    })
     await sleep(2_000)
     expect(complaints().map(({ msg }) => msg)).toEqual([
       expect.stringMatching(/ended: .*ENOSPC.*the daemon continues$/),
@@ -225,12 +220,7 @@ describeNetns('a recording on a faulty disk', () => {
       const daemon = new Holdfast(built, plan, {}, ['--record', path])
       await daemon.ready(WITHIN)
       const said = () => daemon.records.filter(({ msg }) => msg.includes('runs without a recording'))
-      await eventually(
-        'it to be said',
-        () => said().length > 0,
-        () => daemon.lines,
-        { within: WITHIN },
-      )
+      await eventually('it to be said', () => said().length > 0, { sight: () => daemon.lines })
       expect(said().map(({ msg }) => msg)).toEqual([expect.stringMatching(why)])
       daemon.terminate()
       await daemon.exited

@@ -189,14 +189,10 @@ virtualRouters:
     const has = () => machine().output('ip', '-brief', 'address', 'show', 'eth0').includes(`${VIP}/32`)
     const installer = (...options: string[]) => machine().run(`/srv/${TREE}/install.sh`, ...options)
     const held = (when: string) =>
-      eventually(
-        `${VIP} to be held ${when}`,
-        has,
-        () => machine().run('systemctl', 'status', '--no-pager', 'holdfast').output,
-        {
-          within: 10_000,
-        },
-      )
+      eventually(`${VIP} to be held ${when}`, has, {
+        sight: () => machine().run('systemctl', 'status', '--no-pager', 'holdfast').output,
+        within: 10_000,
+      })
 
     beforeAll(async () => {
       lab = await SystemdLab.booted()
@@ -227,7 +223,10 @@ virtualRouters:
       expect(property('ActiveState')).toBe('active')
       await held('after the start')
       const text = () => property('StatusText')
-      await eventually('systemctl to tell it', () => text() === `api is Active with ${VIP}`, text, { within: 5_000 })
+      await eventually('systemctl to tell it', () => text() === `api is Active with ${VIP}`, {
+        sight: text,
+        within: 5_000,
+      })
     })
 
     test('the service has its own user and three capabilities, and engine and guardian have real-time priority', () => {
@@ -267,22 +266,18 @@ virtualRouters:
 
     test('the service is back after all its processes died, and after it was frozen', async () => {
       machine().output('systemctl', 'kill', '--signal=KILL', 'holdfast')
-      await eventually(
-        'a second life',
-        () => property('NRestarts') === '1' && property('ActiveState') === 'active',
-        () => property('NRestarts'),
-        { within: 15_000 },
-      )
+      await eventually('a second life', () => property('NRestarts') === '1' && property('ActiveState') === 'active', {
+        sight: () => property('NRestarts'),
+        within: 15_000,
+      })
       await held('in the second life')
       // The engine is frozen and stays frozen. The guardian removes the addresses at the engine's deadline, and systemd's watchdog ends the
       // service after 5 s.
       machine().output('pkill', '-STOP', '-x', 'node')
-      await eventually(
-        'a third life',
-        () => property('NRestarts') === '2' && property('ActiveState') === 'active',
-        () => property('NRestarts'),
-        { within: 20_000 },
-      )
+      await eventually('a third life', () => property('NRestarts') === '2' && property('ActiveState') === 'active', {
+        sight: () => property('NRestarts'),
+        within: 20_000,
+      })
       await held('in the third life')
     }, 60_000)
 

@@ -120,8 +120,7 @@ class Node {
     await eventually(
       `"${name}" on ${this.host.name} to be ${state} after ${occasion}`,
       async () => (await this.router(name))?.state === state,
-      () => this.router(name),
-      { within: WITHIN, every: 50 },
+      { sight: () => this.router(name), every: 50 },
     )
   }
 
@@ -295,8 +294,8 @@ describeNetns('reload', () => {
         expect.objectContaining({ ok: false, fault: 'invalid' }),
       ])
       const logged = () => daemon.lines.filter(({ text }) => text.includes('"level":50')).map(({ text }) => text)
-      await eventually('the log to name the place', () => logged().some((text) => text.includes(':2:24:')), logged, {
-        within: WITHIN,
+      await eventually('the log to name the place', () => logged().some((text) => text.includes(':2:24:')), {
+        sight: logged,
       })
       expect(await first.snapshot()).toMatchObject({
         config: {
@@ -354,8 +353,7 @@ describeNetns('reload', () => {
       await eventually(
         'the socket that had joined the group to be gone',
         () => nodes.every((node) => node.rawSockets().length > 1),
-        () => nodes.map((node) => node.rawSockets()),
-        { within: WITHIN },
+        { sight: () => nodes.map((node) => node.rawSockets()) },
       )
       const prober = new Prober(network, network.client, LAB_VIP)
       const monitor = new LoggedProcess(network, first.host, ['ip', 'monitor', 'address'])
@@ -374,8 +372,7 @@ describeNetns('reload', () => {
       await eventually(
         'r2 to follow r1 in "c"',
         async () => (await second.router('c'))?.holder.address === first.host.address,
-        () => second.router('c'),
-        { within: WITHIN },
+        { sight: () => second.router('c') },
       )
       await sleep(2 * INTERVAL)
       expect((await second.router('c'))?.state).toBe('Backup')
@@ -438,8 +435,7 @@ describeNetns('reload', () => {
       await eventually(
         'r1 to have forgotten it',
         async () => (await first.router('vip')) === undefined && network.holders(LAB_VIP).join() === 'r2',
-        async () => [network.holders(LAB_VIP), (await first.snapshot()).routers.map(({ name }) => name)],
-        { within: WITHIN },
+        { sight: async () => [network.holders(LAB_VIP), (await first.snapshot()).routers.map(({ name }) => name)] },
       )
       expect(first.rawSockets(), 'the socket is shared with "b"').toEqual(sockets)
       expect(await first.reload([steady(200), other('b', 52, 200)])).toMatch(/vip: added\n/)
@@ -447,8 +443,7 @@ describeNetns('reload', () => {
       await eventually(
         'r1 alone to hold it',
         () => network.holders(LAB_VIP).join() === 'r1' && prober.holder === 'r1',
-        () => [network.holders(LAB_VIP), prober.holder],
-        { within: WITHIN },
+        { sight: () => [network.holders(LAB_VIP), prober.holder] },
       )
       const { lost, sent } = await prober.stop()
       expect(lost, `probes lost of ${sent} over a planned move there and back`).toBeLessThan(HANDED_OVER)

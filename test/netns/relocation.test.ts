@@ -27,7 +27,6 @@ const ELECTED = 4_000
 const INTERVAL = 300
 /** ms for process starts on a busy machine. */
 const STARTED = 30_000
-const WITHIN = 15_000
 const SELF = '10.77.0.11/24'
 /** Address of configure-ovs at the installation, which stays on br-ex. */
 const PINNED = '10.77.0.250/24'
@@ -86,8 +85,14 @@ class RelocatedNode {
       await eventually(
         `${this.host.name} to answer for ${vip} on ${on} alone, ${occasion}`,
         () => prober.holder === this.host.name && this.where(vip) === `${vip}/32@${on}`,
-        async () => ({ here: addressesOf(this.host), holder: prober.holder, router: await this.daemon.router() }),
-        { within: WITHIN, every: 10 },
+        {
+          sight: async () => ({
+            here: addressesOf(this.host),
+            holder: prober.holder,
+            router: await this.daemon.router(),
+          }),
+          every: 10,
+        },
       )
       return (prober.holders[0]?.at ?? monotonicMs()) - since
     } finally {
@@ -175,24 +180,18 @@ describeNetns('a single node', () => {
         'route add default via 10.88.0.1',
       ])
       // Its own address is missing; the pinned one does not take its place.
-      await eventually(
-        'no VIP anywhere',
-        () => node.where(LAB_VIP) === '' && node.where(VIP_ELSEWHERE) === '',
-        () => addressesOf(node.host),
-        { within: WITHIN },
-      )
+      await eventually('no VIP anywhere', () => node.where(LAB_VIP) === '' && node.where(VIP_ELSEWHERE) === '', {
+        sight: () => addressesOf(node.host),
+      })
       expect((await node.daemon.router()).holding?.problem).toBe(
         `no interface has 10.77.0.11 (from ${join(node.lab.directory, 'primary-ip-r1')})`,
       )
       node.say(ELSEWHERE)
       const took = await node.answers(VIP_ELSEWHERE, 'br-ex', 'after the file')
       expect(took, 'ms from the file to an answer').toBeLessThan(ELECTED)
-      await eventually(
-        'the other VIP there as well',
-        () => node.where(LAB_VIP) === `${LAB_VIP}/32@br-ex`,
-        async () => [addressesOf(node.host), await node.daemon.router(), node.daemon.records.slice(-5)],
-        { within: WITHIN },
-      )
+      await eventually('the other VIP there as well', () => node.where(LAB_VIP) === `${LAB_VIP}/32@br-ex`, {
+        sight: async () => [addressesOf(node.host), await node.daemon.router(), node.daemon.records.slice(-5)],
+      })
       const router = await node.daemon.router()
       expect([router.interface, router.source]).toEqual(['br-ex', '10.88.0.11'])
       expect([node.where('10.77.0.250'), node.where('10.88.0.11')]).toEqual([`${PINNED}@br-ex`, `${ELSEWHERE}@br-ex`])
@@ -211,8 +210,7 @@ describeNetns('a single node', () => {
         'the daemon to say what it waits for',
         async () =>
           (await node.daemon.snapshot())?.routers[0]?.holding?.problem?.endsWith('it does not exist') === true,
-        () => node.daemon.lines.slice(-3),
-        { within: WITHIN, every: 50 },
+        { sight: () => node.daemon.lines.slice(-3), every: 50 },
       )
       expect(await node.daemon.state()).toBe('Initialize')
       node.say(SELF)
@@ -226,8 +224,7 @@ describeNetns('a single node', () => {
             const problem = (await node.daemon.router()).holding?.problem
             return problem !== null && problem !== before
           },
-          () => node.daemon.router(),
-          { within: WITHIN, every: 50 },
+          { sight: () => node.daemon.router(), every: 50 },
         )
         expect(await node.daemon.state()).toBe('Active')
         expect(node.where(LAB_VIP)).toBe(`${LAB_VIP}/32@eth0`)
@@ -271,12 +268,7 @@ describeNetns('a pair', () => {
       expect(r1.where(LAB_VIP)).toBe('')
       batch(r1.host, [`address add ${SELF} dev br-ex`])
       await r1.answers(LAB_VIP, 'br-ex', 'when its address is back')
-      await eventually(
-        'r2 without the VIP',
-        () => r2.where(LAB_VIP) === '',
-        () => addressesOf(r2.host),
-        { within: WITHIN },
-      )
+      await eventually('r2 without the VIP', () => r2.where(LAB_VIP) === '', { sight: () => addressesOf(r2.host) })
       expect(addressesOf(r1.host)).toEqual([`${LAB_VIP}/32@br-ex`, `${SELF}@br-ex`])
       for (const { daemon } of nodes) expect(daemon.process.exit).toBeUndefined()
     },

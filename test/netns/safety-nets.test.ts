@@ -97,12 +97,10 @@ describeNetns('the safety nets of a VIP', () => {
     await trio.settlesOn(1, 'it started alone')
     for (const pause of [600, 1_500]) {
       r1.freeze()
-      await eventually(
-        'no VIP',
-        () => trio?.lab.holders(LAB_VIP).length === 0,
-        () => trio?.sight(),
-        { within: LIFETIME / 2 },
-      )
+      await eventually('no VIP', () => trio?.lab.holders(LAB_VIP).length === 0, {
+        sight: () => trio?.sight(),
+        within: LIFETIME / 2,
+      })
       await sleep(pause)
       const thawed = r1.thaw()
       await trio.settlesOn(1, 'it was resumed')
@@ -117,24 +115,20 @@ describeNetns('the safety nets of a VIP', () => {
     const at = r1.process.signal('SIGKILL')
     await group.settlesOn(2, 'the guardian of r1 was killed')
     expect((await group.daemon(2).router()).reason, 'r2 was told, it did not wait for silence').toBe('activeReleased')
-    await eventually(
-      'the engine to be gone',
-      () => !existsSync(`/proc/${engine}`),
-      () => r1.lines.slice(-3),
-      { within: WITHIN },
-    )
+    await eventually('the engine to be gone', () => !existsSync(`/proc/${engine}`), {
+      sight: () => r1.lines.slice(-3),
+      within: WITHIN,
+    })
     console.log(`guardian killed: engine gone after ${(monotonicMs() - at).toFixed(0)} ms`)
     expect(lab.holders(LAB_VIP)).toEqual(['r2'])
     expect(group.overlapSince(at), 'ms in which two answered').toBeLessThanOrEqual(OVERLAP)
     expect(group.prober.longestGap(at, at + WITHIN), 'ms without an answer').toBeLessThan(SILENCE)
     // The engine's last output may still be in its pipe.
     const word = () => said(r1, 'Guardian died; shutting down')
-    await eventually(
-      'the engine to have said why',
-      () => word().length > 0,
-      () => r1.lines.slice(-3),
-      { within: WITHIN },
-    )
+    await eventually('the engine to have said why', () => word().length > 0, {
+      sight: () => r1.lines.slice(-3),
+      within: WITHIN,
+    })
     expect(word()).toHaveLength(1)
   })
 
@@ -167,8 +161,7 @@ describeNetns('the safety nets of a VIP', () => {
       await eventually(
         'the engine to say why it waits',
         () => said(r1, 'ms for the kernel to change addresses').length === 1,
-        () => r1.lines.slice(-5),
-        { within: WITHIN },
+        { sight: () => r1.lines.slice(-5), within: WITHIN },
       )
       await sleep(3_000)
     } finally {
@@ -182,12 +175,11 @@ describeNetns('the safety nets of a VIP', () => {
   test('if all processes are killed, the kernel removes the VIP when its lifetime is over', async () => {
     const { group, lab, r1, host } = await settled()
     const at = r1.killAll()
-    await eventually(
-      'no VIP on r1',
-      () => present(host, LAB_VIP) === undefined,
-      () => group.sight(),
-      { within: LIFETIME + WITHIN, every: 2 },
-    )
+    await eventually('no VIP on r1', () => present(host, LAB_VIP) === undefined, {
+      sight: () => group.sight(),
+      within: LIFETIME + WITHIN,
+      every: 2,
+    })
     const took = monotonicMs() - at
     console.log(`all killed: VIP gone after ${took.toFixed(0)} ms, lifetime ${LIFETIME}`)
     judgeTime('ms until the address is gone', took, LIFETIME + KERNEL, 'docs/failures.md')
@@ -238,7 +230,11 @@ describeNetns('the safety nets of a VIP', () => {
       writeFileSync(file, readFileSync(file, 'utf8').replace(/"lifetime": "\w+"/, `"lifetime": "${lifetime}"`))
       r1.process.signal('SIGHUP')
       const life = () => present(host, LAB_VIP)?.valid_life_time
-      await eventually(`the lifetime to be ${lifetime}`, () => is(life() ?? -1), life, { within: WITHIN, every: 10 })
+      await eventually(`the lifetime to be ${lifetime}`, () => is(life() ?? -1), {
+        sight: life,
+        within: WITHIN,
+        every: 10,
+      })
     }
     await reload('auto', (life) => life > 0 && life <= 2)
     await reload('off', (life) => life === FOREVER)
@@ -246,8 +242,7 @@ describeNetns('the safety nets of a VIP', () => {
     await eventually(
       'a lifetime that somebody gave it to be taken away',
       () => present(host, LAB_VIP)?.valid_life_time === FOREVER,
-      () => present(host, LAB_VIP),
-      { within: WITHIN },
+      { sight: () => present(host, LAB_VIP), within: WITHIN },
     )
     expect(monitor.lines.filter(({ text }) => text.startsWith('Deleted') && text.includes(`${LAB_VIP}/`))).toEqual([])
     expect(group.prober.longestGap(from, monotonicMs()), 'ms without an answer').toBeLessThan(SILENCE)

@@ -59,7 +59,7 @@ describeNetns('an attacker that claims the address', () => {
     const wonBack = (prober.holders.at(-1)?.at ?? Number.NaN) - at
     judgeTime('ms from his last word until r1 answered', wonBack, WON_BACK + INTERVAL + MARGIN, 'docs/profiles.md')
     const duplicate = async () => (await here.account(1)).metric('duplicate_holder', { address: LAB_VIP }) === 1
-    await eventually('r1 to call it a duplicate holder', duplicate, () => here.sight(), { within: 10_000 })
+    await eventually('r1 to call it a duplicate holder', duplicate, { sight: () => here.sight(), within: 10_000 })
     const after = await here.accounts()
     expect(
       after.r1.since(before.r1, 'competing_answers_total'),
@@ -74,12 +74,10 @@ describeNetns('an attacker that claims the address', () => {
     const here = await lay({ extra: { announce: { at: ['0ms'], refresh: `${REFRESH}ms` } } })
     const before = await here.accounts()
     const { at } = await here.attacker.send([claimFrame(LAB_VIP)])
-    await eventually(
-      'the client to be answered again',
-      () => here.client(at).longestGap > 0,
-      () => here.sight(),
-      { within: 5_000 },
-    )
+    await eventually('the client to be answered again', () => here.client(at).longestGap > 0, {
+      sight: () => here.sight(),
+      within: 5_000,
+    })
     judgeTime('ms without an answer', here.client(at).longestGap, REFRESH + MARGIN, 'docs/security.md')
     const after = await here.accounts()
     expect(after.r1.since(before.r1, 'competing_answers_total'), 'answers that r1 heard').toBe(0)
@@ -134,7 +132,7 @@ describeNetns('an attacker that claims the address', () => {
     await sleep(10 * INTERVAL)
     const at = here.daemon(1).thaw()
     const isBack = () => here.daemon(1).records.find((record) => record.at > at && record.to === 'Active')
-    const back = await eventually('r1 to be Active again', isBack, () => here.sight(), { within: 5_000 })
+    const back = await eventually('r1 to be Active again', isBack, { sight: () => here.sight(), within: 5_000 })
     await attack.stop()
     judgeTime('ms from its waking up', back.at - at, downMs(1) + 20 + 2 * MARGIN, 'RFC 9568 §6.1')
     await here.calm('the claims')

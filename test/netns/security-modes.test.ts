@@ -130,12 +130,12 @@ describeNetns('an attacker on the segment of a unicast group', () => {
     const misled = arpReplyFrame(R2, { mac: macOf(r1), address: R1 }, macOf(attacker.host))
     const attack = attacker.keepSending([misled], 200)
     const both = () => lab.holders(here.address).join() === 'r1,r2'
-    await eventually('both to have the address', both, () => here.sight(), { within: 5_000 })
+    await eventually('both to have the address', both, { sight: () => here.sight(), within: 5_000 })
     // All packets of r1 to r2 go to the attacker. Packets of r2 still arrive, and so does its answer to the peer
     // check.
     const alone = () => lab.holders(here.address).join() === 'r1'
-    await eventually('the truth to come through', alone, () => here.sight(), { within: 3_000 })
-    await eventually('the lie to win once more', both, () => here.sight(), { within: 3_000 })
+    await eventually('the truth to come through', alone, { sight: () => here.sight(), within: 3_000 })
+    await eventually('the lie to win once more', both, { sight: () => here.sight(), within: 3_000 })
     const during = await here.accounts()
     expect(during.r1.router.state, 'the better one').toBe('Active')
     const refused = { reason: 'lower-priority' }
@@ -291,12 +291,10 @@ describeNetns('an attacker on the segment of an IPv6 group', () => {
     const here = await lay({ address: LAB_VIP6, extra: { announce: { at: ['0ms'], refresh: '1s' } } })
     const before = await here.accounts()
     const { at } = await here.attacker.send([claimFrame(LAB_VIP6)])
-    await eventually(
-      'the client to be answered again',
-      () => here.client(at).longestGap > 0,
-      () => here.sight(),
-      { within: 8_000 },
-    )
+    await eventually('the client to be answered again', () => here.client(at).longestGap > 0, {
+      sight: () => here.sight(),
+      within: 8_000,
+    })
     judgeTime('ms without an answer', here.client(at).longestGap, 1_000 + MARGIN, 'docs/profiles.md')
     const after = await here.accounts()
     expect(after.r1.since(before.r1, 'competing_answers_total'), 'answers that r1 heard').toBe(0)

@@ -237,8 +237,7 @@ describeNetns('an attacker on the segment of a multicast group', () => {
           .daemon(1)
           .records.filter(({ to }) => to !== undefined)
           .at(-1)?.to === 'Active',
-      () => last.slice(-3).map(({ msg }) => msg),
-      { within: 5_000 },
+      { sight: () => last.slice(-3).map(({ msg }) => msg), within: 5_000 },
     )
     expect(siege.client(attack.at).answeredBy, 'who answered').not.toContain('attacker')
   })

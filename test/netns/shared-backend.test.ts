@@ -64,8 +64,7 @@ describeNetns('a backend that all equal nodes ask', () => {
       eventually(
         `six routers with ${priority} ${when}`,
         async () => (await priorities()).join() === Array(6).fill(priority).join(),
-        priorities,
-        { within: WITHIN, every: 50 },
+        { sight: priorities, every: 50 },
       )
     await allHave(90, 'while all is well')
     // A new Backup does not take over early, whatever the result of its checks.

@@ -141,15 +141,13 @@ export class Siege {
       if (routers.some(({ duplicates }) => duplicates.length > 0)) return false
       return this.prober.holder === 'r1' && this.lab.holders(this.address).join() === 'r1'
     }
-    return eventually(`r1 alone to be Active and answer after ${occasion}`, alone, () => this.sight(), {
-      within: WITHIN,
-    })
+    return eventually(`r1 alone to be Active and answer after ${occasion}`, alone, { sight: () => this.sight() })
   }
 
   becomes(position: number, state: string, within = WITHIN): Promise<true> {
     const daemon = this.daemon(position)
     const is = async () => (await daemon.state()) === state
-    return eventually(`r${position} to be ${state}`, is, () => this.sight(), { within })
+    return eventually(`r${position} to be ${state}`, is, { sight: () => this.sight(), within })
   }
 
   /**
@@ -164,7 +162,7 @@ export class Siege {
   /** Returns when the client had an answer again; the prober reports a gap when it has ended. */
   async answeredAgain(since: number): Promise<number> {
     const ended = () => this.prober.gaps.find(({ to }) => to >= since)?.to
-    return eventually('the client to be answered again', ended, () => this.prober.gaps, { within: WITHIN })
+    return eventually('the client to be answered again', ended, { sight: () => this.prober.gaps })
   }
 
   /** Returns the current metrics. The difference of two such records is the effect of an attack. */

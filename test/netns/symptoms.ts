@@ -70,8 +70,8 @@ export class Stage {
   heldBy(...names: readonly string[]): Promise<unknown> {
     const holders = () => this.lab.holders(LAB_VIP).join()
     const sight = () => ({ holders: holders(), logs: [...this.#daemons.values()].map(({ lines }) => lines.slice(-3)) })
-    return eventually(`the address on ${names.join() || 'nobody'}`, () => holders() === names.join(), sight, {
-      within: WITHIN,
+    return eventually(`the address on ${names.join() || 'nobody'}`, () => holders() === names.join(), {
+      sight,
       every: 50,
     })
   }
@@ -303,8 +303,7 @@ export const SYMPTOMS: Readonly<Record<string, Symptom>> = {
           }
           return (await first.router()).restorationsPaused !== null
         },
-        () => first.router(),
-        { within: WITHIN },
+        { sight: () => first.router() },
       )
     },
   },

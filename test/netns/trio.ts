@@ -67,9 +67,12 @@ export class Trio {
     await eventually(
       `holdfast on ${host.name} to answer`,
       async () => (await daemon.snapshot()) !== undefined || daemon.process.exit !== undefined,
-      () => daemon.lines.slice(-5),
-      // A process start on a busy machine.
-      { within: 3 * WITHIN, every: 20 },
+      {
+        // A process start on a busy machine.
+        sight: () => daemon.lines.slice(-5),
+        within: 3 * WITHIN,
+        every: 20,
+      },
     )
     return daemon
   }
@@ -93,9 +96,7 @@ export class Trio {
   answeredBy(position: number, occasion: string): Promise<true> {
     const { name } = this.lab.router(position)
     const settled = async () => this.prober.holder === name && (await this.daemon(position).state()) === 'Active'
-    return eventually(`${name} to answer and be Active after ${occasion}`, settled, () => this.sight(), {
-      within: WITHIN,
-    })
+    return eventually(`${name} to answer and be Active after ${occasion}`, settled, { sight: () => this.sight() })
   }
 
   /** Waits in addition until no other kernel has the address. */
@@ -103,17 +104,13 @@ export class Trio {
     await this.answeredBy(position, occasion)
     const { name } = this.lab.router(position)
     const alone = () => this.lab.holders(this.address).join() === name
-    await eventually(`${name} alone to hold the address after ${occasion}`, alone, () => this.sight(), {
-      within: WITHIN,
-    })
+    await eventually(`${name} alone to hold the address after ${occasion}`, alone, { sight: () => this.sight() })
   }
 
   async holdersBecome(names: readonly string[], occasion: string): Promise<void> {
     const expected = names.join()
     const there = () => this.lab.holders(this.address).join() === expected
-    await eventually(`"${expected}" to hold the address after ${occasion}`, there, () => this.sight(), {
-      within: WITHIN,
-    })
+    await eventually(`"${expected}" to hold the address after ${occasion}`, there, { sight: () => this.sight() })
   }
 
   /**
@@ -124,7 +121,7 @@ export class Trio {
     for (const position of positions) {
       const { name } = this.lab.router(position)
       const backup = async () => (await this.daemon(position).state()) === 'Backup'
-      await eventually(`${name} to be Backup`, backup, () => this.sight(), { within: WITHIN })
+      await eventually(`${name} to be Backup`, backup, { sight: () => this.sight() })
     }
     const longest = Math.max(...positions.map((position) => this.daemon(position).plan.priority).map(downMs))
     await new Promise((resolve) => setTimeout(resolve, longest + MARGIN))

@@ -9,7 +9,6 @@ import { missingLine, type Tried, triedBlocks } from '../support/tried-page.ts'
 import { Turns } from '../support/turns.ts'
 import { Stage, SYMPTOMS } from './symptoms.ts'
 
-const WITHIN = 30_000
 const BESIDE = 4
 const BLOCKS = new Map(
   ['troubleshooting.md', 'troubleshooting-daemon.md', 'operations.md'].flatMap((page) => [...triedBlocks(page)]),
@@ -27,8 +26,7 @@ async function answers(stage: Stage, tried: Tried, wanted: boolean): Promise<voi
       seen = await stage.ask(tried.host, tried.command)
       return (missingLine(tried, seen) === undefined) === wanted
     },
-    () => seen.split('\n'),
-    { within: WITHIN, every: 200 },
+    { sight: () => seen.split('\n'), every: 200 },
   )
 }
 

@@ -40,8 +40,7 @@ describeNetns('a platform whose load balancers have the addresses', () => {
       eventually(
         `both VIPs to be held by "${by}" ${occasion}`,
         () => [LAB_VIP, INGRESS_VIP].every((vip) => lab.holders(vip).join() === by),
-        () => ({ api: lab.holders(LAB_VIP), told: node.told.slice(-5).map(({ msg }) => msg) }),
-        WITHIN,
+        { sight: () => ({ api: lab.holders(LAB_VIP), told: node.told.slice(-5).map(({ msg }) => msg) }), ...WITHIN },
       )
     const restarted = async () => {
       node.agent?.killFamily()
@@ -60,8 +59,7 @@ describeNetns('a platform whose load balancers have the addresses', () => {
     await eventually(
       'the status to say Disabled',
       () => conditions()?.some(({ type, status }) => type === 'Disabled' && status === 'True'),
-      conditions,
-      WITHIN,
+      { sight: conditions, ...WITHIN },
     )
 
     await made.apiDown()

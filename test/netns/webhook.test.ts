@@ -31,7 +31,8 @@ describeNetns('a webhook', () => {
     await daemon.ready()
     await daemon.becomes('Active', 10_000)
     const status = async () => (await daemon.snapshot())?.webhook
-    await eventually('attempts to fail', async () => ((await status())?.failedAttempts ?? 0) > 0, status, {
+    await eventually('attempts to fail', async () => ((await status())?.failedAttempts ?? 0) > 0, {
+      sight: status,
       within: 10_000,
     })
     expect(await status()).toMatchObject({ to: `${new URL(webhook.url).origin}/…`, failing: true, delivered: 0 })
@@ -55,11 +56,11 @@ describeNetns('a webhook', () => {
       eventually(
         `these events to arrive: ${kinds}`,
         () => kinds.every((kind) => taken().some(({ event }) => wordsOf(event) === kind)),
-        () => taken().map(({ event }) => wordsOf(event)),
-        { within: 20_000, every: 50 },
+        { sight: () => taken().map(({ event }) => wordsOf(event)), within: 20_000, every: 50 },
       )
     await arrived(['started', 'vip Backup', 'vip Active'])
-    await eventually('all of them to have arrived', async () => (await status())?.waiting === 0, status, {
+    await eventually('all of them to have arrived', async () => (await status())?.waiting === 0, {
+      sight: status,
       within: 10_000,
     })
     expect(await status()).toMatchObject({ failing: false, delivered: taken().length, refused: 0, expired: 0 })

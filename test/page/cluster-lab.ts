@@ -92,8 +92,10 @@ export class PageCluster {
     await eventually(
       `node${position} to be Active after ${occasion}`,
       async () => (await this.node(position).state()) === 'Active',
-      () => Promise.all([...this.#nodes].map(async ([n, node]) => `node${n} ${await node.state()}`)),
-      { within: WITHIN, every: 50 },
+      {
+        sight: () => Promise.all([...this.#nodes].map(async ([n, node]) => `node${n} ${await node.state()}`)),
+        every: 50,
+      },
     )
   }
 }

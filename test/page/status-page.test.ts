@@ -16,20 +16,16 @@ import { PageCluster } from './cluster-lab.ts'
 const AXE = createRequire(import.meta.url).resolve('axe-core')
 const FINDINGS = `axe.run().then(({ violations }) => violations.flatMap(({ id, nodes }) =>
   nodes.map(({ html, failureSummary }) => [id, html, failureSummary].join(' | '))))`
-/** Milliseconds, a generous limit: the content is asserted, not the speed of a browser on a busy machine. */
-const WITHIN = 30_000
 
 const textOf = async (page: Page, selector: string) => ((await page.locator(selector).textContent()) ?? '').trim()
 const headline = (page: Page) => textOf(page, 'h1')
 
 /** The page's text about a holder, such as "node1 holds 10.77.0.100". */
 const says = (page: Page, words: RegExp) =>
-  eventually(
-    `the page at ${page.url()} to say ${words}`,
-    async () => words.test(await headline(page)),
-    async () => [await headline(page), await textOf(page, '#line')],
-    { within: WITHIN, every: 50 },
-  )
+  eventually(`the page at ${page.url()} to say ${words}`, async () => words.test(await headline(page)), {
+    sight: async () => [await headline(page), await textOf(page, '#line')],
+    every: 50,
+  })
 
 /** The rows of the table of nodes, by node. */
 async function rowsOf(page: Page): Promise<Record<string, { state: string; priority: string; since: string }>> {
@@ -79,8 +75,7 @@ describePage('status page', () => {
     await eventually(
       `the page to show what the nodes say of themselves ${occasion}`,
       async () => JSON.stringify(await rowsOf(page)) === JSON.stringify(await said()),
-      async () => ({ page: await rowsOf(page), nodes: await said() }),
-      { within: WITHIN, every: 100 },
+      { sight: async () => ({ page: await rowsOf(page), nodes: await said() }), every: 100 },
     )
   }
 
@@ -124,12 +119,10 @@ describePage('status page', () => {
 
   test('the values of the page are those of /v1/status of each node', async () => {
     await agrees('at first')
-    await eventually(
-      'the page to be told of events',
-      async () => /^live/.test(await textOf(page, '#line')),
-      () => textOf(page, '#line'),
-      { within: WITHIN, every: 50 },
-    )
+    await eventually('the page to be told of events', async () => /^live/.test(await textOf(page, '#line')), {
+      sight: () => textOf(page, '#line'),
+      every: 50,
+    })
     const without = await page.locator('tr[data-node=node1] .without li').allTextContents()
     expect(without).toEqual([
       'if api-readyz fails: 80; node2 (125) would take over',
@@ -242,8 +235,7 @@ describePage('status page', () => {
       'one line for the check of all nodes',
       async () =>
         (await attention()).includes('Problem Check api-readyz is down on node1, node2 and node3 (connectionRefused).'),
-      attention,
-      { within: WITHIN, every: 50 },
+      { sight: attention, every: 50 },
     )
     for (const position of [2, 3]) await cluster.serve(position)
     await cluster.activeOn(2, 'the API of node2 was back')
@@ -265,23 +257,23 @@ describePage('status page', () => {
       async () =>
         (await events()).some((words) => /^node2 api: Backup → Active: node1 released it/.test(words)) &&
         /Active from .* until now$/.test((await page.locator('.lane .track').nth(1).getAttribute('aria-label')) ?? ''),
-      async () => [await events(), await page.locator('.lane .track').nth(1).getAttribute('aria-label')],
-      { within: WITHIN, every: 100 },
+      {
+        sight: async () => [await events(), await page.locator('.lane .track').nth(1).getAttribute('aria-label')],
+        every: 100,
+      },
     )
     await eventually(
       'the page to say that node1 does not answer',
       async () =>
         (await page.locator('.attention li.bad').allTextContents()).some((line) => /node1 has not answered/.test(line)),
-      () => textOf(page, '.attention'),
-      { within: WITHIN, every: 100 },
+      { sight: () => textOf(page, '.attention'), every: 100 },
     )
     await picture(page, '3-killed-desktop-light')
 
     await eventually(
       'the page of node1 to say that it is lost',
       async () => (await lost.locator('.banner').count()) === 1,
-      () => textOf(lost, 'body'),
-      { within: WITHIN, every: 100 },
+      { sight: () => textOf(lost, 'body'), every: 100 },
     )
     expect(await textOf(lost, '.banner')).toMatch(/^No connection to node1 since \d\d:\d\d:\d\d \(/)
     expect(await textOf(lost, '#told'), 'what is told to who does not see it').toMatch(/^No connection to node1 since/)

@@ -107,7 +107,7 @@ async function lap(world: World, warmUp: number): Promise<void> {
   const sight = () =>
     nodes.map((node) => `${node.name}: ${programs(node)} launchers, answers ${scraper.answers(node.name)}`)
   const ready = () => nodes.every((node) => programs(node) >= LAUNCHERS && scraper.answers(node.name) >= ANSWERS)
-  await eventually('launchers and answers to scrapes on every node', ready, sight, { within: READY_WITHIN, every: 100 })
+  await eventually('launchers and answers to scrapes on every node', ready, { sight, within: READY_WITHIN, every: 100 })
   const successors = ['r2', 'r3']
   for (const [i, name] of successors.entries()) {
     nodes[i]?.setMover(false)

@@ -30,7 +30,7 @@ export class CheckThread {
   /** Resolves with the first report since `since` that `matches`. */
   hear(expected: string, matches: (news: CheckNews) => boolean, since = 0, within = 15_000): Promise<Told> {
     const look = () => this.told.find(({ at, news }) => at >= since && matches(news))
-    return eventually(expected, look, () => this.told.slice(-3), { within, every: 1 })
+    return eventually(expected, look, { sight: () => this.told.slice(-3), within, every: 1 })
   }
 
   async end(): Promise<void> {

@@ -220,8 +220,11 @@ export class LabNode {
     await eventually(
       `${this.name} to have ${expected.join(', ')}`,
       async () => JSON.stringify(await this.routers()) === JSON.stringify(expected),
-      async () => ({ has: await this.routers(), agent: this.agent?.lines.slice(-6).map(({ text }) => text) }),
-      { within, every: 100 },
+      {
+        sight: async () => ({ has: await this.routers(), agent: this.agent?.lines.slice(-6).map(({ text }) => text) }),
+        within,
+        every: 100,
+      },
     )
   }
 }

@@ -271,7 +271,7 @@ export class FileGroup {
     }
     const client = () => `answered by ${this.prober.holder}, sends to ${this.#clientSendsTo()}`
     const sight = () => ({ claims: this.holders().slice(-4), client: client(), log: this.#lastLines() })
-    return eventually(`one holder after ${occasion}`, look, sight, { within, every: 20 })
+    return eventually(`one holder after ${occasion}`, look, { sight, within, every: 20 })
   }
 
   /** Node of the MAC that the client's kernel has now. A loser's announcement may follow the winner's answer. */

@@ -131,7 +131,10 @@ class NetnsLan implements Lan {
     if (daemon !== undefined) {
       const last = () => daemon.lines.slice(-3).map(({ text }) => text)
       const ended = () => daemon.process.exit !== undefined
-      await eventually(`the earlier daemon of ${node.name} to have ended`, ended, last, { within: LEAVES_WITHIN })
+      await eventually(`the earlier daemon of ${node.name} to have ended`, ended, {
+        sight: last,
+        within: LEAVES_WITHIN,
+      })
     }
     this.#lab.heal(host)
     member.daemon = this.#daemonOf(member)
@@ -245,7 +248,7 @@ class NetnsLan implements Lan {
       return seen.every((names) => names.join(' ') === wanted)
     }
     const sight = async () => ({ active: await this.active(), answering: await this.answering() })
-    await eventually(`only ${wanted || 'nobody'} Active and answering`, holds, sight, { within })
+    await eventually(`only ${wanted || 'nobody'} Active and answering`, holds, { sight, within })
     const at = monotonicMs()
     const took = at - this.#causedAt
     this.#causedAt = at

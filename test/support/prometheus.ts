@@ -74,15 +74,11 @@ export class Prometheus {
     launcher: readonly string[],
   ): Promise<Prometheus> {
     const prometheus = new Prometheus(lab, host, targets, launcher)
-    await eventually(
-      'prometheus to answer',
-      () => prometheus.#isReady(),
-      () => prometheus.#process.lines.slice(-5),
-      {
-        within: 30_000,
-        every: 200,
-      },
-    )
+    await eventually('prometheus to answer', () => prometheus.#isReady(), {
+      sight: () => prometheus.#process.lines.slice(-5),
+      within: 30_000,
+      every: 200,
+    })
     return prometheus
   }
 

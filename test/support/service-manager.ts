@@ -38,12 +38,10 @@ export class ServiceManager {
   static async listening(folder: string, kind: 'path' | 'abstract' = 'path'): Promise<ServiceManager> {
     const name = `hf-notify-${process.pid}-${++created}`
     const manager = new ServiceManager(kind === 'path' ? join(folder, name) : `@${name}`)
-    await eventually(
-      'the service manager to listen',
-      () => manager.#listens,
-      () => manager.words,
-      { within: 10_000 },
-    )
+    await eventually('the service manager to listen', () => manager.#listens, {
+      sight: () => manager.words,
+      within: 10_000,
+    })
     return manager
   }
 
@@ -53,7 +51,7 @@ export class ServiceManager {
       this.words
         .slice(from)
         .find((word) => (typeof beginning === 'string' ? word.startsWith(beginning) : beginning.test(word)))
-    return eventually(`the service manager to hear ${beginning}`, found, () => this.words, { within })
+    return eventually(`the service manager to hear ${beginning}`, found, { sight: () => this.words, within })
   }
 
   close(): void {

@@ -40,8 +40,7 @@ export class SystemdLab {
       await eventually(
         'systemd to answer',
         () => lab.#find() && lab.run('systemctl', 'show', '--property=Version').status === 0,
-        () => lab.#said.join(''),
-        { within: 20_000, every: 100 },
+        { sight: () => lab.#said.join(''), within: 20_000, every: 100 },
       )
       return lab
     } catch (error) {

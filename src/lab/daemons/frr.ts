@@ -83,8 +83,7 @@ export class Frr extends DaemonProcess implements Daemon {
     await eventually(
       `vrrpd on ${this.plan.host.name} to open its terminal`,
       () => existsSync(join(this.#directory, 'vrrpd.vty')),
-      () => this.lines.slice(-5).map(({ text }) => text),
-      { within, every: 20 },
+      { sight: () => this.lines.slice(-5).map(({ text }) => text), within, every: 20 },
     )
   }
 

@@ -91,7 +91,7 @@ export class HoldfastProcess extends DaemonProcess {
       return snapshot && part(snapshot)
     }
     const expected = `holdfast on ${this.host.name} to tell its status at ${this.socket}`
-    return eventually(expected, look, () => this.lastLines(3), { within: 10_000, every: 50 })
+    return eventually(expected, look, { sight: () => this.lastLines(3), within: 10_000, every: 50 })
   }
 
   /** Resolves when the state machine of the first router runs: Backup or later. Throws if the daemon ends before. */
@@ -110,7 +110,11 @@ export class HoldfastProcess extends DaemonProcess {
         throw new Error(`holdfast on ${this.host.name} ended: ${this.lastLines().join('\n')}`)
       return isWanted(await this.state())
     }
-    await eventually(`holdfast on ${this.host.name} to ${what}`, is, () => this.lastLines(5), { within, every: 20 })
+    await eventually(`holdfast on ${this.host.name} to ${what}`, is, {
+      sight: () => this.lastLines(5),
+      within,
+      every: 20,
+    })
   }
 
   lastLines(count = Number.POSITIVE_INFINITY): string[] {

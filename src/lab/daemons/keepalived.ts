@@ -188,8 +188,8 @@ export class Keepalived extends DaemonProcess implements Daemon {
       }
     }
     const complete = () => /Priority Zero:\n +Received: \d+\n +Sent: \d+\n/.test(read()) && read()
-    const text = await eventually(`keepalived on ${this.plan.host.name} to print its counters`, complete, read, {
-      // Time for the start of a process and a signal on a busy machine.
+    const text = await eventually(`keepalived on ${this.plan.host.name} to print its counters`, complete, {
+      sight: read,
       within: 10_000,
     })
     const count = (name: string) => Number(new RegExp(`^ +${name}: (\\d+)$`, 'm').exec(text)?.[1] ?? Number.NaN)

@@ -119,7 +119,7 @@ export class Prober {
   /** Resolves when this host answers. */
   async answeredBy(name: string, within = 10_000): Promise<void> {
     const sight = () => this.holders.slice(-5)
-    await eventually(`${name} to answer for ${this.address}`, () => this.holder === name, sight, { within })
+    await eventually(`${name} to answer for ${this.address}`, () => this.holder === name, { sight, within })
   }
 
   /** Returns the first time at or after `at` at which another node than `before` answers. */

@@ -121,7 +121,10 @@ export async function settlesOn(witness: Witness, name: string, steady: number, 
   await eventually(
     `${name} alone to answer for ${steady} ms`,
     () => last().every((one) => one.holders?.join() === name && monotonicMs() - (one.from ?? 0) >= steady),
-    () => last().map(({ address, holders }) => `${address}: ${holders?.join() ?? 'no answer'}`),
-    { within, every: 50 },
+    {
+      sight: () => last().map(({ address, holders }) => `${address}: ${holders?.join() ?? 'no answer'}`),
+      within,
+      every: 50,
+    },
   )
 }

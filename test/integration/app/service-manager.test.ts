@@ -66,18 +66,8 @@ test('many changes are one line', async () => {
   const { told, chronicle } = manager()
   const change = () => chronicle.record({ kind: 'faultChanged', router: 'api', fault: 'linkDown', present: true })
   for (let i = 0; i < 20; i++) change()
-  await eventually(
-    'the first line',
-    () => told.length === 1,
-    () => told,
-    { within: 5_000 },
-  )
+  await eventually('the first line', () => told.length === 1, { sight: () => told, within: 5_000 })
   change()
   change()
-  await eventually(
-    'the second',
-    () => told.length === 2,
-    () => told,
-    { within: 5_000 },
-  )
+  await eventually('the second', () => told.length === 2, { sight: () => told, within: 5_000 })
 })

@@ -113,7 +113,7 @@ test('--follow tells what happens, also in the next life of the daemon', async (
   const following = followEvents({ ...places(), json: true }, latest, (text) => lines.push(text), end.signal)
   const numbers = () => lines.map((line) => JSON.parse(line).seq)
   const see = (wanted: readonly number[]) =>
-    eventually(`events ${wanted}`, () => numbers().join() === wanted.join(), numbers, { within: 10_000 })
+    eventually(`events ${wanted}`, () => numbers().join() === wanted.join(), { sight: numbers, within: 10_000 })
   first.record({ kind: 'stopped' })
   await see([2])
   server.closeAllConnections()

@@ -101,12 +101,10 @@ function started({
   })
   const names = () => world.handed.at(-1)?.instances.map((one) => one.name)
   const hands = (expected: readonly string[]) =>
-    eventually(
-      expected.join(),
-      () => JSON.stringify(names()) === JSON.stringify(expected),
-      () => world,
-      WITHIN,
-    )
+    eventually(expected.join(), () => JSON.stringify(names()) === JSON.stringify(expected), {
+      sight: () => world,
+      ...WITHIN,
+    })
   return { world, agent, account, hands }
 }
 
@@ -130,12 +128,7 @@ test('stored peers are enough to start; a failure to store them is logged and en
   const { agent, hands, world } = started({ remembered: [peer('n1', 11), peer('n2', 12)] })
   await hands(['ostest_API_0', 'ostest_INGRESS_0'])
   agent.take(listed(node('n1', 11), node('n2', 12), node('n3', 13)))
-  await eventually(
-    'an attempt to write',
-    () => world.persisted.length > 0,
-    () => world,
-    WITHIN,
-  )
+  await eventually('an attempt to write', () => world.persisted.length > 0, { sight: () => world, ...WITHIN })
   expect(world.told).toContain('error Cannot store the peers: no space left')
   expect(world.handed.at(-1)?.instances[0]?.peers).toEqual(['10.0.0.12', '10.0.0.13'])
 })
@@ -155,31 +148,19 @@ test('an engine that dies during an answer is lost, and gets the whole configura
   await hands(['ostest_API_0', 'ostest_INGRESS_0'])
   const before = world.handed.length
   world.dies(new Error('socket hang up'))
-  await eventually(
-    'its loss',
-    () => world.told.includes('warn connection to the engine lost'),
-    () => world,
-    WITHIN,
-  )
+  await eventually('its loss', () => world.told.includes('warn connection to the engine lost'), {
+    sight: () => world,
+    ...WITHIN,
+  })
   expect(account.isConnected).toBe(false)
-  await eventually(
-    'another hand-over',
-    () => world.handed.length > before,
-    () => world,
-    WITHIN,
-  )
+  await eventually('another hand-over', () => world.handed.length > before, { sight: () => world, ...WITHIN })
   expect(world.handed).toHaveLength(before + 1)
 })
 
 test('an engine that starts after the agent gets its configuration within a second', async () => {
   const { agent, hands, world } = started({ isThere: false })
   agent.take(listed(node('n1', 11), node('n2', 12)))
-  await eventually(
-    'looks',
-    () => world.looks > 1,
-    () => world,
-    WITHIN,
-  )
+  await eventually('looks', () => world.looks > 1, { sight: () => world, ...WITHIN })
   expect(world.handed).toEqual([])
   const at = monotonicMs()
   world.isThere = true

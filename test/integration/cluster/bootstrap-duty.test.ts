@@ -49,13 +49,7 @@ test.each(['our engine', 'keepalived'])(
       ending.abort()
       await over
     })
-    const says = (words: string) =>
-      eventually(
-        words,
-        () => said.join() === words,
-        () => said,
-        SOON,
-      )
+    const says = (words: string) => eventually(words, () => said.join() === words, { sight: () => said, ...SOON })
     await says('stop')
     expect(wasStopped(directory)).toBe(true)
     isReady = true

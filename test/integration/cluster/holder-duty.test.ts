@@ -98,12 +98,10 @@ class Cluster {
 
   async owned(by: string): Promise<void> {
     const look = () => this.published?.apiServerInternalIpOwner === by && this.published.holders[0]?.node === by
-    await eventually(
-      `the status to name ${by}`,
-      look,
-      () => ({ status: this.published, news: this.news.slice(-5) }),
-      SOON,
-    )
+    await eventually(`the status to name ${by}`, look, {
+      sight: () => ({ status: this.published, news: this.news.slice(-5) }),
+      ...SOON,
+    })
   }
 
   async end(): Promise<void> {
@@ -127,8 +125,7 @@ async function started(): Promise<Cluster> {
   await eventually(
     'conditions of node-1',
     () => cluster?.condition('Available')?.message === `API ${VIP} is held by node-1`,
-    () => cluster?.published,
-    SOON,
+    { sight: () => cluster?.published, ...SOON },
   )
   return cluster
 }
@@ -150,9 +147,9 @@ describe('who holds the address, in the API', () => {
     expect(performance.now() - from).toBeLessThan(3_000)
     expect(group.published?.holders).toHaveLength(1)
     const settledAt = () => group.condition('Available')?.message === `API ${VIP} is held by node-2`
-    await eventually('the conditions to follow', settledAt, () => group.published?.conditions, SOON)
+    await eventually('the conditions to follow', settledAt, { sight: () => group.published?.conditions, ...SOON })
     const events = () => group.api.store.list('v1/events', 'default')
-    await eventually('one Event', () => events().length === 1, events, SOON)
+    await eventually('one Event', () => events().length === 1, { sight: events, ...SOON })
     expect(events()[0]).toMatchObject({
       ...{ reason: 'VipMoved', message: `API ${VIP} moved from node-1 to node-2: node-1 fell silent (activeSilent)` },
     })
@@ -166,7 +163,7 @@ describe('who holds the address, in the API', () => {
     const group = await started()
     await group.engine(1).kill()
     const gone = () => group.published?.apiServerInternalIpOwner === undefined && group.published?.holders.length === 0
-    await eventually('the claim to go', gone, () => group.published, SOON)
+    await eventually('the claim to go', gone, { sight: () => group.published, ...SOON })
     group.holds(3, 2)
     await group.owned('node-3')
   })
@@ -177,16 +174,14 @@ describe('who holds the address, in the API', () => {
     const duplicates = [{ mac: '02:00:00:00:00:03', router: at(3) }]
     group.engine(1).sees({ address: VIP, holder: 'self', since: '2026-11-22T12:00:01.000Z', duplicates })
     const both = () => group.condition('Degraded')?.message === `API ${VIP} is held by node-1 and node-3`
-    await eventually('both names', both, () => group.published, SOON)
+    await eventually('both names', both, { sight: () => group.published, ...SOON })
     expect(group.condition('Degraded')).toMatchObject({ status: 'True', reason: 'SeveralHolders' })
     expect(group.published?.holders[0]?.alsoAnswering).toEqual(['node-3'])
     group.holds(1, 2, 3)
-    await eventually(
-      'it to be over',
-      () => group.condition('Degraded')?.status === 'False',
-      () => group.published,
-      SOON,
-    )
+    await eventually('it to be over', () => group.condition('Degraded')?.status === 'False', {
+      sight: () => group.published,
+      ...SOON,
+    })
   })
 
   test('after the API was away, only the present state is written', async () => {
@@ -199,12 +194,10 @@ describe('who holds the address, in the API', () => {
     const before = group.api.requests.length
     await group.api.start()
     await group.owned('node-3')
-    await eventually(
-      'its conditions',
-      () => group.condition('Available')?.message.includes('node-3'),
-      () => group.published,
-      SOON,
-    )
+    await eventually('its conditions', () => group.condition('Available')?.message.includes('node-3'), {
+      sight: () => group.published,
+      ...SOON,
+    })
     const said = group.api.requests.slice(before).filter(({ verb }) => verb === 'apply')
     const names = said.flatMap(({ body }) => /apiServerInternalIpOwner":"([^"]*)/.exec(JSON.stringify(body))?.[1] ?? [])
     expect(names).toEqual(['node-3'])
@@ -232,12 +225,10 @@ describe('who holds the address, in the API', () => {
     group.api.store.remove(COLLECTION, 'cluster')
     for (const duty of group.duties) duty.objectIsGone()
     group.holds(2, 1, 3)
-    await eventually(
-      'to be told that it is missing',
-      () => group.news.some((line) => line.includes('missing')),
-      () => group.news,
-      SOON,
-    )
+    await eventually('to be told that it is missing', () => group.news.some((line) => line.includes('missing')), {
+      sight: () => group.news,
+      ...SOON,
+    })
     group.make()
     await group.owned('node-2')
   })
@@ -246,7 +237,7 @@ describe('who holds the address, in the API', () => {
     const group = await started()
     group.holds(2, 3)
     const both = () => group.condition('Degraded')?.message === `API ${VIP} is held by node-1 and node-2`
-    await eventually('both to be named', both, () => group.published, { within: 25_000, every: 10 })
+    await eventually('both to be named', both, { sight: () => group.published, within: 25_000, every: 10 })
   })
 
   test('an Event that exists already counts as sent, and one that the API refuses is dropped', async () => {
@@ -256,12 +247,10 @@ describe('who holds the address, in the API', () => {
     const moved = { kind: 'transition', from: 'Backup', to: 'Active', reason: 'activeReleased', addresses: [VIP] }
     for (const i of [1, 2, 3]) group.engine(2).tell({ ...moved, at: `2026-11-22T12:00:0${i}.000Z` })
     const duty = group.duties[1]
-    await eventually(
-      'three to be settled',
-      () => duty?.events.told === 2 && duty.events.dropped === 1,
-      () => duty?.events,
-      SOON,
-    )
+    await eventually('three to be settled', () => duty?.events.told === 2 && duty.events.dropped === 1, {
+      sight: () => duty?.events,
+      ...SOON,
+    })
     expect(group.api.store.list('v1/events', 'default')).toHaveLength(1)
   })
 })
@@ -285,12 +274,7 @@ describe('kube-api through its address', () => {
     expect(probe.finding).toEqual({ result: 'unasked' })
     probe.want(true)
     const verdict = (wanted: string) =>
-      eventually(
-        wanted,
-        () => probe.finding.result === wanted,
-        () => probe.finding,
-        SOON,
-      )
+      eventually(wanted, () => probe.finding.result === wanted, { sight: () => probe.finding, ...SOON })
     await verdict('answers')
     status = 500
     await verdict('silent')

@@ -30,16 +30,11 @@ test("a cloud platform and a user's load balancer are reported; silence, 403, 40
     await over
   })
   const told = (count: number) =>
-    eventually(
-      `${count} answers`,
-      () => answers.length >= count,
-      () => answers,
-      SOON,
-    )
+    eventually(`${count} answers`, () => answers.length >= count, { sight: () => answers, ...SOON })
   const asked = () => api.requests.filter(({ path }) => path.includes('infrastructures')).length
   const askedTwice = async () => {
     const before = asked()
-    await eventually('two more questions', () => asked() >= before + 3, asked, SOON)
+    await eventually('two more questions', () => asked() >= before + 3, { sight: asked, ...SOON })
   }
   const put = (status: unknown) => api.store.put(INFRASTRUCTURES, { metadata: { name: 'cluster' }, status })
   // The status is 404.
@@ -70,10 +65,8 @@ test("a cloud platform and a user's load balancer are reported; silence, 403, 40
   await told(length + 1)
   expect(answers.at(-1)?.reason).toBe('UserManagedLoadBalancer')
   put({ platformStatus: { type: 'BareMetal' } })
-  await eventually(
-    'the nodes to hold the VIPs',
-    () => answers.at(-1) === undefined,
-    () => answers.slice(-3),
-    SOON,
-  )
+  await eventually('the nodes to hold the VIPs', () => answers.at(-1) === undefined, {
+    sight: () => answers.slice(-3),
+    ...SOON,
+  })
 })

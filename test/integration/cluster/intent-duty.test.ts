@@ -37,7 +37,8 @@ test('the node that publishes asks kube-api at the wanted address, and holdfast 
   await sleep(50)
   expect(asked, 'by a node that does not publish').toEqual([])
   made.want(true)
-  const told = (type: number, line: string) => eventually(line, () => conditions()[type] === line, conditions, SOON)
+  const told = (type: number, line: string) =>
+    eventually(line, () => conditions()[type] === line, { sight: conditions, ...SOON })
   await told(1, `Degraded=True LoadBalancerRefused: kube-api does not answer at ${LB}: EHOSTUNREACH`)
   await sleep(100)
   expect(new Set(asked)).toEqual(new Set([LB]))

@@ -104,28 +104,20 @@ const sight = (seen: Seen, api: KubeApi) => ({
   asked: api.requests.map(({ verb, query, status }) => `${verb} ${query.resourceVersion ?? ''} ${status}`),
 })
 const until = (seen: Seen, api: KubeApi, names: readonly string[]) =>
-  eventually(
-    `the nodes ${names}`,
-    () => JSON.stringify(seen.names) === JSON.stringify(names),
-    () => sight(seen, api),
-    { within: 20_000 },
-  )
+  eventually(`the nodes ${names}`, () => JSON.stringify(seen.names) === JSON.stringify(names), {
+    sight: () => sight(seen, api),
+    within: 20_000,
+  })
 const oneWatch = (seen: Seen, api: KubeApi) =>
-  eventually(
-    'an open watch',
-    () => (api.watches.size === 1 ? [...api.watches][0] : undefined),
-    () => sight(seen, api),
-    {
-      within: 20_000,
-    },
-  )
+  eventually('an open watch', () => (api.watches.size === 1 ? [...api.watches][0] : undefined), {
+    sight: () => sight(seen, api),
+    within: 20_000,
+  })
 const another = (seen: Seen, api: KubeApi, watches: number) =>
-  eventually(
-    `watch ${watches}`,
-    () => api.asked('watch').length === watches && api.watches.size === 1,
-    () => sight(seen, api),
-    { within: 20_000 },
-  )
+  eventually(`watch ${watches}`, () => api.asked('watch').length === watches && api.watches.size === 1, {
+    sight: () => sight(seen, api),
+    within: 20_000,
+  })
 const node = (name: string) => nodeObject({ name })
 
 describe('a collection of the API, watched', () => {
@@ -185,12 +177,10 @@ describe('a collection of the API, watched', () => {
     api.store.remove(NODES, 'n1')
     second.drop()
     second.error(410, 'Expired')
-    await eventually(
-      'a third list',
-      () => api.asked('list').length === 3,
-      () => sight(seen, api),
-      { within: 20_000 },
-    )
+    await eventually('a third list', () => api.asked('list').length === 3, {
+      sight: () => sight(seen, api),
+      within: 20_000,
+    })
     await until(seen, api, ['n3'])
     expect(seen.kinds).toEqual(['cut', 'gone', 'gone'])
   })
@@ -219,12 +209,7 @@ describe('a collection of the API, watched', () => {
     const ends = ['127.0.0.1', '192.0.2.1', undefined].map((localAddress) =>
       onAddressLost({ localAddress }, (address) => lost.push(address), 20),
     )
-    await eventually(
-      'it to be told',
-      () => lost.length > 0,
-      () => lost,
-      { within: 20_000 },
-    )
+    await eventually('it to be told', () => lost.length > 0, { sight: () => lost, within: 20_000 })
     for (const end of ends) end()
     expect(new Set(lost)).toEqual(new Set(['192.0.2.1']))
   })
@@ -241,12 +226,10 @@ describe('a collection of the API, watched', () => {
     expect(seen.failures[0]?.message).toBe(
       `${api.asked('watch')[0] === undefined ? '' : '/api/v1/nodes'}?${new URLSearchParams(api.asked('watch')[0]?.query)} sent nothing for 300 ms`,
     )
-    await eventually(
-      'the first one closed',
-      () => !api.watches.has(first),
-      () => sight(seen, api),
-      { within: 20_000 },
-    )
+    await eventually('the first one closed', () => !api.watches.has(first), {
+      sight: () => sight(seen, api),
+      within: 20_000,
+    })
   })
 
   const faults: [string, Fault, FailureKind][] = [
@@ -270,12 +253,10 @@ describe('a collection of the API, watched', () => {
       const first = await oneWatch(seen, api)
       const heal = api.fail('list', fault)
       first.error(410, 'Expired')
-      await eventually(
-        'three attempts',
-        () => seen.failures.length >= 4,
-        () => sight(seen, api),
-        { within: 20_000 },
-      )
+      await eventually('three attempts', () => seen.failures.length >= 4, {
+        sight: () => sight(seen, api),
+        within: 20_000,
+      })
       expect(new Set(seen.kinds.slice(1))).toEqual(new Set([kind]))
       expect(seen.names).toEqual(['n1'])
       api.store.put(NODES, node('n2'))
@@ -310,12 +291,10 @@ describe('a collection of the API, watched', () => {
     ]) {
       const watch = await oneWatch(seen, api)
       watch.sendText(text)
-      await eventually(
-        'it to be left',
-        () => !api.watches.has(watch),
-        () => sight(seen, api),
-        { within: 20_000 },
-      )
+      await eventually('it to be left', () => !api.watches.has(watch), {
+        sight: () => sight(seen, api),
+        within: 20_000,
+      })
     }
     await oneWatch(seen, api)
     expect([seen.kinds, api.asked('list').length, seen.names]).toEqual([
@@ -326,12 +305,10 @@ describe('a collection of the API, watched', () => {
     for (let i = 0; i < 6; i++) {
       const watch = await oneWatch(seen, api)
       watch.end()
-      await eventually(
-        'it to be left',
-        () => !api.watches.has(watch),
-        () => sight(seen, api),
-        { within: 20_000 },
-      )
+      await eventually('it to be left', () => !api.watches.has(watch), {
+        sight: () => sight(seen, api),
+        within: 20_000,
+      })
     }
     await oneWatch(seen, api)
     expect(seen.kinds.slice(4)).toEqual(['cut', 'cut', 'cut', 'cut', 'cut', 'cut'])
@@ -348,14 +325,10 @@ describe('a collection of the API, watched', () => {
     }, 1)
     await oneWatch(seen, api)
     await api.stop()
-    await eventually(
-      'it to be missed',
-      () => seen.kinds.includes('unreachable'),
-      () => sight(seen, api),
-      {
-        within: 20_000,
-      },
-    )
+    await eventually('it to be missed', () => seen.kinds.includes('unreachable'), {
+      sight: () => sight(seen, api),
+      within: 20_000,
+    })
     expect(seen.names).toEqual(['n1'])
     api.store.put(NODES, node('n2'))
     await api.start()
@@ -363,12 +336,10 @@ describe('a collection of the API, watched', () => {
     clearInterval(count)
     expect([most, api.asked('list').length]).toEqual([1, 1])
     seen.abort()
-    await eventually(
-      'its end',
-      () => seen.ended && api.watches.size === 0,
-      () => sight(seen, api),
-      { within: 20_000 },
-    )
+    await eventually('its end', () => seen.ended && api.watches.size === 0, {
+      sight: () => sight(seen, api),
+      within: 20_000,
+    })
   })
 
   test("the node's own API server is asked if the address of the cluster does not answer", async () => {
@@ -427,12 +398,10 @@ describe('who we are to the API', () => {
     const first = await oneWatch(seen, api)
     api.tokens = new Set(['new'])
     first.end()
-    await eventually(
-      'a refusal',
-      () => seen.kinds.includes('unauthorized'),
-      () => sight(seen, api),
-      { within: 20_000 },
-    )
+    await eventually('a refusal', () => seen.kinds.includes('unauthorized'), {
+      sight: () => sight(seen, api),
+      within: 20_000,
+    })
     writeKubeconfig(join(directory, 'kubeconfig'), { server: `http://127.0.0.1:${api.port}`, token: 'new' })
     api.store.put(NODES, node('n2'))
     await until(seen, api, ['n1', 'n2'])
@@ -494,17 +463,12 @@ describe("upstream's cases of its watch of nodes", () => {
             JSON.stringify(seen.objects.get(name)?.labels).includes(`"${key}":"${value}"`),
           ),
         )
-      await eventually(JSON.stringify(wanted), isThere, () => sight(seen, api), { within: 20_000 })
+      await eventually(JSON.stringify(wanted), isThere, { sight: () => sight(seen, api), within: 20_000 })
       if (wanted.nodes !== undefined) expect(seen.names).toEqual(wanted.nodes)
       expect(count).toBeGreaterThan(wanted.countGreaterThan ?? -1)
       if (input.thenCancel === true) {
         seen.abort()
-        await eventually(
-          'the loop to end',
-          () => seen.ended,
-          () => sight(seen, api),
-          { within: 20_000 },
-        )
+        await eventually('the loop to end', () => seen.ended, { sight: () => sight(seen, api), within: 20_000 })
       }
     },
   )
@@ -529,7 +493,7 @@ describe("upstream's cases of its watch of the log level", () => {
       }
       loops.push(watchDebugFlag(client, 'openshift-kni-infra', handlers, end.signal, HASTY))
       const sight = () => ({ told, kinds, asked: api.requests })
-      const open = () => eventually('a watch', () => [...api.watches][0], sight, { within: 20_000 })
+      const open = () => eventually('a watch', () => [...api.watches][0], { sight, within: 20_000 })
       let watch = await open()
       for (const [i, { type, data }] of input.events.entries()) {
         const before = told.length
@@ -539,9 +503,9 @@ describe("upstream's cases of its watch of the log level", () => {
         else api.store.put('v1/configmaps', { metadata, data: data ?? {} })
         const { debug = false, error = false } = wanted[i] ?? {}
         if (error) {
-          await eventually('a failure', () => kinds.length > 0, sight, { within: 20_000 })
+          await eventually('a failure', () => kinds.length > 0, { sight, within: 20_000 })
           watch = await open()
-        } else await eventually(`event ${i} told`, () => told.length > before, sight, { within: 20_000 })
+        } else await eventually(`event ${i} told`, () => told.length > before, { sight, within: 20_000 })
         expect(told.at(-1) ?? false, `after event ${i}`).toBe(debug)
       }
     },

@@ -82,8 +82,7 @@ async function started() {
     eventually(
       line,
       () => available.at(-1) !== undefined && `${available.at(-1)?.status} ${available.at(-1)?.message}` === line,
-      () => available.at(-1),
-      SOON,
+      { sight: () => available.at(-1), ...SOON },
     )
   /** Observed time, and the largest number of connections of one agent in it. */
   const counted = async () => {

@@ -58,8 +58,7 @@ async function started(prepare: (api: KubeApi) => void = () => {}) {
     eventually(
       line,
       () => published()?.conditions.some(({ type, status, reason }) => `${type}=${status} ${reason}` === line),
-      published,
-      SOON,
+      { sight: published, ...SOON },
     )
   /** The agent decides after each event of its engine, and every 5 s. */
   const decide = () => engine.tell({ kind: 'anything' })
@@ -70,14 +69,12 @@ test('the status follows a new object, its wishes and an invalid spec, and the l
   const { api, duty, intents, published, put, says } = await started()
   put({})
   await says('Available=True AsExpected')
-  await eventually('the holder', () => published()?.apiServerInternalIpOwner === 'node-1', published, SOON)
+  await eventually('the holder', () => published()?.apiServerInternalIpOwner === 'node-1', {
+    sight: published,
+    ...SOON,
+  })
   put({ ingressHa: 'Disabled' })
-  await eventually(
-    'the wish',
-    () => intents.at(-1)?.ingressHa === 'Disabled',
-    () => intents,
-    SOON,
-  )
+  await eventually('the wish', () => intents.at(-1)?.ingressHa === 'Disabled', { sight: () => intents, ...SOON })
   put({ ingressHa: 'perhaps' })
   await says('Degraded=True SpecInvalid')
   expect(duty.intent.intent.ingressHa).toBe('Disabled')
@@ -86,23 +83,16 @@ test('the status follows a new object, its wishes and an invalid spec, and the l
   put({ ingressHa: 'Disabled' })
   await says('Degraded=False AsExpected')
   api.store.remove(COLLECTION, 'cluster')
-  await eventually(
-    'the defaults',
-    () => intents.at(-1)?.ingressHa === 'Enabled',
-    () => intents,
-    SOON,
-  )
+  await eventually('the defaults', () => intents.at(-1)?.ingressHa === 'Enabled', { sight: () => intents, ...SOON })
 })
 
 test('a refused object has a reason of its own, and a 5xx sets no condition', async () => {
   const { api, decide, duty, put, says } = await started()
   const watched = (status: number) =>
-    eventually(
-      `a watch that is answered ${status}`,
-      () => api.asked('watch').at(-1)?.status === status,
-      () => api.asked('watch').map((one) => one.status),
-      SOON,
-    )
+    eventually(`a watch that is answered ${status}`, () => api.asked('watch').at(-1)?.status === status, {
+      sight: () => api.asked('watch').map((one) => one.status),
+      ...SOON,
+    })
   const refused = () => duty.intent.circumstances({ result: 'answers' }).refused
   put({ ingressHa: 'Disabled' })
   await says('Available=True AsExpected')
@@ -114,12 +104,12 @@ test('a refused object has a reason of its own, and a 5xx sets no condition', as
   broken()
   const forbidden = api.fail('watch', { kind: 'status', code: 403 })
   await watched(403)
-  await eventually('the trouble', () => refused().length === 1, refused, SOON)
+  await eventually('the trouble', () => refused().length === 1, { sight: refused, ...SOON })
   decide()
   await says('Degraded=True SpecUnreadable')
   expect(duty.intent.intent.ingressHa).toBe('Disabled')
   forbidden()
-  await eventually('no trouble', () => refused().length === 0, refused, SOON)
+  await eventually('no trouble', () => refused().length === 0, { sight: refused, ...SOON })
   decide()
   await says('Degraded=False AsExpected')
 })

@@ -135,10 +135,7 @@ test('a disk that hangs keeps nobody waiting; the newest list is written when it
   await eventually(
     'the newest list in the file',
     () => statSync(file(), { throwIfNoEntry: false })?.isFile() === true,
-    () => problems,
-    {
-      within: 5_000,
-    },
+    { sight: () => problems, within: 5_000 },
   )
   closeSync(reader)
   expect(entries()).toEqual([SIX])

@@ -235,15 +235,13 @@ describe('deploy/kubernetes', () => {
       watchDebugFlag(client, INFRA, quiet, ending.signal),
       watchInfrastructure(client, () => {}, ending.signal),
     ]
-    await eventually(
-      'the agent to follow the journal',
-      () => engine.listeners > 0,
-      () => engine.listeners,
-      SOON,
-    )
+    await eventually('the agent to follow the journal', () => engine.listeners > 0, {
+      sight: () => engine.listeners,
+      ...SOON,
+    })
     engine.tell({ kind: 'transition', from: 'Backup', to: 'Active', reason: 'activeReleased', addresses: [vip] })
     const unused = () => grants().filter((grant) => !api.requests.some((request) => isGranted(grant, request)))
-    await eventually('each rule to be needed', () => unused().length === 0, unused, SOON)
+    await eventually('each rule to be needed', () => unused().length === 0, { sight: unused, ...SOON })
     duty.end()
     ending.abort()
     await Promise.all([...watches, engine.kill(), api.stop()])

@@ -36,12 +36,11 @@ test('a file is followed through the creation of its folder, its replacement, a 
   onTestFinished(() => files.close())
   const news: unknown[] = []
   const told = (wanted: unknown) =>
-    eventually(
-      `news of ${JSON.stringify(wanted)}`,
-      () => JSON.stringify(news.at(-1)) === JSON.stringify(wanted),
-      () => news,
-      { within: 10_000, every: 20 },
-    )
+    eventually(`news of ${JSON.stringify(wanted)}`, () => JSON.stringify(news.at(-1)) === JSON.stringify(wanted), {
+      sight: () => news,
+      within: 10_000,
+      every: 20,
+    })
   const first = files.follow([path], (_, reading) => news.push(reading))
   expect([...first]).toEqual([[path, { problem: 'it does not exist' }]])
   mkdirSync(join(path, '..'))
@@ -69,12 +68,11 @@ test('a file that was read for the next configuration is not read again when it 
   writeFileSync(path, '10.0.0.6\n')
   const news: unknown[] = []
   expect([...files.follow([path], (_, reading) => news.push(reading))]).toEqual([[path, { address: '10.0.0.5' }]])
-  await eventually(
-    'the news since',
-    () => JSON.stringify(news.at(-1)) === JSON.stringify({ address: '10.0.0.6' }),
-    () => news,
-    { within: 10_000, every: 20 },
-  )
+  await eventually('the news since', () => JSON.stringify(news.at(-1)) === JSON.stringify({ address: '10.0.0.6' }), {
+    sight: () => news,
+    within: 10_000,
+    every: 20,
+  })
 })
 
 test('a file that changes all the time is read a few times a second, and one that is not followed is not read', async () => {

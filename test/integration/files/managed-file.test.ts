@@ -26,13 +26,7 @@ function slowDisk(longestWait = 5_000, tryAgain = 10_000) {
       }),
     ...{ longestWait, tryAgain },
   })
-  const next = () =>
-    eventually(
-      'a write to begin',
-      () => puts.shift(),
-      () => told,
-      { within: 5_000, every: 1 },
-    )
+  const next = () => eventually('a write to begin', () => puts.shift(), { sight: () => told, within: 5_000, every: 1 })
   return { file, puts, told, next }
 }
 
@@ -78,12 +72,7 @@ test('if the disk hangs, the caller gets an answer in time, and the newest text 
   const last = await next()
   expect(last.text, 'not in the order in which a disk answers').toBe('new')
   last.done()
-  await eventually(
-    'it to be kept',
-    () => file.problem === null,
-    () => file.problem,
-    { within: 5_000, every: 1 },
-  )
+  await eventually('it to be kept', () => file.problem === null, { sight: () => file.problem, within: 5_000, every: 1 })
   expect(told.at(-1)).toBe('kept')
 })
 
@@ -95,12 +84,7 @@ test('a full disk is reported immediately, and the write is tried again', async 
   const again = await next()
   expect(again.text).toBe('text')
   again.done()
-  await eventually(
-    'it to be kept',
-    () => file.problem === null,
-    () => told,
-    { within: 5_000, every: 1 },
-  )
+  await eventually('it to be kept', () => file.problem === null, { sight: () => told, within: 5_000, every: 1 })
   expect(told).toEqual(['the disk is full', 'kept'])
   expect(await file.settled()).toBeUndefined()
 })

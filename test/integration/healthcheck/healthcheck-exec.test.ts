@@ -32,8 +32,6 @@ import { markedProcesses, programsOf } from '../../support/marked-processes.ts'
 import { probePorts } from '../../support/probe-ports.ts'
 
 const LAUNCHER = join(NATIVE, 'prebuilds', `linux-${process.arch}`, 'holdfast-launcher')
-/** ms for starts and ends of programs on a busy machine. */
-const WITHIN = 15_000
 const isRoot = process.getuid?.() === 0
 
 let folder = ''
@@ -47,7 +45,7 @@ beforeEach(() => {
 })
 afterEach(async () => {
   for (const each of probes.splice(0)) each.close?.()
-  await eventually('launchers that end with their channels', () => marked().length === 0, marked, { within: WITHIN })
+  await eventually('launchers that end with their channels', () => marked().length === 0, { sight: marked })
   rmSync(folder, { recursive: true, force: true })
 })
 
@@ -118,7 +116,7 @@ describe('a program that does not end (VR-TRK-07)', () => {
     const path = script(`trap 'echo asked > ${folder}/asked; exit 0' TERM; echo waiting; sleep 60 & wait`)
     const abort = new AbortController()
     const run = probe(path).start(abort.signal)
-    await eventually('a start', () => family().some(({ name }) => name === 'sleep'), family, { within: WITHIN })
+    await eventually('a start', () => family().some(({ name }) => name === 'sleep'), { sight: family })
     const abortedAt = monotonicNow()
     abort.abort()
     const { outcome, reason, detail } = await run.result
@@ -134,7 +132,7 @@ describe('a program that does not end (VR-TRK-07)', () => {
     const path = script(`trap '' TERM; for i in 1 2 3; do (trap '' TERM; sleep 61 & sleep 62) & done; sleep 63`)
     const abort = new AbortController()
     const run = probe(path).start(abort.signal)
-    await eventually('the whole family', () => family().length >= 8, family, { within: WITHIN })
+    await eventually('the whole family', () => family().length >= 8, { sight: family })
     const abortedAt = monotonicNow()
     abort.abort()
     expect((await run.result).reason).toBe('timeout')
@@ -157,7 +155,7 @@ describe('a program that does not end (VR-TRK-07)', () => {
     const path = script(`trap '' TERM; ${away} & ${away} & sleep 74`)
     const abort = new AbortController()
     const run = probe(path).start(abort.signal)
-    await eventually('the whole family', () => family().length >= 10, family, { within: WITHIN })
+    await eventually('the whole family', () => family().length >= 10, { sight: family })
     abort.abort()
     expect((await run.result).reason).toBe('timeout')
     await run.ended
@@ -174,15 +172,15 @@ describe('a program that does not end (VR-TRK-07)', () => {
   test('when the other end of the channel goes, everything goes', async () => {
     const gone = probe(script(`trap '' TERM; setsid sleep 76 & sleep 77`))
     void gone.start(new AbortController().signal)
-    await eventually('a start', () => family().length >= 3, family, { within: WITHIN })
+    await eventually('a start', () => family().length >= 3, { sight: family })
     gone.close?.()
-    await eventually('nobody', () => marked().length === 0, marked, { within: WITHIN })
+    await eventually('nobody', () => marked().length === 0, { sight: marked })
   })
 
   test('a launcher that is killed takes its program along, and the next run has another', async () => {
     const again = probe(script(`test -e ${folder}/second && exit 0; touch ${folder}/second; exec sleep 78`))
     const run = again.start(new AbortController().signal)
-    await eventually('a start', () => family().some(({ name }) => name === 'sleep'), family, { within: WITHIN })
+    await eventually('a start', () => family().some(({ name }) => name === 'sleep'), { sight: family })
     for (const { pid, name } of marked()) if (name === 'holdfast-launch') process.kill(Number(pid), 'SIGKILL')
     expect(await run.result).toMatchObject({ outcome: 'unknown', reason: 'notPossible' })
     await run.ended
@@ -195,7 +193,7 @@ describe('a program that does not end (VR-TRK-07)', () => {
       const go = join(folder, 'go')
       const path = script(`trap '' HUP INT USR1 USR2; setsid sleep 79 & until [ -e ${go} ]; do sleep 0.02; done`)
       const run = probe(path).start(new AbortController().signal)
-      await eventually('a start', () => family().some(({ name }) => name === 'sleep'), family, { within: WITHIN })
+      await eventually('a start', () => family().some(({ name }) => name === 'sleep'), { sight: family })
       for (const { pid, name } of marked()) if (name === 'holdfast-launch') process.kill(Number(pid), signal)
       writeFileSync(go, '')
       expect((await run.result).reason).toBe('ok')
@@ -218,7 +216,7 @@ describe('a program that does not end (VR-TRK-07)', () => {
   ])('when nobody wants the result it ends at once, %s its deadline', async (_, late) => {
     const abort = new AbortController()
     const run = probe(script("trap '' TERM; sleep 67")).start(abort.signal)
-    await eventually('a start', () => family().length === 2, family, { within: WITHIN })
+    await eventually('a start', () => family().length === 2, { sight: family })
     if (late) abort.abort()
     await sleep(20)
     const stoppedAt = monotonicNow()

@@ -112,13 +112,7 @@ describe('what a file says', () => {
 })
 
 describe('what the kernel reports', () => {
-  const watched = () =>
-    eventually(
-      'a watch',
-      () => source?.armed,
-      () => source?.armed,
-      { within: 1_000 },
-    )
+  const watched = () => eventually('a watch', () => source?.armed, { sight: () => source?.armed, within: 1_000 })
 
   async function watch(): Promise<() => number> {
     let events = 0
@@ -130,7 +124,8 @@ describe('what the kernel reports', () => {
     return () => events - before
   }
 
-  const soon = (events: () => number) => eventually('an event', () => events() > 0, events, { within: 1_000, every: 1 })
+  const soon = (events: () => number) =>
+    eventually('an event', () => events() > 0, { sight: events, within: 1_000, every: 1 })
 
   test.each([
     ['it appears', () => {}, () => writeFileSync(path, '1')],
@@ -191,12 +186,7 @@ describe('what the kernel reports', () => {
       await sleep(20)
       const before = events
       writeFileSync(path, String(i))
-      await eventually(
-        'an event',
-        () => events > before,
-        () => events,
-        { within: 1_000 },
-      )
+      await eventually('an event', () => events > before, { sight: () => events, within: 1_000 })
     }
   })
 })

@@ -26,12 +26,7 @@ function watch(open: () => Promise<Socket>, renewAfter?: number): Watched {
 }
 
 const armed = ({ idle }: Watched) =>
-  eventually(
-    'a connection',
-    () => idle.armed,
-    () => idle.armed,
-    { within: 2_000 },
-  )
+  eventually('a connection', () => idle.armed, { sight: () => idle.armed, within: 2_000 })
 
 describe('the idle connection', () => {
   test('is opened after a run that went well, once', async () => {
@@ -46,12 +41,7 @@ describe('the idle connection', () => {
     await sleep(20)
     expect(server.accepted()).toBe(1)
     watched.idle.close()
-    await eventually(
-      'its end',
-      () => server.open().length === 0,
-      () => server.open().length,
-      { within: 1_000 },
-    )
+    await eventually('its end', () => server.open().length === 0, { sight: () => server.open().length, within: 1_000 })
     expect(watched.events(), 'an end of our own is no event').toBe(0)
   })
 
@@ -61,7 +51,7 @@ describe('the idle connection', () => {
     watched.idle.afterRun(OK)
     await armed(watched)
     await server.stop(how)
-    await eventually('an event', () => watched.events() > 0, watched.events, { within: 1_000 })
+    await eventually('an event', () => watched.events() > 0, { sight: watched.events, within: 1_000 })
     await sleep(20)
     expect(watched.events()).toBe(1)
     expect(watched.idle.armed).toBe(false)
@@ -92,16 +82,14 @@ describe('the idle connection', () => {
     await sleep(120)
     watched.idle.afterRun(OK)
     expect(watched.idle.armed, 'the old one stays until the new one is there').toBe(true)
-    await eventually(
-      'the old one is gone',
-      () => first?.destroyed,
-      () => server.open().length,
-      { within: 1_000 },
-    )
+    await eventually('the old one is gone', () => first?.destroyed, {
+      sight: () => server.open().length,
+      within: 1_000,
+    })
     expect(server.accepted()).toBe(2)
     expect(watched.events()).toBe(0)
     await server.stop()
-    await eventually('an event', () => watched.events() === 1, watched.events, { within: 1_000 })
+    await eventually('an event', () => watched.events() === 1, { sight: watched.events, within: 1_000 })
   })
 
   test('one that cannot be opened is no event', async () => {
@@ -129,13 +117,8 @@ describe('the idle connection', () => {
     const server = await serveTcp((socket) => socket.write('x'.repeat(100_000)))
     const watched = watch(opener(server.port))
     watched.idle.afterRun(OK)
-    await eventually('one connection', () => server.accepted() === 1, server.accepted, { within: 1_000 })
-    await eventually(
-      'its end',
-      () => server.open().length === 0,
-      () => server.open().length,
-      { within: 1_000 },
-    )
+    await eventually('one connection', () => server.accepted() === 1, { sight: server.accepted, within: 1_000 })
+    await eventually('its end', () => server.open().length === 0, { sight: () => server.open().length, within: 1_000 })
     expect(watched.events()).toBe(0)
   })
 })

@@ -29,15 +29,10 @@ afterEach(() => monitor.stop())
 
 const verdicts = () => changes.map(({ check, verdict }) => `${check} ${verdict}`)
 const heard = (line: string, within = 10_000) =>
-  eventually(line, () => verdicts().includes(line), verdicts, { within, every: 1 })
+  eventually(line, () => verdicts().includes(line), { sight: verdicts, within, every: 1 })
 const reportOf = (name: string) => monitor.reports().find(({ check }) => check === name)
 const watched = (name: string) =>
-  eventually(
-    `${name} watched`,
-    () => reportOf(name)?.watched,
-    () => reportOf(name),
-    { within: 3_000 },
-  )
+  eventually(`${name} watched`, () => reportOf(name)?.watched, { sight: () => reportOf(name), within: 3_000 })
 const ok = (): Promise<LoopbackServer> => serveHttp((_request, response) => response.end())
 const at = (server: LoopbackServer) => httpSpec(`http://127.0.0.1:${server.port}/`)
 
@@ -84,12 +79,10 @@ describe('one check', () => {
       { interval: millis(50) },
     )
     void monitor.configure([spec])
-    await eventually(
-      'four runs',
-      () => (reportOf('check')?.runs ?? 0) >= 4,
-      () => reportOf('check'),
-      { within: 5_000 },
-    )
+    await eventually('four runs', () => (reportOf('check')?.runs ?? 0) >= 4, {
+      sight: () => reportOf('check'),
+      within: 5_000,
+    })
     const { runs = 0, skipped = 0 } = reportOf('check') ?? {}
     expect(server.accepted() - runs, 'connections beside the runs that ended').toBeLessThanOrEqual(1)
     expect(skipped, 'slots skipped').toBeGreaterThanOrEqual(2 * (runs - 1))
@@ -154,12 +147,10 @@ describe('events', () => {
     void monitor.configure([checkSpec(at(server), { interval: millis(60_000) })])
     await watched('check')
     for (const socket of server.open()) socket.destroy()
-    await eventually(
-      'a second run',
-      () => (reportOf('check')?.runs ?? 0) >= 2,
-      () => reportOf('check'),
-      { within: 2_000 },
-    )
+    await eventually('a second run', () => (reportOf('check')?.runs ?? 0) >= 2, {
+      sight: () => reportOf('check'),
+      within: 2_000,
+    })
     expect(verdicts()).toEqual(['check up'])
   })
 
@@ -173,8 +164,7 @@ describe('events', () => {
     await eventually(
       'runs that decide',
       () => reportOf('check')?.last?.ok === true && (reportOf('check')?.runs ?? 0) > 2,
-      () => reportOf('check'),
-      { within: 3_000 },
+      { sight: () => reportOf('check'), within: 3_000 },
     )
     expect(verdicts()).toEqual(['check up'])
   })
@@ -205,12 +195,10 @@ describe('events', () => {
     })
     void monitor.configure([spec])
     await watched('check')
-    await eventually(
-      'ten runs',
-      () => (reportOf('check')?.runs ?? 0) >= 10,
-      () => reportOf('check'),
-      { within: 5_000 },
-    )
+    await eventually('ten runs', () => (reportOf('check')?.runs ?? 0) >= 10, {
+      sight: () => reportOf('check'),
+      within: 5_000,
+    })
     expect(verdicts()).toEqual(['check up'])
     expect(reportOf('check')).toMatchObject({ watched: false, last: { ok: true } })
   })
@@ -236,12 +224,10 @@ describe('the list of checks', () => {
       'b up',
       'c up',
     ])
-    await eventually(
-      'two idle connections',
-      () => server.open().length === 2,
-      () => server.open().length,
-      { within: 1_000 },
-    )
+    await eventually('two idle connections', () => server.open().length === 2, {
+      sight: () => server.open().length,
+      within: 1_000,
+    })
   })
 
   test('one that asks somebody else stands as before until its first result, which decides alone', async () => {
@@ -272,8 +258,7 @@ describe('the list of checks', () => {
     await eventually(
       'unknown again',
       () => (reportOf('check')?.runs ?? 0) > 0 && reportOf('check')?.verdict === 'unknown',
-      () => reportOf('check'),
-      { within: 2_000 },
+      { sight: () => reportOf('check'), within: 2_000 },
     )
     expect(reportOf('check')).toMatchObject({ verdict: 'unknown', standing: 'up' })
   })
@@ -291,12 +276,7 @@ describe('the list of checks', () => {
     const former = { verdict: 'up', since: millis(5), weight: undefined } as const
     const check = spec(server, 'a', { fall: 3, fastInterval: millis(300) })
     void monitor.configure([check], new Map([['a', former]]))
-    await eventually(
-      'a run',
-      () => (reportOf('a')?.runs ?? 0) === 1,
-      () => reportOf('a'),
-      { within: 2_000 },
-    )
+    await eventually('a run', () => (reportOf('a')?.runs ?? 0) === 1, { sight: () => reportOf('a'), within: 2_000 })
     expect(reportOf('a')).toMatchObject({ verdict: 'up', since: 5 })
     await heard('a down')
     expect(changes.at(-1)?.runs).toBe(3)
@@ -337,7 +317,7 @@ describe('once more before a takeover', () => {
       slow ? setTimeout(() => response.end(), 150) : response.end(),
     )
     void monitor.configure([checkSpec(at(server), { interval: millis(60_000) })])
-    await eventually('a request', () => server.accepted() === 1, server.accepted, { within: 1_000 })
+    await eventually('a request', () => server.accepted() === 1, { sight: server.accepted, within: 1_000 })
     const [report] = await monitor.askOnceMore({ up: ['check'], down: [] }, millis(2_000))
     expect(report?.runs).toBe(2)
     slow = true
@@ -383,22 +363,19 @@ describe('stop', () => {
     void monitor.configure(specs)
     await watched('idle')
     await watched('file')
-    await eventually(
-      'a request',
-      () => hanging.open().length > 0,
-      () => hanging.open().length,
-      { within: 5_000 },
-    )
+    await eventually('a request', () => hanging.open().length > 0, {
+      sight: () => hanging.open().length,
+      within: 5_000,
+    })
     const stoppedAt = monotonicNow()
     await monitor.stop()
     expect(monotonicNow() - stoppedAt, 'ms that stop() took').toBeLessThan(5_000)
-    await eventually(
-      'no connection',
-      () => hanging.open().length + idle.open().length === 0,
-      () => hanging.open().length,
-      { within: 1_000 },
-    )
-    await eventually(`${before.length} descriptors`, () => descriptors().length <= before.length, descriptors, {
+    await eventually('no connection', () => hanging.open().length + idle.open().length === 0, {
+      sight: () => hanging.open().length,
+      within: 1_000,
+    })
+    await eventually(`${before.length} descriptors`, () => descriptors().length <= before.length, {
+      sight: descriptors,
       within: 1_000,
     })
     expect(monitor.reports()).toEqual([])
@@ -417,19 +394,15 @@ describe('stop', () => {
       checkSpec(probe, { name: `c${i}`, interval: millis(10), timeout: millis(50) }),
     )
     void monitor.configure(specs)
-    await eventually(
-      'twenty runs each',
-      () => monitor.reports().every(({ runs }) => runs >= 20),
-      () => monitor.reports().map(({ runs }) => runs),
-      { within: 40_000 },
-    )
+    await eventually('twenty runs each', () => monitor.reports().every(({ runs }) => runs >= 20), {
+      sight: () => monitor.reports().map(({ runs }) => runs),
+      within: 40_000,
+    })
     const early = descriptors().length
-    await eventually(
-      'eighty runs each',
-      () => monitor.reports().every(({ runs }) => runs >= 80),
-      () => monitor.reports().map(({ runs }) => runs),
-      { within: 40_000 },
-    )
+    await eventually('eighty runs each', () => monitor.reports().every(({ runs }) => runs >= 80), {
+      sight: () => monitor.reports().map(({ runs }) => runs),
+      within: 40_000,
+    })
     expect(descriptors().length - early, 'descriptors more after 60 failures of each at least').toBeLessThanOrEqual(8)
     expect(verdicts().length, 'one change each').toBe(4)
   }, 120_000)

@@ -39,22 +39,15 @@ test('by name, so many at least', async () => {
   expect(absent).toMatchObject({ outcome: 'fail', reason: 'missing' })
   expect(absent.detail.includes("not the host's PID namespace"), 'says what it cannot see').toBe(!isHostNamespace())
   const child = run()
-  await eventually(
-    'it runs',
-    async () => (await ask(one)).outcome === 'ok',
-    () => 'not yet',
-    { within: 2_000 },
-  )
+  await eventually('it runs', async () => (await ask(one)).outcome === 'ok', { sight: () => 'not yet', within: 2_000 })
   expect((await ask(processProbe({ kind: 'process', name: NAME, count: 2 }, probePorts.watchEnd))).detail).toContain(
     `1 × "${NAME}" run, required: 2`,
   )
   child.kill('SIGKILL')
-  await eventually(
-    'it is gone',
-    async () => (await ask(one)).outcome === 'fail',
-    () => 'still there',
-    { within: 2_000 },
-  )
+  await eventually('it is gone', async () => (await ask(one)).outcome === 'fail', {
+    sight: () => 'still there',
+    within: 2_000,
+  })
 })
 
 test('one that has become another program does not run any more, whatever runs under its number', async () => {
@@ -64,9 +57,9 @@ test('one that has become another program does not run any more, whatever runs u
   const child = spawn(path, ['-c', 'read line; exec sleep 60'], { stdio: ['pipe', 'ignore', 'ignore'] })
   children.push(child)
   const outcome = async () => (await ask(probe)).outcome
-  await eventually('it runs', async () => (await outcome()) === 'ok', outcome, { within: 2_000 })
+  await eventually('it runs', async () => (await outcome()) === 'ok', { sight: outcome, within: 2_000 })
   child.stdin?.write('on\n')
-  await eventually('it is another', async () => (await outcome()) === 'fail', outcome, { within: 2_000 })
+  await eventually('it is another', async () => (await outcome()) === 'fail', { sight: outcome, within: 2_000 })
   rmSync(path)
 })
 
@@ -75,21 +68,14 @@ test('its end is an event', async () => {
   const probe = processProbe({ kind: 'process', name: NAME, count: 1 }, probePorts.watchEnd)
   source = probe.events?.(() => events++)
   const child = run()
-  await eventually(
-    'it runs',
-    async () => (await ask(probe)).outcome === 'ok',
-    () => 'not yet',
-    { within: 2_000 },
-  )
+  await eventually('it runs', async () => (await ask(probe)).outcome === 'ok', {
+    sight: () => 'not yet',
+    within: 2_000,
+  })
   source?.afterRun(await ask(probe))
   expect(source?.armed).toBe(true)
   child.kill('SIGKILL')
-  await eventually(
-    'an event',
-    () => events > 0,
-    () => events,
-    { within: 1_000 },
-  )
+  await eventually('an event', () => events > 0, { sight: () => events, within: 1_000 })
   expect(source?.armed, 'nothing is left to watch').toBe(false)
 })
 

@@ -90,7 +90,7 @@ test('a beat now and then tells of every check, with nothing changed', async () 
   thread.order({ kind: 'setChecks', checks: [checkSpec(tcpSpec(port), { name: 'a' })], formerly: [] })
   await thread.hear('a up', (news) => news.kind === 'healthChanged')
   const beats = () => thread.told.filter(({ news }) => news.kind === 'checkBeat')
-  await eventually('three beats', () => beats().length >= 3, beats, { within: 20_000 })
+  await eventually('three beats', () => beats().length >= 3, { sight: beats, within: 20_000 })
   expect(thread.told.filter(({ news }) => news.kind === 'healthChanged').length).toBe(1)
 })
 
@@ -124,7 +124,11 @@ test('a thread that hangs falls silent, and what it started ends with it', async
   const checks = [checkSpec(probe, { name: 'slow', timeout: millis(60_000) })]
   thread.order({ kind: 'setChecks', checks, formerly: [] })
   const running = () => Number(spawnSync('pgrep', ['-xf', '/bin/sleep 69'], { encoding: 'utf8' }).stdout.trim())
-  const pid = await eventually('a program', () => running() > 0 && running(), running, { within: 20_000, every: 200 })
+  const pid = await eventually('a program', () => running() > 0 && running(), {
+    sight: running,
+    within: 20_000,
+    every: 200,
+  })
   await thread.hear('a beat', ({ kind }) => kind === 'checkBeat')
   thread.order({ kind: 'hang' })
   await sleep(1_200)
@@ -133,12 +137,7 @@ test('a thread that hangs falls silent, and what it started ends with it', async
   expect(thread.told.length, 'words of a thread that hangs').toBe(words)
   await thread.end()
   // Not even as a zombie: its launcher has waited for it.
-  await eventually(
-    'its end',
-    () => stateOf(pid) === 'gone',
-    () => stateOf(pid),
-    { within: 5_000 },
-  )
+  await eventually('its end', () => stateOf(pid) === 'gone', { sight: () => stateOf(pid), within: 5_000 })
 })
 
 function stateOf(pid: number): string {

@@ -13,12 +13,10 @@ describe('tcp', () => {
   test('a port that accepts is well, and the connection does not stay', async () => {
     const server = await serveTcp()
     expect(await ask(tcpProbe(tcpSpec(server.port)))).toMatchObject({ outcome: 'ok', detail: 'connected' })
-    await eventually(
-      'no connection',
-      () => server.open().length === 0,
-      () => server.open().length,
-      { within: 1_000 },
-    )
+    await eventually('no connection', () => server.open().length === 0, {
+      sight: () => server.open().length,
+      within: 1_000,
+    })
   })
 
   test('one that nobody listens on is not', async () => {
@@ -47,12 +45,7 @@ describe('tcp', () => {
       })
     })
     await ask(tcpProbe(tcpSpec(server.port, { send: 'QUIT\r\n' })))
-    await eventually(
-      'QUIT',
-      () => received === 'QUIT\r\n',
-      () => received,
-      { within: 1_000 },
-    )
+    await eventually('QUIT', () => received === 'QUIT\r\n', { sight: () => received, within: 1_000 })
   })
 
   test.each([

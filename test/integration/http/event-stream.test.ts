@@ -63,19 +63,12 @@ function open(question = '/events', method = 'GET', headers = {}): Promise<Incom
   })
 }
 const hears = (response: IncomingMessage, words: string) =>
-  eventually(
-    `the client to hear ${words}`,
-    () => heard.get(response)?.includes(words),
-    () => heard.get(response),
-    { within: 2_000 },
-  )
+  eventually(`the client to hear ${words}`, () => heard.get(response)?.includes(words), {
+    sight: () => heard.get(response),
+    within: 2_000,
+  })
 const listeners = (count: number) =>
-  eventually(
-    `${count} listeners`,
-    () => clients.size === count,
-    () => clients.size,
-    { within: 5_000 },
-  )
+  eventually(`${count} listeners`, () => clients.size === count, { sight: () => clients.size, within: 5_000 })
 
 test('a client receives each event with its number and is removed when it disconnects', async () => {
   const response = await open('/events?after=3&x=%20y', 'GET', { 'last-event-id': '17' })
@@ -113,15 +106,16 @@ test('a client that disconnects before the answer takes no slot', async () => {
   for (let i = 0; i < MOST_STREAMS; i++) {
     const sent = request({ socketPath: path, path: '/slow', agent: false }).on('error', () => {})
     sent.end()
-    await eventually(
-      'the question to come in',
-      () => waiting.length === i + 1,
-      () => waiting.length,
-      { within: 2_000 },
-    )
+    await eventually('the question to come in', () => waiting.length === i + 1, {
+      sight: () => waiting.length,
+      within: 2_000,
+    })
     sent.destroy()
   }
-  await eventually('all of them to be gone', async () => (await connections()) === 0, connections, { within: 5_000 })
+  await eventually('all of them to be gone', async () => (await connections()) === 0, {
+    sight: connections,
+    within: 5_000,
+  })
   for (const answer of waiting) answer()
   await new Promise((resolve) => setImmediate(resolve))
   expect(clients.size).toBe(0)
@@ -158,8 +152,7 @@ test('a client that does not read is disconnected', async () => {
       client?.tell({ id: ++told, data: 'x'.repeat(100_000) })
       return false
     },
-    () => told,
-    { within: 5_000 },
+    { sight: () => told, within: 5_000 },
   )
   expect(told, '100 kB each: what the kernel takes, and 1 MiB').toBeLessThan(60)
   mute.destroy()

@@ -57,9 +57,9 @@ test.each([
 test('a complete body is answered, and the next request has its own deadline', async () => {
   const { say, heard, ended } = await connection()
   say('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody')
-  await eventually('an answer', () => heard().endsWith('taken'), heard, SOON)
+  await eventually('an answer', () => heard().endsWith('taken'), { sight: heard, ...SOON })
   say('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
-  await eventually('a second one', () => heard().endsWith('here'), heard, SOON)
+  await eventually('a second one', () => heard().endsWith('here'), { sight: heard, ...SOON })
   const answeredAt = monotonicMs()
   say('GET / HT')
   const after = await ended

@@ -50,12 +50,10 @@ describe('the socket', () => {
     return { path, heard }
   }
   const hears = (heard: readonly string[], wanted: readonly string[]) =>
-    eventually(
-      `${wanted.length} commands`,
-      () => heard.length >= wanted.length,
-      () => heard,
-      WITHIN,
-    ).then(() => expect(heard).toEqual(wanted))
+    eventually(`${wanted.length} commands`, () => heard.length >= wanted.length, {
+      sight: () => heard,
+      ...WITHIN,
+    }).then(() => expect(heard).toEqual(wanted))
 
   test('the socket is for its user only, and reads line after line on one connection', async () => {
     const { path, heard } = await lines()
@@ -148,29 +146,14 @@ describe('the compatibility layer', () => {
     await one.open()
     const monitor = await client(socket)
     monitor.write('stop\n')
-    await eventually(
-      'stop',
-      () => done.length === 1,
-      () => done,
-      WITHIN,
-    )
+    await eventually('stop', () => done.length === 1, { sight: () => done, ...WITHIN })
     expect([wasStopped(socket), readFileSync(join(folder, 'stopped'), 'utf8').length > 0]).toEqual([true, true])
     monitor.write('reload\nstop\nreload\n')
-    await eventually(
-      'the others',
-      () => done.length === 4,
-      () => done,
-      WITHIN,
-    )
+    await eventually('the others', () => done.length === 4, { sight: () => done, ...WITHIN })
     expect(done.map((line) => line.split(': ')[1])).toEqual(['stop', 'reload', 'stop', 'reload'])
     expect(wasStopped(socket)).toBe(false)
     monitor.write('stop\n')
-    await eventually(
-      'another stop',
-      () => done.length === 5,
-      () => done,
-      WITHIN,
-    )
+    await eventually('another stop', () => done.length === 5, { sight: () => done, ...WITHIN })
     await one.reload('SIGHUP')
     expect([done.at(-1), wasStopped(socket)]).toEqual(['SIGHUP', false])
   })
@@ -216,37 +199,17 @@ describe('the compatibility layer', () => {
     one.dump('data')
     one.dump('data')
     one.dump('stats')
-    await eventually(
-      'two',
-      () => dumps.length === 2,
-      () => dumps.length,
-      WITHIN,
-    )
+    await eventually('two', () => dumps.length === 2, { sight: () => dumps.length, ...WITHIN })
     expect(dumps.map(({ order }) => [order.kind, order.file])).toEqual([
       ['data', join(folder, 'keepalived.data')],
       ['stats', join(folder, 'keepalived.stats')],
     ])
     dumps[0]?.end()
-    await eventually(
-      'the next',
-      () => dumps.length === 3,
-      () => dumps.length,
-      WITHIN,
-    )
+    await eventually('the next', () => dumps.length === 3, { sight: () => dumps.length, ...WITHIN })
     dumps[2]?.end(new Error('Cannot write it: no space'))
-    await eventually(
-      'the log',
-      () => records.length > 0,
-      () => records,
-      WITHIN,
-    )
+    await eventually('the log', () => records.length > 0, { sight: () => records, ...WITHIN })
     expect(records.map(({ message }) => message)).toContain('Cannot write it: no space')
     one.dump('data')
-    await eventually(
-      'one more',
-      () => dumps.length === 4,
-      () => dumps.length,
-      WITHIN,
-    )
+    await eventually('one more', () => dumps.length === 4, { sight: () => dumps.length, ...WITHIN })
   })
 })

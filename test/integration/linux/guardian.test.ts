@@ -84,7 +84,7 @@ test('ready waits for room in a full channel and is sent after the plans', async
   port.ready()
   readAll()
   const state = () => ({ armed: port.armed, faults })
-  await eventually('the plan to be armed', () => port.armed, state, { within: 1_000 })
+  await eventually('the plan to be armed', () => port.armed, { sight: state, within: 1_000 })
   expect(hex(readAll())).toBe(hex(armMessage(will(1, 99)), readyMessage()))
 })
 
@@ -129,7 +129,7 @@ test('a full channel is retried without another call', async () => {
   expect(port.armed).toBe(false)
   readAll()
   const state = () => ({ armed: port.armed, faults })
-  await eventually('the will to be armed', () => port.armed, state, { within: 1_000 })
+  await eventually('the will to be armed', () => port.armed, { sight: state, within: 1_000 })
   expect(hex(readAll())).toBe(hex(armMessage(will(1, 99))))
 })
 
@@ -170,22 +170,12 @@ test('a watched guardian reports its wake-ups, and its end once', async () => {
   expect(heard.listen(() => calls++)).toBe(true)
   try {
     writeSync(theirs, 'x')
-    await eventually(
-      'a call',
-      () => calls === 1,
-      () => calls,
-      { within: 2_000 },
-    )
+    await eventually('a call', () => calls === 1, { sight: () => calls, within: 2_000 })
     expect([faults, heard.armed]).toEqual([[], true])
   } finally {
     closeSync(theirs)
   }
-  await eventually(
-    'its end',
-    () => faults.length === 1,
-    () => faults,
-    { within: 2_000 },
-  )
+  await eventually('its end', () => faults.length === 1, { sight: () => faults, within: 2_000 })
   expect([calls, heard.armed]).toEqual([2, false])
   heard.release()
 })

@@ -31,7 +31,7 @@ afterEach(async () => {
     for (const { pid } of left()) killQuietly(pid)
     return left().length === 0
   }
-  await eventually('nobody', isQuiet, left, PATIENCE)
+  await eventually('nobody', isQuiet, { sight: left, ...PATIENCE })
   rmSync(folder, { recursive: true, force: true })
 })
 
@@ -83,12 +83,10 @@ function post(programs: NotifyPrograms, event: NotifyEvent, priority = 100): num
 }
 
 const done = (id: number) =>
-  eventually(
-    `the end of ${id}`,
-    () => heard.find((news) => news.kind === 'done' && news.id === id),
-    () => ({ heard, seen: seen() }),
-    PATIENCE,
-  )
+  eventually(`the end of ${id}`, () => heard.find((news) => news.kind === 'done' && news.id === id), {
+    sight: () => ({ heard, seen: seen() }),
+    ...PATIENCE,
+  })
 const results = (id: number) => heard.flatMap((news) => (news.kind === 'ran' && news.id === id ? [news.reason] : []))
 
 test('programs run one after another with their own arguments and those of keepalived', async () => {
@@ -158,7 +156,7 @@ test('a program is killed after its timeout, with grandchildren in other session
   const away = `setsid sh -c 'trap "" TERM; (setsid sleep 81 &) ; sleep 82' &`
   const change = program('change', `trap '' TERM\n${away}\nsleep 83`)
   const id = post({ change, timeout: millis(300) }, 'active')
-  await eventually('the whole family', () => left().length >= 4, left, PATIENCE)
+  await eventually('the whole family', () => left().length >= 4, { sight: left, ...PATIENCE })
   await done(id)
   expect(results(id)).toEqual(['timeout'])
   expect(left()).toEqual([])
@@ -201,7 +199,7 @@ test('the last notification does not wait: a running program gets one more secon
     timeout,
   }
   const active = post(programs, 'active')
-  await eventually('its start', () => seen().length === 1, seen, PATIENCE)
+  await eventually('its start', () => seen().length === 1, { sight: seen, ...PATIENCE })
   const backup = post(programs, 'backup')
   const from = monotonicMs()
   await done(post(programs, 'stop'))

@@ -66,12 +66,10 @@ function service(post = posting('holdfast/test')) {
   const made = new WebhookService((one) => news.push(one), post)
   const ends = () => news.filter(({ kind }) => kind !== 'failed').map(({ kind, id }) => `${id} ${kind}`)
   const hears = (expected: readonly string[]) =>
-    eventually(
-      `this to become of the events: ${expected}`,
-      () => ends().join() === expected.join(),
-      () => news,
-      { within: 10_000 },
-    )
+    eventually(`this to become of the events: ${expected}`, () => ends().join() === expected.join(), {
+      sight: () => news,
+      within: 10_000,
+    })
   return { service: made, news, hears, ends }
 }
 
@@ -111,12 +109,7 @@ test('events are delivered when an unreachable server returns', async () => {
   const { service: hook, news, hears } = service()
   hook.obey({ kind: 'setWebhook', spec: spec(first.port) })
   hook.obey({ kind: 'deliver', delivery: delivery('a') })
-  await eventually(
-    'two attempts to fail',
-    () => news.length >= 2,
-    () => news,
-    { within: 10_000 },
-  )
+  await eventually('two attempts to fail', () => news.length >= 2, { sight: () => news, within: 10_000 })
   const back = await receiver((_, response) => status(200)(response))
   hook.obey({ kind: 'setWebhook', spec: spec(back.port) })
   await hears(['a delivered'])
@@ -197,7 +190,7 @@ test('expired events are dropped, also waiting ones, and newer events are posted
   hook.obey({ kind: 'deliver', delivery: delivery('c', 'api', 0) })
   await end('a', FAILED)
   expect(news).toEqual(['a', 'b'].map((id) => ({ kind: 'lost', id, reason: 'expired', detail: 'status 500' })))
-  await eventually('c to be tried', () => open().join() === 'c', open, { within: 5_000 })
+  await eventually('c to be tried', () => open().join() === 'c', { sight: open, within: 5_000 })
 })
 
 test('a dropped event is not posted or reported again, and no event is posted without a URL', async () => {
@@ -232,12 +225,7 @@ test('waits double up to the longest, each between half and the whole wait', asy
     )
     hook.obey({ kind: 'setWebhook', spec: spec(1, { retry: { ...RETRY, first: millis(40), most: millis(160) } }) })
     hook.obey({ kind: 'deliver', delivery: delivery('a') })
-    await eventually(
-      'five attempts',
-      () => attempts.length >= 5,
-      () => attempts,
-      { within: 10_000 },
-    )
+    await eventually('five attempts', () => attempts.length >= 5, { sight: () => attempts, within: 10_000 })
     hook.obey({ kind: 'setWebhook', spec: undefined })
     const waits = attempts.slice(1).map((at, i) => at - (attempts[i] ?? 0))
     // A timer is never early by more than 2 ms; how late it is is the machine's.

@@ -47,7 +47,7 @@ function watched(api: KubeApi, query: string) {
   return watch
 }
 const seen = (expected: string, watch: ReturnType<typeof watched>, look: () => boolean) =>
-  eventually(expected, look, () => watch, { within: 10_000 })
+  eventually(expected, look, { sight: () => watch, within: 10_000 })
 
 describe('the stand-in of the Kubernetes API', () => {
   test('lists nodes with one version for all, selects by label, and remembers who asked', async () => {
@@ -90,14 +90,10 @@ describe('the stand-in of the Kubernetes API', () => {
   test('an open watch can be silenced, told an error and cut in the middle of a line', async () => {
     const api = await started()
     const watch = watched(api, `resourceVersion=${api.store.version}`)
-    const [open] = await eventually(
-      'a watch',
-      () => api.watches.size === 1 && [...api.watches],
-      () => api.requests,
-      {
-        within: 10_000,
-      },
-    )
+    const [open] = await eventually('a watch', () => api.watches.size === 1 && [...api.watches], {
+      sight: () => api.requests,
+      within: 10_000,
+    })
     open?.silence()
     api.store.put(NODES, nodeObject({ name: 'n1' }))
     open?.speak()

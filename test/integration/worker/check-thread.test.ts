@@ -47,12 +47,10 @@ function port(options: { silentAfter?: number } = {}) {
     heard,
     problems,
     beat: (name: string, since = 0) =>
-      eventually(
-        `a beat of ${name}`,
-        () => heard.find((news) => news.at >= since && names(news).includes(name)),
-        () => heard.slice(-3),
-        PATIENCE,
-      ),
+      eventually(`a beat of ${name}`, () => heard.find((news) => news.at >= since && names(news).includes(name)), {
+        sight: () => heard.slice(-3),
+        ...PATIENCE,
+      }),
     lost: () => heard.filter(({ kind }) => kind === 'checksLost'),
   }
 }
@@ -85,7 +83,7 @@ test('a thread that dies is replaced after a delay that grows, and the new one g
       checks.set([named('die')], [{ check: 'die', verdict: 'down', since: millis(5), weight: undefined }])
   })
   checks.set([named('die')], [])
-  await eventually('four deaths', () => lost().length >= 4, lost, PATIENCE)
+  await eventually('four deaths', () => lost().length >= 4, { sight: lost, ...PATIENCE })
   const begins = lost().map(({ at }) => heard.find((news) => news.kind === 'checkBeat' && news.at > at)?.at ?? 0)
   const waits = lost()
     .slice(0, 3)
@@ -104,7 +102,7 @@ test('a thread that dies is replaced after a delay that grows, and the new one g
 test('a thread is not restarted if its checks are removed in the meantime', async () => {
   const { checks, lost } = port()
   checks.set([named('die')], [])
-  await eventually('its end', () => lost()[0], lost, PATIENCE)
+  await eventually('its end', () => lost()[0], { sight: lost, ...PATIENCE })
   let started = 0
   const count = () => started++
   process.on('worker', count)
@@ -118,7 +116,7 @@ test('a thread that hangs is detected by its silence and replaced', async () => 
   const { checks, problems, beat, lost } = port({ silentAfter: 600 })
   checks.set([named('hang')], [])
   const { at } = await beat('hang')
-  await eventually('its end', () => lost()[0], lost, PATIENCE)
+  await eventually('its end', () => lost()[0], { sight: lost, ...PATIENCE })
   const silence = (lost()[0]?.at ?? 0) - at
   expect(silence, 'ms of silence').toBeGreaterThan(550)
   expect(problems).toContain('The worker thread does not answer; starting a new one')

@@ -75,7 +75,7 @@ function served(does: string) {
 
 test('a thread that hangs is replaced, even if it only serves the port', { timeout: 20_000 }, async () => {
   const { problems, opened } = served('hang')
-  await eventually('a second thread', () => opened() >= 2, opened, { within: 12_000 })
+  await eventually('a second thread', () => opened() >= 2, { sight: opened, within: 12_000 })
   expect(problems).toEqual(['The worker thread does not answer; starting a new one'])
 })
 

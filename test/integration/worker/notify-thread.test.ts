@@ -64,12 +64,7 @@ function port(lookEvery?: number) {
   const notify = new NotifyThread(thread, launchers, lookEvery)
   notify.onNews((news) => heard.push(news))
   const hear = (expected: string, matches: (news: NotifyPortNews) => boolean) =>
-    eventually(
-      expected,
-      () => heard.find(matches),
-      () => heard,
-      { within: 10_000 },
-    )
+    eventually(expected, () => heard.find(matches), { sight: () => heard, within: 10_000 })
   return { notify, heard, hear, launchers, problems, threads: () => started }
 }
 

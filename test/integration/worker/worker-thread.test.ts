@@ -11,7 +11,6 @@ import { WorkerThread } from '../../../src/worker/worker-thread.ts'
 import { FakeWorld, ROUTER } from '../../unit/daemon/fake-world.ts'
 
 const ENTRY = new URL('../../support/asking-worker.mjs', import.meta.url)
-const WITHIN = 5_000
 
 let thread: WorkerThread | undefined
 afterEach(() => thread?.close())
@@ -54,12 +53,7 @@ test('a report comes in pieces between turns of the event loop, and a thread tha
   )
   const client = { onStart: () => {}, onMessage: () => {}, onEnd: () => {} }
   thread.keep(client, true)
-  await eventually(
-    'two answers',
-    () => said.length >= 2,
-    () => said,
-    { within: WITHIN },
-  )
+  await eventually('two answers', () => said.length >= 2, { sight: () => said })
   expect(said.toSorted(), 'routers in each piece, and the answer to another question').toEqual(['"beat"', '[16,16,8]'])
   expect(turnsBefore, 'turns of the event loop before each piece').toEqual([0, 1, 2, 3])
 
@@ -67,17 +61,7 @@ test('a report comes in pieces between turns of the event loop, and a thread tha
   const chronicle = new Chronicle()
   chronicle.record({ kind: 'stopOrdered', trigger: 'test' })
   for (const event of chronicle.read().events) for (const listener of listeners) listener(event)
-  await eventually(
-    'the event to come',
-    () => said.includes('"stopOrdered"'),
-    () => said,
-    { within: WITHIN },
-  )
+  await eventually('the event to come', () => said.includes('"stopOrdered"'), { sight: () => said })
   thread.keep(client, false)
-  await eventually(
-    'nobody to follow them',
-    () => listeners.size === 0,
-    () => [said, listeners.size],
-    { within: WITHIN },
-  )
+  await eventually('nobody to follow them', () => listeners.size === 0, { sight: () => [said, listeners.size] })
 })

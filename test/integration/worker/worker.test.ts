@@ -113,23 +113,16 @@ function listen(
 }
 
 const isListening = (said: readonly WorkerMessage[]) =>
-  eventually(
-    'the port to be open',
-    () => said.some(({ kind }) => kind === 'listening'),
-    () => said,
-    { within: 5_000 },
-  )
+  eventually('the port to be open', () => said.some(({ kind }) => kind === 'listening'), {
+    sight: () => said,
+    within: 5_000,
+  })
 
 test('without dropped privileges, the port stays closed with a reason, and files are still read', async () => {
   const { port, thread, world, said } = await worker(() => {
     throw new Error('capset: EPERM, operation not permitted')
   })
-  await eventually(
-    'the reason',
-    () => said.some(({ kind }) => kind === 'failed'),
-    () => said,
-    { within: 5_000 },
-  )
+  await eventually('the reason', () => said.some(({ kind }) => kind === 'failed'), { sight: () => said, within: 5_000 })
   expect(said).toEqual([
     {
       kind: 'failed',
@@ -140,14 +133,10 @@ test('without dropped privileges, the port stays closed with a reason, and files
   await expect(get(port, '/metrics')).rejects.toThrow('ECONNREFUSED')
   const order = { file: '/nowhere.yaml', node: world.daemon.nodeView(), inForce: world.daemon.config }
   thread.postMessage({ kind: 'parse', id: 3, order })
-  const parsed = await eventually(
-    'an answer',
-    () => said.find(({ kind }) => kind === 'parsed'),
-    () => said,
-    {
-      within: 10_000,
-    },
-  )
+  const parsed = await eventually('an answer', () => said.find(({ kind }) => kind === 'parsed'), {
+    sight: () => said,
+    within: 10_000,
+  })
   expect(parsed).toMatchObject({ id: 3, fresh: { ok: false } })
 })
 
@@ -170,7 +159,10 @@ test('the output of programs is not shown on the port', async () => {
   const events = () => get(port, '/v1/events')
   expect((await events()).body).toContain('"reason": "exitStatus"')
   expect((await events()).body).not.toContain('geheim')
-  await eventually('the stream to tell it', () => stream.text().includes('exitStatus'), stream.text, { within: 5_000 })
+  await eventually('the stream to tell it', () => stream.text().includes('exitStatus'), {
+    sight: stream.text,
+    within: 5_000,
+  })
   expect(stream.text()).not.toContain('geheim')
   stream.close()
   const { body } = await get(port, '/v1/status')
@@ -211,16 +203,12 @@ test('connections above the limit are closed and counted', async () => {
   const sockets = Array.from({ length: MOST_CONNECTIONS + 8 }, () => connect(port, '127.0.0.1').on('error', () => {}))
   const closed = () => sockets.filter((socket) => socket.closed || socket.destroyed).length
   for (const socket of sockets) socket.on('end', () => socket.destroy())
-  await eventually('8 closed connections', () => closed() === 8, closed, { within: 3_000 })
+  await eventually('8 closed connections', () => closed() === 8, { sight: closed, within: 3_000 })
   for (const socket of sockets) socket.destroy()
-  const { body } = await eventually(
-    'room again',
-    () => get(port, '/metrics').catch(() => undefined),
-    () => '',
-    {
-      within: 3_000,
-    },
-  )
+  const { body } = await eventually('room again', () => get(port, '/metrics').catch(() => undefined), {
+    sight: () => '',
+    within: 3_000,
+  })
   // Clients that connected too early count as well.
   expect(Number(/^holdfast_port_connections_refused_total (\d+)$/m.exec(body)?.[1])).toBeGreaterThanOrEqual(8)
 })
@@ -300,27 +288,34 @@ test('events come in pages by number, and in a stream that continues where its c
 
   const stream = await listen(port, { 'last-event-id': '20' })
   const heard = () => [...stream.text().matchAll(/^id: (\d+)$/gm)].map(([, id]) => Number(id))
-  await eventually('what was missed', () => heard().length === 230, heard, { within: 5_000 })
+  await eventually('what was missed', () => heard().length === 230, { sight: heard, within: 5_000 })
   record(2)
-  await eventually('what happens now', () => heard().length === 232, heard, { within: 5_000 })
+  await eventually('what happens now', () => heard().length === 232, { sight: heard, within: 5_000 })
   expect(heard(), 'each once, in order').toEqual(Array.from({ length: 232 }, (_, i) => 21 + i))
   expect(stream.text()).toContain('"kind":"stopOrdered","trigger":"test 1"}')
   const fresh = await listen(port, {})
-  await eventually('a second listener to be heard of', () => fresh.text().startsWith('retry'), fresh.text, {
+  await eventually('a second listener to be heard of', () => fresh.text().startsWith('retry'), {
+    sight: fresh.text,
     within: 5_000,
   })
   await sleep(100)
   record(1)
-  await eventually('both to hear it', () => fresh.text().includes('id: 253'), fresh.text, { within: 5_000 })
+  await eventually('both to hear it', () => fresh.text().includes('id: 253'), { sight: fresh.text, within: 5_000 })
   expect(fresh.text().match(/^id: /gm), 'nothing from before').toHaveLength(1)
   stream.close()
   fresh.close()
   const stranger = await listen(port, { 'last-event-id': '9000' })
   const first = () => /^id: (\d+)$/m.exec(stranger.text())?.[1]
-  await eventually('who has heard another journal to begin anew', () => first() === '1', first, { within: 5_000 })
+  await eventually('who has heard another journal to begin anew', () => first() === '1', {
+    sight: first,
+    within: 5_000,
+  })
   stranger.close()
   const followed = () => said.flatMap((message) => (message.kind === 'eventsFollowed' ? [message.followed] : []))
-  await eventually('the engine to be left in peace', () => followed().at(-1) === false, followed, { within: 5_000 })
+  await eventually('the engine to be left in peace', () => followed().at(-1) === false, {
+    sight: followed,
+    within: 5_000,
+  })
 })
 
 test('a shared answer has one request at a time and a pause, and an error goes only to its own callers', async () => {
