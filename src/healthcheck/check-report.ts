@@ -3,13 +3,13 @@
  * to another thread.
  */
 import type { Millis } from '../wire/units.ts'
-import type { Standing, Verdict } from './health.ts'
+import type { CheckResult, CountsAs } from './health.ts'
 import type { Reason } from './probe-result.ts'
 
 export type CheckReport = {
   readonly check: string
-  readonly verdict: Verdict
-  readonly standing: Standing
+  readonly result: CheckResult
+  readonly countsAs: CountsAs
   /** Time since which the check has its current result, by CLOCK_MONOTONIC, which is the same in every thread. */
   readonly since: Millis
   /** The last run of the check; `undefined` before its first run. */
@@ -34,4 +34,4 @@ export type CheckReport = {
 }
 
 /** Last result of a health check that starts again, in a new worker or after a reload. */
-export type Former = Pick<CheckReport, 'since' | 'weight'> & { readonly verdict: 'up' | 'down' }
+export type Former = Pick<CheckReport, 'since' | 'weight'> & { readonly result: 'up' | 'down' }

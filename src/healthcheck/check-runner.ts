@@ -9,12 +9,12 @@ import type { CheckReport, Former } from './check-report.ts'
 import { RunCutoff } from './cutoff.ts'
 import { startDeadline } from './deadline.ts'
 import {
+  countedAs,
   expireHealth,
   type Health,
   healthDeadline,
   isChanging,
   resumeHealth,
-  standingOf,
   startHealth,
   stepHealth,
 } from './health.ts'
@@ -73,7 +73,7 @@ export class CheckRunner {
     const { former, formerTarget = false } = options
     this.#inherited = formerTarget
     this.#health =
-      former === undefined ? startHealth(spec.rule, now) : resumeHealth(former.verdict, former.since, spec.rule, now)
+      former === undefined ? startHealth(spec.rule, now) : resumeHealth(former.result, former.since, spec.rule, now)
     this.#weight = former?.weight
     this.#schedule = startSchedule(now)
     if (probe.prepare === undefined) this.#tick()
@@ -81,11 +81,11 @@ export class CheckRunner {
   }
 
   report(): CheckReport {
-    const { verdict, since } = this.#health
+    const { result, since } = this.#health
     return {
       check: this.spec.name,
-      verdict,
-      standing: standingOf(this.#health),
+      result,
+      countsAs: countedAs(this.#health),
       since,
       last: this.#last,
       weight: this.#weight,
@@ -191,7 +191,7 @@ export class CheckRunner {
   }
 
   #settle(health: Health, isNews: boolean): void {
-    const moved = health.verdict !== this.#health.verdict || standingOf(health) !== standingOf(this.#health)
+    const moved = health.result !== this.#health.result || countedAs(health) !== countedAs(this.#health)
     this.#health = health
     if (moved || isNews) this.#options.onChange(this.report())
   }
@@ -212,8 +212,8 @@ export class CheckRunner {
    * down.
    */
   get former(): Former | undefined {
-    const standing = standingOf(this.#health)
-    return standing === 'nothing' ? undefined : { verdict: standing, since: this.#health.since, weight: this.#weight }
+    const countsAs = countedAs(this.#health)
+    return countsAs === 'nothing' ? undefined : { result: countsAs, since: this.#health.since, weight: this.#weight }
   }
 }
 

@@ -8,26 +8,26 @@ import type { HealthRule } from './check.ts'
 
 /** Outcome of one run of a check. `unknown`: the probe could not run, which shows nothing about the target. */
 export type Outcome = 'ok' | 'fail' | 'unknown'
-export type Verdict = 'undecided' | 'up' | 'down' | 'unknown'
+export type CheckResult = 'undecided' | 'up' | 'down' | 'unknown'
 /** How a check counts for its routers. `nothing`: the check adds no weight and causes no fault. */
-export type Standing = 'up' | 'down' | 'nothing'
+export type CountsAs = 'up' | 'down' | 'nothing'
 
 export type Health =
   /** The check has had no result yet. At `staleAt` it becomes unknown. */
-  | { readonly verdict: 'undecided'; readonly since: Millis; readonly staleAt: Millis }
+  | { readonly result: 'undecided'; readonly since: Millis; readonly staleAt: Millis }
   | {
-      readonly verdict: 'up' | 'down'
+      readonly result: 'up' | 'down'
       readonly since: Millis
       /** Number of runs in a row whose outcome contradicts the current result of the check. */
       readonly against: number
       readonly staleAt: Millis
     }
-  | { readonly verdict: 'unknown'; readonly since: Millis; readonly standing: Standing }
+  | { readonly result: 'unknown'; readonly since: Millis; readonly countsAs: CountsAs }
 
 export type HealthChange = {
-  readonly from: Verdict
-  readonly to: Verdict
-  readonly standing: Standing
+  readonly from: CheckResult
+  readonly to: CheckResult
+  readonly countsAs: CountsAs
   readonly at: Millis
 }
 
@@ -35,13 +35,13 @@ export type HealthStep = readonly [health: Health, change: HealthChange | undefi
 
 export function startHealth(rule: HealthRule, now: Millis): Health {
   return rule.initial === 'firstResult'
-    ? { verdict: 'undecided', since: now, staleAt: plus(now, rule.unknownAfter) }
+    ? { result: 'undecided', since: now, staleAt: plus(now, rule.unknownAfter) }
     : decided(rule.initial, 0, rule, now, now)
 }
 
 /** Returns the health of a check that starts again (new worker, reload) with its last result. */
-export function resumeHealth(verdict: 'up' | 'down', since: Millis, rule: HealthRule, now: Millis): Health {
-  return decided(verdict, 0, rule, since, now)
+export function resumeHealth(result: 'up' | 'down', since: Millis, rule: HealthRule, now: Millis): Health {
+  return decided(result, 0, rule, since, now)
 }
 
 /**
@@ -54,35 +54,35 @@ export function stepHealth(
   outcome: Outcome,
   rule: HealthRule,
   now: Millis,
-  doubted: readonly Standing[] = [],
+  doubted: readonly CountsAs[] = [],
 ): HealthStep {
   if (outcome === 'unknown') {
     // A run without a usable outcome changes nothing while an earlier result of the check is valid. But a router that
     // waits for the first result must not wait forever.
-    return health.verdict === 'undecided' ? becomeUnknown(health, rule, now) : [health, undefined]
+    return health.result === 'undecided' ? becomeUnknown(health, rule, now) : [health, undefined]
   }
   const says = outcome === 'ok' ? 'up' : 'down'
-  const standing = standingOf(health)
-  if (standing === 'nothing') return changed(health, decided(says, 0, rule, now, now))
+  const countsAs = countedAs(health)
+  if (countsAs === 'nothing') return changed(health, decided(says, 0, rule, now, now))
   // The check has usable results again after it was unknown. `rise` and `fall` count from the way in which the check
   // counted while it was unknown.
-  const since = health.verdict === standing ? health.since : now
-  const before = health.verdict === 'up' || health.verdict === 'down' ? health.against : 0
-  const against = says === standing ? 0 : before + 1
-  const needed = standing === 'up' ? rule.fall : rule.rise
-  const flips = against >= needed || (against > 0 && doubted.includes(standing))
-  return changed(health, flips ? decided(says, 0, rule, now, now) : decided(standing, against, rule, since, now))
+  const since = health.result === countsAs ? health.since : now
+  const before = health.result === 'up' || health.result === 'down' ? health.against : 0
+  const against = says === countsAs ? 0 : before + 1
+  const needed = countsAs === 'up' ? rule.fall : rule.rise
+  const flips = against >= needed || (against > 0 && doubted.includes(countsAs))
+  return changed(health, flips ? decided(says, 0, rule, now, now) : decided(countsAs, against, rule, since, now))
 }
 
 /** Returns the health of a check at `now`: unknown if the check has had no usable result for too long. */
 export function expireHealth(health: Health, rule: HealthRule, now: Millis): HealthStep {
-  if (health.verdict === 'unknown' || now < health.staleAt) return [health, undefined]
+  if (health.result === 'unknown' || now < health.staleAt) return [health, undefined]
   return becomeUnknown(health, rule, now)
 }
 
 /** Returns the time at which expireHealth makes the health of a check unknown. `undefined`: never. */
 export function healthDeadline(health: Health): Millis | undefined {
-  return health.verdict === 'unknown' ? undefined : health.staleAt
+  return health.result === 'unknown' ? undefined : health.staleAt
 }
 
 /**
@@ -90,24 +90,24 @@ export function healthDeadline(health: Health): Millis | undefined {
  * then comes soon.
  */
 export function isChanging(health: Health): boolean {
-  return (health.verdict === 'up' || health.verdict === 'down') && health.against > 0
+  return (health.result === 'up' || health.result === 'down') && health.against > 0
 }
 
-export function standingOf(health: Health): Standing {
-  if (health.verdict === 'unknown') return health.standing
-  return health.verdict === 'undecided' ? 'nothing' : health.verdict
+export function countedAs(health: Health): CountsAs {
+  if (health.result === 'unknown') return health.countsAs
+  return health.result === 'undecided' ? 'nothing' : health.result
 }
 
-function decided(verdict: 'up' | 'down', against: number, rule: HealthRule, since: Millis, now: Millis): Health {
-  return { verdict, since, against, staleAt: plus(now, rule.unknownAfter) }
+function decided(result: 'up' | 'down', against: number, rule: HealthRule, since: Millis, now: Millis): Health {
+  return { result, since, against, staleAt: plus(now, rule.unknownAfter) }
 }
 
 function becomeUnknown(health: Health, { onUnknown }: HealthRule, now: Millis): HealthStep {
-  const standing = onUnknown === 'fail' ? 'down' : standingOf(health)
-  return changed(health, { verdict: 'unknown', since: now, standing })
+  const countsAs = onUnknown === 'fail' ? 'down' : countedAs(health)
+  return changed(health, { result: 'unknown', since: now, countsAs })
 }
 
 function changed(from: Health, to: Health): HealthStep {
-  if (from.verdict === to.verdict) return [to, undefined]
-  return [to, { from: from.verdict, to: to.verdict, standing: standingOf(to), at: to.since }]
+  if (from.result === to.result) return [to, undefined]
+  return [to, { from: from.result, to: to.result, countsAs: countedAs(to), at: to.since }]
 }

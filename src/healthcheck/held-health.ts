@@ -6,7 +6,7 @@
 import { type Millis, plus } from '../wire/units.ts'
 import type { HealthRule } from './check.ts'
 import type { CheckReport } from './check-report.ts'
-import type { Standing, Verdict } from './health.ts'
+import type { CheckResult, CountsAs } from './health.ts'
 
 export type HeldHealth = {
   readonly report: CheckReport | undefined
@@ -24,7 +24,7 @@ export function startHeld(now: Millis): HeldHealth {
  * of the new worker counts.
  */
 export function hearReport(held: HeldHealth, report: CheckReport, now: Millis): HeldHealth {
-  const saysNothing = report.verdict === 'undecided' || report.runs === 0
+  const saysNothing = report.result === 'undecided' || report.runs === 0
   if (saysNothing && held.report !== undefined) return held
   return { report, heardAt: now }
 }
@@ -33,12 +33,12 @@ export function hearReport(held: HeldHealth, report: CheckReport, now: Millis): 
  * Returns the result of a check and how the check counts now. The reported result counts until no report has arrived
  * for longer than a result is valid.
  */
-export function heldAt(held: HeldHealth, rule: HealthRule, now: Millis): { verdict: Verdict; standing: Standing } {
+export function heldAt(held: HeldHealth, rule: HealthRule, now: Millis): { result: CheckResult; countsAs: CountsAs } {
   const { report } = held
   if (now < doubtAt(held, rule)) {
-    return { verdict: report?.verdict ?? 'undecided', standing: report?.standing ?? 'nothing' }
+    return { result: report?.result ?? 'undecided', countsAs: report?.countsAs ?? 'nothing' }
   }
-  return { verdict: 'unknown', standing: rule.onUnknown === 'fail' ? 'down' : (report?.standing ?? 'nothing') }
+  return { result: 'unknown', countsAs: rule.onUnknown === 'fail' ? 'down' : (report?.countsAs ?? 'nothing') }
 }
 
 /** Returns the time at which the return value of heldAt changes if no report arrives. */

@@ -3,6 +3,7 @@
  * nodes of a group are upgraded one after the other. An answer that has only the former names is read as if it had the
  * new ones.
  */
+import type { HealthcheckSnapshot } from '../daemon/health/healthcheck-snapshot.ts'
 import type { RouterSnapshot, Snapshot } from '../daemon/telemetry/snapshot.ts'
 
 /** Former name of each field of a router. */
@@ -10,15 +11,24 @@ const ROUTER = { holder: 'owner', mismatchedRouters: 'strangers', competingAnswe
 /** Former name of each counter of a router. */
 const COUNTERS = { competingAnswers: 'rivalAnswers', cleanupPlansExecuted: 'willsExecuted' } as const
 
+/** Former name of each field of a health check. */
+const HEALTHCHECK = { result: 'verdict', countsAs: 'standing' } as const
+
 type FormerFields = { readonly [name in keyof typeof ROUTER as (typeof ROUTER)[name]]: RouterSnapshot[name] }
 type FormerCounters = {
   readonly [name in keyof typeof COUNTERS as (typeof COUNTERS)[name]]: RouterSnapshot['counters'][name]
+}
+type FormerResults = {
+  readonly [name in keyof typeof HEALTHCHECK as (typeof HEALTHCHECK)[name]]: HealthcheckSnapshot[name]
 }
 type PublishedRouter = RouterSnapshot &
   FormerFields & { readonly counters: RouterSnapshot['counters'] & FormerCounters }
 
 /** The answer of /v1/status. */
-export type PublishedSnapshot = Snapshot & { readonly routers: readonly PublishedRouter[] }
+export type PublishedSnapshot = Snapshot & {
+  readonly routers: readonly PublishedRouter[]
+  readonly healthchecks: readonly (HealthcheckSnapshot & FormerResults)[]
+}
 
 export function withFormerNames(snapshot: Snapshot): PublishedSnapshot {
   return {
@@ -32,16 +42,21 @@ export function withFormerNames(snapshot: Snapshot): PublishedSnapshot {
         counters: { ...counters, rivalAnswers, willsExecuted },
       }
     }),
+    healthchecks: snapshot.healthchecks.map((check) => ({
+      ...check,
+      ...{ verdict: check.result, standing: check.countsAs },
+    })),
   }
 }
 
 /**
- * Reviver for JSON.parse. Gives routers and their counters the new names if they have only the former ones. The value
+ * Reviver for JSON.parse. Gives routers, their counters and health checks the new names if they have only the former ones. The value
  * may come from any daemon.
  */
 export function newNames(_key: string, value: unknown): unknown {
   if (!isObject(value)) return value
   if ('vrid' in value) return renameIn(value, ROUTER)
+  if ('verdict' in value) return renameIn(value, HEALTHCHECK)
   return 'willsExecuted' in value ? renameIn(value, COUNTERS) : value
 }
 

@@ -156,8 +156,10 @@ const healthcheck = z.object({
   name: z.string(),
   kind: z.string(),
   target: z.string(),
-  verdict: z.enum(['undecided', 'up', 'down', 'unknown']),
-  standing: z.enum(['up', 'down', 'nothing']).describe('Result that the check counts as'),
+  result: z.enum(['undecided', 'up', 'down', 'unknown']),
+  countsAs: z.enum(['up', 'down', 'nothing']).describe('Result that the check counts as'),
+  verdict: z.unknown().describe('Former name of result, until 0.3.0'),
+  standing: z.unknown().describe('Former name of countsAs, until 0.3.0'),
   since: moment.describe('Time since which the result holds'),
   last: z
     .object({

@@ -128,14 +128,14 @@ function tracked(name: string, healthchecks: Snapshot['healthchecks']): readonly
 const seconds = (iso: string): string => (Date.parse(iso) / 1000).toFixed(6)
 const interval = (ms: number): string => (ms % 1000 === 0 ? `${ms / 1000} sec` : `${ms} milli-sec`)
 
-function scriptLines({ name, target, standing, verdict, routers }: HealthcheckSnapshot): readonly string[] {
+function scriptLines({ name, target, countsAs, result, routers }: HealthcheckSnapshot): readonly string[] {
   return [
     ` VRRP Script = ${name}`,
     `   Command = '${target}'`,
-    `   Status = ${standing === 'up' ? 'GOOD' : 'BAD'}`,
+    `   Status = ${countsAs === 'up' ? 'GOOD' : 'BAD'}`,
     '   Tracking instances :',
     ...routers.map(({ router, adds }) => `     ${router}, adds ${adds}`),
-    `   State = ${verdict === 'unknown' ? 'running' : 'idle'}`,
+    `   State = ${result === 'unknown' ? 'running' : 'idle'}`,
   ]
 }
 

@@ -215,9 +215,21 @@ export function readLine(text: string, number: number): Line {
 const wrong = (error: z.ZodError): string =>
   error.issues.map(({ message, path }) => `${path.join('.')}: ${message}`).join('; ')
 
+/** Names of the fields of a check's report in a recording made before 0.2.0, and their present names. */
+const PRESENT_NAMES: ReadonlyMap<string, string> = new Map([
+  ['verdict', 'result'],
+  ['standing', 'countsAs'],
+])
+
+/** Reviver for JSON.parse: gives the report of a check the present names of its fields. */
+function withPresentNames(_key: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || !('check' in value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [PRESENT_NAMES.get(name) ?? name, each]))
+}
+
 function jsonOf(text: string, number: number): unknown {
   try {
-    return JSON.parse(text)
+    return JSON.parse(text, text.includes('verdict') ? withPresentNames : undefined)
   } catch {
     throw new UnreadableLine(number, 'this is no JSON')
   }

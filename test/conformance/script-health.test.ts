@@ -5,7 +5,7 @@
  */
 import { describe, expect, test } from 'vitest'
 import { effectivePriority } from '../../src/config/weights.ts'
-import { standingOf } from '../../src/healthcheck/health.ts'
+import { countedAs } from '../../src/healthcheck/health.ts'
 import { healthOf } from './script-health.ts'
 import { type TimelineInstance, type TimelineVector, timelineVectors } from './statemachine-vectors.ts'
 
@@ -16,12 +16,12 @@ type Seen = { readonly at: number; readonly text: string }
 function computed(vector: TimelineVector, { priority }: TimelineInstance, { name, weight, reverse }: Tracker): Seen[] {
   let before = weight === null ? undefined : `${priority}`
   return healthOf(vector, name).flatMap(({ at, health }) => {
-    const standing = standingOf(health)
+    const countsAs = countedAs(health)
     // The opposite sign has the meaning of `reverse`.
-    const up = (standing === 'up') !== (reverse === true)
+    const up = (countsAs === 'up') !== (reverse === true)
     const signed = reverse === true ? -(weight ?? 0) : (weight ?? 0)
-    const contributions = standing === 'nothing' ? [] : [{ weight: signed, up }]
-    if (weight === null && standing === 'nothing') return []
+    const contributions = countsAs === 'nothing' ? [] : [{ weight: signed, up }]
+    if (weight === null && countsAs === 'nothing') return []
     const { fault, priority: effective } = effectivePriority(priority, contributions)
     const text = weight === null ? (fault ? 'FAULT' : 'BACKUP') : `${effective}`
     if (text === before) return []

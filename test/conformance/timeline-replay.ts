@@ -12,7 +12,7 @@ import type { Track } from '../../src/config/schema/track.ts'
 import type { CheckState } from '../../src/daemon/health/check-board.ts'
 import { trackingOf } from '../../src/daemon/health/tracking.ts'
 import { Announcer } from '../../src/daemon/lan/announcer.ts'
-import { type Health, standingOf } from '../../src/healthcheck/health.ts'
+import { countedAs, type Health } from '../../src/healthcheck/health.ts'
 import { ipv4Packet } from '../../src/simulator/ipv4-packet.ts'
 import type { Advertisement } from '../../src/vrrp/advertisement.ts'
 import type { Effect } from '../../src/vrrp/effect.ts'
@@ -73,14 +73,14 @@ const trackOf = ({ track }: TimelineInstance): Track[] =>
   })
 
 const stateOf = (health: Health): CheckState => ({
-  verdict: health.verdict,
-  standing: standingOf(health),
+  result: health.result,
+  countsAs: countedAs(health),
   since: health.since,
   weight: undefined,
 })
 
 /** Returns the state of a file, which can always be read. */
-const holding = (weight: number): CheckState => ({ verdict: 'up', standing: 'up', since: millis(0), weight })
+const holding = (weight: number): CheckState => ({ result: 'up', countsAs: 'up', since: millis(0), weight })
 
 class Instance {
   readonly told: TimelineInstance

@@ -115,7 +115,7 @@ export const DEFECTS: readonly Defect[] = [
   },
   {
     name: 'a check that is down counts as up',
-    edits: [edit('src/daemon/health/tracking.ts', "reverse, up: state.standing === 'up' }", 'reverse, up: true }')],
+    edits: [edit('src/daemon/health/tracking.ts', "reverse, up: state.countsAs === 'up' }", 'reverse, up: true }')],
     test: CHECKS,
     only: 'if the service answers 500',
     says: /r2 to answer after a server that answers 500/,

@@ -76,7 +76,7 @@ describeHaproxy('HAProxy under http and tcp checks every second', () => {
     first = new Holdfast(lab, { ...plan, host, priority: 150 }, { track, minHold: '0s' }, IN_TIME, { healthchecks })
     const second = new Holdfast(lab, { ...plan, host: lab.router(2), priority: 120 }, {}, IN_TIME)
     await Promise.all([first.ready(), second.ready()])
-    const isWell = async () => (await checks()).every(({ verdict }) => verdict === 'up') && prober.holder === 'r1'
+    const isWell = async () => (await checks()).every(({ result }) => result === 'up') && prober.holder === 'r1'
     await eventually('all checks up and r1 to answer', isWell, { sight })
     // The log arrives by another way than the status, and later when this machine is busy.
     const isTold = () => healthchecks.every(({ name }) => told().some((msg) => msg.startsWith(toldUp(name))))
@@ -121,7 +121,7 @@ describeHaproxy('HAProxy under http and tcp checks every second', () => {
     const at = haproxy.killFamily()
     const moved = await eventually('r2 to answer', () => prober.movedFrom('r1', at), { sight, every: 5 })
     console.log(`HAProxy killed: the client is answered by the other node after ${(moved.at - at).toFixed(0)} ms`)
-    const isDown = async () => (await checks()).every(({ verdict }) => verdict === 'down')
+    const isDown = async () => (await checks()).every(({ result }) => result === 'down')
     await eventually('all three checks to be down', isDown, { sight })
     expect(moved.name).toBe('r2')
   })

@@ -46,7 +46,7 @@ test('when the time for the repeated checks is over, the thread names the slow c
       const askedAt = monotonicMs()
       thread.order({ kind: 'askOnceMore', id, asked: { up: ['fast', 'slow'], down: [] }, within: WITHIN })
       const { at, news } = await thread.hear('an answer', (each) => each.kind === 'askedOnceMore' && each.id === id)
-      expect(news, 'checks that answered in time').toMatchObject({ reports: [{ check: 'fast', verdict: 'up' }] })
+      expect(news, 'checks that answered in time').toMatchObject({ reports: [{ check: 'fast', result: 'up' }] })
       late.push(at - askedAt - WITHIN)
     }
     const { median, min } = spreadOf(late)

@@ -120,7 +120,7 @@ describeNetns('the VIP follows the healthy service', () => {
   async function everythingIsUp(occasion: string): Promise<void> {
     const isUp = async () => {
       const { healthchecks = [], routers } = (await first.snapshot()) ?? {}
-      const all = healthchecks.length === CHECKS.length && healthchecks.every(({ verdict }) => verdict === 'up')
+      const all = healthchecks.length === CHECKS.length && healthchecks.every(({ result }) => result === 'up')
       return all && routers?.[0]?.priority.effective === 150 && prober.holder === 'r1'
     }
     await eventually(`every check up and r1 to answer after ${occasion}`, isUp, { sight, within: 2 * WITHIN })
@@ -168,12 +168,12 @@ describeNetns('the VIP follows the healthy service', () => {
       sight,
     })
     expect(await account('web')).toMatchObject({
-      verdict: 'down',
-      standing: 'down',
+      result: 'down',
+      countsAs: 'down',
       last: { ok: false, reason: expect.stringMatching(/^connection/) },
       routers: [{ router: 'vip', adds: -50 }],
     })
-    expect(await account('script')).toMatchObject({ verdict: 'up', last: { reason: 'ok' }, routers: [{ adds: 0 }] })
+    expect(await account('script')).toMatchObject({ result: 'up', last: { reason: 'ok' }, routers: [{ adds: 0 }] })
     service = await serve()
     await everythingIsUp('the server came back')
   })

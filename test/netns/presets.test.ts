@@ -111,7 +111,7 @@ describeNetns('the presets for OpenShift on one node with its services', () => {
     await comesTo('ingress', 30, ['healthcheckDown:openshift-ingress'], 'without healthz')
     expect((await router('ingress'))?.state, 'state of the ingress router whose check is down').toBe('Initialize')
     const haproxy = async () =>
-      (await daemon.snapshot())?.healthchecks.find(({ name }) => name === 'openshift-haproxy')?.verdict
+      (await daemon.snapshot())?.healthchecks.find(({ name }) => name === 'openshift-haproxy')?.result
     await eventually('HAProxy to be up again', async () => (await haproxy()) === 'up', { sight: haproxy })
     expect(
       (await router('api'))?.priority.effective,

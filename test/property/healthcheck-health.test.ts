@@ -6,10 +6,10 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { HealthRule } from '../../src/healthcheck/check.ts'
 import {
+  countedAs,
   expireHealth,
   healthDeadline,
   isChanging,
-  standingOf,
   startHealth,
   stepHealth,
 } from '../../src/healthcheck/health.ts'
@@ -62,7 +62,7 @@ class Model {
     if (this.rule.onUnknown === 'fail') this.counts = 'down'
   }
 
-  result(outcome: string, now: number, doubted: readonly string[]): void {
+  run(outcome: string, now: number, doubted: readonly string[]): void {
     if (outcome === 'unknown') {
       if (this.undecided) this.doubt()
       return
@@ -82,7 +82,7 @@ class Model {
     this.tail = ''
   }
 
-  get verdict(): string {
+  get result(): string {
     return this.undecided ? 'undecided' : this.known ? this.counts : 'unknown'
   }
 
@@ -91,12 +91,12 @@ class Model {
   }
 }
 
-test('health equals the model, result by result, and every change is reported exactly once', () => {
+test('health equals the model, run by run, and every change is reported exactly once', () => {
   fc.assert(
     fc.property(rules, steps, (rule, all) => {
       const model = new Model(rule)
       let health = startHealth(rule, millis(0))
-      let told: string = health.verdict
+      let told: string = health.result
       let now = 0
       for (const { outcome, after, doubted } of all) {
         now += after
@@ -104,7 +104,7 @@ test('health equals the model, result by result, and every change is reported ex
         const deadline = healthDeadline(health)
         const [waited, doubt] = expireHealth(health, rule, millis(now))
         expect(doubt !== undefined, 'the deadline says when it expires').toBe(deadline !== undefined && deadline <= now)
-        model.result(outcome, now, doubted)
+        model.run(outcome, now, doubted)
         const [next, change] = stepHealth(waited, outcome, rule, millis(now), doubted)
         for (const each of [doubt, change]) {
           if (each === undefined) continue
@@ -114,12 +114,12 @@ test('health equals the model, result by result, and every change is reported ex
           told = each.to
         }
         health = next
-        expect([health.verdict, standingOf(health), isChanging(health)]).toEqual([
-          model.verdict,
+        expect([health.result, countedAs(health), isChanging(health)]).toEqual([
+          model.result,
           model.counts,
           model.changing,
         ])
-        expect(told, 'nothing changes untold').toBe(health.verdict)
+        expect(told, 'nothing changes untold').toBe(health.result)
       }
     }),
     { numRuns: 1_000 },

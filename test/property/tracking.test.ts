@@ -10,7 +10,7 @@ import type { Track } from '../../src/config/schema/track.ts'
 import { CheckBoard } from '../../src/daemon/health/check-board.ts'
 import { trackingOf } from '../../src/daemon/health/tracking.ts'
 import type { CheckReport } from '../../src/healthcheck/check-report.ts'
-import type { Verdict } from '../../src/healthcheck/health.ts'
+import type { CheckResult } from '../../src/healthcheck/health.ts'
 import { millis } from '../../src/wire/units.ts'
 import { checkSpec, tcpSpec } from '../support/check-spec.ts'
 
@@ -23,7 +23,7 @@ const combination = fc.record({
 const weight = fc.oneof(fc.constant(0), fc.integer({ min: -253, max: 253 }))
 const said = fc.record({
   probe: fc.constantFrom(...PROBES),
-  verdict: fc.constantFrom<Verdict>('undecided', 'up', 'down', 'unknown'),
+  result: fc.constantFrom<CheckResult>('undecided', 'up', 'down', 'unknown'),
   after: fc.oneof({ weight: 5, arbitrary: fc.integer({ min: 0, max: 2_000 }) }, fc.integer({ min: 4_000, max: 6_000 })),
 })
 
@@ -47,16 +47,16 @@ function decided(mode: 'all' | 'any', members: readonly ('up' | 'down' | 'nothin
   return outcomes.size > 1 ? 'nothing' : outcomes.has(true) ? 'up' : 'down'
 }
 
-const reportOf = (check: string, verdict: Verdict, standing: CheckReport['standing'], at: number): CheckReport => ({
+const reportOf = (check: string, result: CheckResult, countsAs: CheckReport['countsAs'], at: number): CheckReport => ({
   check,
-  verdict,
-  standing,
+  result,
+  countsAs,
   since: millis(at),
   last: undefined,
   weight: undefined,
   watched: false,
   // Only a first result makes a check known.
-  runs: verdict === 'undecided' ? 0 : 1,
+  runs: result === 'undecided' ? 0 : 1,
   results: {},
   skipped: 0,
 })
@@ -89,14 +89,14 @@ test('priority and faults equal the model for any reports', () => {
             const silent = now - heardAt >= UNKNOWN_AFTER
             return silent && onUnknown === 'fail' ? 'down' : counts
           }
-          const standing = (name: string) => {
+          const expected = (name: string) => {
             const { mode, members } = name === 'x' ? x : y
             return name === 'x' || name === 'y' ? decided(mode, members.map(probe)) : probe(name)
           }
           let sum = base
           const faults = new Set<string>()
           for (const { name, weight: w, reverse } of tracked) {
-            const is = standing(name)
+            const is = expected(name)
             if (is === 'nothing') continue
             const adds = tableOf(w, reverse)[is === 'up' ? 0 : 1]
             if (adds === 'fault') faults.add(`healthcheckDown:${name}`)
@@ -113,7 +113,7 @@ test('priority and faults equal the model for any reports', () => {
           ).toBe(sum)
         }
 
-        for (const { probe: name, verdict, after } of news) {
+        for (const { probe: name, result, after } of news) {
           // The alarm rings on time: nothing is late here.
           const until = now + after
           for (let at = board.doubtAt; at !== undefined && at <= until; at = board.doubtAt) {
@@ -122,11 +122,11 @@ test('priority and faults equal the model for any reports', () => {
           }
           now = millis(until)
           compare()
-          const unknown = onUnknown === 'fail' && verdict === 'unknown' ? 'down' : 'nothing'
-          const counts = verdict === 'up' || verdict === 'down' ? verdict : unknown
-          board.hear([reportOf(name, verdict, counts, now)], now)
+          const unknown = onUnknown === 'fail' && result === 'unknown' ? 'down' : 'nothing'
+          const counts = result === 'up' || result === 'down' ? result : unknown
+          board.hear([reportOf(name, result, counts, now)], now)
           // A restarted thread withdraws no result, and has reported none.
-          if (verdict !== 'undecided' || !words.has(name)) words.set(name, { counts, heardAt: now })
+          if (result !== 'undecided' || !words.has(name)) words.set(name, { counts, heardAt: now })
           compare()
         }
       },

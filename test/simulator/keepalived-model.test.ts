@@ -15,7 +15,7 @@ import {
   vectorStep,
 } from '../conformance/statemachine-vectors.ts'
 import { fileOf } from '../conformance/timeline-file.ts'
-import { type Line, ModelReplay, type Observed, observedOf, standing, without } from './keepalived-replay.ts'
+import { checkState, type Line, ModelReplay, type Observed, observedOf, without } from './keepalived-replay.ts'
 
 const REAL = 'keepalived-2.2.7'
 /** Microseconds. The recordings were compared within 80 ms, and give the moment of the packet for a difference. */
@@ -52,15 +52,15 @@ function playTimeline(vector: TimelineVector): readonly Line[] {
   const { config, end_us, events } = vector
   const replay = new ModelReplay(fileOf(vector), [...new Set(config.instances.map((each) => each.primary_address))])
   for (const [name, { initial }] of Object.entries(config.trackers.files ?? {}))
-    replay.checks.set(name, standing('up', initial))
+    replay.checks.set(name, checkState('up', initial))
   const runs = Object.keys(config.trackers.scripts ?? {}).flatMap((name) => {
-    replay.checks.set(name, standing(undefined))
+    replay.checks.set(name, checkState(undefined))
     return healthOf(heedless(vector), name)
       .slice(1)
-      .map(({ at, health: { verdict } }) => ({
+      .map(({ at, health: { result } }) => ({
         at,
         name,
-        state: verdict === 'up' || verdict === 'down' ? verdict : undefined,
+        state: result === 'up' || result === 'down' ? result : undefined,
       }))
   })
   const all = [
@@ -73,7 +73,7 @@ function playTimeline(vector: TimelineVector): readonly Line[] {
       .map((event) => ({ at: event.at_us, act: () => happen(replay, vector, event) })),
     ...runs.map(({ at, name, state }) => ({
       at,
-      act: () => replay.retrack(at, () => void replay.checks.set(name, standing(state))),
+      act: () => replay.retrack(at, () => void replay.checks.set(name, checkState(state))),
     })),
   ].sort((one, other) => one.at - other.at)
   for (const { act, at } of all) if (at <= end_us) act()
@@ -106,7 +106,7 @@ function happen(replay: ModelReplay, { config }: TimelineVector, told: TimelineV
         else replay.down.add(event.interface)
       })
     case 'file':
-      return replay.retrack(at, () => void replay.checks.set(event.file, standing('up', event.value)))
+      return replay.retrack(at, () => void replay.checks.set(event.file, checkState('up', event.value)))
     case 'advert': {
       const instance = config.instances.find(({ name }) => name === told.instance)
       if (instance === undefined) throw new Error(`There is no ${told.instance}`)
@@ -180,7 +180,7 @@ const STATES: Readonly<Record<string, string>> = { backup: 'BACKUP', active: 'MA
 function playMachine(vector: MachineVector): { readonly seen: readonly Line[]; readonly wanted: readonly Line[] } {
   const { config } = vector
   const replay = new ModelReplay(textOf(vector), [config.primary_address])
-  replay.checks.set('f', standing('up', 0))
+  replay.checks.set('f', checkState('up', 0))
   const wanted: Line[] = []
   for (const each of vector.steps) {
     const { at_us: at, event, expect: expected } = vectorStep.parse(each)
@@ -196,7 +196,7 @@ function playMachine(vector: MachineVector): { readonly seen: readonly Line[]; r
         break
       case 'set_priority': {
         const adds = event.priority - config.priority
-        replay.retrack(at, () => void replay.checks.set('f', standing('up', adds)))
+        replay.retrack(at, () => void replay.checks.set('f', checkState('up', adds)))
         break
       }
       default: {

@@ -40,8 +40,8 @@ export function configOf(text: string): Config {
 }
 
 /** Returns the current state of a check or file; `undefined` before the first result. */
-export const standing = (state: 'up' | 'down' | undefined, weight?: number): CheckState => ({
-  ...{ verdict: state ?? 'undecided', standing: state ?? 'nothing', since: millis(0), weight },
+export const checkState = (state: 'up' | 'down' | undefined, weight?: number): CheckState => ({
+  ...{ result: state ?? 'undecided', countsAs: state ?? 'nothing', since: millis(0), weight },
 })
 
 export class ModelReplay {

@@ -5,7 +5,7 @@
 import { parentPort } from 'node:worker_threads'
 
 let beat
-const report = (check) => ({ check, verdict: 'up', standing: 'up', since: 0, last: undefined, weight: undefined })
+const report = (check) => ({ check, result: 'up', countsAs: 'up', since: 0, last: undefined, weight: undefined })
 /**
  * Handles a notification by its timeout. 1: it is done. 2: it starts and never reports an end. 3: it ends the thread
  * after its first program.

@@ -4,7 +4,7 @@
  * question as monitor.ts does. Decided here: the duration of a run. Refuses to know the checks of other nodes.
  */
 import type { Cadence, HealthRule } from '../../src/healthcheck/check.ts'
-import { type Health, isChanging, standingOf, startHealth, stepHealth } from '../../src/healthcheck/health.ts'
+import { countedAs, type Health, isChanging, startHealth, stepHealth } from '../../src/healthcheck/health.ts'
 import { beginRun, endRun, isDue, promptRun, type Schedule, startSchedule } from '../../src/healthcheck/schedule.ts'
 import { millis } from '../../src/wire/units.ts'
 import type { VirtualLan } from './virtual-lan.ts'
@@ -50,7 +50,7 @@ export class VirtualCheck {
   }
 
   get isUp(): boolean {
-    return standingOf(this.#health) === 'up'
+    return countedAs(this.#health) === 'up'
   }
 
   /** Reports the end of the idle connection. */

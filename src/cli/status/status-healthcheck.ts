@@ -38,13 +38,13 @@ function termText({ adds, name, weight }: Part): string {
 
 function idleText({ kind, name, weight }: Part, checks: readonly HealthcheckSnapshot[]): string {
   const check = kind === 'healthcheck' ? checks.find((each) => each.name === name) : undefined
-  const verdict = check?.verdict
+  const result = check?.result
   // The number in a file is multiplied by the weight, so no fixed effect can be shown.
   if (weight == null || (check !== undefined && check.weight !== null))
-    return `${name}${verdict === undefined ? '' : ` ${verdict}`}`
+    return `${name}${result === undefined ? '' : ` ${result}`}`
   return weight < 0
-    ? `${name} ${verdict ?? 'up'}; ${weight} if it fails`
-    : `${name} ${verdict ?? 'down'}; +${weight} when it is up`
+    ? `${name} ${result ?? 'up'}; ${weight} if it fails`
+    : `${name} ${result ?? 'down'}; +${weight} when it is up`
 }
 
 export function formatHealthchecks({ healthchecks, routers }: Snapshot, now: number): string[] {
@@ -52,10 +52,10 @@ export function formatHealthchecks({ healthchecks, routers }: Snapshot, now: num
 }
 
 function formatHealthcheck(check: HealthcheckSnapshot, tracking: readonly RouterSnapshot[], now: number): string[] {
-  const { heardMsAgo, kind, last, name, partOf, routers, since, standing, target, verdict, weight } = check
+  const { heardMsAgo, kind, last, name, partOf, routers, since, countsAs, target, result, weight } = check
   const isCombination = kind === 'all' || kind === 'any'
-  const counts = verdict === 'unknown' ? `, counts as ${standing === 'nothing' ? 'neither up nor down' : standing}` : ''
-  const lines = [`healthcheck ${name}: ${verdict}${counts} since ${moment(since, now)}`]
+  const counts = result === 'unknown' ? `, counts as ${countsAs === 'nothing' ? 'neither up nor down' : countsAs}` : ''
+  const lines = [`healthcheck ${name}: ${result}${counts} since ${moment(since, now)}`]
   lines.push(`  ${kind}${isCombination ? ' of' : ''} ${target}`)
   if (last !== null) {
     const found = last.ok || last.detail === undefined ? last.reason : `${last.reason} (${last.detail})`
@@ -65,7 +65,7 @@ function formatHealthcheck(check: HealthcheckSnapshot, tracking: readonly Router
   } else if (!isCombination) lines.push('  last result: none yet')
   if (!isCombination) lines.push(`  ${runsOf(check)}`)
   if (heardMsAgo !== null && heardMsAgo > SILENT)
-    lines.push(`  NO RESULT for ${seconds(heardMsAgo)}, still counted as ${standing}`)
+    lines.push(`  NO RESULT for ${seconds(heardMsAgo)}, still counted as ${countsAs}`)
   for (const effect of routers) {
     const parts = tracking.find((router) => router.name === effect.router)?.tracking.parts ?? []
     const tracked = parts.find((part) => part.kind === 'healthcheck' && part.name === name)?.weight ?? 0

@@ -99,11 +99,11 @@ export class CheckBoard {
   }
 
   /** Returns the states of the checks as if these probes were down, or up. */
-  assuming(standing: 'up' | 'down', probes: ReadonlySet<string>): (name: string) => CheckState | undefined {
+  assuming(countsAs: 'up' | 'down', probes: ReadonlySet<string>): (name: string) => CheckState | undefined {
     const find = (name: string): CheckState | undefined => {
       const state = this.of(name)
       if (state === undefined) return undefined
-      if (probes.has(name)) return { ...state, verdict: standing, standing }
+      if (probes.has(name)) return { ...state, result: countsAs, countsAs }
       const combination = this.#combinations.get(name)
       if (combination === undefined) return state
       return {
@@ -145,8 +145,8 @@ export class CheckBoard {
   /** Returns the results with which a new check worker continues. So the start of a worker changes no result. */
   formerly(): readonly Formerly[] {
     return [...this.#probes].flatMap(([check, { state }]): Formerly[] => {
-      const { since, standing, weight } = state
-      return standing === 'nothing' ? [] : [{ check, verdict: standing, since, weight }]
+      const { since, countsAs, weight } = state
+      return countsAs === 'nothing' ? [] : [{ check, result: countsAs, since, weight }]
     })
   }
 
@@ -161,7 +161,7 @@ export class CheckBoard {
         mode,
         members.flatMap((member) => this.of(member) ?? []),
       )
-      if (known.verdict === from.verdict && known.standing === from.standing) return []
+      if (known.result === from.result && known.countsAs === from.countsAs) return []
       combination.state = { ...known, weight: undefined, since: now }
       return [{ name, from, to: combination.state, report: undefined }]
     })
@@ -170,7 +170,7 @@ export class CheckBoard {
   #rearm(): void {
     let nearest: Millis | undefined
     for (const { spec, held, state } of this.#probes.values()) {
-      if (state.verdict === 'unknown') continue
+      if (state.result === 'unknown') continue
       const at = doubtAt(held, spec.rule)
       if (nearest === undefined || at < nearest) nearest = at
     }
@@ -182,8 +182,8 @@ export class CheckBoard {
 const asked = (spec: CheckSpec): string => JSON.stringify({ ...spec, name: undefined })
 
 const UNDECIDED = (now: Millis): CheckState => ({
-  verdict: 'undecided',
-  standing: 'nothing',
+  result: 'undecided',
+  countsAs: 'nothing',
   weight: undefined,
   since: now,
 })
@@ -192,16 +192,16 @@ function settle(name: string, probe: Probe, now: Millis): readonly CheckChange[]
   const from = probe.state
   const to = stateOf(probe.spec, probe.held, from, now)
   probe.state = to
-  if (from.verdict === to.verdict && from.standing === to.standing && from.weight === to.weight) return []
+  if (from.result === to.result && from.countsAs === to.countsAs && from.weight === to.weight) return []
   return [{ name, from, to, report: probe.held.report }]
 }
 
 function stateOf(spec: CheckSpec, held: HeldHealth, before: CheckState | undefined, now: Millis): CheckState {
   const { rule, probe } = spec
   const known = held.report === undefined ? atFirst(held, rule, now) : heldAt(held, rule, now)
-  const since = known.verdict === held.report?.verdict ? held.report.since : now
+  const since = known.result === held.report?.result ? held.report.since : now
   const weight = probe.kind === 'file' && probe.content === 'weight' ? (held.report?.weight ?? 0) : undefined
-  return { ...known, weight, since: known.verdict === before?.verdict ? before.since : since }
+  return { ...known, weight, since: known.result === before?.result ? before.since : since }
 }
 
 /** Returns the state of a check before the first report of the thread, in which `initial` counts. */
@@ -209,6 +209,6 @@ function atFirst(held: HeldHealth, rule: HealthRule, now: Millis): Known {
   const known = heldAt(held, rule, now)
   const { initial } = rule
   if (initial === 'firstResult') return known
-  if (known.verdict === 'undecided') return { verdict: initial, standing: initial }
-  return known.standing === 'nothing' ? { verdict: known.verdict, standing: initial } : known
+  if (known.result === 'undecided') return { result: initial, countsAs: initial }
+  return known.countsAs === 'nothing' ? { result: known.result, countsAs: initial } : known
 }

@@ -5,7 +5,7 @@
  */
 
 import { checkEffectText } from '../../events/check-effect-text.ts'
-import type { Verdict } from '../../healthcheck/health.ts'
+import type { CheckResult } from '../../healthcheck/health.ts'
 import type { Millis } from '../../wire/units.ts'
 import type { Recorder } from '../telemetry/recorder.ts'
 import { RATES, TokenBucket } from '../telemetry/token-bucket.ts'
@@ -20,7 +20,7 @@ export type CheckEffect =
   | { readonly router: string; readonly fault: boolean }
 
 type Told = {
-  verdict: Verdict
+  result: CheckResult
   readonly bucket: TokenBucket
   silent: number
   latest: CheckChange
@@ -38,10 +38,10 @@ export class CheckLog {
 
   tell(changes: readonly CheckChange[], now: Millis): void {
     for (const change of changes) {
-      if (change.from.verdict === change.to.verdict) continue
+      if (change.from.result === change.to.result) continue
       const before = this.#told.get(change.name)
       const bucket = before?.bucket ?? new TokenBucket(RATES.healthcheck)
-      const told = before ?? { verdict: change.from.verdict, bucket, silent: 0, latest: change }
+      const told = before ?? { result: change.from.result, bucket, silent: 0, latest: change }
       told.latest = change
       this.#told.set(change.name, told)
       if (told.bucket.has(now)) this.#line(told, now)
@@ -65,26 +65,26 @@ export class CheckLog {
     const { latest, silent } = told
     const { name, report, to } = latest
     const last = report?.last
-    const from = told.verdict
-    told.verdict = to.verdict
+    const from = told.result
+    told.result = to.result
     told.silent = 0
     told.bucket.spend(now)
     const effects = this.#effects(name)
     this.#recorder.chronicle.record({
-      ...{ kind: 'checkChanged', check: name, from, to: to.verdict, effects: [...effects] },
+      ...{ kind: 'checkChanged', check: name, from, to: to.result, effects: [...effects] },
       ...(last === undefined ? {} : { reason: last.reason, detail: last.detail, latencyMs: rounded(last.latency) }),
       ...(silent > 1 ? { suppressed: silent - 1 } : {}),
     })
-    const change = { from, to: to.verdict }
+    const change = { from, to: to.result }
     const does = effects.map((effect) => checkEffectText(effect, change))
     const unsaid = silent > 1 ? `, after ${silent - 1} changes that were not logged` : ''
     this.#recorder.log(
-      to.standing === 'up' ? 'info' : 'warn',
+      to.countsAs === 'up' ? 'info' : 'warn',
       `healthcheck ${name}: ${[resultText(latest, from, now), ...(does.length === 0 ? [] : [does.join(', ')])].join('; ')}${unsaid}`,
       {
         check: name,
         from,
-        to: to.verdict,
+        to: to.result,
         since: new Date(Date.now() - now + to.since).toISOString(),
         effects,
         ...(last === undefined ? {} : { reason: last.reason, latencyMs: rounded(last.latency) }),
@@ -98,17 +98,17 @@ export class CheckLog {
  * Returns the text about a result: `first result: down (exitStatus: it ended with 7)`, `up → down: timeout (…)`,
  * `no result for 13 s, still counted as up`.
  */
-function resultText({ report, to }: CheckChange, from: Verdict, now: Millis): string {
+function resultText({ report, to }: CheckChange, from: CheckResult, now: Millis): string {
   const last = report?.last
-  if (to.verdict === 'unknown') {
+  if (to.result === 'unknown') {
     const since = last === undefined ? '' : ` for ${Math.round((now - last.at) / 1_000)} s`
-    return `no result${since}${to.standing === 'nothing' ? '' : `, still counted as ${to.standing}`}`
+    return `no result${since}${to.countsAs === 'nothing' ? '' : `, still counted as ${to.countsAs}`}`
   }
   const detail = last === undefined || last.ok ? '' : last.detail
   if (from === 'undecided')
-    return `first result: ${to.verdict}${last === undefined ? '' : ` (${[last.reason, ...(detail === '' ? [] : [detail])].join(': ')})`}`
+    return `first result: ${to.result}${last === undefined ? '' : ` (${[last.reason, ...(detail === '' ? [] : [detail])].join(': ')})`}`
   // Log lines of this check were suppressed, and the check has the result of the last line again.
-  const path = from === to.verdict ? `${to.verdict} again` : `${from} → ${to.verdict}`
+  const path = from === to.result ? `${to.result} again` : `${from} → ${to.result}`
   return `${path}${last === undefined ? '' : `: ${last.reason}${detail === '' ? '' : ` (${detail})`}`}`
 }
 

@@ -5,7 +5,7 @@
  */
 import type { ProbeSpec } from '../../healthcheck/check.ts'
 import type { CheckReport } from '../../healthcheck/check-report.ts'
-import type { Standing, Verdict } from '../../healthcheck/health.ts'
+import type { CheckResult, CountsAs } from '../../healthcheck/health.ts'
 import type { Reason } from '../../healthcheck/probe-result.ts'
 import type { Millis } from '../../wire/units.ts'
 import type { Router } from '../router/router.ts'
@@ -16,9 +16,9 @@ export type HealthcheckSnapshot = {
   readonly kind: ProbeSpec['kind'] | 'all' | 'any'
   /** Target of the health check as text; for a combination its members. */
   readonly target: string
-  readonly verdict: Verdict
+  readonly result: CheckResult
   /** Result as which the check counts. An unknown check may still count as before. */
-  readonly standing: Standing
+  readonly countsAs: CountsAs
   /** Time since which the check has its result (ISO 8601). */
   readonly since: string
   /** Last run of the health check; `null` if no run has ended, or for a combination. */
@@ -92,10 +92,10 @@ export function healthcheckSnapshots(
   const wall = Date.now() - now
   clock.keep(new Set([...board.probes.keys(), ...board.combinations.keys()]))
   const effects = effectsOf(routers)
-  const common = (name: string, { verdict, standing, since }: CheckState) => ({
+  const common = (name: string, { result, countsAs, since }: CheckState) => ({
     name,
-    verdict,
-    standing,
+    result,
+    countsAs,
     since: clock.at(name, since, wall),
     partOf: [...board.combinations].flatMap(([other, { members }]) => (members.includes(name) ? [other] : [])),
     routers: effects.get(name) ?? [],

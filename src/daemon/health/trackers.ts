@@ -59,7 +59,7 @@ export class Trackers {
     const stay = new Set(track.map(trackerKey))
     const gone = parts.filter(({ kind, name, adds }) => adds !== 0 && !stay.has(`${kind} ${name}`))
     const by = track.flatMap((tracker) =>
-      isInterface(tracker) || tracker.weight === 0 || this.#board.of(tracker.healthcheck)?.verdict !== 'undecided'
+      isInterface(tracker) || tracker.weight === 0 || this.#board.of(tracker.healthcheck)?.result !== 'undecided'
         ? []
         : [tracker.healthcheck],
     )

@@ -78,7 +78,7 @@ export function trackingOf(
   const contributions: Contribution[] = []
   const lifting: { up: string[]; down: string[] } = { up: [], down: [] }
   const awaited =
-    replaced?.by.some((name) => states.check(name)?.verdict === 'undecided') === true ? replaced : undefined
+    replaced?.by.some((name) => states.check(name)?.result === 'undecided') === true ? replaced : undefined
   for (const part of awaited?.parts ?? []) {
     contributions.push({ weight: part.adds, up: part.adds > 0 })
     parts.push(part)
@@ -104,16 +104,16 @@ export function trackingOf(
       faults.push({ fault: `healthcheckDown:${name}`, present: isFault, canSend: true })
     }
     if (weight === 0) {
-      const present = starts && state.verdict === 'undecided'
+      const present = starts && state.result === 'undecided'
       faults.push({ fault: `healthcheckUndecided:${name}`, present, canSend: true })
     }
     if (!weighs(tracker)) continue
     if (contribution !== undefined) contributions.push(contribution)
     const adds = addsOf(contribution)
     parts.push({ kind: 'healthcheck', name, adds })
-    if (contribution === undefined || state.standing === 'nothing') continue
-    const other = state.standing === 'up' ? 'down' : 'up'
-    if (adds > addsOf(whatItSays(tracker, { ...state, standing: other }))) lifting[state.standing].push(name)
+    if (contribution === undefined || state.countsAs === 'nothing') continue
+    const other = state.countsAs === 'up' ? 'down' : 'up'
+    if (adds > addsOf(whatItSays(tracker, { ...state, countsAs: other }))) lifting[state.countsAs].push(name)
   }
   const { priority, sum } = effectivePriority(base, contributions)
   return { priority, sum, parts, faults, lifting }
@@ -129,9 +129,9 @@ export function worseOf(tracker: TrackedHealthcheck, one: CheckState, other: Che
  * weight (VR-TRK-05). A file of weights that cannot be read counts as a check that is down.
  */
 function whatItSays({ weight, reverse }: TrackedHealthcheck, state: CheckState): Contribution | undefined {
-  if (state.standing === 'nothing') return undefined
-  if (state.weight !== undefined && state.standing === 'up') return { weight, reverse, content: state.weight }
-  return { weight, reverse, up: state.standing === 'up' }
+  if (state.countsAs === 'nothing') return undefined
+  if (state.weight !== undefined && state.countsAs === 'up') return { weight, reverse, content: state.weight }
+  return { weight, reverse, up: state.countsAs === 'up' }
 }
 
 function addsOf(contribution: Contribution | undefined): number {

@@ -14,9 +14,9 @@ export function exporterSamples({ healthchecks, routers }: Snapshot): readonly E
   return [
     { name: 'keepalived_up', labels: {}, value: 1 },
     ...routers.flatMap(routerSamples),
-    ...healthchecks.flatMap(({ name, standing, verdict }): ExporterSample[] => [
-      { name: 'keepalived_script_status', labels: { name }, value: standing === 'up' ? 1 : 0 },
-      { name: 'keepalived_script_state', labels: { name }, value: verdict === 'unknown' ? 1 : 0 },
+    ...healthchecks.flatMap(({ name, countsAs, result }): ExporterSample[] => [
+      { name: 'keepalived_script_status', labels: { name }, value: countsAs === 'up' ? 1 : 0 },
+      { name: 'keepalived_script_state', labels: { name }, value: result === 'unknown' ? 1 : 0 },
     ]),
   ]
 }

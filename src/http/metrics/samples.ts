@@ -54,10 +54,10 @@ function journalSamples(journal: Snapshot['journal']): Sample[] {
 }
 
 function healthcheckSamples(snapshot: HealthcheckSnapshot): Sample[] {
-  const { name: check, results, routers, since, standing, verdict } = snapshot
+  const { name: check, results, routers, since, countsAs, result } = snapshot
   return [
-    sample('holdfast_healthcheck_up', standing === 'up' ? 1 : 0, { check }),
-    sample('holdfast_healthcheck_unknown', verdict === 'unknown' || verdict === 'undecided' ? 1 : 0, { check }),
+    sample('holdfast_healthcheck_up', countsAs === 'up' ? 1 : 0, { check }),
+    sample('holdfast_healthcheck_unknown', result === 'unknown' || result === 'undecided' ? 1 : 0, { check }),
     sample('holdfast_healthcheck_since_timestamp_seconds', Date.parse(since) / 1000, { check }),
     ...routers
       .filter(({ required }) => !required)

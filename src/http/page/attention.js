@@ -150,12 +150,12 @@ function together(nodes, said) {
 }
 
 /** @param {import('../peers/peer-status.ts').PeerCheck} check @returns {readonly Remark[]} */
-function ofCheck({ heardMsAgo, last, name, verdict }) {
+function ofCheck({ heardMsAgo, last, name, result }) {
   const found = last === null || last.ok ? '' : ` (${last.reason})`
   if (heardMsAgo !== null && heardMsAgo > SILENT)
     return [bad(`Check ${name} has had no result{} for ${span(heardMsAgo)}`)]
-  if (verdict === 'down') return [bad(`Check ${name} is down{}${found}`)]
-  return verdict === 'up' ? [] : [note(`Check ${name} is ${verdict}{}${found}`)]
+  if (result === 'down') return [bad(`Check ${name} is down{}${found}`)]
+  return result === 'up' ? [] : [note(`Check ${name} is ${result}{}${found}`)]
 }
 
 /** @param {Snapshot} own @param {number} now @returns {readonly Remark[]} */

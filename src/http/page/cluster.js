@@ -94,7 +94,7 @@ export const followersOf = (group) =>
  */
 export const failedChecksOf = ({ node, router }) =>
   (node.status?.healthchecks ?? [])
-    .filter(({ routers, verdict }) => verdict === 'down' && routers.some((each) => each.router === router.name))
+    .filter(({ routers, result }) => result === 'down' && routers.some((each) => each.router === router.name))
     .map(({ name }) => name)
 
 /**

@@ -40,7 +40,7 @@ function row(key, cells) {
 
 /** @param {Snapshot} own @param {number} now */
 export function checksPart({ healthchecks, hostname }, now) {
-  const rows = healthchecks.map(({ kind, last, name, routers, since, target, verdict }) => {
+  const rows = healthchecks.map(({ kind, last, name, routers, since, target, result }) => {
     const effects = routers.map(({ adds, fault, required, router }) => {
       if (fault !== null) return `keeps ${router} out`
       if (required) return `required by ${router}`
@@ -51,7 +51,7 @@ export function checksPart({ healthchecks, hostname }, now) {
     const at = Date.parse(since)
     return row(name, [
       ['Check', name],
-      ['Is', [h('span', { class: `verdict ${verdict}` }, verdict), ` since ${clock(at, now)}`]],
+      ['Is', [h('span', { class: `check-result ${result}` }, result), ` since ${clock(at, now)}`]],
       ['Looks at', h('span', { class: 'target' }, `${kind} ${target}`)],
       ['Last', last === null ? '–' : `${last.reason} in ${last.latencyMs} ms`],
       ['Effect', effects.join('; ') || '–'],

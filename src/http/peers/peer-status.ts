@@ -36,7 +36,7 @@ const router = z.object({
 
 const healthcheck = z.object({
   name: word,
-  verdict: z.enum(['undecided', 'up', 'down', 'unknown']),
+  result: z.enum(['undecided', 'up', 'down', 'unknown']),
   last: z.object({ ok: z.boolean(), reason: word }).nullable(),
   heardMsAgo: z.number().nullable(),
   routers: few(z.object({ router: word })),

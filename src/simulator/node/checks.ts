@@ -5,7 +5,7 @@
 import type { CheckPort, CheckPortNews } from '../../daemon/ports.ts'
 import type { CheckSpec } from '../../healthcheck/check.ts'
 import type { CheckReport } from '../../healthcheck/check-report.ts'
-import { type Health, isChanging, resumeHealth, standingOf, startHealth, stepHealth } from '../../healthcheck/health.ts'
+import { countedAs, type Health, isChanging, resumeHealth, startHealth, stepHealth } from '../../healthcheck/health.ts'
 import { beginRun, endRun, promptRun, type Schedule, startSchedule } from '../../healthcheck/schedule.ts'
 import type { Millis } from '../../wire/units.ts'
 import { millis } from '../../wire/units.ts'
@@ -60,9 +60,7 @@ export class Checks implements CheckPort {
       const former = formerly.find(({ check }) => check === spec.name)
       const health =
         known?.health ??
-        (former === undefined
-          ? startHealth(spec.rule, now)
-          : resumeHealth(former.verdict, former.since, spec.rule, now))
+        (former === undefined ? startHealth(spec.rule, now) : resumeHealth(former.result, former.since, spec.rule, now))
       const run: Run = { spec, health, schedule: startSchedule(now), asked: [], due: undefined, runs: known?.runs ?? 0 }
       this.#runs.set(spec.name, run)
       this.#arm(run)
@@ -158,11 +156,11 @@ export class Checks implements CheckPort {
   }
 
   #report({ spec, health, runs }: Run): CheckReport {
-    const ok = standingOf(health) === 'up'
+    const ok = countedAs(health) === 'up'
     return {
       check: spec.name,
-      verdict: health.verdict,
-      standing: standingOf(health),
+      result: health.result,
+      countsAs: countedAs(health),
       since: health.since,
       last: {
         ...{ at: this.#context.clock.now(), ok, reason: ok ? 'ok' : 'connectionRefused', detail: '' },

@@ -27,9 +27,9 @@ beforeEach(() => {
 })
 afterEach(() => monitor.stop())
 
-const verdicts = () => changes.map(({ check, verdict }) => `${check} ${verdict}`)
+const results = () => changes.map(({ check, result }) => `${check} ${result}`)
 const heard = (line: string, within = 10_000) =>
-  eventually(line, () => verdicts().includes(line), { sight: verdicts, within, every: 1 })
+  eventually(line, () => results().includes(line), { sight: results, within, every: 1 })
 const reportOf = (name: string) => monitor.reports().find(({ check }) => check === name)
 const watched = (name: string) =>
   eventually(`${name} watched`, () => reportOf(name)?.watched, { sight: () => reportOf(name), within: 3_000 })
@@ -42,7 +42,7 @@ describe('one check', () => {
     void monitor.configure([checkSpec(at(await ok()))])
     await heard('check up')
     const [change] = changes
-    expect(change).toMatchObject({ standing: 'up', last: { ok: true, reason: 'ok', detail: '200' }, runs: 1 })
+    expect(change).toMatchObject({ countsAs: 'up', last: { ok: true, reason: 'ok', detail: '200' }, runs: 1 })
     expect(change?.since).toBeGreaterThanOrEqual(before)
     expect(change?.last?.latency).toBeGreaterThan(0)
   })
@@ -125,7 +125,7 @@ describe('one check', () => {
     const broken = { ...at(server), url: `https://127.0.0.1:${server.port}/`, tls }
     void monitor.configure([{ ...spec, probe: broken }])
     await heard('check unknown')
-    expect(changes.at(-1)).toMatchObject({ standing: 'up', last: { reason: 'unreadable' } })
+    expect(changes.at(-1)).toMatchObject({ countsAs: 'up', last: { reason: 'unreadable' } })
   })
 })
 
@@ -151,7 +151,7 @@ describe('events', () => {
       sight: () => reportOf('check'),
       within: 2_000,
     })
-    expect(verdicts()).toEqual(['check up'])
+    expect(results()).toEqual(['check up'])
   })
 
   test('a target that is back within (fall − 1) × fastInterval moves nothing', async () => {
@@ -166,7 +166,7 @@ describe('events', () => {
       () => reportOf('check')?.last?.ok === true && (reportOf('check')?.runs ?? 0) > 2,
       { sight: () => reportOf('check'), within: 3_000 },
     )
-    expect(verdicts()).toEqual(['check up'])
+    expect(results()).toEqual(['check up'])
   })
 
   test('a server that takes one connection at a time is not held up for long', async () => {
@@ -199,7 +199,7 @@ describe('events', () => {
       sight: () => reportOf('check'),
       within: 5_000,
     })
-    expect(verdicts()).toEqual(['check up'])
+    expect(results()).toEqual(['check up'])
     expect(reportOf('check')).toMatchObject({ watched: false, last: { ok: true } })
   })
 })
@@ -216,9 +216,9 @@ describe('the list of checks', () => {
     await monitor.configure([spec(server, 'a'), spec(server, 'b', { fall: 2 })])
     await watched('b')
     expect(reportOf('a')?.runs).toBe(1)
-    expect(reportOf('b')).toMatchObject({ verdict: 'up', since })
+    expect(reportOf('b')).toMatchObject({ result: 'up', since })
     expect(monitor.reports().map(({ check }) => check)).toEqual(['a', 'b'])
-    expect(verdicts().toSorted(), 'b twice: its first result since it was changed').toEqual([
+    expect(results().toSorted(), 'b twice: its first result since it was changed').toEqual([
       'a up',
       'b up',
       'b up',
@@ -238,7 +238,7 @@ describe('the list of checks', () => {
     await other.stop()
     changes = []
     void monitor.configure([spec(other, 'a', rule)])
-    expect(reportOf('a')?.verdict, 'before its first result').toBe('up')
+    expect(reportOf('a')?.result, 'before its first result').toBe('up')
     await heard('a down')
     expect(
       changes.map(({ runs }) => runs),
@@ -250,34 +250,34 @@ describe('the list of checks', () => {
 
   test('one that is unknown and stands as before still does when it is changed', async () => {
     const unknowable: CheckSpec['probe'] = { ...httpSpec('http://127.0.0.1:1/'), url: 'no URL' }
-    const former = { verdict: 'up', since: millis(5), weight: undefined } as const
+    const former = { result: 'up', since: millis(5), weight: undefined } as const
     const rule = { unknownAfter: millis(100), interval: millis(50) }
     void monitor.configure([checkSpec(unknowable, rule)], new Map([['check', former]]))
     await heard('check unknown')
     await monitor.configure([checkSpec(unknowable, { ...rule, interval: millis(40) })])
     await eventually(
       'unknown again',
-      () => (reportOf('check')?.runs ?? 0) > 0 && reportOf('check')?.verdict === 'unknown',
+      () => (reportOf('check')?.runs ?? 0) > 0 && reportOf('check')?.result === 'unknown',
       { sight: () => reportOf('check'), within: 2_000 },
     )
-    expect(reportOf('check')).toMatchObject({ verdict: 'unknown', standing: 'up' })
+    expect(reportOf('check')).toMatchObject({ result: 'unknown', countsAs: 'up' })
   })
 
   test('what stood before a restart: the first result is told at once, also when it says the same', async () => {
-    const former = { verdict: 'up', since: millis(5), weight: undefined } as const
+    const former = { result: 'up', since: millis(5), weight: undefined } as const
     void monitor.configure([spec(await serveTcp(), 'a')], new Map([['a', former]]))
     await heard('a up')
-    expect(changes[0]).toMatchObject({ verdict: 'up', since: 5, runs: 1 })
+    expect(changes[0]).toMatchObject({ result: 'up', since: 5, runs: 1 })
   })
 
   test('what stood before a restart goes on: one failure of three moves nothing', async () => {
     const server = await serveTcp()
     await server.stop()
-    const former = { verdict: 'up', since: millis(5), weight: undefined } as const
+    const former = { result: 'up', since: millis(5), weight: undefined } as const
     const check = spec(server, 'a', { fall: 3, fastInterval: millis(300) })
     void monitor.configure([check], new Map([['a', former]]))
     await eventually('a run', () => (reportOf('a')?.runs ?? 0) === 1, { sight: () => reportOf('a'), within: 2_000 })
-    expect(reportOf('a')).toMatchObject({ verdict: 'up', since: 5 })
+    expect(reportOf('a')).toMatchObject({ result: 'up', since: 5 })
     await heard('a down')
     expect(changes.at(-1)?.runs).toBe(3)
   })
@@ -297,7 +297,7 @@ describe('once more before a takeover', () => {
     await heard('bad up')
     await bad.stop()
     const reports = await monitor.askOnceMore({ up: ['good', 'bad', 'nothing of that name'], down: [] }, millis(2_000))
-    expect(reports.map(({ check, verdict }) => `${check} ${verdict}`).toSorted()).toEqual(['bad down', 'good up'])
+    expect(reports.map(({ check, result }) => `${check} ${result}`).toSorted()).toEqual(['bad down', 'good up'])
   })
 
   test('one that lifts by being down: its first success counts as if rise were reached', async () => {
@@ -307,8 +307,8 @@ describe('once more before a takeover', () => {
     void monitor.configure([checkSpec(tcpSpec(port, { events: false }), { interval: millis(60_000), rise: 5 })])
     await heard('check down')
     await serveTcp(undefined, port)
-    expect(await monitor.askOnceMore({ up: ['check'], down: [] }, millis(2_000))).toMatchObject([{ verdict: 'down' }])
-    expect(await monitor.askOnceMore({ up: [], down: ['check'] }, millis(2_000))).toMatchObject([{ verdict: 'up' }])
+    expect(await monitor.askOnceMore({ up: ['check'], down: [] }, millis(2_000))).toMatchObject([{ result: 'down' }])
+    expect(await monitor.askOnceMore({ up: [], down: ['check'] }, millis(2_000))).toMatchObject([{ result: 'up' }])
   })
 
   test('a run that began before the question does not answer it; who is late is missing', async () => {
@@ -404,6 +404,6 @@ describe('stop', () => {
       within: 40_000,
     })
     expect(descriptors().length - early, 'descriptors more after 60 failures of each at least').toBeLessThanOrEqual(8)
-    expect(verdicts().length, 'one change each').toBe(4)
+    expect(results().length, 'one change each').toBe(4)
   }, 120_000)
 })

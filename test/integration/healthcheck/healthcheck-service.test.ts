@@ -70,7 +70,7 @@ test('a process that is killed is noticed by its FIN, not by the next poll', asy
           said === 'healthChanged' &&
           'report' in news &&
           news.report.check === `${kind}-${run}` &&
-          news.report.verdict === 'down',
+          news.report.result === 'down',
         killedAt,
       )
       figures.push(at - killedAt)
@@ -99,10 +99,10 @@ test('what a check starts with is told before its first result', async () => {
   const check = checkSpec(tcpSpec(port), { name: 'a', initial: 'down', rise: 2, fastInterval: millis(200) })
   thread.order({ kind: 'setChecks', checks: [check], formerly: [] })
   const { news } = await thread.hear('a beat', ({ kind }) => kind === 'checkBeat')
-  expect(news).toMatchObject({ reports: [{ check: 'a', verdict: 'down', standing: 'down', runs: 0 }] })
-  const isUp = (news: CheckNews) => news.kind === 'healthChanged' && news.report.verdict === 'up'
+  expect(news).toMatchObject({ reports: [{ check: 'a', result: 'down', countsAs: 'down', runs: 0 }] })
+  const isUp = (news: CheckNews) => news.kind === 'healthChanged' && news.report.result === 'up'
   const up = await thread.hear('a up', isUp)
-  expect(up.news).toMatchObject({ report: { verdict: 'up', runs: 2 } })
+  expect(up.news).toMatchObject({ report: { result: 'up', runs: 2 } })
 })
 
 test('once more, and stop: both are answered', async () => {
@@ -111,7 +111,7 @@ test('once more, and stop: both are answered', async () => {
   await thread.hear('a up', (news) => news.kind === 'healthChanged')
   thread.order({ kind: 'askOnceMore', id: 7, asked: { up: ['a'], down: [] }, within: millis(5_000) })
   const { news } = await thread.hear('an answer', ({ kind }) => kind === 'askedOnceMore')
-  expect(news).toMatchObject({ id: 7, reports: [{ check: 'a', verdict: 'up' }] })
+  expect(news).toMatchObject({ id: 7, reports: [{ check: 'a', result: 'up' }] })
   thread.order({ kind: 'stopChecks' })
   await thread.hear('its end', ({ kind }) => kind === 'checksStopped')
   const beats = thread.told.length

@@ -43,8 +43,8 @@ test('each check: what it asks, its last result and since when, and what it adds
   expect(named(world, 'mcs')).toMatchObject({
     kind: 'exec',
     target: '/usr/bin/mcs',
-    verdict: 'down',
-    standing: 'down',
+    result: 'down',
+    countsAs: 'down',
     last: { ok: false, reason: 'connectionRefused', detail: 'connect ECONNREFUSED', latencyMs: 1.5 },
     heardMsAgo: 300,
     partOf: ['both'],
@@ -52,14 +52,14 @@ test('each check: what it asks, its last result and since when, and what it adds
   })
   expect(named(world, 'lb')).toMatchObject({
     target: 'https://lb.example:9444/ready',
-    verdict: 'unknown',
-    standing: 'up',
+    result: 'unknown',
+    countsAs: 'up',
     routers: [{ router: 'api', adds: 50, required: false, fault: null }],
   })
   expect(named(world, 'both')).toMatchObject({
     kind: 'all',
     target: 'lb, mcs',
-    verdict: 'down',
+    result: 'down',
     last: null,
     routers: [{ router: 'api', adds: -20, required: false, fault: null }],
   })
@@ -202,5 +202,5 @@ test('since when is the same in every snapshot, whatever two clocks say to the m
     expect(named(world, 'mcs')?.since).toBe(since)
   }
   world.health('mcs', 'up')
-  expect(named(world, 'mcs')?.since, 'another verdict').not.toBe(since)
+  expect(named(world, 'mcs')?.since, 'another result').not.toBe(since)
 })

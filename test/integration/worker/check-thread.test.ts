@@ -80,7 +80,7 @@ test('a thread that dies is replaced after a delay that grows, and the new one g
     heard.push({ ...news, at: monotonicMs() })
     // The engine calls it inside the listener as well.
     if (news.kind === 'checksLost')
-      checks.set([named('die')], [{ check: 'die', verdict: 'down', since: millis(5), weight: undefined }])
+      checks.set([named('die')], [{ check: 'die', result: 'down', since: millis(5), weight: undefined }])
   })
   checks.set([named('die')], [])
   await eventually('four deaths', () => lost().length >= 4, { sight: lost, ...PATIENCE })
@@ -93,7 +93,7 @@ test('a thread that dies is replaced after a delay that grows, and the new one g
   expect(waits[2], 'of the fourth').toBeGreaterThan(395)
   const again = heard.findLast(({ kind }) => kind === 'checkBeat')
   expect(again, 'what the engine held went along').toMatchObject({
-    reports: [{ detail: [{ check: 'die', verdict: 'down', since: 5 }] }],
+    reports: [{ detail: [{ check: 'die', result: 'down', since: 5 }] }],
   })
   checks.set([named('a')], [])
   await beat('a')

@@ -45,11 +45,11 @@ export function node(
 /** Returns the node with the check `web` of its router `api`. */
 export function withCheck(
   node: Node,
-  verdict: 'up' | 'down',
-  reason = verdict === 'up' ? 'ok' : 'connectionRefused',
+  result: 'up' | 'down',
+  reason = result === 'up' ? 'ok' : 'connectionRefused',
 ): Node {
-  const last = { ok: verdict === 'up', reason }
-  const web = { name: 'web', verdict, last, heardMsAgo: 300, routers: [{ router: 'api' }] }
+  const last = { ok: result === 'up', reason }
+  const web = { name: 'web', result, last, heardMsAgo: 300, routers: [{ router: 'api' }] }
   return node.status === null ? node : { ...node, status: { ...node.status, healthchecks: [web] } }
 }
 

@@ -208,14 +208,14 @@ describe('combinations', () => {
     ).start()
     const now = () => world.router().priority.effective - 128
     const seen = [now()]
-    for (const [name, verdict] of [
+    for (const [name, result] of [
       ['a', 'up'],
       ['b', 'down'],
       ['b', 'up'],
       ['a', 'down'],
       ['b', 'down'],
     ] as const) {
-      world.health(name, verdict)
+      world.health(name, result)
       seen.push(now())
     }
     expect(seen).toEqual([0, 5, 5, 25, 5, 0])
@@ -313,7 +313,7 @@ describe('a thread that says nothing', () => {
     const world = active([{ healthcheck: 'lb', weight: 50 }])
     world.checks.tell({ kind: 'checksLost' })
     expect(world.checks.orders).toEqual(['set lb', 'set lb'])
-    expect(world.checks.formerly).toMatchObject([{ check: 'lb', verdict: 'up' }])
+    expect(world.checks.formerly).toMatchObject([{ check: 'lb', result: 'up' }])
     // The new thread has no results yet, and ends none.
     world.health('lb', 'undecided', { last: undefined })
     expect(world.router().priority.effective).toBe(178)
@@ -346,14 +346,14 @@ describe('reload', () => {
       'Active',
       2,
     ])
-    expect(world.checks.formerly).toMatchObject([{ check: 'lb', verdict: 'up' }])
+    expect(world.checks.formerly).toMatchObject([{ check: 'lb', result: 'up' }])
   })
 
   test('a renamed check keeps its result, and no lower priority is advertised', () => {
     const world = active([{ healthcheck: 'lb', weight: 50 }])
     world.reload(router([{ healthcheck: 'balancer', weight: 50 }]), { healthchecks: [{ ...LB, name: 'balancer' }] })
     expect(world.router().priority.effective).toBe(178)
-    expect(world.checks.formerly).toMatchObject([{ check: 'balancer', verdict: 'up' }])
+    expect(world.checks.formerly).toMatchObject([{ check: 'balancer', result: 'up' }])
     world.advance(3_000)
     expect(new Set(priorities(world))).toEqual(new Set([178]))
   })
@@ -369,7 +369,7 @@ describe('reload', () => {
     ['up', 168],
     ['down', 128],
     ['unknown', 128],
-  ] as const)('a replaced check counts until the new one has a result: %s', (verdict, priority) => {
+  ] as const)('a replaced check counts until the new one has a result: %s', (result, priority) => {
     const world = replaced()
     expect([world.router().priority.effective, world.router().state]).toEqual([178, 'Active'])
     expect(world.router().tracking.parts, 'the sum that is shown').toMatchObject([
@@ -378,7 +378,7 @@ describe('reload', () => {
     ])
     world.advance(2_000)
     expect(new Set(priorities(world)), 'nothing smaller is told meanwhile').toEqual(new Set([178]))
-    world.health('other', verdict)
+    world.health('other', result)
     expect([world.router().priority.effective, world.router().tracking.parts.length]).toEqual([priority, 1])
   })
 
@@ -401,12 +401,12 @@ describe('reload', () => {
       healthchecks: [...next, ...checks.slice(2)],
     })
     const seen = [world.router().priority.effective]
-    for (const [name, verdict] of [
+    for (const [name, result] of [
       ['x', 'up'],
       ['c', 'down'],
       ['y', 'up'],
     ] as const) {
-      world.health(name, verdict)
+      world.health(name, result)
       seen.push(world.router().priority.effective)
     }
     expect(seen).toEqual([188, 188, 168, 168])

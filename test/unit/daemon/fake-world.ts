@@ -41,7 +41,7 @@ import type { ReloadReport } from '../../../src/daemon/reload.ts'
 import { type LogRecord, Recorder } from '../../../src/daemon/telemetry/recorder.ts'
 import type { RouterSnapshot } from '../../../src/daemon/telemetry/snapshot.ts'
 import type { CheckReport } from '../../../src/healthcheck/check-report.ts'
-import type { Verdict } from '../../../src/healthcheck/health.ts'
+import type { CheckResult } from '../../../src/healthcheck/health.ts'
 import { ipv4Packet } from '../../../src/simulator/ipv4-packet.ts'
 import { encodeAdvertisement } from '../../../src/vrrp/packet.ts'
 import { type Address, address, addressFromBytes } from '../../../src/wire/address.ts'
@@ -306,8 +306,8 @@ export class FakeWorld {
   }
 
   /** Reports a result that has just changed, as the thread does. */
-  health(check: string, verdict: Verdict, rest: Partial<CheckReport> = {}): void {
-    this.checks.tell({ kind: 'healthChanged', report: report(check, verdict, this.now, rest) })
+  health(check: string, result: CheckResult, rest: Partial<CheckReport> = {}): void {
+    this.checks.tell({ kind: 'healthChanged', report: report(check, result, this.now, rest) })
     this.settle()
   }
 

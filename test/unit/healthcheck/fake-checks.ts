@@ -6,16 +6,16 @@ import type { CheckPort, CheckPortNews } from '../../../src/daemon/ports.ts'
 import type { CheckSpec } from '../../../src/healthcheck/check.ts'
 import type { Asked, Formerly } from '../../../src/healthcheck/check-message.ts'
 import type { CheckReport } from '../../../src/healthcheck/check-report.ts'
-import type { Verdict } from '../../../src/healthcheck/health.ts'
+import type { CheckResult } from '../../../src/healthcheck/health.ts'
 import { type Millis, millis } from '../../../src/wire/units.ts'
 
 /** Of a run that has just ended so. */
-export function report(check: string, verdict: Verdict, at: number, rest: Partial<CheckReport> = {}): CheckReport {
-  const ok = verdict === 'up'
+export function report(check: string, result: CheckResult, at: number, rest: Partial<CheckReport> = {}): CheckReport {
+  const ok = result === 'up'
   return {
     check,
-    verdict,
-    standing: verdict === 'up' || verdict === 'down' ? verdict : 'nothing',
+    result,
+    countsAs: result === 'up' || result === 'down' ? result : 'nothing',
     since: millis(at),
     last: {
       at: millis(at),

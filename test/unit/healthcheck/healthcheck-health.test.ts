@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { HealthRule } from '../../../src/healthcheck/check.ts'
 import {
+  countedAs,
   expireHealth,
   type Health,
   type HealthChange,
@@ -8,7 +9,6 @@ import {
   isChanging,
   type Outcome,
   resumeHealth,
-  standingOf,
   startHealth,
   stepHealth,
 } from '../../../src/healthcheck/health.ts'
@@ -17,13 +17,16 @@ import { millis } from '../../../src/wire/units.ts'
 const RULE: HealthRule = { rise: 2, fall: 3, initial: 'firstResult', onUnknown: 'hold', unknownAfter: millis(5_000) }
 const OUTCOMES: Readonly<Record<string, Outcome>> = { o: 'ok', f: 'fail', '?': 'unknown' }
 
-/** One result a second: `o` ok, `f` fail, `?` unknown. The verdicts, one letter a result: u, d, ? (unknown), - (none). */
-function verdicts(results: string, rule: HealthRule = RULE): string {
+/**
+ * Runs a check once a second with these outcomes: `o` ok, `f` fail, `?` unknown. Returns the result of the check after
+ * each run: `u` up, `d` down, `?` unknown, `-` undecided.
+ */
+function resultsOf(outcomes: string, rule: HealthRule = RULE): string {
   let health = startHealth(rule, millis(0))
-  return [...results]
+  return [...outcomes]
     .map((letter, i) => {
       health = stepHealth(health, OUTCOMES[letter] ?? 'unknown', rule, millis((i + 1) * 1000))[0]
-      return { up: 'u', down: 'd', unknown: '?', undecided: '-' }[health.verdict]
+      return { up: 'u', down: 'd', unknown: '?', undecided: '-' }[health.result]
     })
     .join('')
 }
@@ -33,66 +36,66 @@ describe('rise and fall (VR-TRK-04)', () => {
     ['the third failure in a row counts, the second success in a row', 'offfffoo', 'uuudddd' + 'u'],
     ['a result of the other kind restarts the count', 'offoffofff', 'uuuuuuuuud'],
     ['and so on the way up', 'ffofofoo', 'ddddddd' + 'u'],
-  ])('%s', (_, results, wanted) => expect(verdicts(results)).toBe(wanted))
+  ])('%s', (_, outcomes, wanted) => expect(resultsOf(outcomes)).toBe(wanted))
 
-  test('with 1 and 1 every result is the verdict', () => {
-    expect(verdicts('ofofff', { ...RULE, rise: 1, fall: 1 })).toBe('ududdd')
+  test('with rise 1 and fall 1 each outcome decides the result', () => {
+    expect(resultsOf('ofofff', { ...RULE, rise: 1, fall: 1 })).toBe('ududdd')
   })
 })
 
 describe('the first result (VR-TRK-05)', () => {
   test('decides alone, whatever rise and fall', () => {
-    expect(verdicts('o')).toBe('u')
-    expect(verdicts('f')).toBe('d')
+    expect(resultsOf('o')).toBe('u')
+    expect(resultsOf('f')).toBe('d')
   })
 
   test('a check that starts down needs `rise` successes (init_fail of the manual)', () => {
-    expect(verdicts('oo', { ...RULE, initial: 'down' })).toBe('du')
+    expect(resultsOf('oo', { ...RULE, initial: 'down' })).toBe('du')
   })
 
   test('a check that starts up needs `fall` failures', () => {
-    expect(verdicts('fff', { ...RULE, initial: 'up' })).toBe('uud')
+    expect(resultsOf('fff', { ...RULE, initial: 'up' })).toBe('uud')
   })
 
   test('before it the check counts as nothing', () => {
-    expect(standingOf(startHealth(RULE, millis(0)))).toBe('nothing')
+    expect(countedAs(startHealth(RULE, millis(0)))).toBe('nothing')
   })
 })
 
 describe('unknown', () => {
   const up = stepHealth(startHealth(RULE, millis(0)), 'ok', RULE, millis(100))[0]
 
-  test('a run that could not ask leaves verdict and count alone', () => {
-    expect(verdicts('of?f?f')).toBe('uuuuud')
+  test('a run that could not ask changes neither the result nor the count', () => {
+    expect(resultsOf('of?f?f')).toBe('uuuuud')
   })
 
   test('as the first word it is said at once: nobody waits for a result that cannot come', () => {
     const [health, change] = stepHealth(startHealth(RULE, millis(0)), 'unknown', RULE, millis(7))
-    expect(change).toEqual({ from: 'undecided', to: 'unknown', standing: 'nothing', at: 7 })
-    expect(standingOf(health)).toBe('nothing')
-    expect(standingOf(stepHealth(health, 'ok', RULE, millis(9))[0])).toBe('up')
+    expect(change).toEqual({ from: 'undecided', to: 'unknown', countsAs: 'nothing', at: 7 })
+    expect(countedAs(health)).toBe('nothing')
+    expect(countedAs(stepHealth(health, 'ok', RULE, millis(9))[0])).toBe('up')
   })
 
   test('the last result stands for unknownAfter, to the ms', () => {
     expect(healthDeadline(up)).toBe(5_100)
     expect(expireHealth(up, RULE, millis(5_099.9))).toEqual([up, undefined])
-    expect(expireHealth(up, RULE, millis(5_100))[1]).toEqual({ from: 'up', to: 'unknown', standing: 'up', at: 5_100 })
+    expect(expireHealth(up, RULE, millis(5_100))[1]).toEqual({ from: 'up', to: 'unknown', countsAs: 'up', at: 5_100 })
   })
 
   test('hold: counts as before, and goes on counting from there', () => {
     const [held] = expireHealth(up, RULE, millis(6_000))
-    expect(standingOf(held)).toBe('up')
+    expect(countedAs(held)).toBe('up')
     const [once, change] = stepHealth(held, 'fail', RULE, millis(6_500))
-    expect(change).toEqual({ from: 'unknown', to: 'up', standing: 'up', at: 6_500 })
+    expect(change).toEqual({ from: 'unknown', to: 'up', countsAs: 'up', at: 6_500 })
     expect(isChanging(once)).toBe(true)
   })
 
   test('fail: counts as down, and comes back as a check that is down does', () => {
     const rule = { ...RULE, onUnknown: 'fail' } as const
     const [failed] = expireHealth(up, rule, millis(6_000))
-    expect(standingOf(failed)).toBe('down')
+    expect(countedAs(failed)).toBe('down')
     const [once] = stepHealth(failed, 'ok', rule, millis(7_000))
-    expect(once.verdict).toBe('down')
+    expect(once.result).toBe('down')
     expect(stepHealth(once, 'ok', rule, millis(8_000))[1]).toMatchObject({ from: 'down', to: 'up', at: 8_000 })
   })
 })
@@ -109,13 +112,13 @@ describe('what it tells', () => {
 
   test('a change is told once, with its moment', () => {
     expect(play('ooofff')).toEqual([
-      { from: 'undecided', to: 'up', standing: 'up', at: 1000 },
+      { from: 'undecided', to: 'up', countsAs: 'up', at: 1000 },
       ...Array(4).fill(undefined),
-      { from: 'up', to: 'down', standing: 'down', at: 6000 },
+      { from: 'up', to: 'down', countsAs: 'down', at: 6000 },
     ])
   })
 
-  test('changing: from the first result against the verdict until it is decided or taken back', () => {
+  test('a check changes from the first outcome against its result until the result flips or an outcome agrees with it', () => {
     const rule = { ...RULE, fall: 2 }
     let health = stepHealth(startHealth(rule, millis(0)), 'ok', rule, millis(1))[0]
     const changing = (['fail', 'ok', 'fail', 'fail', 'ok', 'ok'] as const).map((outcome) => {
@@ -127,17 +130,17 @@ describe('what it tells', () => {
 
   test('what is doubted ends with one result against it; a doubt about something else counts for nothing', () => {
     const up = resumeHealth('up', millis(0), RULE, millis(10))
-    expect(stepHealth(up, 'fail', RULE, millis(11), ['up'])[0].verdict).toBe('down')
+    expect(stepHealth(up, 'fail', RULE, millis(11), ['up'])[0].result).toBe('down')
     const down = resumeHealth('down', millis(0), RULE, millis(10))
-    expect(stepHealth(down, 'ok', RULE, millis(11), ['up'])[0].verdict).toBe('down')
-    expect(stepHealth(down, 'ok', RULE, millis(11), ['down'])[0].verdict).toBe('up')
-    expect(stepHealth(down, 'fail', RULE, millis(11), ['down'])[0].verdict).toBe('down')
+    expect(stepHealth(down, 'ok', RULE, millis(11), ['up'])[0].result).toBe('down')
+    expect(stepHealth(down, 'ok', RULE, millis(11), ['down'])[0].result).toBe('up')
+    expect(stepHealth(down, 'fail', RULE, millis(11), ['down'])[0].result).toBe('down')
   })
 
   test('a check that carries on keeps since when, and counts from there', () => {
     const up = resumeHealth('up', millis(3), RULE, millis(10_000))
     const [next, change] = stepHealth(up, 'fail', RULE, millis(10_001))
     expect(change).toBeUndefined()
-    expect(next).toEqual({ verdict: 'up', since: 3, against: 1, staleAt: 15_001 })
+    expect(next).toEqual({ result: 'up', since: 3, against: 1, staleAt: 15_001 })
   })
 })

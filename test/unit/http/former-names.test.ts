@@ -5,18 +5,32 @@ import { readEvent } from '../../../src/events/event.ts'
 import { newNames, withFormerNames } from '../../../src/http/former-names.ts'
 import { LARGEST_ANSWER } from '../../../src/http/peers/peer-request.ts'
 import { readPeerStatus } from '../../../src/http/peers/peer-status.ts'
-import { FakeWorld } from '../daemon/fake-world.ts'
+import { FakeWorld, ROUTER } from '../daemon/fake-world.ts'
 
 const world = () => new FakeWorld().start()
 const FORMER = ['owner', 'strangers', 'rival']
 const NEW = ['holder', 'mismatchedRouters', 'competingAnswer']
 
+const NEW_OF_CHECK = ['result', 'countsAs']
+
 /** The answer of a daemon of version 0.1. */
 function before(status: object): string {
+  const without = (value: object, names: readonly string[]) =>
+    Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)))
   return JSON.stringify(status, (_, value) => {
-    if (value === null || typeof value !== 'object' || !('vrid' in value)) return value
-    return Object.fromEntries(Object.entries(value).filter(([name]) => !NEW.includes(name)))
+    if (value === null || typeof value !== 'object') return value
+    if ('vrid' in value) return without(value, NEW)
+    return 'verdict' in value ? without(value, NEW_OF_CHECK) : value
   })
+}
+
+const CHECK = { name: 'lb', tcp: '10.0.0.9:6443' }
+
+/** A status with a health check. */
+function checkedSnapshot() {
+  const checked = new FakeWorld([{ ...ROUTER, track: [{ healthcheck: 'lb', weight: 10 }] }], { healthchecks: [CHECK] })
+  checked.start()
+  return withFormerNames(checked.daemon.snapshot())
 }
 
 test('an answer has each field under both names, with the same value', () => {
@@ -31,6 +45,18 @@ test('an answer has each field under both names, with the same value', () => {
     willsExecuted: 0,
     cleanupPlansExecuted: 0,
   })
+})
+
+test('a health check has its result under both names', () => {
+  expect(checkedSnapshot().healthchecks).toMatchObject([
+    { result: 'undecided', verdict: 'undecided', countsAs: 'nothing', standing: 'nothing' },
+  ])
+})
+
+test('the result of a health check of a node before 0.2.0 is read', () => {
+  const read = JSON.parse(before(checkedSnapshot()), newNames)
+  expect(read.healthchecks).toMatchObject([{ result: 'undecided', countsAs: 'nothing' }])
+  expect(readPeerStatus(read)?.healthchecks).toMatchObject([{ name: 'lb', result: 'undecided' }])
 })
 
 test('the status of a node before 0.2.0 is read', () => {
