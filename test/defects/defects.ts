@@ -45,7 +45,7 @@ export const DEFECTS: readonly Defect[] = [
     ],
     test: NETS,
     only: 'an engine whose guardian is killed leaves',
-    says: /r2 was told, it did not wait for silence/,
+    says: /reason for which r2 took over, a priority 0 and no silence/,
   },
   {
     name: 'a node that has stopped leaves its VIP behind',
@@ -84,7 +84,7 @@ export const DEFECTS: readonly Defect[] = [
     ],
     test: 'test/netns/stall.test.ts',
     only: 'never takes over from a living Active',
-    says: /after which the Backup took over although the Active was heard/,
+    says: /after which the Backup took over although the Active.s advertisements had arrived/,
   },
   {
     name: 'a guardian does nothing for an engine that is frozen',
@@ -98,7 +98,7 @@ export const DEFECTS: readonly Defect[] = [
     ],
     test: NETS,
     only: 'the guardian of a frozen engine removes the address',
-    says: /ms in which two answered while it was frozen/,
+    says: /ms in which two routers answered while the engine of r1 was frozen/,
   },
   {
     name: 'a failed check lowers the priority by half of its weight',

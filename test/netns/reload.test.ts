@@ -1,7 +1,7 @@
 /**
- * Reload as an operator does it, on three nodes. Changes around an unchanged router must not be visible. The judges
- * are a client that probes it every millisecond, the kernel's own notifications, and the LAN's packets. The commands
- * yield and stop use the same socket.
+ * Reload as an operator does it, on three nodes. Changes around an unchanged router must not be visible on that router. Assertions use a
+ * client that probes the router every millisecond, the kernel's own notifications, and the packets of the LAN. The commands yield and stop
+ * use the same socket.
  */
 import { execFile, execFileSync } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -22,13 +22,13 @@ const INTERVAL = 1_000
 const PRIORITIES = [200, 150, 100] as const
 const WITHIN = 10_000
 /**
- * Shortest and longest gap in ms. A timer that a reload restarts moves an advertisement within its interval, and a
- * missing advertisement makes a gap of two intervals. Twelve reloads do not all end near an advertisement. A busy
- * machine is late by less.
+ * Shortest and longest gap in ms between two advertisements. A timer that a reload restarts moves an advertisement within its interval, and
+ * a missing advertisement makes a gap of two intervals. Twelve reloads do not all end near an advertisement. A busy machine is late by
+ * less.
  */
 const GAPS = { shortest: 0.5 * INTERVAL, longest: 1.5 * INTERVAL }
 /**
- * Lost probes, one a millisecond. Without a hand-over r2 waits for its Skew_Time (414 ms) or its Active_Down_Interval
+ * Limit of lost probes, with one probe a millisecond. Without a hand-over, r2 waits for its Skew_Time (414 ms) or its Active_Down_Interval
  * (3.4 s).
  */
 const HANDED_OVER = 200
@@ -50,7 +50,7 @@ const steady = (priority: number): Keys => ({
   transport: 'multicast',
   announce: { refresh: false },
 })
-/** Keys of the same router in the other family. */
+/** Keys of the same router in IPv6. */
 const steady6 = (priority: number): Keys => ({ ...steady(priority), name: 'vip6', vrid: 71, addresses: [VIP6] })
 const other = (name: string, vrid: number, priority: number, extra: Keys = {}): Keys => ({
   name,
@@ -100,7 +100,7 @@ class Node {
     })
   }
 
-  /** Writes the file, reloads it, and returns the command's output. */
+  /** Writes the routers to the configuration file and reloads it. Returns the output of the command. */
   async reload(routers: readonly Keys[], keys: Keys = {}): Promise<string> {
     this.write(routers, keys)
     const { status, stdout, stderr } = await this.command('reload')
@@ -124,7 +124,7 @@ class Node {
     )
   }
 
-  /** Inodes of the engine's raw sockets, as the kernel reports them. */
+  /** Returns the inodes of the engine's raw sockets, as the kernel reports them. */
   rawSockets(): string[] {
     const engine = familyOf(this.daemon.process.pid).at(-1) ?? 0
     const rows = ['raw', 'raw6'].flatMap((name) =>
@@ -150,10 +150,10 @@ async function settled({ onTestFinished }: TestContext, nodes = 3): Promise<{ la
 /** Reports whether a line of `ip monitor address` is a removal; all other lines are renewals by the guardian. */
 const isRemoval = (text: string): boolean => text.startsWith('Deleted')
 
-describeNetns('reload', () => {
+describeNetns('a reload of the configuration', () => {
   const turns = new Turns(3)
 
-  turns.test('a router that means the same is not touched by twelve reloads of three nodes', async (context) => {
+  turns.test('twelve reloads of three nodes leave a router with unchanged settings untouched', async (context) => {
     const { lab: network, nodes, first } = await settled(context)
     const peers = network.routers.map(({ address }) => address)
     const unicast = (host: Host, ...others: readonly string[]) => ({
@@ -163,7 +163,7 @@ describeNetns('reload', () => {
       expect(await node.reload([steady(node.priority), steady6(node.priority)])).toMatch(/^vip6: added$/m)
     await first.becomes('vip6', 'Active', 'its arrival')
     for (const node of nodes.slice(1)) await node.becomes('vip6', 'Backup', 'its arrival')
-    // The first announcements are over.
+    // By then the first announcements have ended.
     await sleep(6_000)
     const monitor = new LoggedProcess(network, first.host, ['ip', 'monitor', 'address'])
     const capture = await Capture.start(network, 'reload', 'ip proto 112 or ip6 proto 112 or arp or icmp6')
@@ -171,7 +171,7 @@ describeNetns('reload', () => {
     await prober.answeredBy('r1', WITHIN)
     const before = [await first.router('vip'), await first.router('vip6')]
     const sockets = first.rawSockets()
-    expect(sockets.length, 'raw sockets of its segment').toBeGreaterThan(1)
+    expect(sockets.length, 'raw sockets of the engine').toBeGreaterThan(1)
 
     const rounds: readonly ((node: Node) => readonly [readonly Keys[], Keys?])[] = [
       ({ priority }) => [
@@ -202,14 +202,14 @@ describeNetns('reload', () => {
       const reload = async (node: Node) => {
         const [routers, keys] = round(node)
         const said = await node.reload([...routers, steady6(node.priority)], keys)
-        expect(said, `round ${i + 1}`).not.toMatch(/^vip6?:/m)
+        expect(said, `output of reload ${i + 1}, which must not name the unchanged routers`).not.toMatch(/^vip6?:/m)
         expect(said).toMatch(/unchanged\n$/)
       }
       await Promise.all(nodes.map(reload))
-      expect(first.rawSockets(), `raw sockets after round ${i + 1}`).toEqual(sockets)
+      expect(first.rawSockets(), `raw sockets of the engine after reload ${i + 1}`).toEqual(sockets)
       await sleep(1_200)
     }
-    // The removed routers have left.
+    // By then the removed routers have left.
     await sleep(1_000)
     const { lost, sent } = await prober.stop()
     const after = [await first.router('vip'), await first.router('vip6')]
@@ -234,11 +234,13 @@ describeNetns('reload', () => {
         .filter((frame) => frame.vrid === vrid)
         .map(({ at, mac }) => ({ at: Number(at) * 1_000, mac }))
       const macs = [network.exec(first.host, ['cat', '/sys/class/net/eth0/address']).trim()]
-      expect([...new Set(beats.map(({ mac }) => mac))], `who advertised VRID ${vrid}`).toEqual(macs)
+      expect([...new Set(beats.map(({ mac }) => mac))], `MACs that advertised VRID ${vrid}`).toEqual(macs)
       expect(beats.length, `advertisements of VRID ${vrid}`).toBeGreaterThan(10)
       const gaps = beats.slice(1).map(({ at }, i) => at - (beats[i]?.at ?? 0))
       judgeTime(`ms, the longest gap of VRID ${vrid}`, Math.max(...gaps), GAPS.longest, 'RFC 9568 §6.4.3')
-      expect(Math.min(...gaps), `ms, the shortest of VRID ${vrid}: nothing out of turn`).toBeGreaterThan(GAPS.shortest)
+      expect(Math.min(...gaps), `shortest gap in ms between two advertisements of VRID ${vrid}`).toBeGreaterThan(
+        GAPS.shortest,
+      )
     }
     const told6 = (vip: string) => frames.filter(({ naTarget }) => naTarget === vip).length
     expect([told6(VIP6), told6(SECOND_VIP6) > 0], 'Neighbor Advertisements for it, and for another one').toEqual([
@@ -246,21 +248,23 @@ describeNetns('reload', () => {
       true,
     ])
     const claims = frames.filter(({ arpSender, arpOperation }) => arpSender === LAB_VIP && arpOperation === '1')
-    expect(claims, 'gratuitous ARP for it').toEqual([])
+    expect(claims, 'gratuitous ARP for the unchanged VIP').toEqual([])
     const announced = frames.filter(({ arpSender, arpOperation }) => arpSender === SECOND_VIP && arpOperation === '1')
-    expect(announced.length, 'gratuitous ARP for another one, so there was somebody to see it').toBeGreaterThan(0)
+    expect(announced.length, 'gratuitous ARP for another VIP, which shows that the observer worked').toBeGreaterThan(0)
     const told = monitor.lines.filter(({ text }) => text.includes(`${SECOND_VIP}/`))
-    expect(told.length, 'news of another address, so there was somebody to hear them').toBeGreaterThan(0)
+    expect(told.length, 'kernel notifications about another address, which show that the watch worked').toBeGreaterThan(
+      0,
+    )
     const news = monitor.lines.filter(
       ({ text }) => isRemoval(text) && (text.includes(`${LAB_VIP}/`) || text.includes(`${VIP6}/`)),
     )
-    expect(news, 'what the kernel told of its addresses').toEqual([])
+    expect(news, 'removals of the addresses of the unchanged routers in the kernel notifications').toEqual([])
     monitor.killFamily()
     expect(await first.snapshot()).toMatchObject({ config: { reloads: { ok: rounds.length + 1, failed: 0 } } })
   })
 
   turns.test(
-    'a bad file: the old configuration stays and everybody is told; a good one by SIGHUP ends it',
+    'a bad file keeps the old configuration and is reported everywhere, until SIGHUP loads a good file',
     async (context) => {
       const { lab: network, first } = await settled(context, 1)
       const port = '127.0.0.1:9655'
@@ -284,7 +288,9 @@ describeNetns('reload', () => {
       )
       const bad = await first.command('reload')
       expect([bad.status, bad.stdout]).toEqual([78, ''])
-      expect(bad.stderr.split('\n')[0], 'the place').toMatch(new RegExp(`^${first.file}:2:24: .*300`))
+      expect(bad.stderr.split('\n')[0], 'first line of the refused reload, with the place of the problem').toMatch(
+        new RegExp(`^${first.file}:2:24: .*300`),
+      )
       expect(bad.stderr).toContain(
         `holdfast: Cannot reload ${first.file}: one problem; the configuration in force is kept`,
       )
@@ -309,7 +315,7 @@ describeNetns('reload', () => {
       expect(metrics()).toContain('holdfast_config_reload_success 0')
       expect(metrics()).toContain('holdfast_config_reloads_total{result="failed"} 2')
 
-      // A missing file, and a file that says so only on this node.
+      // First a missing file, then a file with a problem that only this node can find.
       rmSync(first.file)
       expect(await first.command('reload')).toMatchObject({
         status: 78,
@@ -336,11 +342,11 @@ describeNetns('reload', () => {
   )
 
   turns.test(
-    'peers of a unicast router change, and a multicast one comes beside it: neither address nor socket is touched',
+    'changed peers of a unicast router and a new multicast router beside it touch neither address nor socket',
     async (context) => {
       const { lab: network, nodes, first } = await settled(context, 2)
       const [, second] = nodes
-      if (second === undefined) throw new Error('no second node')
+      if (second === undefined) throw new Error('Cannot find the second node')
       const addresses = network.routers.map(({ address }) => address)
       const unicast = ({ host, priority }: Node, ...more: readonly string[]) => ({
         ...steady(priority),
@@ -377,7 +383,7 @@ describeNetns('reload', () => {
       await sleep(2 * INTERVAL)
       expect((await second.router('c'))?.state).toBe('Backup')
       expect(nodes.map((node) => node.rawSockets())).toEqual(sockets)
-      // Only the TTL changes, as the LAN sees it.
+      // Only the TTL changes; the capture shows the TTL on the LAN.
       const capture = await Capture.start(network, 'ttl', 'ip proto 112', first.host)
       const near = unicast(first, '10.77.0.50')
       const before = (await first.snapshot()).config.reloads.ok
@@ -397,7 +403,9 @@ describeNetns('reload', () => {
       const ttls = (await capture.stop()).filter(({ vrid, at }) => vrid === '51' && Number(at) > reloadedAt)
       expect(ttls.length, 'advertisements after the reload').toBeGreaterThan(1)
       expect(new Set(ttls.map(({ ttl }) => ttl))).toEqual(new Set(['64']))
-      expect(first.rawSockets(), 'one more sender, for that TTL').toEqual(expect.arrayContaining(sockets[0] ?? []))
+      expect(first.rawSockets(), 'raw sockets after the reload: the old ones, and one more for the new TTL').toEqual(
+        expect.arrayContaining(sockets[0] ?? []),
+      )
       const { lost, sent } = await prober.stop()
       expect(lost, `probes lost of ${sent}`).toBe(0)
       expect(monitor.lines.filter(({ text }) => isRemoval(text) && text.includes(`${LAB_VIP}/`))).toEqual([])
@@ -406,7 +414,7 @@ describeNetns('reload', () => {
   )
 
   turns.test(
-    'a pipe in place of the file: the reload fails at once, and the daemon can still be reloaded and ended',
+    'a pipe in the place of the file makes the reload fail immediately, and the daemon can still be reloaded and ended',
     async (context) => {
       const { first } = await settled(context, 1)
       rmSync(first.file)
@@ -423,7 +431,7 @@ describeNetns('reload', () => {
   )
 
   turns.test(
-    'removed from one node: another one answers, nothing is left; added again it comes back',
+    'a router that is removed from one node is answered by another node and leaves nothing, and comes back when added again',
     async (context) => {
       const { lab: network, nodes, first } = await settled(context)
       const [, second] = nodes
@@ -437,7 +445,7 @@ describeNetns('reload', () => {
         async () => (await first.router('vip')) === undefined && network.holders(LAB_VIP).join() === 'r2',
         { sight: async () => [network.holders(LAB_VIP), (await first.snapshot()).routers.map(({ name }) => name)] },
       )
-      expect(first.rawSockets(), 'the socket is shared with "b"').toEqual(sockets)
+      expect(first.rawSockets(), 'raw sockets of the engine, which router "b" also uses').toEqual(sockets)
       expect(await first.reload([steady(200), other('b', 52, 200)])).toMatch(/vip: added\n/)
       await first.becomes('vip', 'Active', 'its return')
       await eventually(
@@ -450,10 +458,10 @@ describeNetns('reload', () => {
     },
   )
 
-  turns.test('yield: another one answers, and for that long it stays so; stop: nothing is left', async (context) => {
+  turns.test('yield gives the address to another node for the given time, and stop leaves nothing', async (context) => {
     const { lab: network, nodes, first } = await settled(context, 2)
     const [, second] = nodes
-    if (second === undefined) throw new Error('no second node')
+    if (second === undefined) throw new Error('Cannot find the second node')
     const unknown = await first.command('yield', 'web')
     expect([unknown.status, unknown.stderr]).toEqual([
       1,
@@ -488,12 +496,12 @@ describeNetns('reload', () => {
     const at = performance.now()
     const stopped = await first.command('stop')
     expect([stopped.status, stopped.stdout]).toEqual([0, 'holdfast has stopped\n'])
-    expect(performance.now() - at, 'ms').toBeLessThan(WITHIN)
+    expect(performance.now() - at, 'ms that the command stop took').toBeLessThan(WITHIN)
     expect((await first.daemon.exited).code).toBe(0)
     expect(network.holders(LAB_VIP)).toEqual(['r2'])
-    expect((await first.command('stop')).status, 'nobody is there').toBe(69)
+    expect((await first.command('stop')).status, 'exit status of stop without a daemon').toBe(69)
 
-    // A lone router has no successor to yield to.
+    // A router without another router has no successor to yield to.
     await second.becomes('vip', 'Active', 'the end of r1')
     const alone = await second.command('yield', 'vip')
     expect([alone.status, alone.stderr]).toEqual([1, 'holdfast: No other node took over: vip is Active again\n'])

@@ -1,8 +1,7 @@
 /**
- * A node that is relocated under a running daemon (`interface: { holding: FILE }`). Its NIC becomes a port of a
- * bridge, and its address moves there or another subnet comes. The NIC changes its name, or a second address is
- * pinned beside the first. The judges are outside: a client that asks for the VIP, the packets on the wire, and the
- * kernel's own tables.
+ * A node that is relocated under a running daemon (`interface: { holding: FILE }`). The NIC becomes a port of a bridge, and its address
+ * moves to the bridge or another subnet comes. The NIC changes its name, or a second address is pinned beside the first. Assertions use a
+ * client that asks for the VIP, the packets on the wire, and the kernel's tables.
  */
 import { renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,24 +16,24 @@ import { addressesOf, batch, MAKE_BRIDGE, UPROOT } from '../support/moved-host.t
 import { describeNetns } from '../support/require.ts'
 import { Turns } from '../support/turns.ts'
 
-/** ms from the last command to the first answer. */
+/** Limit in ms from the last command to the first answer. */
 const REEVALUATED = 2_000
 /**
- * The same in ms, with a look at the file (0.5 s) and an election without a neighbour (1 s at this interval): at load
- * 20 it took 2.2 s.
+ * Limit in ms from the last command to the first answer, with a read of the file (0.5 s) and an election without a neighbour (1 s at this
+ * interval). At load 20 it took 2.2 s.
  */
 const ELECTED = 4_000
 const INTERVAL = 300
-/** ms for process starts on a busy machine. */
+/** Limit in ms for process starts on a busy machine. */
 const STARTED = 30_000
 const SELF = '10.77.0.11/24'
-/** Address of configure-ovs at the installation, which stays on br-ex. */
+/** Address that configure-ovs adds at the installation, and that stays on br-ex. */
 const PINNED = '10.77.0.250/24'
 const ELSEWHERE = '10.88.0.11/24'
 const VIP_ELSEWHERE = '10.88.0.100'
 const ALONE = { transport: { unicast: { peers: [] } } }
 
-/** Each test waits on a LAN of its own. */
+/** Turns of the tests; each test waits on a LAN of its own. */
 const turns = new Turns(3)
 
 function newLab({ onTestFinished }: TestContext, routers: number): Lab {
@@ -59,7 +58,7 @@ class RelocatedNode {
     this.daemon = new Holdfast(lab, plan, { interface: { holding: this.#file }, ...extra })
   }
 
-  /** Writes the address as `holdfast node-ip set` does: another file takes the place of the old one. */
+  /** Writes the address as `holdfast node-ip set` does: a new file replaces the old file. */
   say(address: string): void {
     writeFileSync(`${this.#file}.new`, `${address.replace(/\/.*/, '')}\n`)
     renameSync(`${this.#file}.new`, this.#file)
@@ -75,10 +74,7 @@ class RelocatedNode {
       .join()
   }
 
-  /**
-   * Waits until this node answers new requests of the client and alone has the address there. Returns the ms that it
-   * took.
-   */
+  /** Waits until this node answers new requests of the client and is the only node with the VIP. Returns the ms since `since`. */
   async answers(vip: string, on: string, occasion: string, since = monotonicMs()): Promise<number> {
     const prober = new Prober(this.lab, this.lab.client, vip)
     try {
@@ -101,7 +97,7 @@ class RelocatedNode {
   }
 }
 
-/** Returns the elections. A guardian that acts for an engine without CPU is no election. */
+/** Returns the counters of elections. A guardian that acts for an engine without CPU is no election. */
 const elections = ({ counters }: RouterSnapshot) =>
   counters.transitions.filter(({ from, to }) => from !== 'Returning' && to !== 'Returning')
 
@@ -123,9 +119,9 @@ async function settledSingle(context: TestContext, extra: Extra = {}): Promise<R
   return node
 }
 
-describeNetns('a single node', () => {
+describeNetns('a relocated node without peers', () => {
   for (const profile of ['holdfast', 'keepalived', 'rfc9568'])
-    turns.test(`without peers, profile ${profile}: Active within 5 s, nothing in multicast`, async (context) => {
+    turns.test(`is Active within 5 s and sends nothing in multicast (profile ${profile})`, async (context) => {
       const node = single(context, SELF, { profile }, 1_000)
       const capture = await Capture.start(node.lab, `alone-${profile}`)
       await node.answers(LAB_VIP, 'eth0', 'after the start')
@@ -134,15 +130,18 @@ describeNetns('a single node', () => {
       const active = node.daemon.records.find(({ msg }) => msg.includes('→ Active'))?.at ?? Number.NaN
       expect(active - began, 'ms from Backup to Active').toBeLessThan(5_000)
       const frames = await capture.stop()
-      expect(frames.filter(({ arpSender }) => arpSender === LAB_VIP).length, 'the capture listens').toBeGreaterThan(0)
+      expect(
+        frames.filter(({ arpSender }) => arpSender === LAB_VIP).length,
+        'ARP frames for the VIP, which show that the capture worked',
+      ).toBeGreaterThan(0)
       const told = frames.filter(
         ({ destination, versionAndType }) => destination === '224.0.0.18' || versionAndType !== '',
       )
-      expect(told, 'advertisements').toEqual([])
+      expect(told, 'advertisements of a node that has no peers').toEqual([])
     })
 
   turns.test(
-    'whose NIC becomes a port of br-ex, without a moment without its address: the VIP goes along',
+    'takes its VIP along if the NIC becomes a port of br-ex and the node always has its address',
     async (context) => {
       const node = await settledSingle(context)
       const before = elections(await node.daemon.router())
@@ -154,7 +153,10 @@ describeNetns('a single node', () => {
         `address del ${PINNED} dev eth0`,
         `address del ${SELF} dev eth0`,
       ])
-      expect(await node.answers(LAB_VIP, 'br-ex', 'after the move'), 'ms').toBeLessThan(REEVALUATED)
+      expect(
+        await node.answers(LAB_VIP, 'br-ex', 'after the move'),
+        'ms from the move to the first answer on br-ex',
+      ).toBeLessThan(REEVALUATED)
       const router = await node.daemon.router()
       expect([router.interface, router.source, router.faults]).toEqual(['br-ex', '10.77.0.11', []])
       expect(elections(router), 'elections').toEqual(before)
@@ -163,12 +165,15 @@ describeNetns('a single node', () => {
       expect(msg).toBe('vip: moved from interface eth0 to br-ex, where 10.77.0.11 is')
       node.daemon.terminate()
       await node.daemon.exited
-      expect(addressesOf(node.host), 'after the stop').toEqual([`${SELF}@br-ex`, `${PINNED}@br-ex`])
+      expect(addressesOf(node.host), 'addresses of the node after the daemon stopped').toEqual([
+        `${SELF}@br-ex`,
+        `${PINNED}@br-ex`,
+      ])
     },
   )
 
   turns.test(
-    'uprooted: another subnet, another name of the NIC, a pinned address; the file comes last',
+    'moves its router to another subnet when the file names the new address, after the NIC got another name',
     async (context) => {
       const node = await settledSingle(context, { addresses: [LAB_VIP, VIP_ELSEWHERE] })
       batch(node.lab.client, ['address add 10.88.0.2/24 dev eth0'])
@@ -179,7 +184,7 @@ describeNetns('a single node', () => {
         `address add ${ELSEWHERE} dev br-ex`,
         'route add default via 10.88.0.1',
       ])
-      // Its own address is missing; the pinned one does not take its place.
+      // The address in the file is missing on the node. The pinned address does not take its place.
       await eventually('no VIP anywhere', () => node.where(LAB_VIP) === '' && node.where(VIP_ELSEWHERE) === '', {
         sight: () => addressesOf(node.host),
       })
@@ -195,15 +200,18 @@ describeNetns('a single node', () => {
       const router = await node.daemon.router()
       expect([router.interface, router.source]).toEqual(['br-ex', '10.88.0.11'])
       expect([node.where('10.77.0.250'), node.where('10.88.0.11')]).toEqual([`${PINNED}@br-ex`, `${ELSEWHERE}@br-ex`])
-      expect(node.daemon.process.exit, 'the daemon').toBeUndefined()
+      expect(node.daemon.process.exit, 'exit of the daemon, which must still run').toBeUndefined()
       node.daemon.terminate()
       await node.daemon.exited
-      expect(addressesOf(node.host), 'after the stop').toEqual([`${PINNED}@br-ex`, `${ELSEWHERE}@br-ex`])
+      expect(addressesOf(node.host), 'addresses of the node after the daemon stopped').toEqual([
+        `${PINNED}@br-ex`,
+        `${ELSEWHERE}@br-ex`,
+      ])
     },
   )
 
   turns.test(
-    'whose file is not there yet: idle and waiting; garbage and its end change nothing later',
+    'waits while the file is missing, and later ignores garbage in the file and its removal',
     async (context) => {
       const node = single(context, undefined)
       await eventually(
@@ -214,7 +222,10 @@ describeNetns('a single node', () => {
       )
       expect(await node.daemon.state()).toBe('Initialize')
       node.say(SELF)
-      expect(await node.answers(LAB_VIP, 'eth0', 'after the file'), 'ms').toBeLessThan(ELECTED)
+      expect(
+        await node.answers(LAB_VIP, 'eth0', 'after the file'),
+        'ms from the file to the first answer',
+      ).toBeLessThan(ELECTED)
       for (const disturb of [() => node.say('<html>'), () => node.forget()]) {
         const before = (await node.daemon.router()).holding?.problem
         disturb()
@@ -233,9 +244,9 @@ describeNetns('a single node', () => {
   )
 })
 
-describeNetns('a pair', () => {
+describeNetns('a relocated node with a peer', () => {
   turns.test(
-    'the file says the second address, not the outer one: that is what the peer hears (vif-file-overrides-subnet)',
+    'advertises from the secondary address that the file names (vif-file-overrides-subnet)',
     async (context) => {
       const lab = newLab(context, 2)
       const [outer, file] = ['10.88.0.11', '10.99.0.11']
@@ -254,13 +265,13 @@ describeNetns('a pair', () => {
   )
 
   turns.test(
-    'of which one is rebuilt with br-ex: the other one takes over, it comes back there, nothing stays behind',
+    'leaves its VIP to the peer while it is rebuilt with br-ex, and gets the VIP back on br-ex',
     async (context) => {
       const both = newLab(context, 2)
       const peers = ['10.77.0.11', '10.77.0.12']
       const nodes = peers.map((own, i) => new RelocatedNode(both, i + 1, own, { transport: { unicast: { peers } } }))
       const [r1, r2] = nodes
-      if (r1 === undefined || r2 === undefined) throw new Error('two nodes wanted')
+      if (r1 === undefined || r2 === undefined) throw new Error('Cannot find both nodes')
       await Promise.all(nodes.map(({ daemon }) => daemon.ready(STARTED)))
       await r1.answers(LAB_VIP, 'eth0', 'after the start')
       batch(r1.host, [...MAKE_BRIDGE, ...UPROOT])

@@ -1,4 +1,4 @@
-/** How much memory the engine of a daemon has, by the kernel's account. Refuses to know how much is too much. */
+/** Reads the memory of a daemon's engine as the kernel reports it. Does not know how much is too much. */
 import { readFileSync } from 'node:fs'
 import type { Holdfast } from '../../src/lab/daemons/holdfast.ts'
 

@@ -1,7 +1,7 @@
 /**
- * The three safety nets of a VIP, with one failure at a time: a frozen engine, a killed or stopped guardian, a killed process group.
- * The test also looks at the lifetime in the kernel. It observes from outside: a client that asks every millisecond, an observer
- * without a neighbour entry, and ip(8). Failovers with all nets are in failover.test.ts.
+ * The three safety nets of a VIP, with one failure at a time: a frozen engine, a killed or stopped guardian, a killed process group. The
+ * test also reads the lifetime in the kernel. Assertions use a client that asks every millisecond, an observer without a neighbour entry,
+ * and ip(8). Failovers with all nets are in failover.test.ts.
  */
 import { spawn } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -17,18 +17,16 @@ import { describeNetns } from '../support/require.ts'
 import { Trio, WITHIN } from './trio.ts'
 
 /**
- * Longest overlap of a handover in ms, on a busy machine; docs/performance.md, Budgets has 50 ms for the benchmark.
- * Without its net a holder stays until its lifetime is over, about 1 s and more beside the successor, or for ever.
+ * Longest overlap of a handover in ms, on a busy machine. docs/performance.md, Budgets has 50 ms for the benchmark. Without its net, a dead
+ * holder keeps the VIP until its lifetime ends, about 1 s and more beside the successor, or for ever.
  */
 const OVERLAP = 500
-/**
- * Longest silence in ms for a client whose node is healthy, or leaves in order: a removal by the lifetime costs more.
- */
+/** Longest silence in ms for a client whose node is healthy or leaves in order. A removal by the lifetime takes longer. */
 const SILENCE = 1_000
-/** Lifetime in ms for a router at 100 ms advertisements. */
+/** Lifetime in ms for a router with an interval of 100 ms. */
 const LIFETIME = 2_000
 /**
- * Delay of the kernel's timer for expired addresses. One timer serves all addresses, and does not run twice within a second. In
+ * Delay in ms of the kernel's timer for expired addresses. One timer serves all addresses, and does not run twice within a second. In
  * docs/crash-matrix.md, an address expired 2.00 to 2.43 s after its last renewal.
  */
 const KERNEL = 1_250
@@ -64,13 +62,13 @@ describeNetns('the safety nets of a VIP', () => {
     console.log(
       `frozen: two answered for ${overlap.toFixed(0)} ms, nobody for ${group.observer.silence(frozen, thawed).toFixed(0)} ms`,
     )
-    expect(overlap, 'ms in which two answered while it was frozen').toBeLessThanOrEqual(OVERLAP)
-    // The router has the higher priority: it is first a Backup, and Active when Active_Down_Interval is over.
+    expect(overlap, 'ms in which two routers answered while the engine of r1 was frozen').toBeLessThanOrEqual(OVERLAP)
+    // r1 has the higher priority. It is first a Backup, and is Active when its Active_Down_Interval has ended.
     await group.settlesOn(1, 'r1 was resumed')
     await sleep(1_000)
     const after = group.observer.overlap(thawed, monotonicMs())
     console.log(`resumed: two answered for ${after.toFixed(0)} ms`)
-    expect(after, 'ms in which two answered after it was resumed').toBeLessThanOrEqual(OVERLAP)
+    expect(after, 'ms in which two routers answered after the engine of r1 was resumed').toBeLessThanOrEqual(OVERLAP)
     const states = r1.records
       .filter(({ from }) => from === 'Active' || from === 'Returning')
       .map(({ to, reason }) => [to, reason])
@@ -78,20 +76,22 @@ describeNetns('the safety nets of a VIP', () => {
       ['Returning', 'willExecuted'],
       ['Backup', 'activeHeard'],
     ])
-    // At 0, 20, 100 and 500 ms, and immediately, after 50 and 200 ms against the last packet of r2: one takeover. The
-    // others are r2's, 5 s after its own takeover. If it reads late that r1 is back, it also announces against the
-    // answers of r1's kernel: 4 were seen.
+    // r1 takes over once. It announces immediately, at 20, 100 and 500 ms, and 50 and 200 ms after the last packet of r2. r2 announces 5 s
+    // after its own takeover. If r2 reads late that r1 is back, r2 also announces against the answers of r1's kernel (4 were seen).
     const announced = group.observer.announcements.filter(({ at }) => at >= thawed && at < thawed + 1_400)
     const own = announced.filter(({ mac }) => mac === announced.at(-1)?.mac)
-    expect(own.length, `gratuitous ARP after it was resumed: ${JSON.stringify(announced)}`).toBeLessThanOrEqual(7)
+    expect(
+      own.length,
+      `gratuitous ARP of r1 after its engine was resumed: ${JSON.stringify(announced)}`,
+    ).toBeLessThanOrEqual(7)
     const others = announced.length - own.length
     console.log(`resumed: ${own.length} announcements of the winner, ${others} of the other one`)
-    expect(others, `gratuitous ARP of the other one: ${JSON.stringify(announced)}`).toBeLessThanOrEqual(7)
+    expect(others, `gratuitous ARP of other routers: ${JSON.stringify(announced)}`).toBeLessThanOrEqual(7)
     expect(said(r1, 'the guardian removed the addresses')).toHaveLength(1)
     expect((await r1.router()).counters.cleanupPlansExecuted).toBe(1)
   })
 
-  test('a frozen engine without peers loses the address at the deadline, and has it back immediately when it runs', async () => {
+  test('a frozen engine without peers loses the address at the deadline, and gets the address back immediately when the engine runs', async () => {
     trio = new Trio()
     const r1 = await trio.start(1, 200)
     await trio.settlesOn(1, 'it started alone')
@@ -114,16 +114,18 @@ describeNetns('the safety nets of a VIP', () => {
     const engine = engineOf(r1)
     const at = r1.process.signal('SIGKILL')
     await group.settlesOn(2, 'the guardian of r1 was killed')
-    expect((await group.daemon(2).router()).reason, 'r2 was told, it did not wait for silence').toBe('activeReleased')
+    expect((await group.daemon(2).router()).reason, 'reason for which r2 took over, a priority 0 and no silence').toBe(
+      'activeReleased',
+    )
     await eventually('the engine to be gone', () => !existsSync(`/proc/${engine}`), {
       sight: () => r1.lines.slice(-3),
       within: WITHIN,
     })
     console.log(`guardian killed: engine gone after ${(monotonicMs() - at).toFixed(0)} ms`)
     expect(lab.holders(LAB_VIP)).toEqual(['r2'])
-    expect(group.overlapSince(at), 'ms in which two answered').toBeLessThanOrEqual(OVERLAP)
+    expect(group.overlapSince(at), 'ms in which two routers answered').toBeLessThanOrEqual(OVERLAP)
     expect(group.prober.longestGap(at, at + WITHIN), 'ms without an answer').toBeLessThan(SILENCE)
-    // The engine's last output may still be in its pipe.
+    // The last output of the engine may still be in its pipe.
     const word = () => said(r1, 'Guardian died; shutting down')
     await eventually('the engine to have said why', () => word().length > 0, {
       sight: () => r1.lines.slice(-3),
@@ -138,10 +140,13 @@ describeNetns('the safety nets of a VIP', () => {
     const at = r1.process.signal('SIGSTOP')
     try {
       await group.settlesOn(2, 'the guardian of r1 was stopped')
-      expect((await group.daemon(2).router()).reason, 'r2 was told, it did not wait for silence').toBe('activeReleased')
+      expect(
+        (await group.daemon(2).router()).reason,
+        'reason for which r2 took over, a priority 0 and no silence',
+      ).toBe('activeReleased')
       console.log(`guardian stopped: moved after ${(monotonicMs() - at).toFixed(0)} ms`)
       expect(group.prober.longestGap(at, monotonicMs()), 'ms without an answer').toBeLessThan(SILENCE)
-      expect(group.overlapSince(at), 'ms in which two answered').toBeLessThanOrEqual(OVERLAP)
+      expect(group.overlapSince(at), 'ms in which two routers answered').toBeLessThanOrEqual(OVERLAP)
     } finally {
       r1.process.signal('SIGCONT')
     }
@@ -153,7 +158,7 @@ describeNetns('the safety nets of a VIP', () => {
     const { group, r1 } = await settled()
     const engine = engineOf(r1)
     const [, guardian = ''] = /^PPid:\s+(\d+)$/m.exec(readFileSync(`/proc/${engine}/status`, 'utf8')) ?? []
-    // As if another process held the kernel's lock for network settings; that would delay every node of the machine.
+    // The delay acts as if another process held the kernel's lock for network settings. A real lock would delay every node of the machine.
     const delay = ['-e', 'trace=sendmsg', '-e', 'inject=sendmsg:delay_enter=1600ms:when=2']
     const tracer = spawn('strace', ['-qq', '-o', '/dev/null', '-p', guardian, ...delay], { stdio: 'ignore' })
     const at = monotonicMs()
@@ -168,11 +173,11 @@ describeNetns('the safety nets of a VIP', () => {
       tracer.kill('SIGINT')
     }
     expect([r1.process.exit, await r1.state()]).toEqual([undefined, 'Active'])
-    expect((await group.daemon(2).router()).state, 'r2').toBe('Backup')
+    expect((await group.daemon(2).router()).state, 'state of r2 while the renewal was late').toBe('Backup')
     expect(group.prober.longestGap(at, monotonicMs()), 'ms without an answer').toBeLessThan(SILENCE)
   })
 
-  test('if all processes are killed, the kernel removes the VIP when its lifetime is over', async () => {
+  test('if all processes are killed, the kernel removes the VIP at the end of its lifetime', async () => {
     const { group, lab, r1, host } = await settled()
     const at = r1.killAll()
     await eventually('no VIP on r1', () => present(host, LAB_VIP) === undefined, {
@@ -193,33 +198,33 @@ describeNetns('the safety nets of a VIP', () => {
     onTestFinished(() => lab.destroy())
     const [r1, host] = [group.daemon(1), lab.router(1)]
     const monitor = new LoggedProcess(lab, host, ['ip', 'monitor', 'address'])
-    // The last announcements of the takeover.
+    // By then the last announcements of the takeover have ended.
     await sleep(2_500)
     const announced = group.observer.announcements.length
     const from = monotonicMs()
     const lifetimes = new Set<number>()
     while (monotonicMs() < from + 6_000) {
       const found = present(host, vip)
-      expect(found, `the address after ${monotonicMs() - from} ms`).toBeDefined()
+      expect(found, `the VIP in the kernel after ${monotonicMs() - from} ms`).toBeDefined()
       expect(found?.tentative ?? false).toBe(false)
       lifetimes.add(found?.valid_life_time ?? 0)
       await sleep(20)
     }
-    expect(Math.max(...lifetimes), 's').toBe(2)
-    expect(Math.min(...lifetimes), 's').toBeGreaterThanOrEqual(1)
+    expect(Math.max(...lifetimes), 'longest remaining lifetime in s').toBe(2)
+    expect(Math.min(...lifetimes), 'shortest remaining lifetime in s').toBeGreaterThanOrEqual(1)
     const news = monitor.lines.filter(({ text }) => text.includes(`${vip}/`))
-    expect(news.length, 'confirmations in 8 s').toBeGreaterThan(8)
+    expect(news.length, 'confirmations of the VIP in 8 s').toBeGreaterThan(8)
     expect(news.filter(({ text }) => /^Deleted|tentative/.test(text))).toEqual([])
     expect(group.prober.longestGap(from, monotonicMs()), 'ms without an answer').toBeLessThan(SILENCE)
-    // 5 s after the takeover of IPv4 there is one more announcement.
-    expect(group.observer.announcements.length - announced, 'announcements').toBeLessThanOrEqual(1)
+    // One more announcement comes 5 s after the takeover of IPv4.
+    expect(group.observer.announcements.length - announced, 'announcements during the renewals').toBeLessThanOrEqual(1)
     expect((await r1.router()).counters).toMatchObject({ foreignChanges: {}, cleanupPlansExecuted: 0 })
     monitor.killFamily()
   }
   for (const vip of [LAB_VIP, LAB_VIP6])
-    test.concurrent(`a watcher of ${vip} sees it confirmed and never removed`, (context) => watches(vip, context))
+    test.concurrent(`a watcher of ${vip} sees the VIP confirmed and never removed`, (context) => watches(vip, context))
 
-  test('lifetime: off, then auto, then off by reload: in place, and a stranger one is put right', async () => {
+  test('reloads of lifetime (off, auto, off) change the VIP in place, and a lifetime that another program set is corrected', async () => {
     const { group, lab, r1, host } = await settled(LAB_VIP, { lifetime: 'off' })
     expect(present(host, LAB_VIP)?.valid_life_time).toBe(FOREVER)
     const monitor = new LoggedProcess(lab, host, ['ip', 'monitor', 'address'])

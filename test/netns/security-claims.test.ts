@@ -23,7 +23,7 @@ afterEach(() => {
 })
 
 const REFRESH = 1_000
-/** ms between two announcements against a competing Active that answers (docs/adr/0007). */
+/** Time in ms between two announcements against a competing Active that answers (docs/adr/0007). */
 const WON_BACK = 1_000
 
 async function lay(...options: Parameters<typeof Siege.laid>): Promise<Siege> {
@@ -31,7 +31,7 @@ async function lay(...options: Parameters<typeof Siege.laid>): Promise<Siege> {
   return siege
 }
 
-/** Builds replies to r1 alone, so that no other host is misled: what is left is the effect on the election. */
+/** Builds ARP replies to r1 alone. No other host is misled, so the only effect is the effect on the election. */
 function repliesToR1(at: Siege, froms: readonly string[] = [FORGED_MAC]): readonly Uint8Array[] {
   const host = at.lab.router(1)
   const to = { mac: macOf(host), address: host.address }
@@ -42,7 +42,7 @@ const inventedMac = (i: number) =>
   `02:00:00:00:${[i >> 8, i & 255].map((n) => n.toString(16).padStart(2, '0')).join(':')}`
 
 describeNetns('an attacker that claims the address', () => {
-  test('S-12 with answers misleads the client while the claims go on, and loses it within a second afterwards', async () => {
+  test('S-12 and answers questions misleads the client while the claims go on, and for at most a second afterwards', async () => {
     const here = await lay()
     const { attacker, lab, prober } = here
     const { host } = attacker
@@ -66,11 +66,11 @@ describeNetns('an attacker that claims the address', () => {
       'answers of the attacker that r1 heard',
     ).toBeGreaterThan(0)
     const told = here.told(1, before.r1)
-    expect(told, 'what r1 logs').toContainEqual(`vip: another host, ${macOf(host)}, answers for ${LAB_VIP} as well`)
-    expect(after.transitions(), 'transitions').toEqual(before.transitions())
+    expect(told, 'log lines of r1').toContainEqual(`vip: another host, ${macOf(host)}, answers for ${LAB_VIP} as well`)
+    expect(after.transitions(), 'transitions of both routers').toEqual(before.transitions())
   })
 
-  test('S-13 once without answers is seen by no router, and the client is misled until the next announcement', async () => {
+  test('S-13 once and answers no question is seen by no router, and misleads the client until the next announcement', async () => {
     const here = await lay({ extra: { announce: { at: ['0ms'], refresh: `${REFRESH}ms` } } })
     const before = await here.accounts()
     const { at } = await here.attacker.send([claimFrame(LAB_VIP)])
@@ -80,11 +80,11 @@ describeNetns('an attacker that claims the address', () => {
     })
     judgeTime('ms without an answer', here.client(at).longestGap, REFRESH + MARGIN, 'docs/security.md')
     const after = await here.accounts()
-    expect(after.r1.since(before.r1, 'competing_answers_total'), 'answers that r1 heard').toBe(0)
-    expect(after.transitions(), 'transitions').toEqual(before.transitions())
+    expect(after.r1.since(before.r1, 'competing_answers_total'), 'competing answers that r1 received').toBe(0)
+    expect(after.transitions(), 'transitions of both routers').toEqual(before.transitions())
   })
 
-  test('S-14 in 20 000 answers from invented MACs is counted, uses bounded memory, and has no effect on the client', async () => {
+  test('S-14 in 20 000 answers from invented MACs is counted, costs bounded memory, and has no effect on the client', async () => {
     const here = await lay()
     const before = await here.accounts()
     const memory = residentKilobytes(here.daemon(1))
@@ -92,18 +92,20 @@ describeNetns('an attacker that claims the address', () => {
     const { at, ms } = await here.attacker.send(repliesToR1(here, invented), 20_000, 10_000)
     await sleep(INTERVAL)
     const after = await here.accounts()
-    // Frames that did not fit into the queue of the packet socket are lost without a count.
-    expect(after.r1.since(before.r1, 'competing_answers_total'), 'answers that r1 heard').toBeGreaterThan(1_000)
-    // This check comes first: another state lifts the limits of the log, and a node without CPU has another state.
-    expect(after.transitions(), 'transitions').toEqual(before.transitions())
+    // Frames beyond the queue of the packet socket are lost without a count.
+    expect(after.r1.since(before.r1, 'competing_answers_total'), 'competing answers that r1 received').toBeGreaterThan(
+      1_000,
+    )
+    // This check comes first. A change of state would lift the limits of the log, and a node without CPU changes its state.
+    expect(after.transitions(), 'transitions of both routers').toEqual(before.transitions())
     expect(after.r1.lines - before.r1.lines, 'log lines of r1').toBeLessThan(300)
     const announced = after.r1.since(before.r1, 'announcements_sent_total')
     expect(announced, `frames that r1 announced in ${ms} ms`).toBeLessThan(20 + (8 * ms) / WON_BACK)
     expect(residentKilobytes(here.daemon(1)) - memory, 'growth of r1 in kB').toBeLessThan(24_000)
-    expect(here.client(at), 'what the client saw').toEqual(UNTOUCHED)
+    expect(here.client(at), 'answers to the client during the attack').toEqual(UNTOUCHED)
   })
 
-  // Either makes the leaving router act as if its successor were there; the Backup first waits for its Skew_Time.
+  // Either claim makes the leaving router act as if its successor had taken over. The Backup first waits for its Skew_Time.
   test.each([
     ['S-15 by ARP', repliesToR1],
     ['S-16 by an advertisement of priority 1', () => [advertisementFrame({ source: STRANGER, priority: 1 })]],
@@ -119,7 +121,7 @@ describeNetns('an attacker that claims the address', () => {
       await here.prober.answeredBy('r2', 5_000)
       const gap = here.client(at).longestGap
       judgeTime('ms without an answer', gap, skewTimeMs(PRIORITIES[1], INTERVAL) + MARGIN, 'RFC 9568 §6.4.2')
-      expect(gap, 'ms without an answer').toBeGreaterThan(0)
+      expect(gap, 'ms in which the client got no answer').toBeGreaterThan(0)
       const took = { from: 'Backup', to: 'Active', reason: 'activeReleased' }
       expect((await here.account(2)).metric('transitions_total', took), 'takeovers of r2').toBe(1)
     },

@@ -1,6 +1,6 @@
 /**
- * The rows of docs/security.md in which an attacker sends as fast as its machine can. They run alone, because both
- * CPUs are busy then. All other attacks on a multicast group are in security.test.ts.
+ * The rows of docs/security.md in which an attacker sends as fast as its machine can. These tests run alone, because both CPUs are busy.
+ * All other attacks on a multicast group are in security.test.ts.
  */
 import { expect, test } from 'vitest'
 import { sleep } from '../../src/lab/wait.ts'
@@ -10,10 +10,10 @@ import { describeNetns } from '../support/require.ts'
 import { residentKilobytes } from './resident-memory.ts'
 import { downMs, INVENTED, Siege } from './siege.ts'
 
-/** ms of a flood of up to 100 000 packets a second, as many as the machine can send. */
+/** Duration in ms of a flood of up to 100 000 packets a second, as many as the machine can send. */
 const FLOOD_MS = 2_000
 
-describeNetns('as many forged packets as the machine can send', () => {
+describeNetns('a flood of as many forged packets as the machine can send', () => {
   test.each([
     [
       'S-18 rivals with invented sources',
@@ -33,12 +33,12 @@ describeNetns('as many forged packets as the machine can send', () => {
       const attack = siege.attacker.keepSending(INVENTED.map(frame), 100_000)
       await sleep(FLOOD_MS)
       const onslaught = await attack.stop()
-      // The queue holds some ten thousand.
+      // By then the daemons have read their queues, which hold some ten thousand packets.
       await sleep(500)
       return onslaught
     }
     try {
-      // The lasting allocations of a first burst are no leak.
+      // A first burst causes allocations that stay. Those are no leak.
       await flood()
       const before = await siege.accounts()
       const memory = residentKilobytes(siege.daemon(1))
@@ -48,7 +48,7 @@ describeNetns('as many forged packets as the machine can send', () => {
       for (const name of ['r1', 'r2'] as const) {
         const counted = after[name].since(before[name], metric, { reason })
         const lost = after[name].since(before[name], 'receive_overflow_total')
-        expect(counted + lost, `of ${sent} packets counted by ${name}`).toBeGreaterThan(0.95 * sent)
+        expect(counted + lost, `packets that ${name} counted, of ${sent}`).toBeGreaterThan(0.95 * sent)
         expect(after[name].lines - before[name].lines, `log lines of ${name}`).toBeLessThan(600)
       }
       expect(residentKilobytes(siege.daemon(1)) - memory, 'growth of r1 in kB').toBeLessThan(24_000)

@@ -1,6 +1,6 @@
 /**
- * Attacks on unicast routers, on version 2 with a password and on IPv6, and attacks from outside of the segment by routed packets
- * (rows of docs/security.md).
+ * Attacks on unicast routers, on version 2 with a password and on IPv6, and attacks from outside the segment by routed packets (rows of
+ * docs/security.md).
  */
 
 import { afterEach, expect, test } from 'vitest'
@@ -29,16 +29,14 @@ const R2 = '10.77.0.12'
 const LOST = { from: 'Active', to: 'Backup', reason: 'higherPriorityHeard' }
 const PASSWORD = 'h0ldf4st'
 
-/** Returns one copy for each router, as a unicast peer would send it. */
+/** Returns a frame of the forgery for each router, as a unicast peer would send it. */
 function toEach(here: Siege, forgery: Forgery): readonly Uint8Array[] {
   return here.lab.routers.map((host) =>
     advertisementFrame({ ...forgery, destination: host.address, destinationMac: macOf(host) }),
   )
 }
 
-/**
- * Asserts that the attack is only counted under that reason, by r1 and r2. Each of them receives that share of it.
- */
+/** Asserts that r1 and r2 only count the frames under that reason. Each router receives `share` of the frames. */
 async function countsForNothing(here: Siege, frames: readonly Uint8Array[], reason: string, share = 1): Promise<void> {
   const before = await here.accounts()
   const { at, sent } = await here.attacker.send(frames, 20 * frames.length, 20 * frames.length)
@@ -46,59 +44,61 @@ async function countsForNothing(here: Siege, frames: readonly Uint8Array[], reas
   const after = await here.accounts()
   for (const name of ['r1', 'r2'] as const) {
     const counted = after[name].since(before[name], 'advertisements_discarded_total', { reason })
-    expect(counted, `counted as ${reason} by ${name}`).toBe(sent * share)
+    expect(counted, `packets that ${name} discarded as ${reason}`).toBe(sent * share)
   }
-  expect(after.transitions(), 'transitions').toEqual(before.transitions())
-  expect(here.client(at), 'what the client saw').toEqual(UNTOUCHED)
+  expect(after.transitions(), 'transitions of both routers').toEqual(before.transitions())
+  expect(here.client(at), 'answers to the client during the attack').toEqual(UNTOUCHED)
 }
 
-/** Asserts that r1 loses to it while it is sent; returns the metrics of before and after. */
+/** Asserts that r1 loses the address while the frames are sent. Returns the metrics before and after the attack. */
 async function takesTheAddress(here: Siege, attacker: Attacker, frames: readonly Uint8Array[], intervalMs = INTERVAL) {
   const before = await here.accounts()
   const attack = attacker.keepSending(frames, (1_000 * frames.length) / intervalMs)
   await here.becomes(1, 'Backup')
   await sleep(2 * downMs(2, intervalMs))
-  expect(here.lab.holders(here.address), 'who has the address meanwhile').toEqual([])
+  expect(here.lab.holders(here.address), 'holders of the address during the attack').toEqual([])
   const during = await here.account(1)
   await attack.stop()
   const stoppedAt = monotonicMs()
   await here.calm('priority 255')
   const back = (await here.answeredAgain(stoppedAt)) - stoppedAt
   judgeTime('ms until r1 answered again', back, downMs(1, intervalMs) + MARGIN, 'RFC 9568 §6.1')
-  expect(here.client(attack.at).longestGap, 'ms without an answer').toBeGreaterThan(downMs(2, intervalMs))
+  expect(here.client(attack.at).longestGap, 'ms in which the client got no answer').toBeGreaterThan(
+    downMs(2, intervalMs),
+  )
   const after = await here.accounts()
-  expect(after.r1.since(before.r1, 'transitions_total', LOST), 'times that r1 lost').toBe(1)
+  expect(after.r1.since(before.r1, 'transitions_total', LOST), 'times that r1 lost the address').toBe(1)
   return { before, during, after }
 }
 
 describeNetns('an attacker on the segment of a unicast group', () => {
-  test('S-21 priority 255 of a router that is no peer counts, and the router is named', async () => {
+  test('S-21 gets the address with priority 255 although it is no peer, and is named', async () => {
     const here = await lay({ unicast: true })
     const { during } = await takesTheAddress(here, here.attacker, toEach(here, { source: STRANGER, priority: 255 }))
-    expect(during.router.holder, 'holder by the account of r1').toMatchObject({ address: STRANGER, priority: 255 })
+    expect(during.router.holder, 'holder in the status of r1').toMatchObject({ address: STRANGER, priority: 255 })
     expect(during.metric('mismatched_routers', { reason: 'unlisted-peer' }), 'strangers of r1').toBe(1)
     const warned = here
       .daemon(1)
       .records.filter(({ warning, peer }) => warning === 'unlisted-peer' && peer === STRANGER)
-    expect(warned, 'warnings of r1').not.toEqual([])
+    expect(warned, 'warnings of r1 about the attacker').not.toEqual([])
   })
 
-  test('S-22 the same with onlyListedPeers: nothing; S-23 in the name of a peer: it counts', async () => {
+  test('S-22 has no effect with onlyListedPeers, and S-23 gets the address in the name of a peer', async () => {
     const here = await lay({ unicast: true, extra: { onlyListedPeers: true, ttlCheck: true } })
     await countsForNothing(here, toEach(here, { source: STRANGER, priority: 255 }), 'unknown-peer', 1 / 2)
     const [toR1] = toEach(here, { source: R2, priority: 255 })
     if (toR1 === undefined) throw new Error('Cannot forge a packet for r1')
     const before = await here.accounts()
     const attack = here.attacker.keepSending([toR1], 1_000 / INTERVAL)
-    // r2 receives nothing of it and takes over as soon as r1 is silent: only r1 loses.
+    // r2 receives none of these packets, and takes over as soon as r1 is silent. Only r1 loses.
     await here.becomes(1, 'Backup')
     await here.becomes(2, 'Active')
     await here.prober.answeredBy('r2', 5_000)
-    expect((await here.account(1)).router.holder, 'holder by the account of r1').toMatchObject({ address: R2 })
+    expect((await here.account(1)).router.holder, 'holder in the status of r1').toMatchObject({ address: R2 })
     await attack.stop()
     await here.calm('priority 255 in the name of r2')
     const after = await here.accounts()
-    expect(after.r1.since(before.r1, 'advertisements_discarded_total'), 'discarded by r1').toBe(0)
+    expect(after.r1.since(before.r1, 'advertisements_discarded_total'), 'advertisements that r1 discarded').toBe(0)
     judgeTime('ms without an answer', here.client(attack.at).longestGap, downMs(2) + MARGIN, 'RFC 9568 §6.1')
 
     const [, toR2] = toEach(here, { source: R1, priority: 255 })
@@ -106,23 +106,29 @@ describeNetns('an attacker on the segment of a unicast group', () => {
     const crossed = here.attacker.keepSending([toR1, toR2], 2_000 / INTERVAL)
     await here.becomes(1, 'Backup')
     await sleep(2 * downMs(2))
-    expect(here.lab.holders(here.address), 'who has the address when each hears of the other').toEqual([])
+    expect(
+      here.lab.holders(here.address),
+      'holders while each router receives priority 255 in the name of the other',
+    ).toEqual([])
     await crossed.stop()
     await here.calm('priority 255 in the name of each other')
   })
 
-  test('S-24 multicast to a unicast router: its socket is in no group and never sees it', async () => {
+  test('S-24 has no effect with multicast, because the socket of a unicast router is in no group', async () => {
     const here = await lay({ unicast: true })
     const before = await here.accounts()
     const { at } = await here.attacker.send([advertisementFrame({ source: STRANGER, priority: 255 })], 20, 20)
     const after = await here.accounts()
     for (const name of ['r1', 'r2'] as const)
-      expect(after[name].since(before[name], 'advertisements_discarded_total'), `discarded by ${name}`).toBe(0)
-    expect(after.transitions(), 'transitions').toEqual(before.transitions())
-    expect(here.client(at), 'what the client saw').toEqual(UNTOUCHED)
+      expect(
+        after[name].since(before[name], 'advertisements_discarded_total'),
+        `advertisements that ${name} discarded`,
+      ).toBe(0)
+    expect(after.transitions(), 'transitions of both routers').toEqual(before.transitions())
+    expect(here.client(at), 'answers to the client during the attack').toEqual(UNTOUCHED)
   })
 
-  test('S-25 a forged neighbour entry for the peer of the Active makes both routers hold the address repeatedly', async () => {
+  test("S-25 makes both routers hold the address repeatedly by a forged neighbour entry for the Active's peer", async () => {
     const here = await lay({ unicast: true })
     const { attacker, lab } = here
     const r1 = lab.router(1)
@@ -131,23 +137,29 @@ describeNetns('an attacker on the segment of a unicast group', () => {
     const attack = attacker.keepSending([misled], 200)
     const both = () => lab.holders(here.address).join() === 'r1,r2'
     await eventually('both to have the address', both, { sight: () => here.sight(), within: 5_000 })
-    // All packets of r1 to r2 go to the attacker. Packets of r2 still arrive, and so does its answer to the peer
-    // check.
+    // All packets of r1 to r2 go to the attacker. Packets of r2 still arrive, as does its answer to the peer check.
     const alone = () => lab.holders(here.address).join() === 'r1'
     await eventually('the truth to come through', alone, { sight: () => here.sight(), within: 3_000 })
     await eventually('the lie to win once more', both, { sight: () => here.sight(), within: 3_000 })
     const during = await here.accounts()
-    expect(during.r1.router.state, 'the better one').toBe('Active')
+    expect(during.r1.router.state, 'state of r1, the router with the higher priority').toBe('Active')
     const refused = { reason: 'lower-priority' }
-    expect(during.r1.since(before.r1, 'advertisements_refused_total', refused), 'r2, as r1 heard it').toBeGreaterThan(0)
-    expect(during.r1.since(before.r1, 'competing_answers_total'), 'r2, as r1 asked').toBeGreaterThan(0)
+    expect(
+      during.r1.since(before.r1, 'advertisements_refused_total', refused),
+      'advertisements of r2 that r1 refused',
+    ).toBeGreaterThan(0)
+    expect(
+      during.r1.since(before.r1, 'competing_answers_total'),
+      'answers of r2 to the questions of r1',
+    ).toBeGreaterThan(0)
     await attack.stop()
-    // Until the kernel of r1 notices, or r2 announces itself; an operator would remove the entry.
+    // Without this command, the forged entry stays until the kernel of r1 doubts it or r2 announces itself. An operator would remove the
+    // entry.
     ip(r1, 'neigh flush dev eth0')
     await here.calm('a misled Active')
   })
 
-  test('S-25 has no effect if the neighbour entry of the peer is static', async () => {
+  test("S-25 has no effect if the Active's neighbour entry for its peer is static", async () => {
     const here = await lay({ unicast: true })
     const { attacker, lab } = here
     const [r1, r2] = [lab.router(1), lab.router(2)]
@@ -160,12 +172,12 @@ describeNetns('an attacker on the segment of a unicast group', () => {
     const before = await here.accounts()
     const misled = arpReplyFrame(R2, { mac: macOf(r1), address: R1 }, macOf(attacker.host))
     const { at } = await attacker.send([misled], 200, 200)
-    expect((await here.accounts()).transitions(), 'transitions').toEqual(before.transitions())
-    expect(here.client(at), 'what the client saw').toEqual(UNTOUCHED)
+    expect((await here.accounts()).transitions(), 'transitions of both routers').toEqual(before.transitions())
+    expect(here.client(at), 'answers to the client during the attack').toEqual(UNTOUCHED)
   })
 })
 
-/** Adds a network behind a gateway of the segment, and a host in it with a raw socket. */
+/** Adds a network behind a gateway of the segment, and a host with a raw socket in that network. */
 async function outsider(here: Siege): Promise<{ attacker: Attacker; gatewayMac: string }> {
   const [gateway, outside] = [here.lab.host('gateway'), here.lab.host('outside')]
   ip(gateway, `link add out0 type veth peer name in0 netns ${outside.namespace}`)
@@ -183,7 +195,7 @@ async function outsider(here: Siege): Promise<{ attacker: Attacker; gatewayMac: 
   return { attacker, gatewayMac: macOf(gateway, 'out0') }
 }
 
-/** Sets reverse path filtering of the gateway (BCP 38). */
+/** Switches reverse path filtering of the gateway (BCP 38) on or off. */
 function checkSources(here: Siege, on: boolean): void {
   const set = (key: string, value: number) => `echo ${value} >/proc/sys/net/ipv4/conf/${key}`
   const lines = [
@@ -199,24 +211,24 @@ const fromOutside = (gatewayMac: string, forgery: Forgery) =>
   [R1, R2].map((destination) => advertisementFrame({ ...forgery, destination, destinationMac: gatewayMac }))
 
 describeNetns('an attacker that can only route packets to the segment', () => {
-  test('S-26 to a unicast group without ttlCheck: as on the segment, unless the gateway checks sources', async () => {
+  test('S-26 gets the address of a unicast group without ttlCheck, unless the gateway checks source addresses', async () => {
     const here = await lay({ unicast: true, hosts: HOSTS, extra: { onlyListedPeers: true } })
     const { attacker, gatewayMac } = await outsider(here)
     const asPeer = fromOutside(gatewayMac, { source: R2, priority: 255 }).slice(0, 1)
     const before = await here.accounts()
     const attack = attacker.keepSending(asPeer, 1_000 / INTERVAL)
     await here.becomes(1, 'Backup')
-    expect((await here.account(1)).router.holder, 'holder by the account of r1').toMatchObject({ address: R2 })
+    expect((await here.account(1)).router.holder, 'holder in the status of r1').toMatchObject({ address: R2 })
     await attack.stop()
     await here.calm('priority 255 from another network')
     const after = await here.accounts()
-    expect(after.r1.since(before.r1, 'transitions_total', LOST), 'times that r1 lost').toBe(1)
+    expect(after.r1.since(before.r1, 'transitions_total', LOST), 'times that r1 lost the address').toBe(1)
 
     checkSources(here, true)
     const { at } = await attacker.send(asPeer, 20, 20)
     const later = await here.accounts()
     expect(later.transitions(), 'transitions behind a gateway that checks sources').toEqual(after.transitions())
-    expect(here.client(at), 'what the client saw').toEqual(UNTOUCHED)
+    expect(here.client(at), 'answers to the client during the attack').toEqual(UNTOUCHED)
   })
 
   test.each([
@@ -231,11 +243,11 @@ describeNetns('an attacker that can only route packets to the segment', () => {
     const after = await here.accounts()
     for (const name of ['r1', 'r2'] as const) {
       const counted = after[name].since(before[name], 'advertisements_discarded_total', { reason: 'ttl' })
-      expect(counted, `counted by ${name}`).toBe(sent / 2)
+      expect(counted, `packets that ${name} discarded because of the TTL`).toBe(sent / 2)
       expect(after[name].metric('mismatched_routers', { reason: 'ttl' }), `strangers of ${name}`).toBe(1)
     }
-    expect(after.transitions(), 'transitions').toEqual(before.transitions())
-    expect(here.client(at), 'what the client saw').toEqual(UNTOUCHED)
+    expect(after.transitions(), 'transitions of both routers').toEqual(before.transitions())
+    expect(here.client(at), 'answers to the client during the attack').toEqual(UNTOUCHED)
   })
 })
 
@@ -246,17 +258,17 @@ describeNetns('an attacker on the segment of a version 2 group with a password',
     ...rest,
   })
 
-  test('S-29 without it, with another one, or at another interval: nothing; S-30 with it, which is on the wire: it counts', async () => {
+  test('S-29 has no effect without the right password and interval, and S-30 gets the address with the password that it reads on the wire', async () => {
     const here = await lay({ plan: { version: 2, password: PASSWORD, intervalMs: SECOND } })
     await countsForNothing(here, [advertisementFrame(two({}))], 'auth-type')
     await countsForNothing(here, [advertisementFrame(two({ password: 'guessed1' }))], 'auth-data')
     const long = advertisementFrame(two({ password: PASSWORD, intervalMs: 255_000 }))
     await countsForNothing(here, [long], 'interval-mismatch')
 
-    // Eight octets at the end of every advertisement.
+    // The password is the last eight octets of every advertisement.
     const [heard] = await here.record(`src host ${R1}`, 1.2 * SECOND)
     const read = Buffer.from(heard?.subarray(-8) ?? []).toString('latin1')
-    expect(read, 'what anybody on the segment reads').toBe(PASSWORD)
+    expect(read, 'password that the attacker reads on the segment').toBe(PASSWORD)
     const frames = [advertisementFrame(two({ password: read }))]
     await takesTheAddress(here, here.attacker, frames, SECOND)
   })
@@ -267,7 +279,7 @@ describeNetns('an attacker on the segment of an IPv6 group', () => {
   const six = (rest: Partial<Forgery>) =>
     advertisementFrame({ source: 'fe80::66', priority: 255, addresses: [LAB_VIP6], ...rest })
 
-  test('S-31 S-32 S-33 hop limit 254, our own source: nothing; priority 255: it counts', async () => {
+  test("S-31 and S-32 have no effect with hop limit 254 or the Active's own source, and S-33 gets the address with priority 255", async () => {
     const here = await lay({ address: LAB_VIP6 })
     await countsForNothing(here, [six({ ttl: 254 })], 'ttl')
     const before = await here.accounts()
@@ -276,18 +288,18 @@ describeNetns('an attacker on the segment of an IPv6 group', () => {
     await sleep(INTERVAL)
     const after = await here.accounts()
     const looped = after.r1.since(before.r1, 'advertisements_discarded_total', { reason: 'self-originated' })
-    expect(looped, 'counted by r1').toBe(sent)
+    expect(looped, 'packets with its own source that r1 discarded').toBe(sent)
     expect(after.r1.lines, 'log lines of r1').toBe(before.r1.lines)
-    expect(after.transitions(), 'transitions').toEqual(before.transitions())
-    expect(here.client(at), 'what the client saw').toEqual(UNTOUCHED)
+    expect(after.transitions(), 'transitions of both routers').toEqual(before.transitions())
+    expect(here.client(at), 'answers to the client during the attack').toEqual(UNTOUCHED)
 
     const { during } = await takesTheAddress(here, here.attacker, [six({ source: OWN.replace('12', '66') })])
     expect(during.metric('mismatched_routers', { reason: 'address-list-mismatch' }), 'strangers of r1').toBe(0)
     const warned = here.daemon(1).records.filter(({ warning }) => warning === 'source-not-link-local')
-    expect(warned, 'warnings of r1').not.toEqual([])
+    expect(warned, 'warnings of r1 about the source of the attacker').not.toEqual([])
   })
 
-  test('S-34 a Neighbor Advertisement for the address is seen by no router, and the client is misled until the next announcement', async () => {
+  test('S-34 misleads the client by a Neighbor Advertisement until the next announcement, and no router sees it', async () => {
     const here = await lay({ address: LAB_VIP6, extra: { announce: { at: ['0ms'], refresh: '1s' } } })
     const before = await here.accounts()
     const { at } = await here.attacker.send([claimFrame(LAB_VIP6)])
@@ -297,7 +309,7 @@ describeNetns('an attacker on the segment of an IPv6 group', () => {
     })
     judgeTime('ms without an answer', here.client(at).longestGap, 1_000 + MARGIN, 'docs/profiles.md')
     const after = await here.accounts()
-    expect(after.r1.since(before.r1, 'competing_answers_total'), 'answers that r1 heard').toBe(0)
-    expect(after.transitions(), 'transitions').toEqual(before.transitions())
+    expect(after.r1.since(before.r1, 'competing_answers_total'), 'competing answers that r1 received').toBe(0)
+    expect(after.transitions(), 'transitions of both routers').toEqual(before.transitions())
   })
 })

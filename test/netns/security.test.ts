@@ -1,6 +1,6 @@
 /**
- * Attacks on a multicast group from its segment, one test for each row of docs/security.md. Each attack is carried out. Client and
- * kernels show its effect, and the metrics that the page names must have counted it.
+ * Attacks on a multicast group from its segment, one test for each row of docs/security.md. Each attack is carried out. Client and kernels
+ * show the effect, and the metrics that docs/security.md names must have counted the attack.
  */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
@@ -24,60 +24,66 @@ describeNetns('an attacker on the segment of a multicast group', () => {
   afterAll(() => siege?.lift())
   beforeEach(() => siege.calm('the attack before'))
 
-  test('S-01 priority 255 takes the address for as long as it is sent, and Active_Down_Interval longer', async () => {
+  test('S-01 with priority 255 takes the address for the time of the attack and an Active_Down_Interval', async () => {
     const before = await siege.accounts()
     const attack = siege.attacker.keepSending([forged(255)], 1_000 / INTERVAL)
     await siege.becomes(1, 'Backup')
     await sleep(10 * INTERVAL)
-    expect(siege.lab.holders(siege.address), 'who has the address meanwhile').toEqual([])
+    expect(siege.lab.holders(siege.address), 'holders of the address during the attack').toEqual([])
     const during = await siege.account(1)
-    expect(during.router.holder, 'holder by the account of r1').toMatchObject({ address: STRANGER, priority: 255 })
+    expect(during.router.holder, 'holder in the status of r1').toMatchObject({ address: STRANGER, priority: 255 })
     const { sent } = await attack.stop()
     const stoppedAt = monotonicMs()
     await siege.calm('priority 255')
     const back = (await siege.answeredAgain(stoppedAt)) - stoppedAt
     judgeTime('ms until r1 answered again', back, downMs(1) + MARGIN, 'RFC 9568 §6.1')
     const { answeredBy, longestGap } = siege.client(attack.at)
-    expect(answeredBy, 'who answered').toEqual(['r1'])
-    expect(longestGap, 'ms without an answer').toBeGreaterThan(10 * INTERVAL)
+    expect(answeredBy, 'routers that answered the client').toEqual(['r1'])
+    expect(longestGap, 'ms in which the client got no answer').toBeGreaterThan(10 * INTERVAL)
 
     const after = await siege.accounts()
-    expect(after.r1.since(before.r1, 'transitions_total', LOST), 'times that r1 lost').toBe(1)
+    expect(after.r1.since(before.r1, 'transitions_total', LOST), 'times that r1 lost the address').toBe(1)
     expect(after.r1.since(before.r1, 'advertisements_received_total')).toBeGreaterThanOrEqual(sent)
     expect(after.r2.since(before.r2, 'advertisements_received_total')).toBeGreaterThanOrEqual(sent)
     const moved = siege.daemon(1).records.filter(({ from, to }) => from === 'Active' && to === 'Backup')
-    expect(moved.at(-1), 'what r1 logs').toMatchObject({ reason: 'higherPriorityHeard', peer: STRANGER })
+    expect(moved.at(-1), 'last transition in the log of r1').toMatchObject({
+      reason: 'higherPriorityHeard',
+      peer: STRANGER,
+    })
   })
 
-  test('S-02 priority 0 of a router that is not the Active is refused, and the router is named', async () => {
+  test('S-02 with priority 0, without being the Active, is refused and named', async () => {
     const before = await siege.accounts()
     const { at, sent } = await siege.attacker.send([forged(0)], 40, 20)
     const after = await siege.accounts()
     const refused = { reason: 'priority-zero-not-from-active' }
-    expect(after.r2.since(before.r2, 'advertisements_refused_total', refused), 'refused by r2').toBe(sent)
-    expect(after.transitions(), 'transitions').toEqual(before.transitions())
-    expect(siege.client(at), 'what the client saw').toEqual(UNTOUCHED)
+    expect(after.r2.since(before.r2, 'advertisements_refused_total', refused), 'advertisements that r2 refused').toBe(
+      sent,
+    )
+    expect(after.transitions(), 'transitions of both routers').toEqual(before.transitions())
+    expect(siege.client(at), 'answers to the client during the attack').toEqual(UNTOUCHED)
   })
 
-  test('S-02 2 000 of them a second: the Active announces 3 times and then 20 times a second, as over any rival', async () => {
+  test('S-02 with 2 000 such packets a second makes the Active announce 3 times and then 20 times a second', async () => {
     const before = await siege.accounts()
     const frames = INVENTED.map((source) => forged(0, { source }))
     const { at, ms } = await siege.attacker.send(frames, 2_000, 2_000)
     await sleep(INTERVAL)
     const after = await siege.accounts()
     const announced = after.r1.since(before.r1, 'announcements_sent_total')
-    expect(announced, 'announcements').toBeGreaterThan(0)
-    // The packets wait in a queue for a while; a first repeat may come before the next batch; two repeats end it.
-    expect(announced, `announcements in ${ms} ms`).toBeLessThan(2 * (3 + (ms + 5 * INTERVAL) / 50) + 2)
-    expect(after.transitions(), 'transitions').toEqual(before.transitions())
-    expect(siege.client(at), 'what the client saw').toEqual(UNTOUCHED)
+    expect(announced, 'announcements of r1 during the attack').toBeGreaterThan(0)
+    // The packets wait in a queue for a while. A first repeat may come before the next batch, and two repeats end the announcements.
+    expect(announced, `announcements of r1 in ${ms} ms`).toBeLessThan(2 * (3 + (ms + 5 * INTERVAL) / 50) + 2)
+    expect(after.transitions(), 'transitions of both routers').toEqual(before.transitions())
+    expect(siege.client(at), 'answers to the client during the attack').toEqual(UNTOUCHED)
   })
 
-  test('S-03 priority 0 in the name of the Active: the Backup is Active beside it for an exchange of packets', async () => {
+  test('S-03 with priority 0 in the name of the Active makes the Backup Active beside it for one exchange of packets', async () => {
     const before = await siege.accounts()
-    // 77 ms and 100 ms: every phase between the forged packet and the next true one occurs.
+    // The packets come every 77 ms, and the advertisements every 100 ms. So every phase between a forged packet and the next true one
+    // occurs.
     const { at } = await siege.attacker.send([forged(0, { source: R1 })], 26, 13)
-    // The effect of the last one is over by then.
+    // By then the effect of the last packet has ended.
     await sleep(downMs(2) + MARGIN)
     await siege.calm('priority 0 in the name of r1')
     const after = await siege.accounts()
@@ -85,23 +91,29 @@ describeNetns('an attacker on the segment of a multicast group', () => {
     expect(after.r2.since(before.r2, 'transitions_total', took), 'takeovers of r2').toBeGreaterThan(0)
     expect(after.r1.transitions, 'transitions of r1').toEqual(before.r1.transitions)
     const refused = { reason: 'lower-priority' }
-    expect(after.r1.since(before.r1, 'advertisements_refused_total', refused), 'r2, as r1 heard it').toBeGreaterThan(0)
+    expect(
+      after.r1.since(before.r1, 'advertisements_refused_total', refused),
+      'advertisements of r2 that r1 refused',
+    ).toBeGreaterThan(0)
     judgeTime('ms without an answer', siege.client(at).longestGap, downMs(2), 'docs/security.md')
     expect(siege.observer.overlap(at, monotonicMs()), 'ms in which two answered').toBeLessThan(26 * INTERVAL)
   })
 
-  test('S-04 packets with our own source are dropped by our kernel, and believed by other routers until we advertise', async () => {
+  test("S-04 with the Active's own source is dropped by the Active's kernel, and believed by other routers until the Active advertises", async () => {
     const before = await siege.accounts()
     const { at } = await siege.attacker.send([forged(255, { source: R1 })], 40, 20)
     const after = await siege.accounts()
-    expect(after.transitions(), 'transitions').toEqual(before.transitions())
-    expect(after.r1.since(before.r1, 'advertisements_received_total'), 'heard by r1').toBe(0)
-    expect(after.r1.since(before.r1, 'advertisements_discarded_total'), 'discarded by r1').toBe(0)
-    expect(after.r2.since(before.r2, 'advertisements_received_total'), 'heard by r2').toBeGreaterThanOrEqual(40)
-    expect(siege.client(at), 'what the client saw').toEqual(UNTOUCHED)
+    expect(after.transitions(), 'transitions of both routers').toEqual(before.transitions())
+    expect(after.r1.since(before.r1, 'advertisements_received_total'), 'advertisements that r1 accepted').toBe(0)
+    expect(after.r1.since(before.r1, 'advertisements_discarded_total'), 'advertisements that r1 discarded').toBe(0)
+    expect(
+      after.r2.since(before.r2, 'advertisements_received_total'),
+      'advertisements that r2 accepted',
+    ).toBeGreaterThanOrEqual(40)
+    expect(siege.client(at), 'answers to the client during the attack').toEqual(UNTOUCHED)
   })
 
-  test('S-06 other VRIDs from invented sources are counted, with no log line and no memory', async () => {
+  test('S-06 with other VRIDs and invented sources is counted, and costs no log line and no memory', async () => {
     const before = await siege.accounts()
     const memory = residentKilobytes(siege.daemon(1))
     const frames = Array.from({ length: 2_540 }, (_, i) => {
@@ -114,31 +126,31 @@ describeNetns('an attacker on the segment of a multicast group', () => {
     for (const name of ['r1', 'r2'] as const) {
       const unknown = after[name].since(before[name], 'advertisements_discarded_total', { reason: 'vrid-unknown' })
       const lost = after[name].since(before[name], 'receive_overflow_total')
-      expect(unknown + lost, `counted by ${name}`).toBe(sent)
+      expect(unknown + lost, `packets that ${name} counted`).toBe(sent)
       expect(siege.told(name === 'r1' ? 1 : 2, before[name]), `what ${name} logs`).toEqual([])
     }
     expect(residentKilobytes(siege.daemon(1)) - memory, 'growth of r1 in kB').toBeLessThan(16_000)
-    expect(after.transitions(), 'transitions').toEqual(before.transitions())
-    expect(siege.client(at), 'what the client saw').toEqual(UNTOUCHED)
+    expect(after.transitions(), 'transitions of both routers').toEqual(before.transitions())
+    expect(siege.client(at), 'answers to the client during the attack').toEqual(UNTOUCHED)
   })
 
-  test('S-07 a packet with a TTL below 255 is discarded, and logged once for each source in ten seconds', async () => {
+  test('S-07 with a TTL below 255 is discarded, and logged once for each source in ten seconds', async () => {
     const before = await siege.accounts()
     const { at, sent } = await siege.attacker.send([forged(255, { ttl: 254 })], 1_000, 1_000)
     await sleep(INTERVAL)
     const after = await siege.accounts()
     for (const name of ['r1', 'r2'] as const) {
       const counted = after[name].since(before[name], 'advertisements_discarded_total', { reason: 'ttl' })
-      expect(counted, `counted by ${name}`).toBe(sent)
+      expect(counted, `packets that ${name} discarded because of the TTL`).toBe(sent)
       expect(after[name].metric('mismatched_routers', { reason: 'ttl' }), `strangers of ${name}`).toBe(1)
     }
     const told = siege.told(1, before.r1)
-    expect(told, 'what r1 logs').toEqual([expect.stringContaining(`${STRANGER} on eth0: ttl`)])
-    expect(after.transitions(), 'transitions').toEqual(before.transitions())
-    expect(siege.client(at), 'what the client saw').toEqual(UNTOUCHED)
+    expect(told, 'log lines of r1 about the attack').toEqual([expect.stringContaining(`${STRANGER} on eth0: ttl`)])
+    expect(after.transitions(), 'transitions of both routers').toEqual(before.transitions())
+    expect(siege.client(at), 'answers to the client during the attack').toEqual(UNTOUCHED)
   })
 
-  test('S-08 rivals with invented sources: 160 answers a second and no more, and nothing is remembered of them', async () => {
+  test('S-08 with lower priorities and invented sources gets at most 160 answers a second, and costs no memory', async () => {
     const before = await siege.accounts()
     const memory = residentKilobytes(siege.daemon(1))
     const frames = INVENTED.map((source) => forged(50, { source }))
@@ -146,24 +158,23 @@ describeNetns('an attacker on the segment of a multicast group', () => {
     await sleep(INTERVAL)
     const after = await siege.accounts()
     const answers = after.r1.since(before.r1, 'advertisements_sent_total')
-    // 16 in 100 ms, a late one, and the regular ones.
-    expect(answers, `advertisements in ${ms} ms`).toBeLessThan((2 + (ms + 2 * INTERVAL) / INTERVAL) * (16 + 16))
+    // The bound: 16 answers in 100 ms, one late batch, and the regular advertisements.
+    expect(answers, `advertisements of r1 in ${ms} ms`).toBeLessThan((2 + (ms + 2 * INTERVAL) / INTERVAL) * (16 + 16))
     for (const name of ['r1', 'r2'] as const) {
       const lower = after[name].since(before[name], 'advertisements_refused_total', { reason: 'lower-priority' })
       const lost = after[name].since(before[name], 'receive_overflow_total')
-      expect(lower + lost, `counted by ${name}`).toBe(sent)
+      expect(lower + lost, `packets that ${name} counted`).toBe(sent)
       expect(after[name].lines - before[name].lines, `log lines of ${name}`).toBeLessThan(10)
     }
-    expect(after.r1.router.mismatchedRouters.length, 'strangers that are remembered').toBeLessThanOrEqual(8)
+    expect(after.r1.router.mismatchedRouters.length, 'mismatched routers that r1 remembers').toBeLessThanOrEqual(8)
     expect(residentKilobytes(siege.daemon(1)) - memory, 'growth of r1 in kB').toBeLessThan(16_000)
-    expect(after.transitions(), 'transitions').toEqual(before.transitions())
-    expect(siege.client(at), 'what the client saw').toEqual(UNTOUCHED)
+    expect(after.transitions(), 'transitions of both routers').toEqual(before.transitions())
+    expect(siege.client(at), 'answers to the client during the attack').toEqual(UNTOUCHED)
   })
 
-  test('S-09 priority 255 that announces 40.95 s: two packets keep the whole group away for two minutes', async () => {
+  test('S-09 with priority 255 and an announced interval of 40.95 s keeps the whole group Backup for two minutes by two packets', async () => {
     const before = await siege.accounts()
-    // One packet is enough for r1; but its last advertisement, when it has lost, gives the others the true interval
-    // again.
+    // One packet is enough for r1. But the last advertisement of r1, after it has lost, gives the other routers the true interval again.
     const { at } = await siege.attacker.send([forged(255, { intervalMs: 40_950 })], 4, 10)
     await siege.becomes(1, 'Backup')
     await sleep(downMs(2) + MARGIN)
@@ -175,21 +186,20 @@ describeNetns('an attacker on the segment of a multicast group', () => {
       expect(router.deadlines.activeDownInMs, `ms that ${name} will wait`).toBeGreaterThan(120_000)
       expect(after[name].metric('mismatched_routers', { reason: 'interval-mismatch' }), `strangers of ${name}`).toBe(1)
     }
-    expect(siege.lab.holders(siege.address), 'who has the address').toEqual([])
+    expect(siege.lab.holders(siege.address), 'holders of the address after the attack').toEqual([])
     // The remedy without a restart is the attacker's own method: an advertisement with the true interval.
     const cured = await siege.attacker.send([forged(255)])
     await siege.calm('an interval of 40.95 s')
-    expect(siege.client(at).longestGap, 'ms without an answer').toBeGreaterThan(downMs(2))
+    expect(siege.client(at).longestGap, 'ms in which the client got no answer').toBeGreaterThan(downMs(2))
     judgeTime('ms from the cure on', monotonicMs() - cured.at, 2 * downMs(2) + 10 * MARGIN, 'RFC 9568 §6.1')
     expect((await siege.account(1)).since(before.r1, 'transitions_total', LOST)).toBe(1)
   })
 
-  test('S-10 an interval of 10 ms makes the Backup take over beside a living Active, which advertises immediately', async () => {
+  test('S-10 with an announced interval of 10 ms makes the Backup take over beside a living Active, which advertises immediately', async () => {
     const before = await siege.accounts()
-    // Every second packet comes too soon for another answer. A packet less than half the spacing after one gets no
-    // answer of its own.
+    // Every second packet comes too soon for another answer: a packet that follows an answer within half the spacing gets no answer.
     const { at } = await siege.attacker.send([forged(150, { intervalMs: 10 })], 50, 25)
-    // The effect of the last one is over by then.
+    // By then the effect of the last packet has ended.
     await sleep(downMs(2) + MARGIN)
     await siege.calm('an interval of 10 ms')
     const after = await siege.accounts()
@@ -199,15 +209,17 @@ describeNetns('an attacker on the segment of a multicast group', () => {
     judgeTime('ms without an answer', siege.client(at).longestGap, 2 * INTERVAL, 'docs/security.md')
   })
 
-  test('S-11 repeated advertisements of a dead Active make the Backup wait as long as they go on', async () => {
+  test('S-11 that repeats the advertisements of a dead Active makes the Backup wait for the time of the attack', async () => {
     const before = await siege.accounts()
     const recorded = await siege.record(`src host ${R1}`, 5 * INTERVAL)
     expect(recorded.length, 'advertisements of r1 that were recorded').toBeGreaterThan(2)
     const cutAt = siege.lab.cut(siege.lab.router(1))
     const replay = siege.attacker.keepSending(recorded, 1_000 / INTERVAL)
     await sleep(2 * downMs(2))
-    expect(await siege.daemon(2).state(), 'r2, as long as it hears r1').toBe('Backup')
-    expect((await siege.account(2)).router.holder, 'holder by the account of r2').toMatchObject({ address: R1 })
+    expect(await siege.daemon(2).state(), 'state of r2 while it receives advertisements in the name of r1').toBe(
+      'Backup',
+    )
+    expect((await siege.account(2)).router.holder, 'holder in the status of r2').toMatchObject({ address: R1 })
     await replay.stop()
     const stoppedAt = monotonicMs()
     await siege.prober.answeredBy('r2', 5_000)
@@ -216,18 +228,18 @@ describeNetns('an attacker on the segment of a multicast group', () => {
     siege.lab.heal(siege.lab.router(1))
     await siege.calm('the heal')
     const after = await siege.accounts()
-    // They equal r1's own advertisements: nothing distinguishes them.
-    expect(after.r2.since(before.r2, 'advertisements_discarded_total'), 'discarded by r2').toBe(0)
+    // The repeated packets equal the advertisements of r1, so no check can distinguish them.
+    expect(after.r2.since(before.r2, 'advertisements_discarded_total'), 'advertisements that r2 discarded').toBe(0)
   })
 
-  test('S-17 priority 255 and 0 in turn: as many changes of state as the attacker likes, a bounded log', async () => {
+  test('S-17 with priority 255 and 0 in turn causes any number of changes of state, and a bounded log', async () => {
     const before = await siege.accounts()
     const attack = siege.attacker.keepSending([forged(255, { intervalMs: 10 }), forged(0)], 200)
     await sleep(2_000)
     await attack.stop()
     await siege.calm('priority 255 and 0 in turn')
     const after = await siege.accounts()
-    expect(after.r1.since(before.r1, 'transitions_total', LOST), 'times that r1 lost').toBeGreaterThan(20)
+    expect(after.r1.since(before.r1, 'transitions_total', LOST), 'times that r1 lost the address').toBeGreaterThan(20)
     expect(after.r1.lines - before.r1.lines, 'log lines of r1').toBeLessThan(100)
     const last = siege.daemon(1).records.filter(({ to }) => to !== undefined)
     await eventually(
@@ -239,12 +251,12 @@ describeNetns('an attacker on the segment of a multicast group', () => {
           .at(-1)?.to === 'Active',
       { sight: () => last.slice(-3).map(({ msg }) => msg), within: 5_000 },
     )
-    expect(siege.client(attack.at).answeredBy, 'who answered').not.toContain('attacker')
+    expect(siege.client(attack.at).answeredBy, 'hosts that answered the client').not.toContain('attacker')
   })
 })
 
-describeNetns('an attacker where intervalCheck is on', () => {
-  test('S-09 S-10 another interval: discarded, counted, named; nothing else', async () => {
+describeNetns('an attacker on the segment of a group with intervalCheck', () => {
+  test('S-09 S-10 with another interval is discarded, counted and named, and has no other effect', async () => {
     const siege = await Siege.laid({ extra: { intervalCheck: true } })
     try {
       const before = await siege.accounts()
@@ -255,21 +267,21 @@ describeNetns('an attacker where intervalCheck is on', () => {
         const counted = after[name].since(before[name], 'advertisements_discarded_total', {
           reason: 'interval-mismatch',
         })
-        expect(counted, `counted by ${name}`).toBe(sent)
+        expect(counted, `packets that ${name} discarded because of the interval`).toBe(sent)
         expect(after[name].metric('mismatched_routers', { reason: 'interval-mismatch' }), `strangers of ${name}`).toBe(
           1,
         )
       }
-      expect(after.transitions(), 'transitions').toEqual(before.transitions())
-      expect(siege.client(at), 'what the client saw').toEqual(UNTOUCHED)
+      expect(after.transitions(), 'transitions of both routers').toEqual(before.transitions())
+      expect(siege.client(at), 'answers to the client during the attack').toEqual(UNTOUCHED)
     } finally {
       siege.lift()
     }
   })
 })
 
-describeNetns('an attacker where minHold is off', () => {
-  test('S-05 a lower priority in the name of the Active: as priority 0; with minHold once in that time', async () => {
+describeNetns('an attacker on the segment of a group without minHold', () => {
+  test('S-05 with a lower priority in the name of the Active acts like priority 0, and with minHold only once in that time', async () => {
     const siege = await Siege.laid({ extra: { minHold: '0s' } })
     try {
       await sleep(downMs(2) + MARGIN)
@@ -280,7 +292,7 @@ describeNetns('an attacker where minHold is off', () => {
       const took = { from: 'Backup', to: 'Active', reason: 'activeDemoted' }
       expect(after.r2.since(before.r2, 'transitions_total', took), 'takeovers of r2').toBeGreaterThan(0)
       const refused = after.r2.since(before.r2, 'advertisements_refused_total', { reason: 'lower-priority' })
-      expect(refused, 'refused by r2').toBe(sent)
+      expect(refused, 'advertisements that r2 refused').toBe(sent)
       expect(after.r1.transitions, 'transitions of r1').toEqual(before.r1.transitions)
       judgeTime('ms without an answer', siege.client(at).longestGap, downMs(2), 'docs/security.md')
     } finally {

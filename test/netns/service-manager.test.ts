@@ -10,10 +10,10 @@ import { describeNetns } from '../support/require.ts'
 import { ServiceManager } from '../support/service-manager.ts'
 
 const WATCHDOG_MS = 1_000
-/** ms: the guardian beats every 250 ms, and the message leaves with the first beat after its time. */
+/** Tolerance in ms. The guardian has a beat every 250 ms, and a message leaves with the first beat after its time. */
 const LOOKS_MS = 350
 
-describeNetns('a service manager', () => {
+describeNetns('the service manager of a daemon', () => {
   let lab: Lab | undefined
   let manager: ServiceManager | undefined
 
@@ -32,14 +32,17 @@ describeNetns('a service manager', () => {
     return { daemon, manager }
   }
 
-  test('it receives the states of the routers, each reload and the end', async () => {
+  test('receives the states of the routers, each reload and the end of the daemon', async () => {
     const { daemon, manager } = await started()
     await manager.hears('READY=1')
     await manager.hears(`STATUS=vip is Active with ${LAB_VIP}`)
 
     const reloadedAt = daemon.reload({ ...daemon.plan, priority: 150 })
     const [, microseconds = ''] = /^RELOADING=1\|MONOTONIC_USEC=(\d+)$/.exec(await manager.hears('RELOADING=1')) ?? []
-    expect(Number(microseconds) / 1000, 'not before it was asked for').toBeGreaterThanOrEqual(reloadedAt)
+    expect(
+      Number(microseconds) / 1000,
+      'time in ms of the message about the reload, which must not be before the reload',
+    ).toBeGreaterThanOrEqual(reloadedAt)
     expect(Number(microseconds) / 1000).toBeLessThanOrEqual(monotonicMs())
     await manager.hears(/^READY=1\|STATUS=vip is Active/)
     const before = manager.words.length
@@ -58,21 +61,21 @@ describeNetns('a service manager', () => {
     expect(manager.words.filter((word) => word === 'READY=1')).toHaveLength(1)
   })
 
-  test('it receives watchdog messages while the engine runs, and none while the engine is stopped', async () => {
+  test('receives watchdog messages while the engine runs, and none while the engine is stopped', async () => {
     const { daemon, manager } = await started([`WATCHDOG_USEC=${WATCHDOG_MS * 1_000}`])
     const heard = () => manager.words.filter((word) => word === 'WATCHDOG=1').length
     await manager.hears('WATCHDOG=1')
     const [first, from] = [heard(), monotonicMs()]
     await sleep(4 * WATCHDOG_MS)
     const due = Math.floor((monotonicMs() - from) / (WATCHDOG_MS / 2 + LOOKS_MS))
-    expect(heard() - first, `words in ${monotonicMs() - from} ms`).toBeGreaterThanOrEqual(due)
+    expect(heard() - first, `watchdog messages in ${monotonicMs() - from} ms`).toBeGreaterThanOrEqual(due)
 
     daemon.freeze()
-    // A sign of life from before the freeze may cause one more message.
+    // A beat of the engine from before its stop may cause one more message.
     await sleep(WATCHDOG_MS)
     const frozen = heard()
     await sleep(2 * WATCHDOG_MS)
-    expect(heard(), 'words of a guardian whose engine is frozen').toBe(frozen)
+    expect(heard(), 'watchdog messages of a guardian whose engine is frozen').toBe(frozen)
     const position = manager.words.length
     daemon.thaw()
     await manager.hears('WATCHDOG=1', position)

@@ -1,8 +1,8 @@
 /**
- * Three equal nodes check one backend on another host, each at its own phase, and lose it at the same moment
- * (docs/healthchecks.md, "All nodes lose the same backend"). No node takes an address from another, neither at the
- * death of the backend nor at its return. Two addresses show one outage both with events and by polls alone.
- * Assertions use the nodes that answer for the addresses. The property is test/property/shared-backend.test.ts.
+ * Three equal nodes check one backend on another host, each at its own phase, and lose the backend at the same moment
+ * (docs/healthchecks.md, "All nodes lose the same backend"). No node takes an address from another, neither at the death of the backend nor
+ * at its return. One address uses events and polls, the other one polls alone. Assertions use the nodes that answer for the addresses. The
+ * property test is test/property/shared-backend.test.ts.
  */
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
@@ -16,7 +16,7 @@ import { describeNetns } from '../support/require.ts'
 
 const WITHIN = 15_000
 const POLLED_VIP = '10.77.0.101'
-/** ms of one Active_Down_Interval and a poll: by then any move has happened. */
+/** Time in ms of one Active_Down_Interval and a poll. Any move happens before its end. */
 const WATCHED = 5_000
 
 let lab: Lab | undefined
@@ -25,8 +25,8 @@ afterEach(() => {
   lab = undefined
 })
 
-describeNetns('a backend that all equal nodes ask', () => {
-  test('dies and comes back: no address moves', async () => {
+describeNetns('a backend that three equal nodes check', () => {
+  test('moves no address when it dies and when it comes back', async () => {
     lab = createLab({ routers: 3, clients: ['client', 'observer', 'backend'] })
     const network = lab
     const backend = network.host('backend')
@@ -67,7 +67,7 @@ describeNetns('a backend that all equal nodes ask', () => {
         { sight: priorities, every: 50 },
       )
     await allHave(90, 'while all is well')
-    // A new Backup does not take over early, whatever the result of its checks.
+    // A new Backup does not take over early, so the test waits before the backend dies.
     await sleep(WATCHED)
 
     const diedAt = monotonicMs()
@@ -82,7 +82,7 @@ describeNetns('a backend that all equal nodes ask', () => {
     for (const { address, holders, unanswered } of await witness.stop()) {
       const since = holders.filter(({ to }) => to > diedAt)
       const others = since.filter(({ holders: names, from, to }) => names.join() !== 'r1' && to - from >= NOISE)
-      expect(others, `who else answered for ${address}`).toEqual([])
+      expect(others, `routers other than r1 that answered for ${address}`).toEqual([])
       expect(
         unanswered.filter(({ to }) => to > diedAt),
         `when nobody answered at ${address}`,
@@ -91,6 +91,6 @@ describeNetns('a backend that all equal nodes ask', () => {
     const moves = all.flatMap((daemon) =>
       daemon.records.filter(({ at, msg }) => at > diedAt && / → Active/.test(msg)).map(({ msg }) => msg),
     )
-    expect(moves, 'transitions that the daemons tell of').toEqual([])
+    expect(moves, 'transitions to Active in the logs of the daemons').toEqual([])
   })
 })

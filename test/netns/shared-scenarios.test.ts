@@ -1,7 +1,6 @@
 /**
- * The scenarios of the virtual LAN with the real daemon in real namespaces. The results of the simulation must hold
- * where packets and time are the kernel's, for both families and both ways to the kernel. Decides the interval and
- * nothing else.
+ * The scenarios of the virtual LAN with the real daemon in real namespaces. The outcome of the simulation must also hold with the kernel's
+ * packets and time, for both families and both kinds of sockets. Decides the interval and nothing else.
  */
 import { test } from 'vitest'
 import { SHARED_SCENARIOS } from '../scenario/shared-scenarios.ts'

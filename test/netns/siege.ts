@@ -1,6 +1,6 @@
 /**
  * Builds a group of holdfast routers with an attacker on their segment, for every test of docs/security.md. A client probes every
- * millisecond, and an observer asks for the address. Kernels and metrics of each daemon can be read. Decides no attack.
+ * millisecond, and an observer asks for the address. Kernels and metrics of each daemon can be read. Does not know the attacks.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -18,18 +18,18 @@ import type { MetricName } from '../../src/metrics/names.ts'
 import { Attacker } from '../support/attacker.ts'
 
 export const INTERVAL = 100
-/** Address of an attacker that sends in its own name, and of an invented host. */
+/** Address of an attacker that sends in its own name, or of an invented host. */
 export const STRANGER = '10.77.0.66'
 export const INVENTED: readonly string[] = Array.from({ length: 500 }, (_, i) => `10.77.${1 + (i >> 8)}.${i & 255}`)
-/** Priorities of r1, r2, …; without an attack the first one is Active. */
+/** Priorities of r1, r2, and so on. Without an attack, r1 is Active. */
 export const PRIORITIES = [200, 100] as const
 const WITHIN = 10_000
-/** ms that a deadline may be late on a machine with other work. */
+/** Delay in ms of a deadline on a busy machine. */
 export const MARGIN = 300
 
 /**
- * Lost probes of an attack without effect. An attack that gets the address leaves the client for a Skew_Time at least
- * (61 ms); kernels are late by less.
+ * Largest number of lost probes of an attack without effect. An attack that gets the address costs at least a Skew_Time (61 ms). A kernel
+ * delays an answer by less.
  */
 const UNNOTICED = 50
 /** Expected record of the client for an attack without effect. */
@@ -43,7 +43,7 @@ export type SiegeOptions = {
   readonly priorities?: readonly number[]
   /** Hosts besides the routers, client and observer. */
   readonly hosts?: readonly string[]
-  /** Every router has the others as its peers. */
+  /** Whether every router has the other routers as unicast peers. */
   readonly unicast?: boolean
   readonly plan?: Partial<Omit<RouterPlan, 'host'>>
   readonly extra?: Extra
@@ -101,7 +101,7 @@ export class Siege {
         ...plan,
       },
       extra,
-      // Real-time priority: the attack is tested, not the CPU time that a busy machine has for the daemon.
+      // Real-time priority: the tests are about the attack, not about the CPU time of a busy machine.
       ['--realtime'],
     )
     this.daemons[position - 1] = daemon
@@ -159,13 +159,13 @@ export class Siege {
     return { answeredBy: [...new Set([before, ...later])], longestGap: this.prober.longestGap(at, monotonicMs()) }
   }
 
-  /** Returns when the client had an answer again; the prober reports a gap when it has ended. */
+  /** Returns the time at which the client got an answer again. The prober reports a gap when the gap has ended. */
   async answeredAgain(since: number): Promise<number> {
     const ended = () => this.prober.gaps.find(({ to }) => to >= since)?.to
     return eventually('the client to be answered again', ended, { sight: () => this.prober.gaps })
   }
 
-  /** Returns the current metrics. The difference of two such records is the effect of an attack. */
+  /** Returns the current metrics of a router. The difference between two such records is the effect of an attack. */
   async account(position: number): Promise<Account> {
     const daemon = this.daemon(position)
     return new Account(await daemon.status(), daemon.records.length)
@@ -182,14 +182,14 @@ export class Siege {
     const argv = ['dumpcap', '-q', '-P', '-i', 'eth0', '-f', `ip proto 112 and ${filter}`, '-w', path]
     const dumpcap = new LoggedProcess(this.lab, this.attacker.host, argv)
     await dumpcap.line(/^File: /, 30_000)
-    // The kernel delivers frames in blocks, 250 ms late at most.
+    // The kernel delivers frames in blocks, which may be 250 ms late.
     await sleep(ms + 400)
     dumpcap.signal('SIGINT')
     await dumpcap.exited
     return framesOf(readFileSync(path))
   }
 
-  /** Returns the messages of one router since an account. */
+  /** Returns the log messages of one router after an account. */
   told(position: number, since: Account): readonly string[] {
     return this.daemon(position)
       .records.slice(since.lines)
@@ -198,7 +198,8 @@ export class Siege {
 }
 
 /**
- * Returns the frames of a pcap file: 24 octets, then 16 before each frame, of which the third four are its length.
+ * Returns the frames of a pcap file. The file has a header of 24 octets, and a header of 16 octets before each frame. The third group of
+ * four octets is the frame's length.
  */
 function framesOf(file: Buffer): readonly Uint8Array[] {
   const frames: Uint8Array[] = []
@@ -240,7 +241,7 @@ export class Account {
     return this.metric(name, labels) - before.metric(name, labels)
   }
 
-  /** The sum of all series of `holdfast_vrrp_NAME` that have these labels. */
+  /** Returns the sum of all series of `holdfast_vrrp_NAME` that have these labels. */
   metric(name: VrrpMetric, labels: Readonly<Record<string, string>> = {}): number {
     const wanted = Object.entries(labels)
     return samplesOf(this.snapshot, 'test')

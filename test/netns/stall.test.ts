@@ -1,7 +1,7 @@
 /**
- * Ground rule 2 on a real kernel. The loop of a Backup at 10 ms advertisements is blocked for 200 ms, six times
- * longer than its Active_Down_Interval. It then finds its timer expired, and advertisements in the socket that forbid
- * a takeover. The same stalls without the drain show that the test can fail.
+ * Ground rule 2 on a real kernel. The event loop of a Backup with an interval of 10 ms is blocked for 200 ms, six times longer than its
+ * Active_Down_Interval. The loop then finds its timer expired, and advertisements in the socket that forbid a takeover. The same stalls
+ * without the drain show that the test can fail.
  */
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
@@ -18,7 +18,7 @@ import { Turns } from '../support/turns.ts'
 const STALLS = 10
 const STALL_MS = 200
 const INTERVAL_MS = 10
-/** Stalls of ten that must be usable; a late machine does not lower the number. */
+/** Number of stalls, of ten, that must be usable. A busy machine does not lower this number. */
 const JUDGED = 8
 
 type Stall = {
@@ -30,7 +30,7 @@ type Stall = {
   readonly longestGapMs: number
 }
 
-describeNetns('a stalled Backup', () => {
+describeNetns('a Backup whose event loop was stalled', () => {
   const turns = new Turns(3)
 
   /** Stalls a Backup on a LAN of its own, so that a false takeover misleads no other Backup. */
@@ -57,7 +57,7 @@ describeNetns('a stalled Backup', () => {
       .map((line): Stall => JSON.parse(line))
   }
 
-  /** Reports whether the machine was too slow: an Active that was silent for that long is rightly replaced. */
+  /** Reports whether the machine was too slow. An Active that was silent for an Active_Down_Interval is rightly replaced. */
   const activeWasLate = (stall: Stall) => stall.longestGapMs >= activeDownIntervalMs(100, INTERVAL_MS)
 
   async function neverTakesOver(context: TestContext, io: 'addon' | 'raw-socket'): Promise<void> {
@@ -65,18 +65,23 @@ describeNetns('a stalled Backup', () => {
     expect(stalls).toHaveLength(STALLS)
     const inTime = stalls.filter((stall) => !activeWasLate(stall))
     const wrong = inTime.filter((stall) => stall.takeovers.length > 0)
-    expect(wrong, `stalls of ${STALL_MS} ms after which the Backup took over although the Active was heard`).toEqual([])
+    expect(
+      wrong,
+      `stalls of ${STALL_MS} ms after which the Backup took over although the Active's advertisements had arrived`,
+    ).toEqual([])
     if (inTime.length < JUDGED)
       throw new CannotBeJudged(`the Active was in time in ${inTime.length} of ${STALLS} stalls, ${JUDGED} wanted`)
   }
 
   turns.test('never takes over from a living Active', (context) => neverTakesOver(context, 'addon'))
 
-  describeRawSocket('through raw-socket', () => {
-    turns.test('never takes over from a living Active either', (context) => neverTakesOver(context, 'raw-socket'))
+  describeRawSocket('a Backup whose event loop was stalled, with raw-socket', () => {
+    turns.test('never takes over from a living Active through raw-socket', (context) =>
+      neverTakesOver(context, 'raw-socket'),
+    )
   })
 
-  turns.test('would take over falsely if its timer decided alone', async (context) => {
+  turns.test('takes over falsely if its timer decides alone', async (context) => {
     const stalls = await stallBackup(context, 'no-drain')
     const misled = stalls.filter((stall) => stall.takeovers.length > 0).length
     expect(

@@ -1,7 +1,6 @@
 /**
- * Symptoms as an operator on call meets them, each made on a LAN of its own with real daemons. The commands of
- * docs/troubleshooting.md and docs/operations.md are run there. Decides how a symptom begins and ends. Refuses to
- * know the content of the pages.
+ * Symptoms as an operator on call meets them, each made on a LAN of its own with real daemons. The tests run the commands of
+ * docs/troubleshooting.md and docs/operations.md there. Decides how a symptom begins and ends. Does not know the content of the pages.
  */
 import { execFile } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'
@@ -13,16 +12,16 @@ import { createLab, HOLDFAST, type Host, LAB_VIP, type Lab } from '../../src/lab
 import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { eventually } from '../../src/lab/wait.ts'
 
-/** Interval in ms, long enough that busy cores do not make an Active late. */
+/** Interval in ms. It is long, so that busy cores do not make an Active late. */
 const INTERVAL = 500
 const [FILE, SOCKET, JOURNAL] = [
   '/etc/holdfast/holdfast.yaml',
   '/run/holdfast/holdfast.sock',
   '/run/holdfast/events.jsonl',
 ] as const
-/** Settings of a daemon under systemd. */
+/** Settings of a daemon that logs to the systemd journal. */
 const JOURNALD = { log: { format: 'journald' } }
-/** ms for process starts on a busy machine. */
+/** Limit in ms for process starts on a busy machine. */
 const WITHIN = 30_000
 const [R1, R2, R3] = ['10.77.0.11', '10.77.0.12', '10.77.0.13']
 
@@ -50,7 +49,7 @@ export class Stage {
     return daemon
   }
 
-  /** Starts r1 as Active and r2 as its Backup. */
+  /** Starts r1 as Active and r2 as Backup. */
   async pair(first: Settings = {}, second: Settings = {}): Promise<readonly [Holdfast, Holdfast]> {
     const daemons = [this.start(1, 200, first), this.start(2, 100, second)] as const
     await Promise.all(daemons.map((daemon) => daemon.ready(WITHIN)))
@@ -58,7 +57,7 @@ export class Stage {
     return daemons
   }
 
-  /** Returns the path of a file that a daemon of this router would read. */
+  /** Returns the path of the configuration file of a daemon on this router. */
   file(position: number): string {
     return join(this.lab.directory, `r${position}.yaml`)
   }
@@ -84,7 +83,7 @@ export class Stage {
     this.lab.exec(this.lab.host(name), ['nft', rules])
   }
 
-  /** Runs a command as an operator types it; returns its output, whatever its exit status. */
+  /** Runs a command as an operator types it. Returns its output, whatever its exit status is. */
   ask(name: string, command: string): Promise<string> {
     const host = this.lab.host(name)
     const here = this.#placesOf(host)
@@ -98,11 +97,11 @@ export class Stage {
     )
   }
 
-  /** Returns the paths of a node with their places in the lab: namespaces share the files of one machine. */
+  /** Returns, for each path of a node, its place in the lab: all namespaces share the files of one machine. */
   #placesOf(host: Host): Readonly<Record<string, string>> {
     const daemon = this.#daemons.get(host)
     const directory = join(this.lab.directory, `holdfast-${host.name}`)
-    // As the systemd journal reads it: the prefix is the priority (test/netns/journald.test.ts has a real journal).
+    // The lines as the systemd journal reads them: the prefix is the priority (test/netns/journald.test.ts has a real journal).
     const records = (daemon?.lines ?? []).map(({ text }) => /^<([0-7])>(.*)$/.exec(text) ?? [text, '6', text])
     const shown = (least: number) => {
       const file = join(this.lab.directory, `${host.name}-${least}.log`)
@@ -120,7 +119,7 @@ export class Stage {
   }
 }
 
-/** Replaces a node's default paths, which the lab lacks. */
+/** Replaces a node's default paths, which do not exist in the lab. */
 const worded = (command: string): string =>
   command
     .replace(/^holdfast (status|yield|reload|stop)\b/, `$& -s ${SOCKET}`)
@@ -128,7 +127,7 @@ const worded = (command: string): string =>
 
 export type Symptom = {
   readonly make: (stage: Stage) => Promise<unknown>
-  /** Action that the page recommends. Absent if there is nothing to wait for. */
+  /** Action that the page recommends. Absent if the command's answer does not end. */
   readonly end?: (stage: Stage) => Promise<unknown>
 }
 
@@ -239,7 +238,7 @@ export const SYMPTOMS: Readonly<Record<string, Symptom>> = {
   },
   flaps: {
     make: async (stage) => {
-      // The other node reports its part over the port.
+      // The status of the other node reaches this node over the HTTP port.
       await stage.pair(service(stage, { weight: -150 }), { top: { api: { listen: `${R2}:9655`, public: true } } })
       for (let turn = 0; turn < 2; turn++) {
         fails(stage)
@@ -298,7 +297,7 @@ export const SYMPTOMS: Readonly<Record<string, Symptom>> = {
             try {
               stage.ip('r1', `address delete ${LAB_VIP}/32 dev eth0`)
             } catch {
-              // Its owner removed it between the two calls.
+              // The daemon on r1 removed the address between the two calls.
             }
           }
           return (await first.router()).restorationsPaused !== null

@@ -13,23 +13,23 @@ import { Prober, startResponder } from '../../src/lab/watch/probe.ts'
 
 export const INTERVAL = 100
 export const PRIORITIES = [200, 150, 100] as const
-/** Generous limit in ms: order and outcome are asserted, the benchmark measures speed. */
+/** Limit in ms. The tests judge order and outcome; the benchmark measures times. */
 export const WITHIN = 5_000
-/** Additional ms of a deadline: rounding to centiseconds, and a machine with two cores. */
+/** Additional time in ms for a deadline: rounding to centiseconds, and a machine with two cores. */
 export const MARGIN = 100
 
 export const downMs = (priority: number) => activeDownIntervalMs(priority, INTERVAL)
 
 export class Trio {
   readonly lab: Lab
-  /** Virtual address; its family is that of all other addresses. */
+  /** Virtual address. All other addresses have the same family. */
   readonly address: string
   readonly prober: Prober
   readonly observer: ArpObserver
   readonly #daemons = new Map<Host, Holdfast>()
   readonly #options: readonly string[]
 
-  /** `options` are options of every `holdfast run`. */
+  /** Creates the LAN. `options` are options of every `holdfast run`. */
   constructor(address = LAB_VIP, options: readonly string[] = []) {
     this.address = address
     this.#options = options
@@ -39,7 +39,7 @@ export class Trio {
     this.observer = new ArpObserver(this.lab, this.lab.host('observer'), address)
   }
 
-  /** Starts all three; resolves when r1 is Active. */
+  /** Starts all three routers. Resolves when r1 is Active. */
   static async settled(address = LAB_VIP, extra: Extra = {}): Promise<Trio> {
     const trio = new Trio(address)
     try {
@@ -58,7 +58,7 @@ export class Trio {
     return daemon
   }
 
-  /** Starts a daemon; returns when it answers, in any state. */
+  /** Starts a daemon. Resolves when the daemon answers, in any state. */
   async launch(position: number, priority: number, extra: Extra = {}): Promise<Holdfast> {
     const host = this.lab.router(position)
     const plan = { host, priority, intervalMs: INTERVAL, address: this.address }
@@ -99,7 +99,7 @@ export class Trio {
     return eventually(`${name} to answer and be Active after ${occasion}`, settled, { sight: () => this.sight() })
   }
 
-  /** Waits in addition until no other kernel has the address. */
+  /** Waits for the same as answeredBy, and until no other kernel has the address. */
   async settlesOn(position: number, occasion: string): Promise<void> {
     await this.answeredBy(position, occasion)
     const { name } = this.lab.router(position)
@@ -127,12 +127,12 @@ export class Trio {
     await new Promise((resolve) => setTimeout(resolve, longest + MARGIN))
   }
 
-  /** Two Active_Down_Intervals of the last in line: by then both sides of a cut are Active. */
+  /** Two Active_Down_Intervals of the router with the lowest priority, in ms. By then both sides of a cut are Active. */
   get splitMs(): number {
     return 2 * downMs(PRIORITIES[2])
   }
 
-  /** Milliseconds since `at` in which two routers answered ARP. */
+  /** Returns the milliseconds since `at` in which two routers answered ARP. */
   overlapSince(at: number): number {
     return this.observer.overlap(at, monotonicMs())
   }

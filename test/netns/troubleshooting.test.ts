@@ -1,6 +1,6 @@
 /**
- * Answers of commands in docs/troubleshooting.md and docs/operations.md, from real daemons with the symptom. The
- * answer goes when the symptom ends.
+ * Answers of commands in docs/troubleshooting.md and docs/operations.md, from real daemons with the symptom. Each answer ends with its
+ * symptom.
  */
 import { expect, test } from 'vitest'
 import { eventually } from '../../src/lab/wait.ts'
@@ -14,7 +14,7 @@ const BLOCKS = new Map(
   ['troubleshooting.md', 'troubleshooting-daemon.md', 'operations.md'].flatMap((page) => [...triedBlocks(page)]),
 )
 
-test('each block of the pages is tried, and nothing else', () => {
+test('each marked block of the pages has a symptom, and each symptom has a block', () => {
   expect([...BLOCKS.keys()].sort()).toEqual(Object.keys(SYMPTOMS).sort())
 })
 
@@ -30,7 +30,7 @@ async function answers(stage: Stage, tried: Tried, wanted: boolean): Promise<voi
   )
 }
 
-describeNetns('the pages for those who are on call', () => {
+describeNetns('a command of the pages for operators on call', () => {
   const turns = new Turns(BESIDE)
   for (const [name, tried] of BLOCKS) {
     turns.test(name, async ({ onTestFinished }) => {

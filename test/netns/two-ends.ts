@@ -1,7 +1,7 @@
 /**
- * Two namespaces on one wire with an agent in each, and the contract of both backends of the socket port. It has the
- * own source, a link that goes down and comes back, a packet filter that refuses, and a missing capability. Refuses to
- * know the abilities of only one backend (linux-sockets.test.ts, raw-socket.test.ts).
+ * Two namespaces on one wire with an agent in each, and the contract that both backends of the socket port must meet. The contract covers
+ * the own source, a link that goes down and comes up, a packet filter that refuses, and a missing capability. Does not know what only one
+ * backend can do (linux-sockets.test.ts, raw-socket.test.ts).
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { cable, makeNamespace, removeAll } from '../../src/lab/cable.ts'
@@ -12,20 +12,21 @@ import { Agent, type AgentPacket, until } from './linux-fixture.ts'
 export const GROUP: Record<Family, Address> = { ipv4: address('224.0.0.18'), ipv6: address('ff02::12') }
 export const LEFT: Record<Family, Address> = { ipv4: address('198.51.100.1'), ipv6: address('fe80::1') }
 export const RIGHT: Record<Family, Address> = { ipv4: address('198.51.100.2'), ipv6: address('fe80::2') }
-/** Interface as cable() makes it, on both sides. */
+/** Interface that cable() creates on both sides. */
 export const ETH = { interfaceIndex: 7, interfaceName: 'eth0' }
 const BYTES = '31330102030405060708090a'
 
 export type Ends = { here: string; there: string; left: Agent; right: Agent }
 
 /**
- * Returns the ends, which are filled before the first test; `wrap` starts the left agent. Called inside a describe.
+ * Returns the two ends, which get their values before the first test. `wrap` is the command that starts the left agent. Must be called
+ * inside a describe.
  */
 export function twoEnds(wrap: readonly string[] = []): Ends {
   const ends = { here: '', there: '' }
   const agents: { left?: Agent; right?: Agent } = {}
   const started = (agent: Agent | undefined): Agent => {
-    if (agent === undefined) throw new Error('no test has begun')
+    if (agent === undefined) throw new Error('Cannot use the agent before the first test')
     return agent
   }
   beforeAll(() => {
@@ -55,7 +56,7 @@ export function twoEnds(wrap: readonly string[] = []): Ends {
 export const open = (agent: Agent, family: Family, source: Address, group?: Address): Promise<number> =>
   agent.open({ ...ETH, family, source, ...(group === undefined ? {} : { group }) })
 
-/** Drains until `count` packets have come; `now` is the time of the last drain. */
+/** Drains until `count` packets have arrived. `now` in the returned record is the time of the last drain. */
 export async function received(agent: Agent, socket: number, count = 1) {
   const kept: AgentPacket[] = []
   const drain = async () => {
@@ -67,9 +68,7 @@ export async function received(agent: Agent, socket: number, count = 1) {
   return { kept, now }
 }
 
-/**
- * Declares the tests. `sends` is the system call that a failed sending names; the right end is always the addon's.
- */
+/** Declares the tests. `sends` is the system call in the error of a failed sending. The right end always uses the addon. */
 export function socketContract(ends: Ends, { wrap, sends }: { wrap: readonly string[]; sends: string }): void {
   const datagram = { destination: GROUP.ipv4, bytes: BYTES }
 
@@ -80,7 +79,7 @@ export function socketContract(ends: Ends, { wrap, sends }: { wrap: readonly str
     const { here, left, right } = ends
     ip(here, `addr add ${prefix} dev eth0`)
     const receiver = await open(right, family, RIGHT[family], GROUP[family])
-    // Whichever of the two the kernel would choose by itself, one of these is the other.
+    // The kernel would choose one of the two sources by itself. So one of these sockets must use the other source.
     const senders = await Promise.all([LEFT[family], address(second)].map((source) => open(left, family, source)))
     const datagrams = [GROUP[family], RIGHT[family]].map((destination) => ({ destination, bytes: BYTES }))
     for (const sender of senders) await left.call('send', sender, datagrams)
@@ -91,7 +90,7 @@ export function socketContract(ends: Ends, { wrap, sends }: { wrap: readonly str
     ip(here, `addr del ${prefix} dev eth0`)
   })
 
-  test('link down: sending fails as a value; up again: the same socket works both ways', async () => {
+  test('sending on a link that is down fails as a value, and the same socket works in both directions when the link is up again', async () => {
     const { here, left, right } = ends
     const ours = await open(left, 'ipv4', LEFT.ipv4, GROUP.ipv4)
     const theirs = await open(right, 'ipv4', RIGHT.ipv4, GROUP.ipv4)
@@ -105,7 +104,7 @@ export function socketContract(ends: Ends, { wrap, sends }: { wrap: readonly str
       ([again]) => again?.ok === true,
     )
     await received(right, theirs)
-    // The other direction: the membership of the end that was down is there again.
+    // The other direction shows that the end that was down is in its group again.
     await right.call('send', theirs, [datagram])
     await received(left, ours)
     await left.call('closeAdvert', ours)
@@ -113,7 +112,7 @@ export function socketContract(ends: Ends, { wrap, sends }: { wrap: readonly str
     ip(here, 'addr replace fe80::1/64 dev eth0 nodad')
   })
 
-  test('a packet filter that refuses is a failure that may pass', async () => {
+  test('a packet filter that refuses a packet causes a failure that counts as temporary', async () => {
     const { here, left } = ends
     const sender = await open(left, 'ipv4', LEFT.ipv4, GROUP.ipv4)
     const rules = ['add table ip t', 'add chain ip t out { type filter hook output priority 0; }']
@@ -127,7 +126,7 @@ export function socketContract(ends: Ends, { wrap, sends }: { wrap: readonly str
     await left.call('closeAdvert', sender)
   })
 
-  test('without CAP_NET_RAW the failure names it', async () => {
+  test('without CAP_NET_RAW the failure names the capability', async () => {
     const weak = new Agent(ends.here, [...wrap, 'setpriv', '--bounding-set', '-net_raw', '--inh-caps', '-net_raw'])
     const message = 'Cannot open a raw socket: CAP_NET_RAW is missing'
     const options = { ...ETH, family: 'ipv4', source: LEFT.ipv4, group: GROUP.ipv4 } as const

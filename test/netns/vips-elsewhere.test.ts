@@ -1,6 +1,6 @@
 /**
- * A platform whose load balancers have the addresses, with real agent and engine. The VIPs are released, also after a
- * restart without the API. The status reports Disabled when no node has them.
+ * A platform whose load balancers have the addresses, with real agent and engine. The VIPs are released, also after a restart without the
+ * API. The status is Disabled while no node has the VIPs.
  */
 import { rmSync } from 'node:fs'
 import { afterEach, expect, test } from 'vitest'
@@ -13,7 +13,7 @@ import { describeNetns } from '../support/require.ts'
 
 const WITHIN = { within: 40_000, every: 50 }
 const HOSTED = `${GROUP}/${VERSION}/${PLURAL}`
-/** Longer than an Active_Down_Interval (3.7 s). */
+/** Time in ms that is longer than an Active_Down_Interval (3.7 s). */
 const TAKEN_BY_THEN = 5_000
 let cluster: ClusterLab | undefined
 afterEach(async () => {
@@ -22,7 +22,7 @@ afterEach(async () => {
 })
 
 describeNetns('a platform whose load balancers have the addresses', () => {
-  test('no node holds a VIP, with and without the API, until the platform is another', {
+  test('keeps every VIP off the nodes, with and without the API, until the platform changes', {
     timeout: 150_000,
   }, async () => {
     const made = new ClusterLab({ nodes: 2, flags: ['--stable-for=500ms'] })

@@ -1,4 +1,4 @@
-/** Events of a real daemon at a real receiver, which is not there at first, then fails, then works. */
+/** Events of a real daemon at a real webhook receiver, which is absent at first, then fails, then works. */
 import { join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import type { JournalEvent } from '../../src/events/event.ts'
@@ -13,11 +13,11 @@ const RECEIVER = join(import.meta.dirname, '..', 'support', 'webhook-receiver.mj
 const PORT = 8080
 const FAILURES = 3
 
-describeNetns('a webhook', () => {
+describeNetns('the receiver of a webhook', () => {
   let lab: Lab | undefined
   afterEach(() => lab?.destroy())
 
-  test('it receives a takeover and the end late, but in order and each once, and the VIP does not wait for it', async () => {
+  test('gets each event once and in order, even if it is late, and no takeover waits for it', async () => {
     lab = createLab({ routers: 1 })
     const { client } = lab
     const webhook = {
@@ -70,10 +70,10 @@ describeNetns('a webhook', () => {
     await daemon.exited
     await arrived(['vip Leaving', 'stopped'])
     const ids = taken().map(({ id }) => id)
-    expect(new Set(ids).size, 'each once').toBe(ids.length)
+    expect(new Set(ids).size, 'number of different event ids, as many as events').toBe(ids.length)
     const lane = taken().filter(({ event }) => event.kind === 'transition')
     const order = lane.map(({ event }) => event.monotonicMs)
-    expect(order, 'those of a router in their order').toEqual([...order].sort((a, b) => a - b))
+    expect(order, 'times of the events of one router').toEqual([...order].sort((a, b) => a - b))
     expect(lane.map(({ event }) => wordsOf(event))).toEqual([
       'vip Backup',
       'vip Active',
