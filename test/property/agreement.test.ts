@@ -9,6 +9,7 @@ import type { AgentEvent } from '../../src/cluster/decisions/agent-state.ts'
 import { isSame } from '../../src/cluster/decisions/debounce.ts'
 import { desiredState } from '../../src/cluster/decisions/engine/desired-state.ts'
 import { machine, nodeObject, PlayedAgent, start } from '../support/cluster-plays.ts'
+import { forAll } from '../support/for-all.ts'
 
 const T = Date.parse('2026-11-22T14:41:07Z')
 /** Longer than any debounce, the time before a change of mode, and the wait after a refusal. */
@@ -103,68 +104,61 @@ const words = (steps: readonly { readonly wait: number; readonly event: AgentEve
   steps.map(({ wait, event }) => `${wait} ms ${JSON.stringify(event).slice(0, 200)}`).join('\n')
 
 test('orders come in order, and in the end the known configuration is in force', () => {
-  fc.assert(
-    fc.property(fc.boolean(), fc.array(step, { maxLength: 40 }), (isWarm, steps) => {
+  forAll(500, [fc.boolean(), fc.array(step, { maxLength: 40 })], (isWarm, steps) => {
+    const agent = new Watched(isWarm)
+    for (const { wait, event } of steps) {
+      agent.pass(wait)
+      agent.take(event)
+    }
+    // In the end there are no faults.
+    for (const event of [
+      { kind: 'modeWanted', mode: undefined },
+      { kind: 'machineChanged', machine: machine(['192.168.111.20/24']) },
+      { kind: 'nodesListed', nodes: [cp(0), cp(1), cp(2)] },
+      { kind: 'engineConnected', configured: true, mode: undefined },
+    ] satisfies AgentEvent[])
+      agent.take(event)
+    agent.pass(QUIET, true)
+    const { cluster, defaultMode, engine, intent, machine: here, mode: inForce, peers } = agent.state
+    if (here === undefined) throw new Error('nobody has looked')
+    const wanted = { ...intent, ingress: intent.ingress === 'unknown' ? engine.ingress : intent.ingress }
+    const known = {
+      cluster,
+      machine: here,
+      peers,
+      intent: wanted,
+      mode: inForce ?? defaultMode,
+      earlier: engine.accepted,
+    }
+    expect(isSame(agent.last, desiredState(known).desired), `in force in the end\n${words(steps)}`).toBe(true)
+    expect(agent.state.persisted).toEqual(peers)
+    expect(agent.state.wakeAt, 'nothing is left to do').toBeUndefined()
+    expect(JSON.stringify(agent.state).length, 'characters of its state').toBeLessThan(30_000)
+  })
+}, 60_000)
+
+test('the loss of the API alone changes nothing', () => {
+  forAll(
+    300,
+    [fc.boolean(), fc.array(step, { maxLength: 25 }), fc.array(fc.nat(20_000), { maxLength: 10 })],
+    (isWarm, steps, waits) => {
       const agent = new Watched(isWarm)
       for (const { wait, event } of steps) {
         agent.pass(wait)
         agent.take(event)
       }
-      // In the end there are no faults.
-      for (const event of [
-        { kind: 'modeWanted', mode: undefined },
-        { kind: 'machineChanged', machine: machine(['192.168.111.20/24']) },
-        { kind: 'nodesListed', nodes: [cp(0), cp(1), cp(2)] },
-        { kind: 'engineConnected', configured: true, mode: undefined },
-      ] satisfies AgentEvent[])
-        agent.take(event)
+      agent.take({ kind: 'modeWanted', mode: undefined })
+      agent.take({ kind: 'machineChanged', machine: machine(['192.168.111.20/24']) })
+      agent.take({ kind: 'engineConnected', configured: true, mode: undefined })
+      // Everything under way has arrived, a change of mode as well.
       agent.pass(QUIET, true)
-      const { cluster, defaultMode, engine, intent, machine: here, mode: inForce, peers } = agent.state
-      if (here === undefined) throw new Error('nobody has looked')
-      const wanted = { ...intent, ingress: intent.ingress === 'unknown' ? engine.ingress : intent.ingress }
-      const known = {
-        cluster,
-        machine: here,
-        peers,
-        intent: wanted,
-        mode: inForce ?? defaultMode,
-        earlier: engine.accepted,
+      const [handed, peers] = [agent.handed.length, agent.state.peers]
+      for (const wait of waits) {
+        agent.take({ kind: 'listFailed', reason: 'HTTP 503' })
+        agent.pass(wait, true)
       }
-      expect(isSame(agent.last, desiredState(known).desired), `in force in the end\n${words(steps)}`).toBe(true)
-      expect(agent.state.persisted).toEqual(peers)
-      expect(agent.state.wakeAt, 'nothing is left to do').toBeUndefined()
-      expect(JSON.stringify(agent.state).length, 'characters of its state').toBeLessThan(30_000)
-    }),
-    { numRuns: 500 },
-  )
-}, 60_000)
-
-test('the loss of the API alone changes nothing', () => {
-  fc.assert(
-    fc.property(
-      fc.boolean(),
-      fc.array(step, { maxLength: 25 }),
-      fc.array(fc.nat(20_000), { maxLength: 10 }),
-      (isWarm, steps, waits) => {
-        const agent = new Watched(isWarm)
-        for (const { wait, event } of steps) {
-          agent.pass(wait)
-          agent.take(event)
-        }
-        agent.take({ kind: 'modeWanted', mode: undefined })
-        agent.take({ kind: 'machineChanged', machine: machine(['192.168.111.20/24']) })
-        agent.take({ kind: 'engineConnected', configured: true, mode: undefined })
-        // Everything under way has arrived, a change of mode as well.
-        agent.pass(QUIET, true)
-        const [handed, peers] = [agent.handed.length, agent.state.peers]
-        for (const wait of waits) {
-          agent.take({ kind: 'listFailed', reason: 'HTTP 503' })
-          agent.pass(wait, true)
-        }
-        expect(agent.handed.length, `handed over while the API was gone\n${words(steps)}`).toBe(handed)
-        expect(agent.state.peers).toEqual(peers)
-      },
-    ),
-    { numRuns: 300 },
+      expect(agent.handed.length, `handed over while the API was gone\n${words(steps)}`).toBe(handed)
+      expect(agent.state.peers).toEqual(peers)
+    },
   )
 }, 60_000)

@@ -9,6 +9,7 @@ import { stringify } from 'yaml'
 import { priorityTable } from '../../src/config/advice/priority-table.ts'
 import { type Check, checksOf, nameOf } from '../../src/config/checks.ts'
 import { parseConfig } from '../../src/config/text/yaml.ts'
+import { forAll } from '../support/for-all.ts'
 
 const NAMES = ['a', 'b', 'c', 'd', 'e']
 const name = fc.constantFrom(...NAMES)
@@ -56,31 +57,28 @@ const entry = fc
 
 test('any entries give an answer, and accepted checks are plain data in order', () => {
   let accepted = 0
-  fc.assert(
-    fc.property(fc.array(entry, { maxLength: 4 }), fc.subarray(NAMES), (entries, tracked) => {
-      const healthchecks = entries.map((each, i) => ({ name: NAMES[i], ...each }))
-      const track = tracked.map((healthcheck) => ({ healthcheck, weight: 1 }))
-      const parsed = parseConfig(stringify({ healthchecks, virtualRouters: [{ ...ROUTER, track }] }))
-      if ('problems' in parsed) {
-        expect(parsed.problems.length).toBeGreaterThan(0)
-        return
+  forAll(500, [fc.array(entry, { maxLength: 4 }), fc.subarray(NAMES)], (entries, tracked) => {
+    const healthchecks = entries.map((each, i) => ({ name: NAMES[i], ...each }))
+    const track = tracked.map((healthcheck) => ({ healthcheck, weight: 1 }))
+    const parsed = parseConfig(stringify({ healthchecks, virtualRouters: [{ ...ROUTER, track }] }))
+    if ('problems' in parsed) {
+      expect(parsed.problems.length).toBeGreaterThan(0)
+      return
+    }
+    accepted++
+    expect(structuredClone(parsed.config)).toEqual(parsed.config)
+    const checks = checksOf(parsed.config)
+    expect(checks.map(nameOf).sort()).toEqual(parsed.config.healthchecks.map(nameOf).sort())
+    for (const [i, check] of checks.entries()) {
+      if (check.kind === 'combination')
+        expect(checks.slice(0, i).map(nameOf)).toEqual(expect.arrayContaining([...check.members]))
+      else {
+        const { cadence, timeout, rule } = check.spec
+        expect(cadence.fastInterval).toBeLessThanOrEqual(cadence.interval)
+        expect(rule.unknownAfter).toBeGreaterThanOrEqual(cadence.interval + timeout)
       }
-      accepted++
-      expect(structuredClone(parsed.config)).toEqual(parsed.config)
-      const checks = checksOf(parsed.config)
-      expect(checks.map(nameOf).sort()).toEqual(parsed.config.healthchecks.map(nameOf).sort())
-      for (const [i, check] of checks.entries()) {
-        if (check.kind === 'combination')
-          expect(checks.slice(0, i).map(nameOf)).toEqual(expect.arrayContaining([...check.members]))
-        else {
-          const { cadence, timeout, rule } = check.spec
-          expect(cadence.fastInterval).toBeLessThanOrEqual(cadence.interval)
-          expect(rule.unknownAfter).toBeGreaterThanOrEqual(cadence.interval + timeout)
-        }
-      }
-    }),
-    { numRuns: 500 },
-  )
+    }
+  })
   expect(accepted).toBeGreaterThan(20)
 })
 
@@ -101,41 +99,40 @@ describe('the table of effective priorities', () => {
   })
 
   test('the table has the priority of every possible result', () => {
-    fc.assert(
-      fc.property(
+    forAll(
+      100,
+      [
         fc.integer({ min: 1, max: 254 }),
         fc.uniqueArray(tracker, { selector: ({ healthcheck }) => healthcheck, minLength: 1 }),
         fc.tuple(mode, members, mode, members),
         fc.record({ p: fc.boolean(), q: fc.boolean(), s: fc.boolean() }),
-        (base, track, [first, of, second, others], results) => {
-          const one = { kind: 'combination', name: 'one', mode: first, members: of } as const
-          const two = { kind: 'combination', name: 'two', mode: second, members: ['one', ...others] } as const
-          const { rows } = priorityTable(base, track, [...PROBES, one, two])
-          // The model: sets instead of a walk, and the table of VR-TRK-01 row by row.
-          const up: Record<string, boolean> = { ...results }
-          up.one = first === 'all' ? of.every((each) => up[each]) : of.some((each) => up[each])
-          up.two =
-            second === 'all'
-              ? ['one', ...others].every((each) => up[each])
-              : ['one', ...others].some((each) => up[each])
-          let sum = base
-          let fault = false
-          for (const { healthcheck, weight: w, reverse } of track) {
-            const isUp = up[healthcheck] === true
-            if (w === 0) fault ||= reverse ? isUp : !isUp
-            else if (!reverse) sum += w > 0 ? (isUp ? w : 0) : isUp ? 0 : -Math.abs(w)
-            else sum += w > 0 ? (isUp ? -w : 0) : isUp ? 0 : Math.abs(w)
-          }
-          const wanted = {
-            up: track.map(({ healthcheck }) => up[healthcheck]),
-            priority: Math.min(254, Math.max(1, sum)),
-            fault,
-          }
-          expect(rows).toContainEqual(wanted)
-          expect(new Set(rows.map((row) => row.up.join())).size).toBe(rows.length)
-          expect(rows.length).toBeLessThanOrEqual(8)
-        },
-      ),
+      ],
+      (base, track, [first, of, second, others], results) => {
+        const one = { kind: 'combination', name: 'one', mode: first, members: of } as const
+        const two = { kind: 'combination', name: 'two', mode: second, members: ['one', ...others] } as const
+        const { rows } = priorityTable(base, track, [...PROBES, one, two])
+        // The model: sets instead of a walk, and the table of VR-TRK-01 row by row.
+        const up: Record<string, boolean> = { ...results }
+        up.one = first === 'all' ? of.every((each) => up[each]) : of.some((each) => up[each])
+        up.two =
+          second === 'all' ? ['one', ...others].every((each) => up[each]) : ['one', ...others].some((each) => up[each])
+        let sum = base
+        let fault = false
+        for (const { healthcheck, weight: w, reverse } of track) {
+          const isUp = up[healthcheck] === true
+          if (w === 0) fault ||= reverse ? isUp : !isUp
+          else if (!reverse) sum += w > 0 ? (isUp ? w : 0) : isUp ? 0 : -Math.abs(w)
+          else sum += w > 0 ? (isUp ? -w : 0) : isUp ? 0 : Math.abs(w)
+        }
+        const wanted = {
+          up: track.map(({ healthcheck }) => up[healthcheck]),
+          priority: Math.min(254, Math.max(1, sum)),
+          fault,
+        }
+        expect(rows).toContainEqual(wanted)
+        expect(new Set(rows.map((row) => row.up.join())).size).toBe(rows.length)
+        expect(rows.length).toBeLessThanOrEqual(8)
+      },
     )
   })
 })

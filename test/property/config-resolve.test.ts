@@ -9,6 +9,7 @@ import type { NodeAddress } from '../../src/config/node-view.ts'
 import { resolveRouters } from '../../src/config/resolve.ts'
 import { parseConfig } from '../../src/config/text/yaml.ts'
 import { address, familyOf, isLinkLocal } from '../../src/wire/address.ts'
+import { forAll } from '../support/for-all.ts'
 
 const POOL = ['10.0.0.1', '10.0.0.2', '10.0.1.1', 'fe80::1', 'fe80::2', 'fd00::1', 'fd00::2', 'fd00:0:0:1::1'] as const
 
@@ -66,40 +67,37 @@ const router = fc.boolean().chain((isIpv6) =>
 
 test('every source address exists, belongs to the node, is ready and has the right scope, or the router has a fault', () => {
   let accepted = 0
-  fc.assert(
-    fc.property(fc.array(router, { minLength: 1, maxLength: 4 }), node, (routers, view) => {
-      const parsed = parseConfig(stringify({ virtualRouters: routers.map((each, i) => ({ name: `r${i}`, ...each })) }))
-      // Two routers with the same address or VRID: the check of the text reports them already.
-      if ('problems' in parsed) return
-      accepted++
-      const virtual = new Set(
-        parsed.config.virtualRouters.flatMap((each) =>
-          each.priority === 255 && each.ownAddresses === 'node' ? [] : each.addresses.map((vip) => vip.address),
-        ),
-      )
-      const resolved = resolveRouters(parsed.config, view, parsed.locate).routers
-      const places = resolved
-        .filter(({ fault }) => fault === undefined)
-        .map(({ interfaceName, parameters }) => `${interfaceName} ${parameters.family} ${parameters.vrid}`)
-      expect(new Set(places).size, JSON.stringify(places)).toBe(places.length)
-      for (const { interfaceName, source, fault, parameters } of resolved) {
-        const here = view.interfaces.find(({ name }) => name === interfaceName)
-        if (fault === undefined) expect([here === undefined, source === undefined]).toEqual([false, false])
-        if (source === undefined) continue
-        const candidates = here?.addresses.filter((one) => one.address === source) ?? []
-        expect(
-          candidates.some(({ tentative }) => tentative !== true),
-          `${source} is there and ready`,
-        ).toBe(true)
-        expect(virtual.has(source), `${source} is a VIP`).toBe(false)
-        expect(familyOf(source)).toBe(parameters.family)
-        if (parameters.family === 'ipv6' && parameters.transport.mode === 'multicast')
-          expect(isLinkLocal(source)).toBe(true)
-        for (const peer of parameters.transport.mode === 'unicast' ? parameters.peers : [])
-          if (parameters.family === 'ipv6') expect(isLinkLocal(source)).toBe(isLinkLocal(peer.address))
-      }
-    }),
-    { numRuns: 800 },
-  )
+  forAll(800, [fc.array(router, { minLength: 1, maxLength: 4 }), node], (routers, view) => {
+    const parsed = parseConfig(stringify({ virtualRouters: routers.map((each, i) => ({ name: `r${i}`, ...each })) }))
+    // Two routers with the same address or VRID: the check of the text reports them already.
+    if ('problems' in parsed) return
+    accepted++
+    const virtual = new Set(
+      parsed.config.virtualRouters.flatMap((each) =>
+        each.priority === 255 && each.ownAddresses === 'node' ? [] : each.addresses.map((vip) => vip.address),
+      ),
+    )
+    const resolved = resolveRouters(parsed.config, view, parsed.locate).routers
+    const places = resolved
+      .filter(({ fault }) => fault === undefined)
+      .map(({ interfaceName, parameters }) => `${interfaceName} ${parameters.family} ${parameters.vrid}`)
+    expect(new Set(places).size, JSON.stringify(places)).toBe(places.length)
+    for (const { interfaceName, source, fault, parameters } of resolved) {
+      const here = view.interfaces.find(({ name }) => name === interfaceName)
+      if (fault === undefined) expect([here === undefined, source === undefined]).toEqual([false, false])
+      if (source === undefined) continue
+      const candidates = here?.addresses.filter((one) => one.address === source) ?? []
+      expect(
+        candidates.some(({ tentative }) => tentative !== true),
+        `${source} is there and ready`,
+      ).toBe(true)
+      expect(virtual.has(source), `${source} is a VIP`).toBe(false)
+      expect(familyOf(source)).toBe(parameters.family)
+      if (parameters.family === 'ipv6' && parameters.transport.mode === 'multicast')
+        expect(isLinkLocal(source)).toBe(true)
+      for (const peer of parameters.transport.mode === 'unicast' ? parameters.peers : [])
+        if (parameters.family === 'ipv6') expect(isLinkLocal(source)).toBe(isLinkLocal(peer.address))
+    }
+  })
   expect(accepted, 'configurations that were looked at').toBeGreaterThan(100)
 })

@@ -9,6 +9,7 @@ import { environmentProblems } from '../../src/config/resolve.ts'
 import { formatDuration, parseDuration } from '../../src/config/schema/duration.ts'
 import { parseConfig } from '../../src/config/text/yaml.ts'
 import { effectivePriority } from '../../src/config/weights.ts'
+import { forAll } from '../support/for-all.ts'
 
 const reference = readFileSync(join(import.meta.dirname, '../../docs/config-reference.yaml'), 'utf8')
 const bare = reference
@@ -57,14 +58,10 @@ const yamlish = fc.array(
 )
 
 describe('never throws', () => {
-  test('parsing never throws on any string', () =>
-    fc.assert(fc.property(fc.string({ unit: 'binary', maxLength: 300 }), answer)))
+  test('parsing never throws on any string', () => forAll(100, [fc.string({ unit: 'binary', maxLength: 300 })], answer))
 
   test('parsing never throws on text that resembles YAML', () => {
-    fc.assert(
-      fc.property(yamlish, (parts) => answer(parts.join(''))),
-      { numRuns: 500 },
-    )
+    forAll(500, [yamlish], (parts) => answer(parts.join('')))
   })
 
   test('parsing never throws on a valid file with a few changed characters', () => {
@@ -73,55 +70,44 @@ describe('never throws', () => {
       cut: fc.nat(12),
       insert: fc.oneof(fc.string({ maxLength: 6 }), fc.constantFrom('\n', ' ', '[', '{', ': ', '- ', '*p', '0', '-')),
     })
-    fc.assert(
-      fc.property(fc.array(edit, { minLength: 1, maxLength: 3 }), (edits) => {
-        answer(edits.reduce((text, { at, cut, insert }) => text.slice(0, at) + insert + text.slice(at + cut), bare))
-      }),
-      { numRuns: 300 },
-    )
+    forAll(300, [fc.array(edit, { minLength: 1, maxLength: 3 })], (edits) => {
+      answer(edits.reduce((text, { at, cut, insert }) => text.slice(0, at) + insert + text.slice(at + cut), bare))
+    })
   })
 
   test('parsing never throws on any value in the place of any line', () => {
     const lines = bare.split('\n')
-    fc.assert(
-      fc.property(fc.nat(lines.length - 1), fc.jsonValue({ maxDepth: 3 }), (at, value) => {
-        const changed = (lines[at] ?? '').replace(/:.*/, () => `: ${JSON.stringify(value)}`)
-        answer([...lines.slice(0, at), changed, ...lines.slice(at + 1)].join('\n'))
-      }),
-      { numRuns: 300 },
-    )
+    forAll(300, [fc.nat(lines.length - 1), fc.jsonValue({ maxDepth: 3 })], (at, value) => {
+      const changed = (lines[at] ?? '').replace(/:.*/, () => `: ${JSON.stringify(value)}`)
+      answer([...lines.slice(0, at), changed, ...lines.slice(at + 1)].join('\n'))
+    })
   })
 
   test('parsing never throws on any document', () => {
-    fc.assert(fc.property(fc.jsonValue(), (value) => answer(stringify({ virtualRouters: value }))))
+    forAll(100, [fc.jsonValue()], (value) => answer(stringify({ virtualRouters: value })))
   })
 })
 
 describe('durations', () => {
   test('whole centiseconds from 10ms to 40.95s are read exactly, in every spelling', () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 1, max: 4095 }), (centis) => {
-        const spellings = [`${centis * 10}ms`, `${(centis / 100).toFixed(2)}s`, formatDuration(centis * 10)]
-        expect(spellings.map(parseDuration)).toEqual([centis * 10, centis * 10, centis * 10])
-      }),
-      { numRuns: 500 },
-    )
+    forAll(500, [fc.integer({ min: 1, max: 4095 })], (centis) => {
+      const spellings = [`${centis * 10}ms`, `${(centis / 100).toFixed(2)}s`, formatDuration(centis * 10)]
+      expect(spellings.map(parseDuration)).toEqual([centis * 10, centis * 10, centis * 10])
+    })
   })
 })
 
 describe('weights', () => {
   const contribution = fc.record({ weight: fc.integer({ min: -253, max: 253 }), up: fc.boolean() })
   test('priorities stay within 1 to 254, do not depend on the order of weights, and lose a removed weight completely', () => {
-    fc.assert(
-      fc.property(fc.integer({ min: 1, max: 254 }), fc.array(contribution), contribution, (base, list, extra) => {
-        const before = effectivePriority(base, list)
-        const after = effectivePriority(base, [...list, extra])
-        expect(after.priority).toBeGreaterThanOrEqual(1)
-        expect(after.priority).toBeLessThanOrEqual(254)
-        expect(effectivePriority(base, [extra, ...list].reverse())).toEqual(after)
-        expect(after.sum - before.sum).toBe(extra.weight > 0 === extra.up ? extra.weight : 0)
-      }),
-    )
+    forAll(100, [fc.integer({ min: 1, max: 254 }), fc.array(contribution), contribution], (base, list, extra) => {
+      const before = effectivePriority(base, list)
+      const after = effectivePriority(base, [...list, extra])
+      expect(after.priority).toBeGreaterThanOrEqual(1)
+      expect(after.priority).toBeLessThanOrEqual(254)
+      expect(effectivePriority(base, [extra, ...list].reverse())).toEqual(after)
+      expect(after.sum - before.sum).toBe(extra.weight > 0 === extra.up ? extra.weight : 0)
+    })
   })
 })
 

@@ -5,6 +5,7 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { forAll } from '../support/for-all.ts'
 import { FakeWorld, link, present, ROUTER, VIP } from '../unit/daemon/fake-world.ts'
 
 const DOWN = 3_500
@@ -49,21 +50,18 @@ function perform(world: FakeWorld, what: string): void {
 }
 
 test('kernel, state and status agree when the changes have ended', () => {
-  fc.assert(
-    fc.property(fc.array(action, { maxLength: 25 }), fc.constantFrom(128, 255), (actions, priority) => {
-      const world = new FakeWorld([{ ...ROUTER, priority, ownAddresses: 'installed' }]).start()
-      for (const one of actions) perform(world, one)
-      perform(world, 'release')
-      perform(world, 'renameBack')
-      world.advance(DOWN + 1_000)
-      const { state, addresses } = world.router()
-      const has = world.addresses.filter(({ address }) => address === VIP).map(({ prefixLength }) => prefixLength)
-      const said = addresses.map((one) => one.present)
-      expect([state, has, said], `${priority} after ${actions.join(', ')}`).toEqual(
-        state === 'Active' ? ['Active', [32], [true]] : [state, [], [false]],
-      )
-      expect(state, 'alone on the LAN at last').toBe('Active')
-    }),
-    { numRuns: 300 },
-  )
+  forAll(300, [fc.array(action, { maxLength: 25 }), fc.constantFrom(128, 255)], (actions, priority) => {
+    const world = new FakeWorld([{ ...ROUTER, priority, ownAddresses: 'installed' }]).start()
+    for (const one of actions) perform(world, one)
+    perform(world, 'release')
+    perform(world, 'renameBack')
+    world.advance(DOWN + 1_000)
+    const { state, addresses } = world.router()
+    const has = world.addresses.filter(({ address }) => address === VIP).map(({ prefixLength }) => prefixLength)
+    const said = addresses.map((one) => one.present)
+    expect([state, has, said], `${priority} after ${actions.join(', ')}`).toEqual(
+      state === 'Active' ? ['Active', [32], [true]] : [state, [], [false]],
+    )
+    expect(state, 'alone on the LAN at last').toBe('Active')
+  })
 })

@@ -6,6 +6,7 @@
  */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { forAll } from '../support/for-all.ts'
 import { FILES, MovingNode, NICS, type Nic, SAYINGS, VIPS } from '../support/moving-node.ts'
 import { type Action, does, storyOf } from '../support/node-history.ts'
 import { type FakeWorld, failure } from '../unit/daemon/fake-world.ts'
@@ -142,16 +143,13 @@ function live(
 }
 
 test('no VIP is left behind or lost by any change, and the daemon ends in order', () => {
-  fc.assert(
-    fc.property(fc.array(action, { minLength: 10, maxLength: 40, size: 'max' }), (actions) =>
-      live(actions, (node, done) => {
-        if (node.world.holdNotifications) return
-        const { wrongs: found } = node
-        // The story is long, and printed once.
-        if (found.length > 0) expect.fail(`${found.join('\n')}\nafter\n${storyOf(node.world, done)}`)
-      }),
-    ),
-    { numRuns: 300 },
+  forAll(300, [fc.array(action, { minLength: 10, maxLength: 40, size: 'max' })], (actions) =>
+    live(actions, (node, done) => {
+      if (node.world.holdNotifications) return
+      const { wrongs: found } = node
+      // The story is long, and printed once.
+      if (found.length > 0) expect.fail(`${found.join('\n')}\nafter\n${storyOf(node.world, done)}`)
+    }),
   )
 }, 60_000)
 
@@ -161,8 +159,5 @@ test('the daemon ends in order after failed requests, too', () => {
     maxLength: 40,
     size: 'max',
   })
-  fc.assert(
-    fc.property(actions, (history) => live(history, () => {})),
-    { numRuns: 300 },
-  )
+  forAll(300, [actions], (history) => live(history, () => {}))
 }, 60_000)

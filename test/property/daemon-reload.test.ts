@@ -7,6 +7,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { gratuitousArp } from '../../src/arp/gratuitous-arp.ts'
 import { address } from '../../src/wire/address.ts'
+import { forAll } from '../support/for-all.ts'
 import { type Action, does, wrongs } from '../support/node-history.ts'
 import { FakeWorld, link, present, type RouterConfig, SELF } from '../unit/daemon/fake-world.ts'
 
@@ -104,25 +105,22 @@ function nodeAddressTo(to: number): Action<FakeWorld> {
 }
 
 test('no reload loses an address, leaves one behind, or gives one to two', () => {
-  fc.assert(
-    fc.property(configuration, fc.array(action, { maxLength: 30 }), (first, actions) => {
-      const world = new FakeWorld(first.routers, { syncGroups: first.syncGroups }).start()
-      for (const [i, act] of actions.entries()) {
-        act(world)
-        world.settle()
-        expect(
-          wrongs(world, new Set(VIPS)),
-          `from ${JSON.stringify(first)}\n${actions.slice(0, i + 1).join('\n')}`,
-        ).toEqual([])
-      }
-      void world.daemon.stop()
-      world.advance(10_000)
-      const left = world.addresses.filter((each) => VIPS.includes(each.address))
-      expect([left, world.wills.size], `after stop(), from ${JSON.stringify(first)}\n${actions.join('\n')}`).toEqual([
-        [],
-        0,
-      ])
-    }),
-    { numRuns: 600 },
-  )
+  forAll(600, [configuration, fc.array(action, { maxLength: 30 })], (first, actions) => {
+    const world = new FakeWorld(first.routers, { syncGroups: first.syncGroups }).start()
+    for (const [i, act] of actions.entries()) {
+      act(world)
+      world.settle()
+      expect(
+        wrongs(world, new Set(VIPS)),
+        `from ${JSON.stringify(first)}\n${actions.slice(0, i + 1).join('\n')}`,
+      ).toEqual([])
+    }
+    void world.daemon.stop()
+    world.advance(10_000)
+    const left = world.addresses.filter((each) => VIPS.includes(each.address))
+    expect([left, world.wills.size], `after stop(), from ${JSON.stringify(first)}\n${actions.join('\n')}`).toEqual([
+      [],
+      0,
+    ])
+  })
 }, 60_000)

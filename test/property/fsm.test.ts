@@ -13,6 +13,7 @@ import { optionsOf, profileKnobs } from '../../src/vrrp/profile.ts'
 import { INITIAL_STATE, nextDeadline, type State } from '../../src/vrrp/state.ts'
 import { type Address, address } from '../../src/wire/address.ts'
 import { centis, millis, plus } from '../../src/wire/units.ts'
+import { forAll } from '../support/for-all.ts'
 
 const SELF = address('192.0.2.10')
 const SOURCES = ['192.0.2.10', '192.0.2.9', '192.0.2.50', '192.0.2.100', '10.0.0.1'].map(address)
@@ -257,14 +258,11 @@ class Walk {
 
 describe('step', () => {
   test('the invariants hold for any events from the beginning and any parameters', () => {
-    fc.assert(
-      fc.property(parameters, fc.array(move, { minLength: 1, maxLength: 60 }), (told, moves) => {
-        const walk = new Walk(told)
-        walk.post({ kind: 'startup' })
-        for (const one of moves) walk.perform(one)
-      }),
-      { numRuns: 3000 },
-    )
+    forAll(3000, [parameters, fc.array(move, { minLength: 1, maxLength: 60 })], (told, moves) => {
+      const walk = new Walk(told)
+      walk.post({ kind: 'startup' })
+      for (const one of moves) walk.perform(one)
+    })
   })
 })
 
@@ -279,47 +277,42 @@ describe('announcements against competing Actives', () => {
   const sample = fc.record({ told: parameters, start: gap, packets: fc.array(heard, { minLength: 1, maxLength: 150 }) })
 
   test('the Active announces last after every packet, in at most 4 batches in 100 ms', () => {
-    fc.assert(
-      fc.property(sample, ({ told, start, packets }) => {
-        // Lower than any Active: every received advertisement is a competing Active's.
-        const us: Parameters = {
-          ...told,
-          priority: 255,
-          ...optionsOf(profileKnobs('holdfast', told.version), told.version),
-        }
-        let now = millis(start)
-        let [state] = step(INITIAL_STATE, { kind: 'startup' }, us, now)
-        const batches: number[] = []
-        const heardAt: number[] = []
-        for (const one of packets) {
-          now = plus(now, one.gap)
-          const advertisement = { version: us.version, vrid: 51, priority: 1, interval: centis(100), addresses: VIPS }
-          const event: Event = one.asked
-            ? { kind: 'addressAnswered', address: VIPS[0] ?? SELF, heardAt: now }
-            : { kind: 'advertisementReceived', source: one.source, advertisement, receivedAt: now }
-          const [next, effects] = step(state, event, us, now)
-          state = next
-          if (!one.asked) heardAt.push(now)
-          if (effects.some(({ kind }) => kind === 'announce')) batches.push(now)
-        }
-        // A batch replaces the pending repeats of the batch before it.
-        const frames = batches.flatMap((at, i) =>
-          announcementOffsets('rival', 'ipv4')
-            .map((offset) => at + offset)
-            .filter((due) => due === at || due < (batches[i + 1] ?? Number.POSITIVE_INFINITY)),
-        )
-        for (const at of heardAt) {
-          const next = Math.min(...frames.filter((frame) => frame >= at - 1e-6))
-          expect(next - at, `from the packet at ${at} to the next announcement (batches ${batches})`).toBeLessThan(
-            50.001,
-          )
-        }
-        for (const at of batches) {
-          const near = batches.filter((other) => other >= at && other < at + 99.999)
-          expect(near.length, `batches in the 100 ms from ${at} (${batches})`).toBeLessThanOrEqual(4)
-        }
-      }),
-      { numRuns: 2000 },
-    )
+    forAll(2000, [sample], ({ told, start, packets }) => {
+      // Lower than any Active: every received advertisement is a competing Active's.
+      const us: Parameters = {
+        ...told,
+        priority: 255,
+        ...optionsOf(profileKnobs('holdfast', told.version), told.version),
+      }
+      let now = millis(start)
+      let [state] = step(INITIAL_STATE, { kind: 'startup' }, us, now)
+      const batches: number[] = []
+      const heardAt: number[] = []
+      for (const one of packets) {
+        now = plus(now, one.gap)
+        const advertisement = { version: us.version, vrid: 51, priority: 1, interval: centis(100), addresses: VIPS }
+        const event: Event = one.asked
+          ? { kind: 'addressAnswered', address: VIPS[0] ?? SELF, heardAt: now }
+          : { kind: 'advertisementReceived', source: one.source, advertisement, receivedAt: now }
+        const [next, effects] = step(state, event, us, now)
+        state = next
+        if (!one.asked) heardAt.push(now)
+        if (effects.some(({ kind }) => kind === 'announce')) batches.push(now)
+      }
+      // A batch replaces the pending repeats of the batch before it.
+      const frames = batches.flatMap((at, i) =>
+        announcementOffsets('rival', 'ipv4')
+          .map((offset) => at + offset)
+          .filter((due) => due === at || due < (batches[i + 1] ?? Number.POSITIVE_INFINITY)),
+      )
+      for (const at of heardAt) {
+        const next = Math.min(...frames.filter((frame) => frame >= at - 1e-6))
+        expect(next - at, `from the packet at ${at} to the next announcement (batches ${batches})`).toBeLessThan(50.001)
+      }
+      for (const at of batches) {
+        const near = batches.filter((other) => other >= at && other < at + 99.999)
+        expect(near.length, `batches in the 100 ms from ${at} (${batches})`).toBeLessThanOrEqual(4)
+      }
+    })
   })
 })

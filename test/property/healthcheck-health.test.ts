@@ -14,6 +14,7 @@ import {
   stepHealth,
 } from '../../src/healthcheck/health.ts'
 import { millis } from '../../src/wire/units.ts'
+import { forAll } from '../support/for-all.ts'
 
 const rules: fc.Arbitrary<HealthRule> = fc.record({
   rise: fc.integer({ min: 1, max: 5 }),
@@ -92,36 +93,33 @@ class Model {
 }
 
 test('health equals the model, run by run, and every change is reported exactly once', () => {
-  fc.assert(
-    fc.property(rules, steps, (rule, all) => {
-      const model = new Model(rule)
-      let health = startHealth(rule, millis(0))
-      let told: string = health.result
-      let now = 0
-      for (const { outcome, after, doubted } of all) {
-        now += after
-        model.silence(now)
-        const deadline = healthDeadline(health)
-        const [waited, doubt] = expireHealth(health, rule, millis(now))
-        expect(doubt !== undefined, 'the deadline says when it expires').toBe(deadline !== undefined && deadline <= now)
-        model.run(outcome, now, doubted)
-        const [next, change] = stepHealth(waited, outcome, rule, millis(now), doubted)
-        for (const each of [doubt, change]) {
-          if (each === undefined) continue
-          expect(each.from, 'a change begins where the last one ended').toBe(told)
-          expect(each.to).not.toBe(told)
-          expect(each.at).toBe(now)
-          told = each.to
-        }
-        health = next
-        expect([health.result, countedAs(health), isChanging(health)]).toEqual([
-          model.result,
-          model.counts,
-          model.changing,
-        ])
-        expect(told, 'nothing changes untold').toBe(health.result)
+  forAll(1_000, [rules, steps], (rule, all) => {
+    const model = new Model(rule)
+    let health = startHealth(rule, millis(0))
+    let told: string = health.result
+    let now = 0
+    for (const { outcome, after, doubted } of all) {
+      now += after
+      model.silence(now)
+      const deadline = healthDeadline(health)
+      const [waited, doubt] = expireHealth(health, rule, millis(now))
+      expect(doubt !== undefined, 'the deadline says when it expires').toBe(deadline !== undefined && deadline <= now)
+      model.run(outcome, now, doubted)
+      const [next, change] = stepHealth(waited, outcome, rule, millis(now), doubted)
+      for (const each of [doubt, change]) {
+        if (each === undefined) continue
+        expect(each.from, 'a change begins where the last one ended').toBe(told)
+        expect(each.to).not.toBe(told)
+        expect(each.at).toBe(now)
+        told = each.to
       }
-    }),
-    { numRuns: 1_000 },
-  )
+      health = next
+      expect([health.result, countedAs(health), isChanging(health)]).toEqual([
+        model.result,
+        model.counts,
+        model.changing,
+      ])
+      expect(told, 'nothing changes untold').toBe(health.result)
+    }
+  })
 })

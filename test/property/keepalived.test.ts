@@ -12,6 +12,7 @@ import type { Line } from '../../src/config/keepalived/text/parser.ts'
 import { parseKeepalived } from '../../src/config/keepalived/text/parser.ts'
 import { isError, type Position } from '../../src/config/problem.ts'
 import { parseConfig } from '../../src/config/text/yaml.ts'
+import { forAll } from '../support/for-all.ts'
 import { FILE, files, NODE, sample } from '../support/keepalived-text.ts'
 
 const INCLUDED = '/etc/keepalived/other.conf'
@@ -74,35 +75,25 @@ const text = fc.array(piece, { maxLength: 60 }).map((pieces) => pieces.join(' ')
 
 describe('arbitrary input', () => {
   test('reading never throws on pieces of the grammar', () => {
-    fc.assert(
-      fc.property(text, text, (a, b) => {
-        readBoth(a, b)
-      }),
-      { numRuns: 400 },
-    )
+    forAll(400, [text, text], (a, b) => {
+      readBoth(a, b)
+    })
   })
 
   test('reading never throws on arbitrary octets', () => {
-    fc.assert(
-      fc.property(fc.uint8Array({ maxLength: 400 }), (octets) => {
-        readBoth(new TextDecoder().decode(octets))
-      }),
-      { numRuns: 300 },
-    )
+    forAll(300, [fc.uint8Array({ maxLength: 400 })], (octets) => {
+      readBoth(new TextDecoder().decode(octets))
+    })
   })
 
   test('reading never throws on a sample with a hole', () => {
     const whole = sample('master-openstack-dualstack')
-    fc.assert(
-      fc.property(
-        fc.nat(whole.length),
-        fc.nat(80),
-        fc.string({ maxLength: 5, unit: 'binary' }),
-        (from, length, instead) => {
-          readBoth(whole.slice(0, from) + instead + whole.slice(from + length))
-        },
-      ),
-      { numRuns: 150 },
+    forAll(
+      150,
+      [fc.nat(whole.length), fc.nat(80), fc.string({ maxLength: 5, unit: 'binary' })],
+      (from, length, instead) => {
+        readBoth(whole.slice(0, from) + instead + whole.slice(from + length))
+      },
     )
   })
 })
@@ -213,12 +204,9 @@ function roundTrip(written: string) {
 
 describe('conversion', () => {
   test('conversion gives the same configuration for realistic files', () => {
-    fc.assert(
-      fc.property(file, (written) => {
-        roundTrip(written)
-      }),
-      { numRuns: 150 },
-    )
+    forAll(150, [file], (written) => {
+      roundTrip(written)
+    })
   })
 
   test.each([
@@ -244,14 +232,11 @@ describe('nothing is dropped silently', () => {
     })
 
   test('every keyword of a file has exactly one handling, with its place', () => {
-    fc.assert(
-      fc.property(file, (written) => {
-        const read = roundTrip(written)
-        const { lines } = parseKeepalived({ file: FILE, text: written }, files({ [FILE]: written }), NODE)
-        const places = keywordLines(lines).map(({ at }) => `${at.line}:${at.column}`)
-        expect(read.handlings.map(({ at }) => `${at.line}:${at.column}`).sort()).toEqual([...places].sort())
-      }),
-      { numRuns: 60 },
-    )
+    forAll(60, [file], (written) => {
+      const read = roundTrip(written)
+      const { lines } = parseKeepalived({ file: FILE, text: written }, files({ [FILE]: written }), NODE)
+      const places = keywordLines(lines).map(({ at }) => `${at.line}:${at.column}`)
+      expect(read.handlings.map(({ at }) => `${at.line}:${at.column}`).sort()).toEqual([...places].sort())
+    })
   })
 })

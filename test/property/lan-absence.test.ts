@@ -5,6 +5,7 @@
  */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { forAll } from '../support/for-all.ts'
 import { type LanSpec, VirtualLan } from '../support/virtual-lan.ts'
 
 const LATENCY = 0.2
@@ -246,20 +247,17 @@ describe('any engines frozen at any time, on a LAN that works', () => {
    * then: the worse one's cleanup plan ends it. Without preemption a takeover follows a cleanup plan or a release.
    */
   test('two nodes answer until each has received the other, or until a cleanup plan is executed; in the end one has everything', () => {
-    fc.assert(
-      fc.property(spec, fc.array(freeze, { minLength: 1, maxLength: 8 }), (given, freezes) => {
-        const { lan, two } = outcome(given, freezes, true)
-        const { interval, lateness, preempt } = given
-        told(lan, () => {
-          expect(two, 'ms with two answering').toBeLessThanOrEqual(
-            HANDOVER + 2 * lateness + (preempt ? Math.max(FROZEN_LOSER, 3 * 10 * interval) : 0),
-          )
-          if (preempt) expect(lan.isAll(['a']), '"a" has everything').toBe(true)
-          else expect(lan.active.length === 1 && lan.isAll(lan.active), 'one has everything').toBe(true)
-        })
-      }),
-      { numRuns: 400 },
-    )
+    forAll(400, [spec, fc.array(freeze, { minLength: 1, maxLength: 8 })], (given, freezes) => {
+      const { lan, two } = outcome(given, freezes, true)
+      const { interval, lateness, preempt } = given
+      told(lan, () => {
+        expect(two, 'ms with two answering').toBeLessThanOrEqual(
+          HANDOVER + 2 * lateness + (preempt ? Math.max(FROZEN_LOSER, 3 * 10 * interval) : 0),
+        )
+        if (preempt) expect(lan.isAll(['a']), '"a" has everything').toBe(true)
+        else expect(lan.active.length === 1 && lan.isAll(lan.active), 'one has everything').toBe(true)
+      })
+    })
   })
 
   test('without guardians two nodes answer for longer, so the model can show it', () => {

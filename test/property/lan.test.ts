@@ -6,6 +6,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { compareAddresses } from '../../src/wire/address.ts'
+import { forAll } from '../support/for-all.ts'
 import { type LanSpec, VirtualLan } from '../support/virtual-lan.ts'
 
 const PROFILES = ['holdfast', 'rfc9568'] as const
@@ -104,87 +105,78 @@ describe('after any accidents', () => {
     ['the highest priority', true],
     ['somebody (Preempt_Mode False)', false],
   ] as const)('exactly one is Active within one Active_Down_Interval: %s', (_who, preempt) => {
-    fc.assert(
-      fc.property(spec(preempt), fc.array(accident, { maxLength: 25 }), (lanSpec, accidents) => {
-        const lan = new VirtualLan(lanSpec)
-        const interval = lanSpec.interval * 10
-        check(lan, () => {
-          lan.startAll()
-          for (const one of accidents) {
-            happen(lan, one, interval)
-            lan.run((one.wait * interval) / 10)
-          }
-          calm(lan, interval)
-          // The slowest Active_Down_Interval, the last in rank, and one exchange.
-          const bound = 4 * interval + 4 * 3 + 4 * LATENCY
-          lan.run(bound)
-          const [winner, ...others] = lan.nodes.filter(({ state }) => state.name === 'Active')
-          expect(
-            others.map(({ name }) => name),
-            `Actives beside ${winner?.name} at ${lan.now} ms`,
-          ).toEqual([])
-          const best = Math.max(...lan.nodes.map(({ parameters }) => parameters.priority))
-          if (preempt) expect(winner?.parameters.priority, `priority of the Active at ${lan.now} ms`).toBe(best)
-          expect(lan.holders, `who answers at ${lan.now} ms`).toEqual([winner?.name])
-          const settled = lan.now
-          lan.run(5 * interval)
-          expect(
-            lan.longestReign((count) => count !== 1, settled),
-            'ms without exactly one Active, afterwards',
-          ).toBe(0)
-          expect(lan.active, 'the Active stays').toEqual([winner?.name])
-        })
-      }),
-      { numRuns: 400 },
-    )
+    forAll(400, [spec(preempt), fc.array(accident, { maxLength: 25 })], (lanSpec, accidents) => {
+      const lan = new VirtualLan(lanSpec)
+      const interval = lanSpec.interval * 10
+      check(lan, () => {
+        lan.startAll()
+        for (const one of accidents) {
+          happen(lan, one, interval)
+          lan.run((one.wait * interval) / 10)
+        }
+        calm(lan, interval)
+        // The slowest Active_Down_Interval, the last in rank, and one exchange.
+        const bound = 4 * interval + 4 * 3 + 4 * LATENCY
+        lan.run(bound)
+        const [winner, ...others] = lan.nodes.filter(({ state }) => state.name === 'Active')
+        expect(
+          others.map(({ name }) => name),
+          `Actives beside ${winner?.name} at ${lan.now} ms`,
+        ).toEqual([])
+        const best = Math.max(...lan.nodes.map(({ parameters }) => parameters.priority))
+        if (preempt) expect(winner?.parameters.priority, `priority of the Active at ${lan.now} ms`).toBe(best)
+        expect(lan.holders, `who answers at ${lan.now} ms`).toEqual([winner?.name])
+        const settled = lan.now
+        lan.run(5 * interval)
+        expect(
+          lan.longestReign((count) => count !== 1, settled),
+          'ms without exactly one Active, afterwards',
+        ).toBe(0)
+        expect(lan.active, 'the Active stays').toEqual([winner?.name])
+      })
+    })
   })
 })
 
 describe('on a LAN that loses nothing', () => {
   test('two nodes are Active no longer than one exchange, and two answer no longer than Leaving allows', () => {
     const harmless = accident.filter(({ kind }) => !['cut', 'heal', 'cutOneWay', 'stall', 'loss'].includes(kind))
-    fc.assert(
-      fc.property(spec(true), fc.array(harmless, { maxLength: 25 }), (lanSpec, accidents) => {
-        const lan = new VirtualLan(lanSpec)
-        const interval = lanSpec.interval * 10
-        check(lan, () => {
-          lan.startAll()
-          for (const one of accidents) {
-            happen(lan, one, interval)
-            lan.run((one.wait * interval) / 10)
-          }
-          lan.run(5 * interval)
-          expect(
-            lan.longestReign((count) => count > 1),
-            'longest time with two Actives, ms',
-          ).toBeLessThanOrEqual(3 * LATENCY)
-          expect(
-            lan.longest((count) => count > 1),
-            'longest time with two answering, ms',
-          ).toBeLessThanOrEqual(5 + 3 * LATENCY)
-        })
-      }),
-      { numRuns: 400 },
-    )
+    forAll(400, [spec(true), fc.array(harmless, { maxLength: 25 })], (lanSpec, accidents) => {
+      const lan = new VirtualLan(lanSpec)
+      const interval = lanSpec.interval * 10
+      check(lan, () => {
+        lan.startAll()
+        for (const one of accidents) {
+          happen(lan, one, interval)
+          lan.run((one.wait * interval) / 10)
+        }
+        lan.run(5 * interval)
+        expect(
+          lan.longestReign((count) => count > 1),
+          'longest time with two Actives, ms',
+        ).toBeLessThanOrEqual(3 * LATENCY)
+        expect(
+          lan.longest((count) => count > 1),
+          'longest time with two answering, ms',
+        ).toBeLessThanOrEqual(5 + 3 * LATENCY)
+      })
+    })
   })
 
   test.each(PROFILES)('%s: from a cold start the highest priority wins, of equals the highest address', (profile) => {
-    fc.assert(
-      fc.property(spec(true), (lanSpec) => {
-        const lan = new VirtualLan({ ...lanSpec, profile })
-        check(lan, () => {
-          lan.startAll()
-          lan.run(4.1 * lanSpec.interval * 10 + 15)
-          const best = [...lan.nodes].sort(
-            (a, b) =>
-              b.parameters.priority - a.parameters.priority ||
-              compareAddresses(b.parameters.primaryAddress, a.parameters.primaryAddress),
-          )[0]
-          expect(lan.active, 'who is Active').toEqual([best?.name])
-        })
-      }),
-      { numRuns: 200 },
-    )
+    forAll(200, [spec(true)], (lanSpec) => {
+      const lan = new VirtualLan({ ...lanSpec, profile })
+      check(lan, () => {
+        lan.startAll()
+        lan.run(4.1 * lanSpec.interval * 10 + 15)
+        const best = [...lan.nodes].sort(
+          (a, b) =>
+            b.parameters.priority - a.parameters.priority ||
+            compareAddresses(b.parameters.primaryAddress, a.parameters.primaryAddress),
+        )[0]
+        expect(lan.active, 'who is Active').toEqual([best?.name])
+      })
+    })
   })
 })
 

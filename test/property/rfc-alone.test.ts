@@ -13,6 +13,7 @@ import { optionsOf, type ProfileName, profileKnobs } from '../../src/vrrp/profil
 import { INITIAL_STATE, nextDeadline, type State } from '../../src/vrrp/state.ts'
 import { address } from '../../src/wire/address.ts'
 import { centis, millis, plus } from '../../src/wire/units.ts'
+import { forAll } from '../support/for-all.ts'
 
 const SOURCES = ['192.0.2.10', '192.0.2.9', '192.0.2.50', '192.0.2.100'].map(address)
 const VIPS = ['198.51.100.1', '198.51.100.2'].map(address)
@@ -111,17 +112,14 @@ function play(
 
 test('with profile rfc9568 the composed machine is the state machine of RFC 9568', () => {
   const seen = new Set<string>()
-  fc.assert(
-    fc.property(given('rfc9568'), fc.array(move, { minLength: 1, maxLength: 60 }), (parameters, moves) => {
-      play(parameters, moves, (state, event, now) => {
-        const expected = step(state, event, parameters, millis(now))
-        const actual = extendedStep(state, event, parameters, millis(now))
-        expect(actual, `${event.kind} in ${state.name} at ${now}`).toEqual(expected)
-        seen.add(`${state.name} ${event.kind} → ${expected[0].name}`)
-      })
-    }),
-    { numRuns: 2000 },
-  )
+  forAll(2000, [given('rfc9568'), fc.array(move, { minLength: 1, maxLength: 60 })], (parameters, moves) => {
+    play(parameters, moves, (state, event, now) => {
+      const expected = step(state, event, parameters, millis(now))
+      const actual = extendedStep(state, event, parameters, millis(now))
+      expect(actual, `${event.kind} in ${state.name} at ${now}`).toEqual(expected)
+      seen.add(`${state.name} ${event.kind} → ${expected[0].name}`)
+    })
+  })
   // The sequences reach every transition of the RFC.
   expect(seen).toEqual(new Set([...seen, ...TRANSITIONS]))
 })
@@ -138,14 +136,11 @@ const TRANSITIONS = [
 
 test('with profile holdfast it is not: the comparison sees an extension', () => {
   let different = 0
-  fc.assert(
-    fc.property(given('holdfast'), fc.array(move, { minLength: 20, maxLength: 60 }), (parameters, moves) => {
-      play(parameters, moves, (state, event, now) => {
-        const plain = JSON.stringify(step(state, event, parameters, millis(now)))
-        if (plain !== JSON.stringify(extendedStep(state, event, parameters, millis(now)))) different++
-      })
-    }),
-    { numRuns: 50 },
-  )
+  forAll(50, [given('holdfast'), fc.array(move, { minLength: 20, maxLength: 60 })], (parameters, moves) => {
+    play(parameters, moves, (state, event, now) => {
+      const plain = JSON.stringify(step(state, event, parameters, millis(now)))
+      if (plain !== JSON.stringify(extendedStep(state, event, parameters, millis(now)))) different++
+    })
+  })
   expect(different, 'steps in which an extension made a difference').toBeGreaterThan(100)
 })

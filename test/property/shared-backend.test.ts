@@ -7,6 +7,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { millis } from '../../src/wire/units.ts'
+import { forAll } from '../support/for-all.ts'
 import { type Answer, VirtualCheck } from '../support/virtual-check.ts'
 import { VirtualLan } from '../support/virtual-lan.ts'
 
@@ -95,30 +96,24 @@ const AT_ONCE = [0, 0, 0] as const
 const spread = shares.map(([a, b, c]): [number, number, number] => [a * 8, b * 8, c * 8])
 
 test('with 1 s advertisements and polls 1 s apart the addresses stay where they are', () => {
-  fc.assert(
-    fc.property(outages, (outage) => {
-      const seen = play(outage, { advertisement: 1_000, interval: 1_000, timeout: 900, returns: AT_ONCE })
-      const { moved, movedBack, nobody, two } = seen
-      expect({ moved, movedBack, nobody, two }, story(seen.lan)).toEqual({ moved: 0, movedBack: 0, nobody: 0, two: 0 })
-    }),
-    { numRuns: 80 },
-  )
+  forAll(80, [outages], (outage) => {
+    const seen = play(outage, { advertisement: 1_000, interval: 1_000, timeout: 900, returns: AT_ONCE })
+    const { moved, movedBack, nobody, two } = seen
+    expect({ moved, movedBack, nobody, two }, story(seen.lan)).toEqual({ moved: 0, movedBack: 0, nobody: 0, two: 0 })
+  })
 })
 
 test('nodes that reach the backend again one after the other make one move at most, to the first that is up', () => {
-  fc.assert(
-    fc.property(outages, spread, fc.constantFrom(100, 1_000), (outage, returns, advertisement) => {
-      const seen = play(outage, { advertisement, interval: 1_000, timeout: Math.min(900, advertisement), returns })
-      expect([seen.moved, seen.nobody], story(seen.lan)).toEqual([0, 0])
-      expect(seen.movedBack, story(seen.lan)).toBeLessThanOrEqual(1)
-      // Nodes that are up within one advertisement of the first one have received the same advertisements. The higher
-      // address among them is sooner.
-      const first = Math.min(...seen.checks.map(({ upSince }) => upSince))
-      const early = NAMES.filter((_, i) => (seen.checks[i]?.upSince ?? 0) <= first + advertisement)
-      expect(seen.movedBack === 0 ? [seen.before] : early, story(seen.lan)).toContain(seen.after)
-    }),
-    { numRuns: 40 },
-  )
+  forAll(40, [outages, spread, fc.constantFrom(100, 1_000)], (outage, returns, advertisement) => {
+    const seen = play(outage, { advertisement, interval: 1_000, timeout: Math.min(900, advertisement), returns })
+    expect([seen.moved, seen.nobody], story(seen.lan)).toEqual([0, 0])
+    expect(seen.movedBack, story(seen.lan)).toBeLessThanOrEqual(1)
+    // Nodes that are up within one advertisement of the first one have received the same advertisements. The higher
+    // address among them is sooner.
+    const first = Math.min(...seen.checks.map(({ upSince }) => upSince))
+    const early = NAMES.filter((_, i) => (seen.checks[i]?.upSince ?? 0) <= first + advertisement)
+    expect(seen.movedBack === 0 ? [seen.before] : early, story(seen.lan)).toContain(seen.after)
+  })
 })
 
 test('the loss of the backend moves nothing while a poll takes no longer than an advertisement interval', () => {
@@ -132,13 +127,10 @@ test('the loss of the backend moves nothing while a poll takes no longer than an
       const timeout = (advertisement * share) / 10
       return { advertisement, timeout, interval: Math.max(timeout, slow * 100), returns: AT_ONCE }
     })
-  fc.assert(
-    fc.property(outages, paces, (outage, pace) => {
-      const seen = play(outage, pace)
-      expect([seen.moved, seen.nobody], story(seen.lan)).toEqual([0, 0])
-    }),
-    { numRuns: 40 },
-  )
+  forAll(40, [outages, paces], (outage, pace) => {
+    const seen = play(outage, pace)
+    expect([seen.moved, seen.nobody], story(seen.lan)).toEqual([0, 0])
+  })
 })
 
 test('without the question before a takeover the addresses move', () => {

@@ -15,6 +15,7 @@ import { optionsOf, profileKnobs } from '../../src/vrrp/profile.ts'
 import { INITIAL_STATE, nextDeadline, type State } from '../../src/vrrp/state.ts'
 import { type Address, address } from '../../src/wire/address.ts'
 import { centis, centisToMillis, type Millis, millis, plus } from '../../src/wire/units.ts'
+import { forAll } from '../support/for-all.ts'
 
 const SELF = address('192.0.2.10')
 const SOURCES = ['192.0.2.9', '192.0.2.50', '192.0.2.100'].map(address)
@@ -262,15 +263,12 @@ class Walk {
 const groups = fc.array(told, { minLength: 2, maxLength: 4 })
 
 test('no member is Active alone in any history, and all are Active after the faults', () => {
-  fc.assert(
-    fc.property(groups, fc.array(move, { maxLength: 50 }), (parameters, moves) => {
-      const walk = new Walk(parameters)
-      for (const [i] of parameters.entries()) walk.post(i, { kind: 'startup' })
-      for (const one of moves) walk.perform(one)
-      walk.calm()
-    }),
-    { numRuns: 2000 },
-  )
+  forAll(2000, [groups, fc.array(move, { maxLength: 50 })], (parameters, moves) => {
+    const walk = new Walk(parameters)
+    for (const [i] of parameters.entries()) walk.post(i, { kind: 'startup' })
+    for (const one of moves) walk.perform(one)
+    walk.calm()
+  })
 })
 
 /** Possible states of single routers when a reload makes a group of them. */
@@ -282,45 +280,39 @@ const alone = fc.tuple(told, fc.array(move, { maxLength: 15 })).map(([parameters
 })
 
 test('routers that a reload puts together settle, go on as a group, and come apart again', () => {
-  fc.assert(
-    fc.property(fc.array(alone, { minLength: 2, maxLength: 3 }), fc.array(move, { maxLength: 20 }), (ones, moves) => {
-      const states = ones.map(({ walk }) => walk.member(0).state)
-      const walk = new Walk(
-        ones.map(({ walk: one }) => one.member(0).parameters),
-        states,
-      )
-      ones.forEach(({ walk: one }, i) => {
-        walk.now = millis(Math.max(walk.now, one.now))
-        walk.installed[i]?.clear()
-        for (const vip of one.installed[0] ?? []) walk.installed[i]?.add(vip)
-      })
-      walk.take(settleGroup(walk.members, walk.now), 'settleGroup')
-      for (const one of moves) walk.perform(one)
-      for (const member of walk.members) {
-        const [apart] = settleGroup([member], walk.now)
-        if (apart?.state.name !== 'Initialize') continue
-        expect(apart.state.faults.filter((fault) => fault.startsWith('syncGroup:'))).toEqual([])
-      }
-      walk.calm()
-    }),
-    { numRuns: 2000 },
-  )
+  forAll(2000, [fc.array(alone, { minLength: 2, maxLength: 3 }), fc.array(move, { maxLength: 20 })], (ones, moves) => {
+    const states = ones.map(({ walk }) => walk.member(0).state)
+    const walk = new Walk(
+      ones.map(({ walk: one }) => one.member(0).parameters),
+      states,
+    )
+    ones.forEach(({ walk: one }, i) => {
+      walk.now = millis(Math.max(walk.now, one.now))
+      walk.installed[i]?.clear()
+      for (const vip of one.installed[0] ?? []) walk.installed[i]?.add(vip)
+    })
+    walk.take(settleGroup(walk.members, walk.now), 'settleGroup')
+    for (const one of moves) walk.perform(one)
+    for (const member of walk.members) {
+      const [apart] = settleGroup([member], walk.now)
+      if (apart?.state.name !== 'Initialize') continue
+      expect(apart.state.faults.filter((fault) => fault.startsWith('syncGroup:'))).toEqual([])
+    }
+    walk.calm()
+  })
 })
 
 test('a group of one is fsm.step', () => {
-  fc.assert(
-    fc.property(told, fc.array(move, { minLength: 1, maxLength: 40 }), (parameters, moves) => {
-      const walk = new Walk([parameters])
-      const post = walk.post.bind(walk)
-      walk.post = (index, event) => {
-        const { state, parameters: known } = walk.member(index)
-        const [next, effects] = step(state, event, known, walk.now)
-        expect(stepGroup(walk.members, 0, event, walk.now)).toEqual([{ state: next, effects }])
-        post(index, event)
-      }
-      walk.post(0, { kind: 'startup' })
-      for (const one of moves) walk.perform(one)
-    }),
-    { numRuns: 500 },
-  )
+  forAll(500, [told, fc.array(move, { minLength: 1, maxLength: 40 })], (parameters, moves) => {
+    const walk = new Walk([parameters])
+    const post = walk.post.bind(walk)
+    walk.post = (index, event) => {
+      const { state, parameters: known } = walk.member(index)
+      const [next, effects] = step(state, event, known, walk.now)
+      expect(stepGroup(walk.members, 0, event, walk.now)).toEqual([{ state: next, effects }])
+      post(index, event)
+    }
+    walk.post(0, { kind: 'startup' })
+    for (const one of moves) walk.perform(one)
+  })
 })

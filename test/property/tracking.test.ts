@@ -13,6 +13,7 @@ import type { CheckReport } from '../../src/healthcheck/check-report.ts'
 import type { CheckResult } from '../../src/healthcheck/health.ts'
 import { millis } from '../../src/wire/units.ts'
 import { checkSpec, tcpSpec } from '../support/check-spec.ts'
+import { forAll } from '../support/for-all.ts'
 
 const UNKNOWN_AFTER = 5_000
 const PROBES = ['a', 'b', 'c', 'd'] as const
@@ -62,8 +63,9 @@ const reportOf = (check: string, result: CheckResult, countsAs: CheckReport['cou
 })
 
 test('priority and faults equal the model for any reports', () => {
-  fc.assert(
-    fc.property(
+  forAll(
+    400,
+    [
       fc.integer({ min: 1, max: 254 }),
       fc.tuple(combination, combination),
       fc.array(fc.record({ name: fc.constantFrom(...PROBES, 'x', 'y'), weight, reverse: fc.boolean() }), {
@@ -71,66 +73,65 @@ test('priority and faults equal the model for any reports', () => {
       }),
       fc.constantFrom('hold', 'fail'),
       fc.array(said, { maxLength: 40 }),
-      (base, [x, y], tracked, onUnknown, news) => {
-        const checks: Check[] = PROBES.map((name) => ({
-          kind: 'probe',
-          spec: checkSpec(tcpSpec(1), { name, onUnknown, unknownAfter: millis(UNKNOWN_AFTER) }),
-        }))
-        checks.push({ kind: 'combination', name: 'x', ...x }, { kind: 'combination', name: 'y', ...y })
-        const track: readonly Track[] = tracked.map(({ name, ...rest }) => ({ healthcheck: name, ...rest }))
-        const board = new CheckBoard()
-        let now = millis(0)
-        board.set(checks, now)
-        const words = new Map<string, { counts: 'up' | 'down' | 'nothing'; heardAt: number }>()
+    ],
+    (base, [x, y], tracked, onUnknown, news) => {
+      const checks: Check[] = PROBES.map((name) => ({
+        kind: 'probe',
+        spec: checkSpec(tcpSpec(1), { name, onUnknown, unknownAfter: millis(UNKNOWN_AFTER) }),
+      }))
+      checks.push({ kind: 'combination', name: 'x', ...x }, { kind: 'combination', name: 'y', ...y })
+      const track: readonly Track[] = tracked.map(({ name, ...rest }) => ({ healthcheck: name, ...rest }))
+      const board = new CheckBoard()
+      let now = millis(0)
+      board.set(checks, now)
+      const words = new Map<string, { counts: 'up' | 'down' | 'nothing'; heardAt: number }>()
 
-        const compare = () => {
-          const probe = (name: string) => {
-            const { counts = 'nothing' as const, heardAt = 0 } = words.get(name) ?? {}
-            const silent = now - heardAt >= UNKNOWN_AFTER
-            return silent && onUnknown === 'fail' ? 'down' : counts
-          }
-          const expected = (name: string) => {
-            const { mode, members } = name === 'x' ? x : y
-            return name === 'x' || name === 'y' ? decided(mode, members.map(probe)) : probe(name)
-          }
-          let sum = base
-          const faults = new Set<string>()
-          for (const { name, weight: w, reverse } of tracked) {
-            const is = expected(name)
-            if (is === 'nothing') continue
-            const adds = tableOf(w, reverse)[is === 'up' ? 0 : 1]
-            if (adds === 'fault') faults.add(`healthcheckDown:${name}`)
-            else sum += adds
-          }
-          const states = { isUp: () => true, check: (name: string) => board.of(name) }
-          const tracking = trackingOf(base, track, states, false)
-          expect(tracking.sum).toBe(sum)
-          expect(tracking.priority).toBe(Math.min(254, Math.max(1, sum)))
-          expect(new Set(tracking.faults.filter(({ present }) => present).map(({ fault }) => fault))).toEqual(faults)
-          expect(
-            tracking.parts.reduce((total, { adds }) => total + adds, base),
-            'the sum that is told',
-          ).toBe(sum)
+      const compare = () => {
+        const probe = (name: string) => {
+          const { counts = 'nothing' as const, heardAt = 0 } = words.get(name) ?? {}
+          const silent = now - heardAt >= UNKNOWN_AFTER
+          return silent && onUnknown === 'fail' ? 'down' : counts
         }
+        const expected = (name: string) => {
+          const { mode, members } = name === 'x' ? x : y
+          return name === 'x' || name === 'y' ? decided(mode, members.map(probe)) : probe(name)
+        }
+        let sum = base
+        const faults = new Set<string>()
+        for (const { name, weight: w, reverse } of tracked) {
+          const is = expected(name)
+          if (is === 'nothing') continue
+          const adds = tableOf(w, reverse)[is === 'up' ? 0 : 1]
+          if (adds === 'fault') faults.add(`healthcheckDown:${name}`)
+          else sum += adds
+        }
+        const states = { isUp: () => true, check: (name: string) => board.of(name) }
+        const tracking = trackingOf(base, track, states, false)
+        expect(tracking.sum).toBe(sum)
+        expect(tracking.priority).toBe(Math.min(254, Math.max(1, sum)))
+        expect(new Set(tracking.faults.filter(({ present }) => present).map(({ fault }) => fault))).toEqual(faults)
+        expect(
+          tracking.parts.reduce((total, { adds }) => total + adds, base),
+          'the sum that is told',
+        ).toBe(sum)
+      }
 
-        for (const { probe: name, result, after } of news) {
-          // The alarm rings on time: nothing is late here.
-          const until = now + after
-          for (let at = board.doubtAt; at !== undefined && at <= until; at = board.doubtAt) {
-            now = millis(Math.max(at, now))
-            board.doubt(now)
-          }
-          now = millis(until)
-          compare()
-          const unknown = onUnknown === 'fail' && result === 'unknown' ? 'down' : 'nothing'
-          const counts = result === 'up' || result === 'down' ? result : unknown
-          board.hear([reportOf(name, result, counts, now)], now)
-          // A restarted thread withdraws no result, and has reported none.
-          if (result !== 'undecided' || !words.has(name)) words.set(name, { counts, heardAt: now })
-          compare()
+      for (const { probe: name, result, after } of news) {
+        // The alarm rings on time: nothing is late here.
+        const until = now + after
+        for (let at = board.doubtAt; at !== undefined && at <= until; at = board.doubtAt) {
+          now = millis(Math.max(at, now))
+          board.doubt(now)
         }
-      },
-    ),
-    { numRuns: 400 },
+        now = millis(until)
+        compare()
+        const unknown = onUnknown === 'fail' && result === 'unknown' ? 'down' : 'nothing'
+        const counts = result === 'up' || result === 'down' ? result : unknown
+        board.hear([reportOf(name, result, counts, now)], now)
+        // A restarted thread withdraws no result, and has reported none.
+        if (result !== 'undecided' || !words.has(name)) words.set(name, { counts, heardAt: now })
+        compare()
+      }
+    },
   )
 })

@@ -16,6 +16,7 @@ import {
   renewAddressRequest,
 } from '../../../src/linux/netlink/message.ts'
 import { address, addressFromBytes } from '../../../src/wire/address.ts'
+import { forAll } from '../../support/for-all.ts'
 
 /** `n*00` stands for n zero octets (interface statistics are long). */
 function bytes(text: string): Uint8Array {
@@ -297,20 +298,17 @@ describe('hostile bytes', () => {
   })
 
   test('parseMessages returns for any bytes', () => {
-    fc.assert(fc.property(fc.uint8Array({ maxLength: 300 }), (data) => Array.isArray(parseMessages(data))))
+    forAll(100, [fc.uint8Array({ maxLength: 300 })], (data) => Array.isArray(parseMessages(data)))
   })
 
   test('parseMessages returns for any damage of a valid message', () => {
     const valid = addAddressRequest(VIP6, 1)
     const damage = fc.array(fc.tuple(fc.nat(valid.length - 1), fc.nat(255)), { maxLength: 6 })
-    fc.assert(
-      fc.property(damage, fc.nat(valid.length), (changes, length) => {
-        const data = valid.slice(0, length)
-        for (const [at, value] of changes) if (at < length) data[at] = value
-        return Array.isArray(parseMessages(data))
-      }),
-      { numRuns: 2000 },
-    )
+    forAll(2000, [damage, fc.nat(valid.length)], (changes, length) => {
+      const data = valid.slice(0, length)
+      for (const [at, value] of changes) if (at < length) data[at] = value
+      return Array.isArray(parseMessages(data))
+    })
   })
 })
 
@@ -327,17 +325,15 @@ test('a parsed request equals the notification that the kernel would send', () =
     fc.uint8Array({ minLength: 4, maxLength: 4 }),
     fc.uint8Array({ minLength: 16, maxLength: 16 }),
   )
-  fc.assert(
-    fc.property(octets, fc.nat(128), fc.nat(0xffffffff), fc.nat(0xffffffff), (octet, prefixLength, index, sequence) => {
-      const wanted = { interfaceIndex: index, address: addressFromBytes(octet), prefixLength }
-      const alone = prefixLength === 8 * octet.length ? 0x200 : 0
-      const present = { ...wanted, ...QUIET, permanent: false, flags: alone | (octet.length === 4 ? 0 : 0x2) }
-      expect(parseMessages(addAddressRequest(wanted, sequence))).toEqual([
-        { sequence, interrupted: false, message: { kind: 'address', present } },
-      ])
-      expect(parseMessages(removeAddressRequest(wanted, sequence))).toEqual([
-        { sequence, interrupted: false, message: { kind: 'addressGone', present: { ...present, flags: 0 } } },
-      ])
-    }),
-  )
+  forAll(100, [octets, fc.nat(128), fc.nat(0xffffffff), fc.nat(0xffffffff)], (octet, prefixLength, index, sequence) => {
+    const wanted = { interfaceIndex: index, address: addressFromBytes(octet), prefixLength }
+    const alone = prefixLength === 8 * octet.length ? 0x200 : 0
+    const present = { ...wanted, ...QUIET, permanent: false, flags: alone | (octet.length === 4 ? 0 : 0x2) }
+    expect(parseMessages(addAddressRequest(wanted, sequence))).toEqual([
+      { sequence, interrupted: false, message: { kind: 'address', present } },
+    ])
+    expect(parseMessages(removeAddressRequest(wanted, sequence))).toEqual([
+      { sequence, interrupted: false, message: { kind: 'addressGone', present: { ...present, flags: 0 } } },
+    ])
+  })
 })
