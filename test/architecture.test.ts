@@ -20,6 +20,8 @@ const PURE = { packages: [] as string[] }
 const PLAN: Record<string, Rule> = {
   // Helpers without a subject, which every folder may import (docs/adr/0081).
   base: { folders: [], ...PURE },
+  // The events of the log: code, level, fields and meaning.
+  log: { folders: [], ...PURE },
   wire: { folders: [], packages: ['ipaddr.js'] },
   vrrp: { folders: ['wire'], ...PURE },
   // Wrappers around the state machine, which does not know them (docs/adr/0006).
@@ -33,21 +35,33 @@ const PLAN: Record<string, Rule> = {
   // What a node remembers: events as values, and the file that keeps them (docs/adr/0039).
   events: { folders: [], packages: ['node:', 'zod'] },
   daemon: {
-    folders: ['wire', 'vrrp', 'vrrp/extensions', 'arp', 'config', 'healthcheck', 'events', 'metrics', 'notify'],
+    folders: ['log', 'wire', 'vrrp', 'vrrp/extensions', 'arp', 'config', 'healthcheck', 'events', 'metrics', 'notify'],
     packages: ['node:'],
   },
-  linux: { folders: ['wire', 'daemon'], packages: ['node:', 'node-gyp-build', 'raw-socket'] },
+  linux: { folders: ['log', 'wire', 'daemon'], packages: ['node:', 'node-gyp-build', 'raw-socket'] },
   // What is read from this node's disk for a configuration, and the sockets that lie there.
   files: { folders: ['config', 'healthcheck'], packages: ['node:', 'zod'] },
   // What stands in for keepalived at run time: dumps, flags, socket (docs/adr/0030).
-  keepalived: { folders: ['wire', 'config', 'daemon', 'files'], packages: ['node:'] },
+  keepalived: { folders: ['log', 'wire', 'config', 'daemon', 'files'], packages: ['node:'] },
   http: {
     folders: ['config', 'daemon', 'events', 'files', 'keepalived', 'metrics', 'notify'],
     packages: ['node:', 'zod'],
   },
   // The thread beside the engine, and the engine's side of it.
   worker: {
-    folders: ['wire', 'config', 'daemon', 'events', 'files', 'healthcheck', 'http', 'keepalived', 'metrics', 'notify'],
+    folders: [
+      'log',
+      'wire',
+      'config',
+      'daemon',
+      'events',
+      'files',
+      'healthcheck',
+      'http',
+      'keepalived',
+      'metrics',
+      'notify',
+    ],
     packages: ['node:'],
   },
   // What is wrong with a machine, judged from measurements alone (docs/adr/0037).
@@ -55,9 +69,9 @@ const PLAN: Record<string, Rule> = {
   // The events of several nodes as one story (docs/adr/0039).
   explain: { folders: ['events'], ...PURE },
   // The agent beside the engine (docs/adr/0051): decisions alone, and what asks the cluster and does what was decided.
-  'cluster/decisions': { folders: ['wire', 'config'], packages: ['yaml', 'zod'] },
+  'cluster/decisions': { folders: ['log', 'wire', 'config'], packages: ['yaml', 'zod'] },
   'cluster/runtime': {
-    folders: ['wire', 'config', 'cluster/decisions'],
+    folders: ['log', 'wire', 'config', 'cluster/decisions'],
     packages: ['node:', '@kubernetes/client-node', 'zod'],
   },
   // What an engine is told and does, written down and played again (docs/adr/0058).
@@ -72,7 +86,19 @@ const PLAN: Record<string, Rule> = {
   },
   // The processes of the daemon, put together: start, live configuration, shut down.
   app: {
-    folders: ['wire', 'config', 'daemon', 'events', 'files', 'http', 'keepalived', 'linux', 'recording', 'worker'],
+    folders: [
+      'log',
+      'wire',
+      'config',
+      'daemon',
+      'events',
+      'files',
+      'http',
+      'keepalived',
+      'linux',
+      'recording',
+      'worker',
+    ],
     packages: ['node:', 'pino', 'zod'],
   },
   // Network namespaces, daemons and clients in them: for the demo, the tests and the benchmarks (docs/adr/0081).
@@ -94,6 +120,7 @@ const PLAN: Record<string, Rule> = {
       'keepalived',
       'lab',
       'linux',
+      'log',
       'metrics',
       'recording',
       'simulator',

@@ -60,7 +60,7 @@ static void wait_for_report(int report) {
 }
 
 static void fail_to_start(const char *syscall_name) {
-  log_message(LOG_ERROR, "cannot go to the background", syscall_name, errno);
+  log_message(LOG_ERROR, "notInBackground", "cannot go to the background", syscall_name, errno);
   exit(EXIT_FAILURE);
 }
 
@@ -77,7 +77,10 @@ void go_to_background(void) {
   report_fd = report[1];
   (void)setsid();
   const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-  if (null < 0) return log_message(LOG_WARN, "cannot replace standard input, continuing with it", "open", errno);
+  if (null < 0) {
+    const char *const text = "cannot replace standard input, continuing with it";
+    return log_message(LOG_WARN, "standardInputKept", text, "open", errno);
+  }
   (void)dup2(null, STDIN_FILENO);
   (void)close(null);
 }

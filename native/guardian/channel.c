@@ -62,7 +62,7 @@ static void log_ignored_message(const char *fault, size_t size) {
   }
   if (count++ >= COMPLAINTS_PER_S) return;
   struct line line;
-  begin_line(&line, LOG_WARN, "ignored a message of the engine");
+  begin_line(&line, LOG_WARN, "messageIgnored", "ignored a message of the engine");
   append_string(&line, "reason", fault);
   append(&line, ",\"bytes\":%zu", size);
   end_line(&line);

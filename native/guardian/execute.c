@@ -83,7 +83,7 @@ static void log_execution(const struct outcome *outcome, const char *why, unsign
     (void)snprintf(text, sizeof text, "%s: removed %u VIP%s%s", why, removed, removed == 1 ? "" : "s", sent);
   else
     (void)snprintf(text, sizeof text, "%s: removed %u of %u VIPs%s", why, removed, outcome->requests, sent);
-  begin_line(&line, clean ? LOG_WARN : LOG_ERROR, text);
+  begin_line(&line, clean ? LOG_WARN : LOG_ERROR, "plansExecuted", text);
   append(&line, ",\"plans\":%u,\"silent\":%u,\"requests\":%u,\"removed\":%u,\"absent\":%u,\"failed\":%u",
          outcome->plans, silent, outcome->requests, outcome->done, outcome->absent, outcome->failed);
   append(&line, ",\"packets\":%u,\"sent\":%u,\"removedMs\":%.3f,\"ms\":%.3f", outcome->packets, outcome->sent,
@@ -113,6 +113,6 @@ void repeat_packets(void) {
     if (!is_executed(plan)) continue;
     begin_outcome(&outcome, 0);
     send_packets(plan, &outcome);
-    log_message(LOG_WARN, "the clock was late: sent priority 0 once more", NULL, 0);
+    log_message(LOG_WARN, "priorityZeroRepeated", "the clock was late: sent priority 0 once more", NULL, 0);
   }
 }

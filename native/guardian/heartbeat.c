@@ -22,8 +22,12 @@ void publish_beat(uint64_t now) {
   if (silent == logged) return;
   logged = silent;
   struct line line;
-  begin_line(&line, LOG_WARN, silent ? "the engine does not answer" : "the engine answers again");
-  if (silent) append(&line, ",\"silentMs\":%.0f", (double)(now - engine) / 1e6);
+  if (silent) {
+    begin_line(&line, LOG_WARN, "engineSilent", "the engine does not answer");
+    append(&line, ",\"silentMs\":%.0f", (double)(now - engine) / 1e6);
+  } else {
+    begin_line(&line, LOG_WARN, "engineAnswers", "the engine answers again");
+  }
   end_line(&line);
 }
 

@@ -76,7 +76,7 @@ void append_string(struct line *line, const char *name, const char *text) {
   append(line, ",\"%s\":\"%s\"", name, safe);
 }
 
-void begin_line(struct line *line, int level, const char *text) {
+void begin_line(struct line *line, int level, const char *event, const char *text) {
   line->length = 0;
   line->level = level;
   append(line, "{\"level\":%d,\"time\":%.0f,\"pid\":%ld,\"name\":\"guardian\"", level, clock_ms(CLOCK_REALTIME),
@@ -84,6 +84,7 @@ void begin_line(struct line *line, int level, const char *text) {
   line->message = line->length;
   append_string(line, "msg", text);
   line->fields = line->length;
+  append_string(line, "event", event);
 }
 
 static ssize_t write_without_waiting(const char *bytes, size_t length) {
@@ -109,9 +110,9 @@ void end_line(struct line *line) {
   }
 }
 
-void log_message(int level, const char *text, const char *syscall_name, int number) {
+void log_message(int level, const char *event, const char *text, const char *syscall_name, int number) {
   struct line line;
-  begin_line(&line, level, text);
+  begin_line(&line, level, event, text);
   if (syscall_name != NULL) {
     append_string(&line, "syscall", syscall_name);
     append_string(&line, "code", errno_name(number));

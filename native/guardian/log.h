@@ -31,14 +31,15 @@ void open_log(void);
 /* Sets the format from the next line on. */
 void set_log_format(enum log_format format);
 
-void begin_line(struct line *line, int level, const char *text);
+/* Begins a line. `event` is its stable code for programs (src/log/guardian-events.ts); the text may change. */
+void begin_line(struct line *line, int level, const char *event, const char *text);
 /* Appends formatted JSON. A piece that does not fit is left out whole, so that the line stays JSON. */
 void append(struct line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void append_string(struct line *line, const char *name, const char *text);
 void end_line(struct line *line);
 
 /* Writes a whole line. `syscall_name` is the system call that failed with the errno `number`; NULL = none. */
-void log_message(int level, const char *text, const char *syscall_name, int number);
+void log_message(int level, const char *event, const char *text, const char *syscall_name, int number);
 
 /* Returns "EPERM" for EPERM. An errno without a name here becomes "errno N", valid until the next call. */
 const char *errno_name(int number);

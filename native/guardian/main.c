@@ -114,7 +114,7 @@ static int prepare(const struct options *options, char *first_argument, const si
   (void)signal(SIGCHLD, SIG_DFL); /* an inherited SIG_IGN would swallow the exit status */
   const int signals = signalfd(-1, blocked, SFD_CLOEXEC | SFD_NONBLOCK);
   if (signals < 0) {
-    log_message(LOG_ERROR, "cannot start the engine", "signalfd", errno);
+    log_message(LOG_ERROR, "engineNotStarted", "cannot start the engine", "signalfd", errno);
     return -1;
   }
   open_sockets();
@@ -123,7 +123,8 @@ static int prepare(const struct options *options, char *first_argument, const si
   if (words != NULL)
     publish_beat(now_ns());
   else if (manager_has_watchdog())
-    log_message(LOG_WARN, "cannot see whether the engine turns: no watchdog message for the service manager", NULL, 0);
+    log_message(LOG_WARN, "noWatchdog",
+                "cannot see whether the engine turns: no watchdog message for the service manager", NULL, 0);
   return signals;
 }
 
@@ -131,7 +132,7 @@ int main(int count, char **arguments) {
   sigset_t blocked, before;
   if (!fill_standard_descriptors()) return EXIT_FAILURE;
   if (!block_signals(&blocked, &before)) {
-    log_message(LOG_ERROR, "cannot block signals", "sigprocmask", errno);
+    log_message(LOG_ERROR, "signalsNotBlocked", "cannot block signals", "sigprocmask", errno);
     return EXIT_FAILURE;
   }
   const struct options options = read_options(count, arguments);
@@ -145,7 +146,7 @@ int main(int count, char **arguments) {
   raise_priority(&options);
   while (engine.pid != 0) {
     if (turn(&engine, signals)) continue;
-    log_message(LOG_ERROR, "cannot wait for the engine", "poll", errno);
+    log_message(LOG_ERROR, "engineNotWatched", "cannot wait for the engine", "poll", errno);
     return EXIT_FAILURE;
   }
   const int status = exit_status(&engine);

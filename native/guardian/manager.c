@@ -34,11 +34,15 @@ bool manager_has_watchdog(void) {
   return manager.timeout != 0;
 }
 
+static void log_not_notified(const char *syscall_name, int number) {
+  log_message(LOG_WARN, "serviceManagerNotNotified", "cannot notify the service manager", syscall_name, number);
+}
+
 void notify_manager(const void *text, size_t length) {
   if (manager.fd < 0) return;
   const struct sockaddr *const to = (const struct sockaddr *)&manager.to;
   const bool failing = sendto(manager.fd, text, length, MSG_NOSIGNAL, to, manager.size) < 0;
-  if (failing && !manager.failing) log_message(LOG_WARN, "cannot notify the service manager", "sendto", errno);
+  if (failing && !manager.failing) log_not_notified("sendto", errno);
   manager.failing = failing;
 }
 
@@ -69,7 +73,7 @@ void open_manager(void) {
   (void)unsetenv("NOTIFY_SOCKET");
   (void)unsetenv("WATCHDOG_USEC");
   (void)unsetenv("WATCHDOG_PID");
-  if (manager.fd < 0) return log_message(LOG_WARN, "cannot notify the service manager", "socket", number);
+  if (manager.fd < 0) return log_not_notified("socket", number);
   (void)setenv(MANAGER_VARIABLE, "1", 1);
 }
 

@@ -51,15 +51,16 @@ void use_file_capabilities(void) {
   struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
   struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3];
   if (syscall(SYS_capget, &header, sets) != 0)
-    return log_message(LOG_WARN, "cannot read its capabilities", "capget", errno);
+    return log_message(LOG_WARN, "capabilitiesNotRaised", "cannot read its capabilities", "capget", errno);
   for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
     sets[i].effective = sets[i].inheritable = sets[i].permitted;
   if (syscall(SYS_capset, &header, sets) != 0)
-    return log_message(LOG_WARN, "cannot use its capabilities", "capset", errno);
+    return log_message(LOG_WARN, "capabilitiesNotRaised", "cannot use its capabilities", "capset", errno);
   for (unsigned long number = 0; number < 64; number++) {
     if ((sets[number / 32].permitted & (1u << number % 32)) == 0) continue;
     if (prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, number, 0, 0) != 0)
-      return log_message(LOG_WARN, "cannot pass its capabilities on to the engine", "prctl", errno);
+      return log_message(LOG_WARN, "capabilitiesNotRaised", "cannot pass its capabilities on to the engine", "prctl",
+                         errno);
   }
   /*
    * Capabilities by file make a process opaque, but the engine must read the guardian's descriptors to know whose raw
@@ -82,7 +83,7 @@ void set_process_name(const char *name, char *first_argument) {
 void set_realtime(int priority, const char *complaint) {
   const struct sched_param parameter = {.sched_priority = priority};
   if (syscall(SYS_sched_setscheduler, 0, SCHED_RR | SCHED_RESET_ON_FORK, &parameter) != 0)
-    log_message(LOG_WARN, complaint, "sched_setscheduler", errno);
+    log_message(LOG_WARN, "noRealtime", complaint, "sched_setscheduler", errno);
 }
 
 static bool pass_descriptor(int fd, const char *variable) {
@@ -101,7 +102,8 @@ static void forbid_core_dump(void) {
   struct rlimit limit;
   if (getrlimit(RLIMIT_CORE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max < 1 ? limit.rlim_max : 1;
-  if (setrlimit(RLIMIT_CORE, &limit) != 0) log_message(LOG_WARN, "cannot limit core dumps", "setrlimit", errno);
+  if (setrlimit(RLIMIT_CORE, &limit) != 0)
+    log_message(LOG_WARN, "coreDumpsNotLimited", "cannot limit core dumps", "setrlimit", errno);
 }
 
 /* Runs in the child, up to exec. Returns the name of what failed; errno says why. */
@@ -121,7 +123,7 @@ static const char *become_engine(const struct options *options, const sigset_t *
 /* Logs why the engine did not start. Returns false. */
 static bool log_not_started(const struct options *options, const char *syscall_name, int number) {
   struct line line;
-  begin_line(&line, LOG_ERROR, "cannot start the engine");
+  begin_line(&line, LOG_ERROR, "engineNotStarted", "cannot start the engine");
   append_string(&line, "program", options->program[0]);
   append_string(&line, "syscall", syscall_name);
   append_string(&line, "code", errno_name(number));
@@ -228,7 +230,7 @@ int exit_status(const struct engine *engine) {
     (void)snprintf(text, sizeof text, "engine killed by signal %d", number);
   else
     (void)snprintf(text, sizeof text, "engine killed by signal %d (SIG%s)", number, name);
-  begin_line(&line, LOG_ERROR, text);
+  begin_line(&line, LOG_ERROR, "engineKilled", text);
   append(&line, ",\"signal\":%d,\"core\":%s", number, WCOREDUMP(engine->status) ? "true" : "false");
   end_line(&line);
   return 128 + number;

@@ -82,7 +82,7 @@ static void log_failures(const struct outcome *outcome, uint64_t now) {
   if (outcome->failed == 0 || (logged_at != 0 && now - logged_at < NS_PER_S)) return;
   logged_at = now;
   struct line line;
-  begin_line(&line, LOG_WARN, "cannot renew the lifetime of addresses");
+  begin_line(&line, LOG_WARN, "renewalFailed", "cannot renew the lifetime of addresses");
   append(&line, ",\"failed\":%u,\"errors\":[%s]", outcome->failed, outcome->errors);
   end_line(&line);
 }

@@ -23,7 +23,7 @@ bool block_signals(sigset_t *blocked, sigset_t *before) {
 
 static void forward_signal(const struct engine *engine, int number) {
   if (engine->pid > 0 && kill(engine->pid, number) != 0 && errno != ESRCH)
-    log_message(LOG_WARN, "cannot forward a signal", "kill", errno);
+    log_message(LOG_WARN, "signalNotForwarded", "cannot forward a signal", "kill", errno);
 }
 
 static void forward_or_hold(struct engine *engine, int number) {
@@ -47,7 +47,7 @@ static void handle_signal(const struct signalfd_siginfo *info, struct engine *en
   /* Ctrl-C on a terminal goes to the whole foreground group, so the engine has received it already. */
   if (number == SIGINT && info->ssi_code == SI_KERNEL) return;
   /* Tools send real-time signals as questions to other daemons. A question must not end this one. */
-  if (number >= SIGRTMIN) return log_message(LOG_WARN, "ignored a real-time signal", NULL, 0);
+  if (number >= SIGRTMIN) return log_message(LOG_WARN, "signalIgnored", "ignored a real-time signal", NULL, 0);
   forward_or_hold(engine, number);
 }
 

@@ -31,11 +31,11 @@ void share_words(void) {
   (void)unsetenv(WORDS_VARIABLE);
   (void)unsetenv(CLOCK_VARIABLE);
   words_fd = (int)syscall(SYS_memfd_create, "holdfast-words", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-  if (words_fd < 0) return log_message(LOG_WARN, complaint, "memfd_create", errno);
+  if (words_fd < 0) return log_message(LOG_WARN, "noSharedMemory", complaint, "memfd_create", errno);
   const char *failed;
   void *const memory = map_words(&failed);
   if (memory == MAP_FAILED) {
-    log_message(LOG_WARN, complaint, failed, errno);
+    log_message(LOG_WARN, "noSharedMemory", complaint, failed, errno);
     (void)close(words_fd);
     words_fd = -1;
     return;

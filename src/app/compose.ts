@@ -13,6 +13,7 @@ import { CompatibilityLayer } from '../keepalived/compatibility-layer.ts'
 import { openKernelTimer } from '../linux/kernel-timer.ts'
 import { socketPeer } from '../linux/process/socket-peer.ts'
 import { openSockets } from '../linux/sockets/sockets.ts'
+import { LOG } from '../log/log.ts'
 import type { EngineOrders, OrderedDaemon } from '../recording/taped-daemon.ts'
 import { ConfigurationAccount } from './configuration/configuration-account.ts'
 import { LiveConfiguration } from './configuration/live-configuration.ts'
@@ -58,7 +59,7 @@ export function compose(begun: Start, order: StartOrder): EngineProcess {
   const account = new ConfigurationAccount(sourceOf(begun, order), recorder)
   const addressFiles = new WatchedAddressFiles()
   const ledger = new LedgerFile(config.runDirectory, (message) =>
-    recorder.logLimited('ledger unwritten', 'warn', message),
+    recorder.logLimited('ledger unwritten', LOG.ledgerNotWritten, message),
   )
   const engine = engineOf(begun, order, { account, addressFiles, departure, ledger, surroundings })
   const { daemon, orders } = engine

@@ -3,6 +3,7 @@
  * second order does not make the stop faster.
  */
 import type { Recorder } from '../daemon/telemetry/recorder.ts'
+import { LOG } from '../log/log.ts'
 import { EXIT } from './exit-code.ts'
 
 export class Departure {
@@ -32,7 +33,7 @@ export class Departure {
 
   leave(trigger: string): void {
     const isSecond = this.#isLeaving
-    this.#recorder.log('info', `${trigger}: ${isSecond ? 'already stopping' : 'stopping'}`, { trigger })
+    this.#recorder.log(LOG.stopping, `${trigger}: ${isSecond ? 'already stopping' : 'stopping'}`, { trigger })
     if (isSecond) return
     this.#isLeaving = true
     this.#recorder.chronicle.record({ kind: 'stopOrdered', trigger })

@@ -11,6 +11,7 @@ import type { Recorder } from '../daemon/telemetry/recorder.ts'
 import type { JournalEvent } from '../events/event.ts'
 import type { JournalSnapshot } from '../events/journal-file.ts'
 import { JournalFile, readEarlierLife } from '../events/journal-file.ts'
+import { LOG } from '../log/log.ts'
 
 const FLUSH_LIMIT = 200
 
@@ -31,7 +32,8 @@ export class EventJournal {
   open({ file: path, maxSize }: Config['journal']): void {
     if (path === false) return
     const { chronicle } = this.#recorder
-    const onProblem = (message: string) => this.#recorder.logLimited('event journal', 'warn', message, { file: path })
+    const onProblem = (message: string) =>
+      this.#recorder.logLimited('event journal', LOG.journalProblem, message, { file: path })
     const onGap = (lost: number, why: string) => chronicle.record({ kind: 'journalGap', lost, why })
     const file = new JournalFile({ path, maxSize, onProblem, onGap })
     this.#file = file

@@ -3,6 +3,7 @@
  * journal file, the control socket, the HTTP port, keepalived's files and socket, and the rehearsal. Decided here: the
  * order of opening. A part that cannot be opened does not stop the engine.
  */
+import { LOG } from '../log/log.ts'
 import type { EngineProcess } from './compose.ts'
 import type { Memory } from './configuration/managed.ts'
 import { type Listeners, openListeners } from './listeners.ts'
@@ -22,7 +23,7 @@ export async function openFacilities(engine: EngineProcess, memory: Memory | und
   live.begin()
   await compatibility?.open()
   startRehearsal(recorder, () => {
-    recorder.log('debug', 'Loaded and rehearsed')
+    recorder.log(LOG.rehearsed, 'Loaded and rehearsed')
     daemon.warm()
   })
   return { log, listeners }

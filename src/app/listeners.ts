@@ -9,6 +9,7 @@ import { messageOf } from '../base/message-of.ts'
 import type { Config } from '../config/config.ts'
 import type { ControlPeer } from '../files/private-socket.ts'
 import type { Command, Commands, LargeCommand, Reply } from '../http/server.ts'
+import { LOG } from '../log/log.ts'
 import type { EngineProcess } from './compose.ts'
 import { handedOver, LARGEST_CONFIGURATION } from './configuration/hand-over.ts'
 import type { ReloadAnswer } from './configuration/reload-answer.ts'
@@ -33,7 +34,7 @@ export async function openListeners(
   try {
     server = await openSocket(socket, engine, isManaged)
   } catch (error) {
-    recorder.log('error', messageOf(error), { socket })
+    recorder.log(LOG.controlSocketNotOpened, messageOf(error), { socket })
   }
   worker.serve()
   return {
@@ -62,9 +63,11 @@ async function openSocket(socket: string, engine: EngineProcess, isManaged: bool
     onRefused(peer: ControlPeer | undefined) {
       surroundings.refused()
       const who = peer === undefined ? 'an unknown process' : `the user ${peer.uid} (pid ${peer.pid})`
-      recorder.logLimited(`control ${peer?.uid}`, 'warn', `Refused ${who} at the control socket`, { ...peer })
+      recorder.logLimited(`control ${peer?.uid}`, LOG.controlClientRefused, `Refused ${who} at the control socket`, {
+        ...peer,
+      })
     },
-    onUnsafe: (message) => recorder.log('warn', message, { socket }),
+    onUnsafe: (message) => recorder.log(LOG.controlSocketUnsafe, message, { socket }),
   })
 }
 

@@ -11,6 +11,7 @@ import { openClock } from '../linux/clock.ts'
 import { openGuardian } from '../linux/guardian/guardian.ts'
 import { MUTE_NATIVE } from '../linux/mute-native.ts'
 import { openSockets } from '../linux/sockets/sockets.ts'
+import { LOG } from '../log/log.ts'
 
 /** A guardian descriptor that is not a number. Cleanup plans are encoded but sent nowhere. */
 const NO_GUARDIAN = 'rehearsal'
@@ -33,7 +34,7 @@ export function startRehearsal(recorder: Recorder, onEnd: () => void): void {
         return
       }
     } catch (error) {
-      recorder.log('error', `Cannot rehearse: ${messageOf(error)}`)
+      recorder.log(LOG.rehearsalFailed, `Cannot rehearse: ${messageOf(error)}`)
     }
     onEnd()
   }

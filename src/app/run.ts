@@ -11,6 +11,8 @@ import type { GuardianFault } from '../linux/guardian/guardian-channel.ts'
 import { openGuardianWords } from '../linux/guardian/guardian-words.ts'
 import { loadNative, type NativeAddon } from '../linux/native.ts'
 import { LIMITS } from '../linux/sockets/raw-socket-backend.ts'
+import { LOG } from '../log/log.ts'
+import { atOtherLevel } from '../log/log-event.ts'
 import { compose, type EngineProcess } from './compose.ts'
 import { untilCrashed } from './crash.ts'
 import { EventJournal } from './event-journal.ts'
@@ -71,7 +73,7 @@ function inherit(native: NativeAddon, recorder: Recorder): { guardian: Guardian;
   delete process.env.HOLDFAST_GUARDIAN_FD
   delete process.env.HOLDFAST_GUARDIAN_WORDS
   delete process.env.HOLDFAST_SERVICE_MANAGER
-  const onFault = ({ message, ...fields }: GuardianFault) => recorder.log('error', message, fields)
+  const onFault = ({ event, message, ...fields }: GuardianFault) => recorder.log(LOG[event], message, fields)
   const words = openGuardianWords(native, memory, onFault)
   return { guardian: openGuardian(kept(native, channel), onFault, words, native), hasManager }
 }
@@ -109,25 +111,26 @@ function logStart(
   { beside, isStopped, memory, raw, warnings }: Start,
   { keepalived }: RunOptions,
 ): void {
-  recorder.log('info', `holdfast ${VERSION} runs with ${config.virtualRouters.length} virtual routers`, {
+  recorder.log(LOG.started, `holdfast ${VERSION} runs with ${config.virtualRouters.length} virtual routers`, {
     version: VERSION,
     config: file,
     guardian: guardian.armed,
   })
   const scheduling = schedulingHere(guardianPid)
   const line = schedulingText(scheduling)
-  if (line !== undefined) recorder.log(line.level, line.message, { scheduling })
-  if (isStopped) recorder.log('warn', `Stopped over keepalived's socket in an earlier run: idle until a reload`)
-  for (const warning of keepalived?.warnings ?? []) recorder.log('warn', warning)
-  for (const problem of warnings) recorder.log('warn', formatProblem(problem))
+  if (line !== undefined) recorder.log(atOtherLevel(LOG.scheduling, !line.isWhole), line.message, { scheduling })
+  if (isStopped)
+    recorder.log(LOG.idleAfterStop, `Stopped over keepalived's socket in an earlier run: idle until a reload`)
+  for (const warning of keepalived?.warnings ?? []) recorder.log(LOG.keepalivedFlag, warning)
+  for (const problem of warnings) recorder.log(LOG.configurationProblem, formatProblem(problem))
   memory?.report(recorder)
-  if (raw !== undefined) for (const limit of LIMITS) recorder.log('warn', `io: raw-socket: ${limit}`, { limit })
-  for (const warning of beside.warnings) recorder.log('warn', warning, { processes: beside.processes })
+  if (raw !== undefined) for (const limit of LIMITS) recorder.log(LOG.ioLimit, `io: raw-socket: ${limit}`, { limit })
+  for (const warning of beside.warnings) recorder.log(LOG.vrrpBeside, warning, { processes: beside.processes })
   if (!guardian.armed)
-    recorder.log('warn', 'No guardian: if this process dies, its addresses stay (start it with bin/holdfast)')
+    recorder.log(LOG.noGuardian, 'No guardian: if this process dies, its addresses stay (start it with bin/holdfast)')
   else if (!guardian.guarded)
     recorder.log(
-      'warn',
+      LOG.guardianWithoutDeadlines,
       'The guardian checks no deadlines and renews no lifetimes: a frozen engine keeps its addresses',
     )
 }

@@ -4,6 +4,7 @@
  * `holdfast stop` may start another daemon as soon as the socket is gone.
  */
 import type { Exit } from '../linux/native.ts'
+import { LOG } from '../log/log.ts'
 import type { EngineProcess } from './compose.ts'
 import type { Facilities } from './facilities.ts'
 
@@ -34,7 +35,7 @@ export function limitExit(native: Exit, status: number): number {
 export async function shutDown(engine: EngineProcess, facilities: Facilities, native: Exit): Promise<number> {
   const { compatibility, departure, journal, ledger, live, lock, orders, recorder, tapes, webhook } = engine
   native.exitWithin(LONGEST_END, departure.exitStatus)
-  recorder.log('info', 'holdfast has stopped')
+  recorder.log(LOG.stopped, 'holdfast has stopped')
   recorder.chronicle.record({ kind: 'stopped' })
   orders.close()
   await webhook.finish(LAST_EVENTS)

@@ -2,6 +2,7 @@
 import type { Daemon } from '../daemon/daemon.ts'
 import type { Recorder } from '../daemon/telemetry/recorder.ts'
 import type { DumpKind } from '../keepalived/dump.ts'
+import { LOG } from '../log/log.ts'
 
 export type SignalOrders = {
   readonly leave: (trigger: string) => void
@@ -26,7 +27,7 @@ export function listenToSignals(
       // A dump causes no log line, because monitors request one every few seconds.
       if (dump !== undefined) return dump(kind)
       for (const router of daemon.snapshot().routers) {
-        recorder.log('info', `${router.name}: ${router.state} since ${router.since} (${router.reason})`, {
+        recorder.log(LOG.routerShown, `${router.name}: ${router.state} since ${router.since} (${router.reason})`, {
           router: router.name,
           snapshot: router,
         })

@@ -22,6 +22,7 @@ import type { Credentials, Exit, NativeAddon } from '../linux/native.ts'
 import { openNetwork } from '../linux/network.ts'
 import { type NodeLock, takeNodeLock } from '../linux/node-lock.ts'
 import { loadRawSocketPackage, type RawSocketPackage } from '../linux/sockets/raw-socket-package.ts'
+import { LOG } from '../log/log.ts'
 import { idle } from './configuration/configuration-account.ts'
 import { Memory } from './configuration/managed.ts'
 import type { EventJournal } from './event-journal.ts'
@@ -188,7 +189,7 @@ async function claimNode(config: Config, locate: Locate, options: ClaimOptions):
 /** Checks the configuration against the interfaces and addresses of this node. */
 function place(judged: Config, { memory, parsed }: Read, { native, recorder }: StartOrder): Placed | Refusal {
   const clock = openClock(native)
-  const opened = openNetwork(native, clock, (message) => recorder.log('warn', message))
+  const opened = openNetwork(native, clock, (message) => recorder.log(LOG.promoteSecondariesNotSet, message))
   const { isComplete, network, tables } = lookOnce(opened)
   const { config, problems, routers } = resolveRouters(judged, nodeView(tables, judged), parsed.locate)
   if (memory === undefined && problems.some(isError)) {

@@ -6,6 +6,7 @@ import { messageOf } from '../base/message-of.ts'
 import type { Config } from '../config/config.ts'
 import { Daemon, type DaemonPorts } from '../daemon/daemon.ts'
 import { Recorder } from '../daemon/telemetry/recorder.ts'
+import { LOG } from '../log/log.ts'
 import type { RecordingFile } from '../recording/recording-file.ts'
 import type { OrderedDaemon } from '../recording/taped-daemon.ts'
 import { VERSION } from './version.ts'
@@ -44,7 +45,7 @@ export async function taping(order: RecordOrder | undefined): Promise<Taping> {
   const recorder = tape.recorder()
   const onEnd = (text: string) => {
     tape.off()
-    recorder.log('warn', text, { recording: path })
+    recorder.log(LOG.recordingEnded, text, { recording: path })
   }
   return {
     recorder,
@@ -55,10 +56,10 @@ export async function taping(order: RecordOrder | undefined): Promise<Taping> {
       } catch (error) {
         tape.off()
         const why = messageOf(error)
-        recorder.log('error', `${why}; the daemon runs without a recording`, { recording: path })
+        recorder.log(LOG.recordingNotStarted, `${why}; the daemon runs without a recording`, { recording: path })
         return untaped(recorder).made(config, ports)
       }
-      recorder.log('info', `Recording inputs and outputs of the engine in ${path}`, { recording: path })
+      recorder.log(LOG.recordingStarted, `Recording inputs and outputs of the engine in ${path}`, { recording: path })
       return tapedDaemon(tape, config, ports)
     },
     async finish() {

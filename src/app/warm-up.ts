@@ -17,6 +17,7 @@ import { openClock } from '../linux/clock.ts'
 import { openGuardian } from '../linux/guardian/guardian.ts'
 import { MUTE_NATIVE } from '../linux/mute-native.ts'
 import { openSockets } from '../linux/sockets/sockets.ts'
+import { LOG } from '../log/log.ts'
 import { address } from '../wire/address.ts'
 import { macFromBytes } from '../wire/mac.ts'
 import { missingCapabilities } from './machine/capability.ts'
@@ -90,7 +91,7 @@ async function startOnce(file: string): Promise<void> {
   const ports = { clock, network: NETWORK, sockets, guardian: openGuardian('none'), recorder, resolved: routers }
   const daemon = new Daemon(settled, ports)
   daemon.start()
-  recorder.log('info', 'warmed up')
+  recorder.log(LOG.rehearsed, 'warmed up')
   daemon.snapshot()
   daemon.close()
 }

@@ -10,6 +10,7 @@ import type { Daemon } from '../daemon/daemon.ts'
 import type { Recorder } from '../daemon/telemetry/recorder.ts'
 import { sourceOf } from '../http/event-route.ts'
 import { closeChannel, startLauncher } from '../linux/process/launcher.ts'
+import { LOG } from '../log/log.ts'
 import { CheckThread } from '../worker/check-thread.ts'
 import { Launchers } from '../worker/launchers.ts'
 import { NotifyThread } from '../worker/notify-thread.ts'
@@ -47,17 +48,17 @@ export function workersFor(config: Config, recorder: Recorder): Workers {
       events: sourceOf(recorder.chronicle),
       launchers,
       onListening: () => {
-        if (listen !== false) recorder.log('info', `Serving /metrics on ${listen.host}:${listen.port}`)
+        if (listen !== false) recorder.log(LOG.metricsServed, `Serving /metrics on ${listen.host}:${listen.port}`)
       },
-      onProblem: (message) => recorder.logLimited(`worker ${message}`, 'error', `API: ${message}`),
+      onProblem: (message) => recorder.logLimited(`worker ${message}`, LOG.workerProblem, `API: ${message}`),
     },
   )
   const checks = new CheckThread(worker, launchers)
   if (waitsForChecks(config)) checks.prepare()
-  const webhook = new WebhookThread(worker, (level, message, fields) => {
+  const webhook = new WebhookThread(worker, (event, message, fields) => {
     // A lasting problem is logged at intervals, its end once.
-    if (level === 'warn') recorder.logLimited('webhook', level, message, fields)
-    else recorder.log(level, message, fields)
+    if (event === LOG.webhookWorks) recorder.log(event, message, { waiting: fields.waiting })
+    else recorder.logLimited('webhook', event, message, fields)
   })
   webhook.set(config.notify?.webhook)
   recorder.chronicle.subscribe((event) => webhook.happened(event))

@@ -10,6 +10,7 @@ import type { NodeView } from '../config/node-view.ts'
 import { nowhere, type Problem, problemAt } from '../config/problem.ts'
 import { type ResolvedRouter, resolveRouters } from '../config/resolve.ts'
 import { unknownRouter } from '../config/text/spelling.ts'
+import { LOG } from '../log/log.ts'
 import { type Millis, plus } from '../wire/units.ts'
 import { ColdStart } from './cold-start.ts'
 import { type DaemonOptions, type DaemonPorts, Engine, type EngineContext } from './engine.ts'
@@ -137,7 +138,7 @@ export class Daemon {
   #leaveWithoutGuardian(silence: number | undefined): void {
     const { recorder } = this.#ports
     const what = silence === undefined ? 'Guardian died' : `Guardian has not responded for ${Math.round(silence)} ms`
-    recorder.log('error', `${what}; shutting down, because no process would remove the VIPs after a crash`)
+    recorder.log(LOG.guardianLost, `${what}; shutting down, because no process would remove the VIPs after a crash`)
     const silent = silence === undefined ? {} : { silentMs: Math.round(silence) }
     recorder.chronicle.record({ kind: 'guardianLost', ...silent })
     for (const { cleanup } of this.#engine.registry.groups) cleanup.guardianLost = true
@@ -186,7 +187,7 @@ export class Daemon {
       forMillis === 0
         ? 'an operator ended its yield period'
         : `an operator moved its addresses away for ${forMillis} ms (yield)`
-    recorder.log('info', `${title}: ${does}`, { router: router.name, forMillis })
+    recorder.log(LOG.yieldChanged, `${title}: ${does}`, { router: router.name, forMillis })
     turns.markChanged()
     turns.end(now)
     return undefined

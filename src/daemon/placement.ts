@@ -5,6 +5,7 @@
  */
 import { defined } from '../base/defined.ts'
 import type { ResolvedRouter } from '../config/resolve.ts'
+import { LOG } from '../log/log.ts'
 import type { Address } from '../wire/address.ts'
 import type { Millis } from '../wire/units.ts'
 import type { AddressLedger } from './addresses/ledger.ts'
@@ -199,9 +200,14 @@ export class Placement {
     const holding = following?.address
     const { recorder } = this.#context
     const why = holding === undefined ? '' : `, where ${holding} is`
-    recorder.logLimited(`moved ${spec.name}`, 'info', `${title}: moved from interface ${from} to ${to}${why}`, {
-      router: spec.name,
-    })
+    recorder.logLimited(
+      `moved ${spec.name}`,
+      LOG.interfaceMoved,
+      `${title}: moved from interface ${from} to ${to}${why}`,
+      {
+        router: spec.name,
+      },
+    )
     recorder.chronicle.record({
       ...{ kind: 'interfaceMoved', router: spec.name, from, to, self },
       ...defined({ holding }),

@@ -12,6 +12,7 @@ import { dirname, join } from 'node:path'
 import { messageOf } from '../base/message-of.ts'
 import type { Recorder } from '../daemon/telemetry/recorder.ts'
 import type { ControlPeer } from '../files/private-socket.ts'
+import { LOG } from '../log/log.ts'
 import type { DumpKind, DumpOrder } from './dump.ts'
 
 export type CompatibilityOptions = {
@@ -76,9 +77,9 @@ export class CompatibilityLayer<Answer> {
     const file = join(this.#folder, `keepalived.${kind}`)
     try {
       await dump({ kind, file, dumped: dumped() })
-      recorder.log('debug', `Wrote ${file}`, { file })
+      recorder.log(LOG.dumpWritten, `Wrote ${file}`, { file })
     } catch (error) {
-      recorder.logLimited(`dump ${file}`, 'error', messageOf(error), { file })
+      recorder.logLimited(`dump ${file}`, LOG.dumpNotWritten, messageOf(error), { file })
     }
   }
 
@@ -108,13 +109,15 @@ export class CompatibilityLayer<Answer> {
         onRefused: (peer) => {
           onRefused()
           const who = peer === undefined ? 'a client of unknown user' : `user ${peer.uid} (pid ${peer.pid})`
-          recorder.logLimited(`${SOCKET} ${peer?.uid}`, 'warn', `Refused ${who} on ${SOCKET}`, { ...peer })
+          recorder.logLimited(`${SOCKET} ${peer?.uid}`, LOG.keepalivedClientRefused, `Refused ${who} on ${SOCKET}`, {
+            ...peer,
+          })
         },
-        onProblem: (message) => recorder.logLimited(message, 'warn', message, { socket }),
+        onProblem: (message) => recorder.logLimited(message, LOG.keepalivedSocketProblem, message, { socket }),
       })
-      recorder.log('info', `${SOCKET} is ${socket}: it accepts reload and stop`, { socket })
+      recorder.log(LOG.keepalivedSocketOpened, `${SOCKET} is ${socket}: it accepts reload and stop`, { socket })
     } catch (error) {
-      recorder.log('error', messageOf(error), { socket })
+      recorder.log(LOG.keepalivedSocketNotOpened, messageOf(error), { socket })
     }
   }
 
@@ -161,7 +164,7 @@ export class CompatibilityLayer<Answer> {
   }
 
   #warn(error: unknown): void {
-    this.#ports.recorder.log('warn', messageOf(error))
+    this.#ports.recorder.log(LOG.keepalivedFilesProblem, messageOf(error))
   }
 }
 

@@ -10,6 +10,7 @@ import type { JournalEvent } from '../events/event.ts'
 import type { WebhookBody } from '../events/event-page.ts'
 import { monotonicNow } from '../healthcheck/probe.ts'
 import { publicEvent } from '../http/public-view.ts'
+import { LOG } from '../log/log.ts'
 import {
   type WebhookDelivery,
   type WebhookNews,
@@ -22,7 +23,8 @@ import type { WorkerClient, WorkerThread } from './worker-thread.ts'
 type Thread = Pick<WorkerThread, 'register' | 'keep' | 'post'>
 type WebhookFields = { readonly reason?: string; readonly waiting?: number }
 /** Writes a log line; the recorder limits their number. */
-export type WebhookLog = (level: 'info' | 'warn', message: string, fields: WebhookFields) => void
+export type WebhookLog = (event: WebhookEvent, message: string, fields: WebhookFields) => void
+type WebhookEvent = (typeof LOG)['webhookDropped' | 'webhookEventLost' | 'webhookFailed' | 'webhookWorks']
 
 /** Largest number of waiting events. Each needs about 700 octets, in both threads. */
 export const MOST_WAITING = 1_000
@@ -91,7 +93,8 @@ export class WebhookThread {
         resolve()
       }
     })
-    if (this.#waiting.size > 0) this.#tell('warn', `${this.#waiting.size} events have not arrived and are dropped`, {})
+    if (this.#waiting.size > 0)
+      this.#tell(LOG.webhookDropped, `${this.#waiting.size} events have not arrived and are dropped`, {})
   }
 
   /** Returns the state of the webhook; `null` without a URL. */
@@ -141,11 +144,11 @@ export class WebhookThread {
     if (news.kind === 'failed') {
       this.#counts.failedAttempts++
       this.#isFailing = true
-      return this.#tell('warn', `Cannot post an event: ${news.detail}; it will be tried again`, {})
+      return this.#tell(LOG.webhookFailed, `Cannot post an event: ${news.detail}; it will be tried again`, {})
     }
     if (news.kind === 'lost') return this.#lose(news.id, news.reason, news.detail)
     this.#counts.delivered++
-    if (this.#isFailing) this.#log('info', `Webhook ${this.#where}: events arrive again`, {})
+    if (this.#isFailing) this.#tell(LOG.webhookWorks, 'events arrive again', {})
     this.#isFailing = false
     this.#forget(news.id)
   }
@@ -153,7 +156,7 @@ export class WebhookThread {
   #lose(id: string, reason: 'refused' | 'expired' | 'overflow', detail: string): void {
     this.#counts[reason]++
     this.#isFailing = true
-    this.#tell('warn', `lost an event: ${reason} (${detail})`, { reason })
+    this.#tell(LOG.webhookEventLost, `lost an event: ${reason} (${detail})`, { reason })
     this.#forget(id)
   }
 
@@ -162,8 +165,8 @@ export class WebhookThread {
     if (this.#waiting.size === 0) this.#onEmpty()
   }
 
-  #tell(level: 'warn', message: string, fields: WebhookFields): void {
-    this.#log(level, `Webhook ${this.#where}: ${message}`, { ...fields, waiting: this.#waiting.size })
+  #tell(event: WebhookEvent, message: string, fields: WebhookFields): void {
+    this.#log(event, `Webhook ${this.#where}: ${message}`, { ...fields, waiting: this.#waiting.size })
   }
 
   get #where(): string {

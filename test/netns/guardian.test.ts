@@ -133,7 +133,7 @@ describe('the guardian as a parent', () => {
       return readFileSync(file, 'utf8')
     }
     try {
-      const journal = '<3>ERROR guardian: engine killed by signal 9 (SIGKILL) signal=9 core=false\n'
+      const journal = '<3>ERROR guardian: engine killed by signal 9 (SIGKILL) event=engineKilled signal=9 core=false\n'
       expect(told(({ dev, ino }) => `${dev}:${ino}`)).toBe(journal)
       for (const other of [({ ino }: { ino: number }) => `0:${ino}`, () => '', () => '1'])
         expect(JSON.parse(told(other))).toMatchObject({ level: 50, name: 'guardian', signal: 9 })
@@ -497,7 +497,8 @@ describeNetns('the guardian in network namespaces', () => {
     await talker.ended
     const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}[+-]\d\d:\d\d /
     const shown = talker.stderr.map((line) => line.replace(time, 'TIME ').replace(/Ms=[\d.]+ ms=[\d.]+/, 'Ms=N ms=N'))
-    const ignored = (reason: string) => `WARN  guardian: ignored a message of the engine reason="${reason}" bytes=12`
+    const ignored = (reason: string) =>
+      `WARN  guardian: ignored a message of the engine event=messageIgnored reason="${reason}" bytes=12`
     const json = expect.stringMatching(/^\{"level":40,.*"reason":"its kind is unknown","bytes":12\}$/)
     expect(shown).toEqual([
       `<4>${ignored('its kind is unknown')}`,
@@ -507,9 +508,9 @@ describeNetns('the guardian in network namespaces', () => {
       json,
       `<4>${ignored('its kind is unknown')}`,
       json,
-      'TIME ERROR guardian: engine died: removed 1 VIP, could not send every priority 0 plans=1 silent=0 ' +
+      'TIME ERROR guardian: engine died: removed 1 VIP, could not send every priority 0 event=plansExecuted plans=1 silent=0 ' +
         'requests=1 removed=0 absent=1 failed=0 packets=1 sent=0 removedMs=N ms=N errors=["unit 1 packet 0: ENODEV"]',
-      'TIME ERROR guardian: engine killed by signal 9 (SIGKILL) signal=9 core=false',
+      'TIME ERROR guardian: engine killed by signal 9 (SIGKILL) event=engineKilled signal=9 core=false',
     ])
   })
 

@@ -99,7 +99,11 @@ describeNetns('the log of the daemon in the systemd journal', () => {
   test('each line of the guardian has its priority, also after the death of the engine', async () => {
     run('pkill -KILL -x node')
     await shows(/^WARN {2}guardian: engine died: removed 1 VIP, sent priority 0 /, '-p', 'warning')
-    await shows(/^ERROR guardian: engine killed by signal 9 \(SIGKILL\) signal=9 core=false$/, '-p', 'err')
+    await shows(
+      /^ERROR guardian: engine killed by signal 9 \(SIGKILL\) event=engineKilled signal=9 core=false$/,
+      '-p',
+      'err',
+    )
     await holds(true)
   })
 

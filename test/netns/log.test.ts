@@ -37,7 +37,10 @@ describeNetns('the log of a daemon', () => {
     await daemon.process.line(/INFO {2}vip: Backup → Active: activeSilent vrid=51 interface=eth0 /, WITHIN)
     daemon.killEngine()
     await daemon.process.line(/ WARN {2}guardian: engine died: removed 1 VIP, sent .* plans=1 silent=0 /, WITHIN)
-    await daemon.process.line(/ ERROR guardian: engine killed by signal 9 \(SIGKILL\) signal=9 core=false$/, WITHIN)
+    await daemon.process.line(
+      / ERROR guardian: engine killed by signal 9 \(SIGKILL\) event=engineKilled signal=9 core=false$/,
+      WITHIN,
+    )
     await daemon.exited
     for (const { text } of daemon.lines) {
       expect(text).toMatch(TEXT)
@@ -88,7 +91,10 @@ describeNetns('the log of a daemon', () => {
     )
     await daemon.process.line(/^<3>ERROR Cannot reload .*; the configuration in force is kept /, WITHIN)
     daemon.killEngine()
-    await daemon.process.line(/^<3>ERROR guardian: engine killed by signal 9 \(SIGKILL\) signal=9 core=false$/, WITHIN)
+    await daemon.process.line(
+      /^<3>ERROR guardian: engine killed by signal 9 \(SIGKILL\) event=engineKilled signal=9 core=false$/,
+      WITHIN,
+    )
     await daemon.exited
     expect(daemon.lines.slice(seen).filter(({ text }) => !/^<[346]>(ERROR|WARN |INFO ) \S/.test(text))).toEqual([])
   })

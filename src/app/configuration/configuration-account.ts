@@ -10,6 +10,8 @@ import { handOverFields } from '../../daemon/reload.ts'
 import type { Recorder } from '../../daemon/telemetry/recorder.ts'
 import type { ConfigProblem, ConfigSnapshot, ImportedSnapshot } from '../../daemon/telemetry/snapshot.ts'
 import type { ManagedFile } from '../../files/managed-file.ts'
+import { LOG } from '../../log/log.ts'
+import { atOtherLevel } from '../../log/log-event.ts'
 import { HANDED_OVER, type HandedOver, HandOverAccount, whoHandsOver } from './hand-over.ts'
 import type { ReloadAnswer, ReloadFailure } from './reload-answer.ts'
 
@@ -66,7 +68,7 @@ export class ConfigurationAccount {
   }
 
   requested(trigger: string): void {
-    this.#recorder.log('info', `${trigger}: reading ${this.file} again`, { trigger })
+    this.#recorder.log(LOG.reloadRequested, `${trigger}: reading ${this.file} again`, { trigger })
   }
 
   succeeded(
@@ -90,15 +92,15 @@ export class ConfigurationAccount {
     if (checks.length > 0) done.push(`health checks ${checks.join(' and ')} changed`)
     done.push(...ownTexts(values, restartOnly))
     const what = handed === undefined ? `Reloaded ${file}` : `Configured by ${whoHandsOver(handed)}`
-    this.#recorder.log('info', `${what}: ${[...done, `${unchanged} unchanged`].join(', ')}`, {
+    this.#recorder.log(LOG.reloaded, `${what}: ${[...done, `${unchanged} unchanged`].join(', ')}`, {
       hash,
       pausedMs,
       changes,
       checksChanged,
     })
-    for (const problem of problems) this.#recorder.log('warn', formatProblem(problem))
+    for (const problem of problems) this.#recorder.log(LOG.configurationProblem, formatProblem(problem))
     for (const key of restartOnly)
-      this.#recorder.log('warn', `${key} has changed: it takes effect at the next start`, { key })
+      this.#recorder.log(LOG.restartNeeded, `${key} has changed: it takes effect at the next start`, { key })
     return answer
   }
 
@@ -117,20 +119,24 @@ export class ConfigurationAccount {
     this.#last = { at: new Date().toISOString(), ok: false, reason: `${whose}${reason}`, problems: reported }
     const what =
       handed === undefined ? `reload ${file}` : `apply the configuration that ${whoHandsOver(handed)} handed over`
-    recorder.log('error', `Cannot ${what}: ${reason}; the configuration in force is kept`, { file, fault })
+    recorder.log(LOG.reloadFailed, `Cannot ${what}: ${reason}; the configuration in force is kept`, { file, fault })
     const handOver = handed && handOverFields({ ...handed, again: false })
     recorder.chronicle.record({ kind: 'reloaded', ok: false, reason: `${fault}: ${reason}`, ...handOver })
-    for (const problem of reported) recorder.log(isError(problem) ? 'error' : 'warn', formatProblem(problem))
+    for (const problem of reported)
+      recorder.log(atOtherLevel(LOG.configurationProblem, isError(problem)), formatProblem(problem))
     if (problems.length > reported.length)
-      recorder.log('error', `${problems.length - reported.length} more problems: holdfast check ${file} shows all`)
+      recorder.log(
+        LOG.configurationProblemsLeftOut,
+        `${problems.length - reported.length} more problems: holdfast check ${file} shows all`,
+      )
     return { ok: false, file, fault, reason, problems }
   }
 
   /** Reports that every router stops until the next reload, or why that order was refused. */
   stoodDown(trigger: string, reason?: string): void {
-    if (reason !== undefined) return this.#recorder.log('error', `${trigger}: ${reason}`, { trigger })
+    if (reason !== undefined) return this.#recorder.log(LOG.stoodDownFailed, `${trigger}: ${reason}`, { trigger })
     this.#stoppedAt = new Date().toISOString()
-    this.#recorder.log('info', `${trigger}: no virtual router runs until the next reload`, { trigger })
+    this.#recorder.log(LOG.stoodDown, `${trigger}: no virtual router runs until the next reload`, { trigger })
   }
 }
 

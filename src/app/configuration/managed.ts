@@ -12,6 +12,8 @@ import { type AnyConfig, loadAny } from '../../files/configuration-language.ts'
 import { readRegular } from '../../files/fresh-configuration.ts'
 import { ManagedFile } from '../../files/managed-file.ts'
 import { unsafeFolder } from '../../files/socket-folder.ts'
+import { LOG } from '../../log/log.ts'
+import { atOtherLevel } from '../../log/log-event.ts'
 import { idle } from './configuration-account.ts'
 
 export type Remembered = Extract<AnyConfig, { readonly config: Config }>
@@ -56,9 +58,10 @@ export class Memory {
   /** Logs why the engine is idle; logs nothing if the engine is not idle. */
   report(recorder: Recorder): void {
     if (this.#waits === null) return
-    const level = this.#problems.length === 0 ? 'info' : 'error'
-    recorder.log(level, `${this.#waits}: idle until a configuration is handed over`, { file: this.#file })
-    for (const problem of this.#problems.filter(isError)) recorder.log('error', formatProblem(problem))
+    const event = atOtherLevel(LOG.idle, this.#problems.length > 0)
+    recorder.log(event, `${this.#waits}: idle until a configuration is handed over`, { file: this.#file })
+    for (const problem of this.#problems.filter(isError))
+      recorder.log(atOtherLevel(LOG.configurationProblem, true), formatProblem(problem))
   }
 
   /** Returns the file for the configurations that will be handed over. */
@@ -69,15 +72,17 @@ export class Memory {
       onProblem: (message) =>
         recorder.logLimited(
           'managed file',
-          'error',
+          LOG.configurationNotStored,
           `${message}; a restart would lose the configuration that was handed over`,
           fields,
         ),
-      onStored: () => recorder.log('info', `${this.#file} has the configuration in force again`, fields),
+      onStored: () =>
+        recorder.log(LOG.configurationStored, `${this.#file} has the configuration in force again`, fields),
     })
     void file.prepare().then(() => {
       const unsafe = whyUnsafe(this.#file)
-      if (unsafe !== undefined) recorder.log('warn', `${this.#file} is in an unsafe folder: ${unsafe}`, fields)
+      if (unsafe !== undefined)
+        recorder.log(LOG.managedFileUnsafe, `${this.#file} is in an unsafe folder: ${unsafe}`, fields)
     })
     return file
   }

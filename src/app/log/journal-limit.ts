@@ -12,7 +12,7 @@ const MOST_OCTETS = 48 * 1024 - 1
  */
 const MOST_CHARACTERS = 1_500
 /** Keys of every log record that are never shortened, because programs read them. */
-const WHOLE: ReadonlySet<string> = new Set(['level', 'time', 'pid', 'name'])
+const WHOLE: ReadonlySet<string> = new Set(['level', 'time', 'pid', 'name', 'event'])
 
 /** Returns the octets of a value in a line, 0 for `undefined`. */
 const octetsOf = (value: unknown): number =>

@@ -4,13 +4,15 @@
  * (docs/adr/0080). Pure: the functions convert a record to a line. JSON lines are made by pino.
  */
 import { messageOf } from '../../base/message-of.ts'
-import type { LogLevel } from '../../daemon/telemetry/recorder.ts'
+import type { LogLevel } from '../../log/log-event.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 export type LogLine = {
   /** Time of the log record in milliseconds since the epoch. */
   readonly time: number
   readonly level: LogLevel
+  /** Code of the event. */
+  readonly event: string
   readonly message: string
   readonly fields: Fields
 }
@@ -82,7 +84,7 @@ function timeOf(at: number): string {
   return `${known.before}${String(Math.floor(at) - second * 1000).padStart(3, '0')}${known.behind}`
 }
 
-/** Returns a line of `text` with its line end: time, level, router, message, fields. `paint` colors the level. */
+/** Returns a line of `text` with its line end: time, level, router, message, event, fields. `paint` colors the level. */
 export const textLine = (record: LogLine, paint = plain): string =>
   `${timeOf(record.time)} ${paint(record.level)} ${saying(record)}\n`
 
@@ -99,11 +101,11 @@ const COLORS: Readonly<Record<LogLevel, string>> = { debug: '2', info: '32', war
 /** Returns the level in its color (ECMA-48), for a terminal. */
 export const painted = (level: LogLevel): string => `\u001b[${COLORS[level]}m${plain(level)}\u001b[0m`
 
-function saying({ message, fields }: LogLine): string {
+function saying({ event, message, fields }: LogLine): string {
   const { router, ...rest } = fields
   const isNamed = typeof router === 'string' && (message.startsWith(`${router}:`) || message.startsWith(`${router} `))
   const head = typeof router !== 'string' || isNamed ? message : `${router}: ${message}`
-  const line = `${escaped(head)}${fieldText(typeof router === 'string' ? rest : fields)}`
+  const line = `${escaped(head)} event=${event}${fieldText(typeof router === 'string' ? rest : fields)}`
   const over = line.length - MOST_CHARACTERS
   return over <= 0 ? line : `${line.slice(0, MOST_CHARACTERS)}… (${over} more characters)`
 }

@@ -43,7 +43,7 @@ export class LogLines {
     const safe = { write: (line: string) => output.write(bounded(safeJson(line))) }
     const logger = pino({ level: 'debug', base, timestamp: false }, safe)
     const paint = wantsColor(descriptor, environment) ? painted : undefined
-    this.#json = ({ time, level, message, fields }) => logger[level]({ time, ...fields }, message)
+    this.#json = ({ event, fields, level, message, time }) => logger[level]({ time, event, ...fields }, message)
     this.#text = (record) => output.write(textLine(record, paint))
     this.#journald = (record) => output.write(journaldLine(record))
     this.#write = this.#json

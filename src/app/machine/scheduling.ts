@@ -29,16 +29,21 @@ function ownOptions(pid: number): readonly string[] {
   }
 }
 
-/** Returns a log line about real-time priority. `undefined` if none was requested or set. */
-export function schedulingText(got: SchedulingSnapshot): { level: 'info' | 'warn'; message: string } | undefined {
+/**
+ * Returns the text of a log line about real-time priority, and whether engine and guardian have what was requested.
+ * `undefined` if none was requested or set.
+ */
+export function schedulingText(
+  got: SchedulingSnapshot,
+): { readonly isWhole: boolean; readonly message: string } | undefined {
   const { guardian, policy, priority, realtimeAsked } = got
   if (isRealtime(got)) {
     const above = guardian !== null && isRealtime(guardian) ? `; guardian: ${guardian.priority}` : '; guardian: none'
     const message = `Real-time priority ${priority} (${policy}) for the engine's own thread${guardian === null ? '' : above}`
     const isWhole = guardian === null || isRealtime(guardian)
-    return { level: isWhole ? 'info' : 'warn', message }
+    return { isWhole, message }
   }
   if (!realtimeAsked) return undefined
   const why = guardian === null ? 'no guardian could set it' : 'CAP_SYS_NICE is missing, or RLIMIT_RTPRIO allows less'
-  return { level: 'warn', message: `Real-time priority was requested, but the engine runs with ${policy}: ${why}` }
+  return { isWhole: false, message: `Real-time priority was requested, but the engine runs with ${policy}: ${why}` }
 }

@@ -4,11 +4,11 @@
  */
 import { formatOf, LogLines } from '../../app/log/log-lines.ts'
 import { LogOutput } from '../../app/log/log-output.ts'
-import type { Level } from '../../cluster/runtime/agent.ts'
 import type { LogFormat } from '../../config/config.ts'
+import type { AgentLogging } from '../../log/agent-events.ts'
 
 export type AgentLog = {
-  log(level: Level, message: string, fields?: Readonly<Record<string, unknown>>): void
+  readonly log: AgentLogging
   /** Enables or disables debug lines. */
   verbose(on: boolean): void
   /** Resolves when all lines are written, or after a short time. */
@@ -28,10 +28,10 @@ export function openAgentLog(format: LogFormat | undefined, isVerbose: boolean, 
   lines.setFormat(format ?? (formatOf(descriptor) === 'journald' ? 'journald' : 'text'))
   let verbose = isVerbose
   return {
-    log(level, message, fields = {}) {
+    log({ code, level }, message, fields) {
       if (level === 'debug' && !verbose) return
-      const withLosses = lost === 0 ? fields : { ...fields, linesLost: lost }
-      lines.write({ time: Date.now(), level, message, fields: withLosses })
+      const withLosses = lost === 0 ? { ...fields } : { ...fields, linesLost: lost }
+      lines.write({ time: Date.now(), level, event: code, message, fields: withLosses })
     },
     verbose(on) {
       verbose = on || isVerbose

@@ -21,6 +21,7 @@ import { rememberedPeers, rememberPeers } from '../../cluster/runtime/peer-memor
 import { rememberedIntent } from '../../cluster/runtime/status/intent-memory.ts'
 import type { StatusDuty } from '../../cluster/runtime/status/status-duty.ts'
 import { Wishes } from '../../cluster/runtime/status/wishes.ts'
+import { AGENT_LOG } from '../../log/agent-events.ts'
 import { readNodeTables } from '../node-tables.ts'
 import { clusterOf, firstMode, grouping, isFollowed, KEEPALIVED_FOLDER, ownName } from './agent-cluster.ts'
 import type { AgentLog } from './agent-log.ts'
@@ -44,13 +45,13 @@ export function agentParts(
 ): AgentParts {
   const { stateDirectory: directory } = settings
   const remembered = rememberedPeers(directory)
-  if (typeof remembered === 'string') log('warn', remembered)
+  if (typeof remembered === 'string') log(AGENT_LOG.storedFileNotUsed, remembered)
   const rememberedWishes = rememberedIntent(directory)
-  if (typeof rememberedWishes === 'string') log('warn', rememberedWishes)
+  if (typeof rememberedWishes === 'string') log(AGENT_LOG.storedFileNotUsed, rememberedWishes)
   const isStopped = settings.bootstrap && wasStopped(directory)
   const engineAccess = accessOf(settings, log, isStopped)
   const { grouped, notes } = grouping(settings)
-  for (const note of notes) log('warn', note)
+  for (const note of notes) log(AGENT_LOG.flagNote, note)
   const status: AgentParts['status'] = {}
   const wishes = new Wishes({
     ...{ directory, log },
@@ -87,7 +88,11 @@ export type EngineAccess = {
 
 function accessOf({ handOver, native }: AgentSettings, log: AgentLog['log'], isStopped: boolean): EngineAccess {
   if (handOver.to === 'engine') return { engine: holdfastEngine(handOver.socket, { native }), say: undefined }
-  const keepalived = openKeepalivedClient({ ...handOver, isStopped, tell: (message) => log('warn', message) })
+  const keepalived = openKeepalivedClient({
+    ...handOver,
+    isStopped,
+    tell: (message) => log(AGENT_LOG.keepalivedOrder, message),
+  })
   return { engine: keepalivedEngine(handOver.file, keepalived), say: (word) => keepalived.send(word) }
 }
 

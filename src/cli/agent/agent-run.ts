@@ -21,6 +21,7 @@ import { watchBootstrap } from '../../cluster/runtime/bootstrap-duty.ts'
 import { serveMetrics } from '../../cluster/runtime/metrics-server.ts'
 import { openRedirectFile } from '../../cluster/runtime/redirect-file.ts'
 import { watchRuntime } from '../../cluster/runtime/runtime-facts.ts'
+import { AGENT_LOG, repeated } from '../../log/agent-events.ts'
 import type { CommandResult } from '../command.ts'
 import { clusterName, isFollowed, localApi, offPremises } from './agent-cluster.ts'
 import { type AgentLog, openAgentLog } from './agent-log.ts'
@@ -32,11 +33,11 @@ const NAME_AGAIN = 5_000
 export async function agentRun(settings: AgentSettings, notes: readonly string[]): Promise<CommandResult> {
   const verbose = settings.bootstrap || /^(yes|true)$/i.test(process.env.ENABLE_NODEIP_DEBUG ?? '')
   const { log, ...output } = openAgentLog(settings.logFormat, verbose)
-  for (const note of notes) log('warn', note)
+  for (const note of notes) log(AGENT_LOG.flagNote, note)
   const end = new AbortController()
   for (const signal of ['SIGTERM', 'SIGINT'] as const)
     process.once(signal, () => {
-      log('info', `${signal}: agent stops; the engine keeps its configuration`)
+      log(AGENT_LOG.agentStopping, `${signal}: agent stops; the engine keeps its configuration`)
       end.abort()
     })
   const exitCode = await serve(settings, { log, ...output }, end.signal)
@@ -48,20 +49,23 @@ async function serve(settings: AgentSettings, { log, verbose }: AgentLog, signal
   const account = new Account()
   const metrics = settings.listen && (await serveMetrics(settings.listen, account))
   if (metrics instanceof Error) {
-    log('error', `Cannot listen on ${settings.listen?.host}:${settings.listen?.port}: ${metrics.message}`)
+    log(
+      AGENT_LOG.metricsNotServed,
+      `Cannot listen on ${settings.listen?.host}:${settings.listen?.port}: ${metrics.message}`,
+    )
     return EXIT.failure
   }
   const name = await nameOf(settings, log, signal)
   if (name === undefined) return EXIT.ok
   const vrids = chosenVrids(name, settings.vrids)
   if (typeof vrids === 'string') {
-    log('error', vrids)
+    log(AGENT_LOG.vridsNotUsable, vrids)
     return EXIT.usage
   }
   const parts = agentParts(settings, { name, vrids }, { account, log })
   const { agent, engineAccess, status, wishes } = parts
   if (wishes.elsewhere !== undefined)
-    log('warn', `stored from an earlier run: nodes hold no VIPs: ${wishes.elsewhere.message}`)
+    log(AGENT_LOG.vipsElsewhere, `stored from an earlier run: nodes hold no VIPs: ${wishes.elsewhere.message}`)
   const access = clusterAccess({ kubeconfig: settings.kubeconfig, local: localApi(settings) })
   const elsewhere = offPremises(settings)
   watchNodesOf(access, agent, { account, log }, signal)
@@ -71,7 +75,7 @@ async function serve(settings: AgentSettings, { log, verbose }: AgentLog, signal
   watchCluster(settings, new ClusterClient(access), parts, { account, log, verbose }, signal)
   if (elsewhere === undefined) await agent.run(signal)
   else {
-    log('warn', `${elsewhere}: no configuration is handed over`, { platform: settings.platform })
+    log(AGENT_LOG.handOverOff, `${elsewhere}: no configuration is handed over`, { platform: settings.platform })
     if (!signal.aborted) await once(signal, 'abort')
   }
   status.duty?.end()
@@ -85,20 +89,21 @@ type Reports = { readonly account: Account; readonly log: AgentLog['log'] }
 function watchNodesOf(access: ClusterAccess, agent: Agent, { account, log }: Reports, signal: AbortSignal): void {
   const client = new ClusterClient(access, {}, ({ kind, message }) => {
     account.failed(kind)
-    log('debug', message, { kind })
+    log(AGENT_LOG.apiRequestFailed, message, { kind })
   })
   let lastKind = ''
   const listener: NodeWatchPorts = {
     take: (event) => agent.take(event),
     onFailure({ kind, message }, waits) {
-      log(kind === lastKind ? 'debug' : 'warn', message, { kind, againInMs: Math.round(waits) })
+      const event = kind === lastKind ? repeated(AGENT_LOG.nodesNotRead) : AGENT_LOG.nodesNotRead
+      log(event, message, { kind, againInMs: Math.round(waits) })
       lastKind = kind
     },
     onPhase(phase) {
       account.phase = phase
       if (phase !== 'watching' || lastKind === '') return
       lastKind = ''
-      log('info', 'watch of the nodes restored')
+      log(AGENT_LOG.nodesRead, 'watch of the nodes restored')
     },
   }
   void watchNodes(client, listener, signal)
@@ -135,7 +140,7 @@ function watchCluster(
     status.duty = duty
   }
   if (settings.podNamespace !== undefined) {
-    const options = { onDebug: verbose, onFailure: ({ message }: Error) => log('debug', message) }
+    const options = { onDebug: verbose, onFailure: ({ message }: Error) => log(AGENT_LOG.apiRequestFailed, message) }
     void watchDebugFlag(client, settings.podNamespace, options, signal)
   }
 }
@@ -149,7 +154,7 @@ async function nameOf(settings: AgentSettings, log: AgentLog['log'], signal: Abo
   while (!signal.aborted) {
     const named = clusterName(settings, serverIn(settings))
     if (typeof named !== 'string') return named.name
-    if (named !== last) log('error', named)
+    if (named !== last) log(AGENT_LOG.clusterNotNamed, named)
     last = named
     await sleep(NAME_AGAIN, undefined, { signal }).catch(() => {})
   }
@@ -158,7 +163,7 @@ async function nameOf(settings: AgentSettings, log: AgentLog['log'], signal: Abo
 
 /** Keeps the facts about this node up to date that the engine's checks read. */
 function watchFacts(settings: AgentSettings, log: AgentLog['log'], signal: AbortSignal): void {
-  const tell = (message: string) => log('warn', message)
+  const tell = (message: string) => log(AGENT_LOG.factNotRead, message)
   const runtime = watchRuntime({ tell })
   signal.addEventListener('abort', () => runtime.close(), { once: true })
   const [vip] = vipPairs(settings.vips).pairs

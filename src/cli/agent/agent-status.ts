@@ -12,6 +12,7 @@ import type { ClusterClient } from '../../cluster/runtime/api/cluster-client.ts'
 import { PROBE } from '../../cluster/runtime/api/vip-probe.ts'
 import { StatusDuty, type StatusDutyOptions } from '../../cluster/runtime/status/status-duty.ts'
 import type { Wishes } from '../../cluster/runtime/status/wishes.ts'
+import { AGENT_LOG, repeated } from '../../log/agent-events.ts'
 import { ownName } from './agent-cluster.ts'
 import type { AgentLog } from './agent-log.ts'
 
@@ -45,27 +46,31 @@ export function openStatus(settings: AgentSettings, { socket, client, log, ...po
   })
 }
 
+type Once = typeof AGENT_LOG.hostedNetServicesAbsent | typeof AGENT_LOG.statusFailed
+type OnceFields = Readonly<Partial<Record<'kind' | 'part' | 'why', string>>>
+
 /** Returns the log functions. Each problem is logged as a warning once, until a write succeeds again. */
 export function statusNews(log: AgentLog['log']): Pick<StatusDutyOptions, 'onNews' | 'onFailure'> {
   const logged = new Set<string>()
-  function tell(level: 'info' | 'warn', key: string, text: string, fields: Readonly<Record<string, unknown>>): void {
-    log(logged.has(key) ? 'debug' : level, text, fields)
+  function tell(event: Once, key: string, text: string, fields: OnceFields): void {
+    log(logged.has(key) ? repeated(event) : event, text, fields)
     logged.add(key)
   }
   return {
     onNews(news) {
       if (news.kind === 'published') logged.clear()
-      if (news.kind === 'published' || news.kind === 'engine') log('debug', `status: ${news.kind}`, news)
-      else if (news.kind === 'missing') tell('info', 'absent', ABSENT, news)
-      else tell('warn', `${news.kind} ${news.why}`, `status: ${news.kind}`, news)
+      if (news.kind === 'published' || news.kind === 'engine')
+        log(AGENT_LOG.statusWritten, `status: ${news.kind}`, { ...news })
+      else if (news.kind === 'missing') tell(AGENT_LOG.hostedNetServicesAbsent, 'absent', ABSENT, news)
+      else tell(AGENT_LOG.statusFailed, `${news.kind} ${news.why}`, `status: ${news.kind}`, { ...news })
     },
     onFailure(failure) {
-      if (failure.status === 404) return tell('info', 'absent', ABSENT, { why: failure.message })
+      if (failure.status === 404)
+        return tell(AGENT_LOG.hostedNetServicesAbsent, 'absent', ABSENT, { why: failure.message })
       // The watch of the nodes logs failures of the whole API.
-      const level = isRefusal(failure) ? 'warn' : undefined
       const text = `Cannot follow HostedNetServices: ${failure.message}`
-      if (level === undefined) log('debug', text, { kind: failure.kind })
-      else tell(level, failure.kind, text, { kind: failure.kind })
+      if (isRefusal(failure)) tell(AGENT_LOG.statusFailed, failure.kind, text, { kind: failure.kind })
+      else log(AGENT_LOG.apiRequestFailed, text, { kind: failure.kind })
     },
   }
 }

@@ -3,7 +3,8 @@
  * which input is ignored: a node object without a usable name, and a cluster without nodes. It does not know the
  * consequences (agreement.ts).
  */
-import type { AgentEvent, AgentOrder, AgentState, Intent } from './agent-state.ts'
+import { AGENT_LOG } from '../../log/agent-events.ts'
+import { type AgentEvent, type AgentOrder, type AgentState, type Intent, logOrder } from './agent-state.ts'
 import type { ClusterNode } from './cluster-node.ts'
 import type { Desired } from './engine/desired.ts'
 import { type Mode, peerWishes } from './engine/desired-state.ts'
@@ -78,7 +79,9 @@ function ofEngine(state: AgentState, event: EngineEvent): Partial<Heard> {
     case 'engineLost':
       return {
         state: { ...state, engine: { ...engine, connected: false, awaited: undefined } },
-        orders: engine.connected ? [warn('connection to the engine lost', { reason: event.reason })] : [],
+        orders: engine.connected
+          ? [logOrder(AGENT_LOG.engineLost, 'connection to the engine lost', { reason: event.reason })]
+          : [],
       }
     case 'engineAccepted': {
       const { awaited } = engine
@@ -92,9 +95,7 @@ function ofEngine(state: AgentState, event: EngineEvent): Partial<Heard> {
       if (awaited === undefined) return {}
       const problems = event.problems.join('; ')
       const isNews = problems !== state.refused?.problems
-      const orders = isNews
-        ? [warn('the engine refused the configuration; the last one stays in force', { problems })]
-        : []
+      const orders = isNews ? [logOrder(AGENT_LOG.refusalChanged, REFUSAL, { problems })] : []
       // If the engine refused a change between unicast and multicast, the earlier mode stays.
       const mode = modeOf(awaited) === state.mode ? ((accepted && modeOf(accepted)) ?? engine.mode) : state.mode
       return { state: { ...state, engine: { ...engine, awaited: undefined }, mode }, orders }
@@ -154,6 +155,8 @@ function known({ nodes }: AgentState, object: unknown): ClusterNode | undefined 
   return nodes?.find((each) => each.name === name)
 }
 
+const REFUSAL = 'the engine refused the configuration; the last one stays in force'
+
 type Source = keyof AgentState['blind']
 
 const sees = (state: AgentState, source: Source): AgentState => ({
@@ -164,15 +167,8 @@ const sees = (state: AgentState, source: Source): AgentState => ({
 /** Logs when a source becomes unreadable, and not at each further attempt. */
 const blinded = (state: AgentState, source: Source, message: string): Heard => ({
   state: { ...state, blind: { ...state.blind, [source]: true } },
-  orders: state.blind[source] ? [] : [warn(message, {})],
-})
-
-const warn = (message: string, fields: Readonly<Record<string, string | number>>): AgentOrder => ({
-  kind: 'log',
-  level: 'warn',
-  message,
-  fields,
+  orders: state.blind[source] ? [] : [logOrder(AGENT_LOG.machineNotRead, message, {})],
 })
 
 const complaint = ({ node, field, found }: { node: string; field: string; found: string }): AgentOrder =>
-  warn('malformed node object', { node, field, found })
+  logOrder(AGENT_LOG.nodeMalformed, 'malformed node object', { node, field, found })

@@ -1,4 +1,5 @@
 /** Types of the agent's core (agreement.ts): its events, its orders, and its state. Plain values only. */
+import type { AgentField, AgentFields, AgentLogEvent } from '../../log/agent-events.ts'
 import type { ClusterNode } from './cluster-node.ts'
 import type { Debounce } from './debounce.ts'
 import type { Desired } from './engine/desired.ts'
@@ -49,6 +50,15 @@ export type AgentEvent =
   | { readonly kind: 'engineRefused'; readonly problems: readonly string[]; readonly failed?: boolean }
   | { readonly kind: 'tick' }
 
+type OrderFields = Readonly<Partial<Record<AgentField, string | number>>>
+
+/** Returns the order to log an event. */
+export const logOrder = <E extends AgentLogEvent, const Given extends OrderFields>(
+  event: E,
+  message: string,
+  fields: AgentFields<E, Given>,
+): AgentOrder => ({ kind: 'log', event, message, fields })
+
 export type AgentOrder =
   /**
    * Hand this configuration to the engine. The answer is the event `engineAccepted`, `engineRefused` or `engineLost`;
@@ -58,9 +68,9 @@ export type AgentOrder =
   | { readonly kind: 'persist'; readonly peers: readonly PeerNode[] }
   | {
       readonly kind: 'log'
-      readonly level: 'info' | 'warn'
+      readonly event: AgentLogEvent
       readonly message: string
-      readonly fields: Readonly<Record<string, string | number>>
+      readonly fields: OrderFields
     }
 
 export type Start = {

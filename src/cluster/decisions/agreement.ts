@@ -4,8 +4,17 @@
  * stay; without the engine, the last configuration waits for it. A refusal is logged once. The same configuration is
  * tried again slowly, a new one immediately. This file does not know sockets, files and clocks: `now` is an argument.
  */
+import { AGENT_LOG } from '../../log/agent-events.ts'
 import { knownAfter } from './agent-knowledge.ts'
-import type { AgentEvent, AgentOrder, AgentState, Now, Start, Step } from './agent-state.ts'
+import {
+  type AgentEvent,
+  type AgentOrder,
+  type AgentState,
+  logOrder,
+  type Now,
+  type Start,
+  type Step,
+} from './agent-state.ts'
 import { IDLE, isSame, lookupFailed, offered, overdue } from './debounce.ts'
 import { type Decision, desiredState, type Mode } from './engine/desired-state.ts'
 import { startSchedule, ticked } from './engine/mode.ts'
@@ -88,7 +97,7 @@ function decide(state: AgentState, mode: Mode): Decision | undefined {
  */
 function waiting(before: AgentState, state: AgentState): AgentOrder[] {
   const waits = ({ engine, intent }: AgentState) => engine.connected && !engine.ingress && intent.ingress === 'unknown'
-  return waits(state) && !waits(before) ? [tell('info', INGRESS_WAITS, {})] : []
+  return waits(state) && !waits(before) ? [logOrder(AGENT_LOG.ingressWaits, INGRESS_WAITS, {})] : []
 }
 
 function changedMode(state: AgentState, now: Now): Step {
@@ -98,15 +107,19 @@ function changedMode(state: AgentState, now: Now): Step {
   const { planned } = next
   const orders: AgentOrder[] = []
   if (planned !== undefined && planned !== schedule.planned)
-    orders.push(tell('info', 'planned a change of mode', { mode: planned.mode, at: planned.at }))
+    orders.push(logOrder(AGENT_LOG.modePlanned, 'planned a change of mode', { mode: planned.mode, at: planned.at }))
   if (planned === undefined || now.wall < planned.at) return { state: { ...state, schedule: next }, orders }
   const over = { ...state, schedule: { ...next, planned: undefined } }
   const desired = decide(state, planned.mode)?.desired
   if (desired === undefined) {
-    orders.push(tell('warn', 'change of mode skipped: nodes or interfaces are unknown', { mode: planned.mode }))
+    orders.push(
+      logOrder(AGENT_LOG.modeNotChanged, 'change of mode skipped: nodes or interfaces are unknown', {
+        mode: planned.mode,
+      }),
+    )
     return { state: over, orders }
   }
-  orders.push(tell('info', 'changing the mode', { mode: planned.mode }))
+  orders.push(logOrder(AGENT_LOG.modeChanged, 'changing the mode', { mode: planned.mode }))
   // The configuration is handed over when the engine has answered the one before.
   const debounce = overdue(state.debounce, desired, state.stableFor, now.monotonic)
   return { state: { ...over, mode: planned.mode, debounce }, orders }
@@ -127,19 +140,11 @@ function written(state: AgentState): Step {
 /** Returns the warnings that are new. */
 function news(before: readonly string[], current: readonly string[]): { current: string[]; orders: AgentOrder[] } {
   const all = [...new Set(current)]
-  return { current: all, orders: all.filter((what) => !before.includes(what)).map((what) => tell('warn', what, {})) }
+  return {
+    current: all,
+    orders: all.filter((what) => !before.includes(what)).map((what) => logOrder(AGENT_LOG.desiredStateNote, what, {})),
+  }
 }
-
-const tell = (
-  level: 'info' | 'warn',
-  message: string,
-  fields: Readonly<Record<string, string | number>>,
-): AgentOrder => ({
-  kind: 'log',
-  level,
-  message,
-  fields,
-})
 
 /** Returns the time of the next step by the monotonic clock, or `undefined` if nothing is due. */
 function wakeAt(state: AgentState, now: Now): number | undefined {

@@ -7,6 +7,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { messageOf } from '../../base/message-of.ts'
+import { AGENT_LOG, type AgentLogging } from '../../log/agent-events.ts'
 import type { AgentEvent, AgentOrder, AgentState, Intent, Now } from '../decisions/agent-state.ts'
 import { startAgent, stepAgent } from '../decisions/agreement.ts'
 import type { ClusterNode } from '../decisions/cluster-node.ts'
@@ -34,7 +35,6 @@ export type AgentPlan = {
   readonly lookEvery: number
 }
 
-export type Level = 'debug' | 'info' | 'warn' | 'error'
 export type AgentPorts = {
   readonly engine: EngineClient
   /** Returns the interfaces and addresses of this machine, or the reason why they cannot be read. */
@@ -42,7 +42,7 @@ export type AgentPorts = {
   readonly wantedMode: () => { readonly mode: Mode | undefined; readonly problem: string | undefined }
   /** Stores the peers. Throws the error of the file system. */
   readonly persist: (peers: readonly PeerNode[]) => void
-  readonly log: (level: Level, message: string, fields?: Readonly<Record<string, unknown>>) => void
+  readonly log: AgentLogging
   readonly now: () => Now
   readonly account: Account
   /** Called with the nodes after each change. */
@@ -77,7 +77,7 @@ export class Agent {
   async run(signal: AbortSignal): Promise<void> {
     this.#look()
     if (this.#role !== undefined) this.#begin(this.#role)
-    else this.#ports.log('info', 'waiting for the nodes of the cluster: no stored peers')
+    else this.#ports.log(AGENT_LOG.waitingForNodes, 'waiting for the nodes of the cluster: no stored peers')
     const looks = setInterval(() => this.#look(), this.#plan.lookEvery)
     await this.#engine(signal)
     clearInterval(looks)
@@ -97,7 +97,7 @@ export class Agent {
       return
     }
     if (this.#role !== undefined && this.#state.cluster.role !== this.#role) {
-      this.#ports.log('info', 'the role of this node has changed', {
+      this.#ports.log(AGENT_LOG.roleChanged, 'the role of this node has changed', {
         role: this.#role,
         before: this.#state.cluster.role,
       })
@@ -141,7 +141,9 @@ export class Agent {
   /** Returns the role of a node that is not registered yet: worker, which has fewer duties. */
   #unknownRole(): Role {
     const { nodeName } = this.#plan.cluster
-    this.#ports.log('warn', `node ${nodeName} is not in the API yet: treated as a worker`, { node: nodeName })
+    this.#ports.log(AGENT_LOG.nodeNotRegistered, `node ${nodeName} is not in the API yet: treated as a worker`, {
+      node: nodeName,
+    })
     return 'worker'
   }
 
@@ -149,7 +151,11 @@ export class Agent {
   #begin(role: Role): void {
     const { cluster, mode, remembered, stableFor } = this.#plan
     const known = this.#state?.peers ?? remembered
-    this.#ports.log('info', `agent started as ${role}`, { role, cluster: cluster.name, node: cluster.nodeName })
+    this.#ports.log(AGENT_LOG.agentStarted, `agent started as ${role}`, {
+      role,
+      cluster: cluster.name,
+      node: cluster.nodeName,
+    })
     const start = { cluster: { ...cluster, role }, intent: this.#intent, mode, remembered: known, stableFor }
     this.#state = startAgent(start, this.#ports.now())
     for (const event of this.#heard.values()) this.#step(event)
@@ -168,16 +174,16 @@ export class Agent {
     const { log, persist, account } = this.#ports
     switch (order.kind) {
       case 'log':
-        if (order.message === 'malformed node object') account.malformed++
-        return log(order.level, order.message, order.fields)
+        if (order.event === AGENT_LOG.nodeMalformed) account.malformed++
+        return log(order.event, order.message, order.fields)
       case 'handOver':
         return void this.#handOver(order.desired, because)
       case 'persist':
         try {
           persist(order.peers)
-          log('debug', 'stored the peers', { peers: order.peers.length })
+          log(AGENT_LOG.peersStored, 'stored the peers', { peers: order.peers.length })
         } catch (error) {
-          log('error', `Cannot store the peers: ${messageOf(error)}`)
+          log(AGENT_LOG.peersNotStored, `Cannot store the peers: ${messageOf(error)}`)
         }
     }
   }
@@ -189,11 +195,11 @@ export class Agent {
       const answer = await engine.handOver(desired)
       if (answer.accepted) {
         account.handed('accepted')
-        log('info', 'configuration handed over to the engine', fields)
+        log(AGENT_LOG.handedOver, 'configuration handed over to the engine', fields)
         return this.take({ kind: 'engineAccepted' })
       }
       account.handed('refused')
-      log('error', 'the engine refused the configuration and keeps the last one', {
+      log(AGENT_LOG.engineRefused, 'the engine refused the configuration and keeps the last one', {
         ...fields,
         problems: answer.problems,
       })
@@ -217,7 +223,7 @@ export class Agent {
         isThere = true
         account.isConnected = true
         told = ''
-        log('info', 'connected to the engine', { configured: report.configured, mode: report.mode })
+        log(AGENT_LOG.engineConnected, 'connected to the engine', { configured: report.configured, mode: report.mode })
         this.take({ kind: 'engineConnected', ...report })
         reason = await engine.gone(signal)
       } catch (error) {
@@ -226,7 +232,7 @@ export class Agent {
       account.isConnected = false
       if (signal.aborted) return
       if (isThere) this.take({ kind: 'engineLost', reason })
-      else if (reason !== told) log('warn', `cannot connect to the engine: ${reason}`)
+      else if (reason !== told) log(AGENT_LOG.engineNotReached, `cannot connect to the engine: ${reason}`)
       told = reason
       await sleep(ENGINE_AGAIN, undefined, { signal }).catch(() => {})
     }
@@ -246,7 +252,7 @@ export class Agent {
     const text = `${mode} ${problem}`
     if (text === this.#lastMode) return
     this.#lastMode = text
-    if (problem !== undefined) this.#ports.log('warn', problem)
+    if (problem !== undefined) this.#ports.log(AGENT_LOG.modeNotRead, problem)
     this.take({ kind: 'modeWanted', mode })
   }
 }

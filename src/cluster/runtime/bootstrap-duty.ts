@@ -7,6 +7,7 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { messageOf } from '../../base/message-of.ts'
+import { AGENT_LOG } from '../../log/agent-events.ts'
 import { type BootstrapOrder, looked, startBootstrapGuard } from '../decisions/bootstrap-guard.ts'
 import type { AgentPorts } from './agent.ts'
 import { doesIronicAnswer, isApiReady } from './api/api-health.ts'
@@ -41,7 +42,7 @@ export async function watchBootstrap(
       problem = ''
     } catch (error) {
       const found = `Cannot ${isStopped ? 'write' : 'remove'} ${file}: ${messageOf(error)}`
-      if (found !== problem) log('error', found)
+      if (found !== problem) log(AGENT_LOG.bootstrapFileNotWritten, found)
       problem = found
     }
   }
@@ -54,7 +55,7 @@ export async function watchBootstrap(
     guard = next.guard
     if (next.order !== undefined) {
       const isStopped = next.order === 'stop'
-      log('info', `bootstrap node: ${next.order} the engine`, { apiReady, ironicAnswers })
+      log(AGENT_LOG.bootstrapOrder, `bootstrap node: ${next.order} the engine`, { apiReady, ironicAnswers })
       // The file is written before the engine is stopped. So an agent that is killed in between starts as stopped, and
       // checks again.
       if (isStopped) remember(true)

@@ -4,6 +4,7 @@
  * This class does not know how a file is read or watched, or what an address means for a router.
  */
 import type { NamedAddress } from '../../config/named-address.ts'
+import { LOG } from '../../log/log.ts'
 import type { Address } from '../../wire/address.ts'
 import type { AddressFilePort } from '../ports.ts'
 import type { Recorder } from '../telemetry/recorder.ts'
@@ -44,11 +45,11 @@ export class AddressFiles {
     this.#named.set(file, { ...before, reading })
     const { chronicle } = this.#recorder
     if ('address' in reading) {
-      this.#recorder.logLimited(`named ${file}`, 'info', `${file} names ${reading.address}`, { file })
+      this.#recorder.logLimited(`named ${file}`, LOG.addressNamed, `${file} names ${reading.address}`, { file })
       chronicle.record({ kind: 'addressNamed', file, address: reading.address })
     } else {
       const former = before.inForce === undefined ? '' : `; ${before.inForce} stays in force while this node has it`
-      this.#recorder.logLimited(`named ${file}`, 'warn', `${file}: ${reading.problem}${former}`, { file })
+      this.#recorder.logLimited(`named ${file}`, LOG.addressNotNamed, `${file}: ${reading.problem}${former}`, { file })
       chronicle.record({ kind: 'addressNamed', file, problem: reading.problem })
     }
     return true

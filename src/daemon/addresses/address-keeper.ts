@@ -4,6 +4,7 @@
  * advertisements and the cleanup plan. The router sets the target state.
  */
 import type { EventOf } from '../../events/event.ts'
+import { LOG } from '../../log/log.ts'
 import type { Address } from '../../wire/address.ts'
 import { type Millis, plus } from '../../wire/units.ts'
 import type { AddressOutcome, AddressStep, PresentAddress, WantedAddress } from '../ports.ts'
@@ -208,14 +209,14 @@ export class AddressKeeper {
     const answer = action === 'remove' ? 'removing it' : done ? 'adding it again' : 'not added again'
     this.#recorder.logLimited(
       `${this.#router} foreign ${kind} ${address} ${done}`,
-      'warn',
+      LOG.foreignChange,
       `${this.#router}: another program ${kind} ${where}: ${answer}`,
       fields,
     )
     if (done || this.#limit.pause === undefined) return
     this.#recorder.logLimited(
       `${this.#router} paused ${this.#limit.pause.until}`,
-      'error',
+      LOG.restorationsPaused,
       `${this.#router}: ${address} was removed more than ${MOST_RESTORATIONS} times in a minute: giving the addresses up for a while`,
       { ...fields, restorationsPausedUntilMs: this.#limit.pause.until },
     )
@@ -247,7 +248,11 @@ export class AddressKeeper {
       const { code, message } = outcome.failure
       const { address, action } = outcome.step
       const key = `${this.#router} address ${action} ${address} ${code}`
-      this.#recorder.logLimited(key, 'error', `${this.#router}: ${message}`, { router: this.#router, address, code })
+      this.#recorder.logLimited(key, LOG.addressChangeFailed, `${this.#router}: ${message}`, {
+        router: this.#router,
+        address,
+        code,
+      })
       return [outcome.step]
     })
   }

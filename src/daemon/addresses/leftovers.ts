@@ -4,6 +4,7 @@
  * is repeated for ever (ground rule 4), but only for exactly the installed form. The same address with another prefix
  * length is not ours. Not known here: why an address was removed.
  */
+import { LOG } from '../../log/log.ts'
 import type { Address } from '../../wire/address.ts'
 import { type Millis, plus } from '../../wire/units.ts'
 import type { Writer } from '../effect-runner.ts'
@@ -73,7 +74,7 @@ export class Leftovers {
       const { address } = outcome.step
       recorder.logLimited(
         `leftover ${address} ${code}`,
-        'error',
+        LOG.leftoverNotRemoved,
         `Cannot remove an address that is no longer configured: ${message}`,
         { address, code },
       )

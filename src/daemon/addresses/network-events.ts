@@ -4,6 +4,7 @@
  * deadlines, and how a turn ends.
  */
 import type { Config } from '../../config/config.ts'
+import { LOG } from '../../log/log.ts'
 import { type Address, familyOf } from '../../wire/address.ts'
 import type { Millis } from '../../wire/units.ts'
 import type { Placement } from '../placement.ts'
@@ -71,7 +72,7 @@ export class NetworkEvents {
     const { network, ownChanges, recorder, registry, stale, view } = this.#context
     const config = this.#context.config()
     const vips = virtualAddresses(config)
-    recorder.log('warn', 'Network notifications were lost; reading all links and addresses again')
+    recorder.log(LOG.networkReadAgain, 'Network notifications were lost; reading all links and addresses again')
     view.load(network)
     ownChanges.clear()
     this.#place(now)

@@ -5,6 +5,7 @@
  * for them.
  */
 import type { Config } from '../../config/config.ts'
+import { LOG } from '../../log/log.ts'
 import type { Address } from '../../wire/address.ts'
 import type { Writer } from '../effect-runner.ts'
 import type { Registry } from '../router/registry.ts'
@@ -37,7 +38,7 @@ export class StaleAddresses {
   sweep(config: Config): boolean {
     const { memory, recorder } = this.#context
     const { entries, problem } = memory.read()
-    if (problem !== undefined) recorder.log('warn', problem)
+    if (problem !== undefined) recorder.log(LOG.ledgerNotRead, problem)
     return this.#remove(config, entries, virtualAddresses(config), 'an earlier run left it')
   }
 
@@ -84,7 +85,7 @@ export class StaleAddresses {
     for (const { address, interfaceIndex, prefixLength } of addressesLeftInPlace(sweep)) {
       const name = view.link(interfaceIndex)?.name
       recorder.log(
-        'warn',
+        LOG.staleAddressLeft,
         `Left ${address}/${prefixLength} on ${name}: an earlier run installed it, but ${name} has no other own address; ` +
           "remove it if it is not the node's own",
         { address },
@@ -94,9 +95,11 @@ export class StaleAddresses {
     for (const { step, ...outcome } of writer.apply(steps)) {
       const name = view.link(step.interfaceIndex)?.name ?? String(step.interfaceIndex)
       const where = `${step.address}/${step.prefixLength} on ${name}`
-      if (outcome.ok) recorder.log('warn', `Removed ${where}: ${why}`, { address: step.address })
+      if (outcome.ok) recorder.log(LOG.staleAddressRemoved, `Removed ${where}: ${why}`, { address: step.address })
       else {
-        recorder.log('error', `Cannot remove ${where}: ${outcome.failure.message}`, { address: step.address })
+        recorder.log(LOG.staleAddressNotRemoved, `Cannot remove ${where}: ${outcome.failure.message}`, {
+          address: step.address,
+        })
         failed.push({ address: step.address, prefixLength: step.prefixLength, interfaceName: name })
       }
     }

@@ -5,6 +5,7 @@
  * due when the guardian could be silent for too long. A turn that runs for another reason looks as well, and moves the
  * next look. This file does not know what an engine without a guardian does.
  */
+import { LOG } from '../../log/log.ts'
 import type { Millis } from '../../wire/units.ts'
 import type { Schedule } from '../alarm.ts'
 import type { Clock, GuardianBeat, GuardianPort } from '../ports.ts'
@@ -145,7 +146,7 @@ export class GuardianWatch {
   #logBlocked(silent: number): void {
     const why = "another process holds the kernel's lock for network settings"
     const message = `Guardian has waited ${silent} ms for the kernel to change addresses: ${why}`
-    this.#context.recorder.log('warn', message, { silent })
+    this.#context.recorder.log(LOG.guardianBlocked, message, { silent })
   }
 
   get #longest(): number {

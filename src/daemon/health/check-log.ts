@@ -6,6 +6,8 @@
 
 import { checkEffectText } from '../../events/check-effect-text.ts'
 import type { CheckResult } from '../../healthcheck/health.ts'
+import { LOG } from '../../log/log.ts'
+import { atOtherLevel } from '../../log/log-event.ts'
 import type { Millis } from '../../wire/units.ts'
 import type { Recorder } from '../telemetry/recorder.ts'
 import { RATES, TokenBucket } from '../telemetry/token-bucket.ts'
@@ -79,7 +81,7 @@ export class CheckLog {
     const does = effects.map((effect) => checkEffectText(effect, change))
     const unsaid = silent > 1 ? `, after ${silent - 1} changes that were not logged` : ''
     this.#recorder.log(
-      to.countsAs === 'up' ? 'info' : 'warn',
+      atOtherLevel(LOG.checkChanged, to.countsAs !== 'up'),
       `healthcheck ${name}: ${[resultText(latest, from, now), ...(does.length === 0 ? [] : [does.join(', ')])].join('; ')}${unsaid}`,
       {
         check: name,

@@ -2,6 +2,7 @@
  * Prepares the advertisements of one router: encodes an advertisement once as long as it stays the same, counts the
  * sent packets, and logs failures. The state machine decides when and why to send, and the segment has the socket.
  */
+import { LOG } from '../../log/log.ts'
 import type { Parameters } from '../../vrrp/parameters.ts'
 import { advertisementDatagrams } from '../../vrrp/transmit.ts'
 import type { Datagram, SendOutcome } from '../ports.ts'
@@ -28,7 +29,7 @@ export class Advertiser {
       if (outcome.ok) return
       const { code, message } = outcome.failure
       this.failures.add(code)
-      this.#recorder.logLimited(`${this.#router} send ${code}`, 'warn', `${this.#router}: ${message}`, {
+      this.#recorder.logLimited(`${this.#router} send ${code}`, LOG.sendFailed, `${this.#router}: ${message}`, {
         router: this.#router,
         code,
         destination: datagrams[i]?.destination,

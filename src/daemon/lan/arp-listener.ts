@@ -5,6 +5,7 @@
  * states, and the meaning of a frame.
  */
 import { type Announcement, announcementIn, isAnswerTo } from '../../arp/probe.ts'
+import { LOG } from '../../log/log.ts'
 import type { Family } from '../../wire/address.ts'
 import type { Mac } from '../../wire/mac.ts'
 import type { Millis } from '../../wire/units.ts'
@@ -70,7 +71,11 @@ export class ArpListener {
       onFailure: this.#context.onFailure,
     })
     if (!('code' in opened)) this.#socket = opened
-    else this.#context.recorder.log('warn', opened.message, { interface: interfaceName, code: opened.code })
+    else
+      this.#context.recorder.log(LOG.arpListenerNotOpened, opened.message, {
+        interface: interfaceName,
+        code: opened.code,
+      })
   }
 
   close(): void {

@@ -3,6 +3,7 @@
  * kernel. The kernel sends the packet when the peer answers, and no question of ours comes right before it
  * (docs/adr/0022). Decided here: when a peer counts as reachable again. Not known here: states, and the consequences.
  */
+import { LOG } from '../../log/log.ts'
 import type { Address, Family } from '../../wire/address.ts'
 import type { Failure, Link, NeighborResolution, NeighborWatch, SocketPort } from '../ports.ts'
 import type { Recorder } from '../telemetry/recorder.ts'
@@ -49,7 +50,11 @@ export class PeerWatch {
       onFailure: this.#context.onFailure,
     })
     if (!('code' in opened)) this.#watch = opened
-    else this.#context.recorder.log('warn', opened.message, { interface: interfaceName, code: opened.code })
+    else
+      this.#context.recorder.log(LOG.peerWatchNotOpened, opened.message, {
+        interface: interfaceName,
+        code: opened.code,
+      })
   }
 
   close(): void {

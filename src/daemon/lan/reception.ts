@@ -5,6 +5,7 @@
  * opened, and what a router does with a packet.
  */
 import { defined } from '../../base/defined.ts'
+import { LOG } from '../../log/log.ts'
 import type { Advertisement, ReceiveWarning } from '../../vrrp/advertisement.ts'
 import { type Discarded, receive } from '../../vrrp/receive.ts'
 import { type Address, isMulticast } from '../../wire/address.ts'
@@ -140,7 +141,7 @@ export class Reception {
     const { name } = router
     this.#recorder.logLimited(
       `${name} ${warning} ${source}`,
-      'warn',
+      LOG.advertisementUnusual,
       `${name}: ${warning} in an advertisement of ${source}${describeWarning(warning, advertisement, router)}`,
       { router: name, warning, peer: source },
     )
@@ -163,7 +164,7 @@ export class Reception {
         : ''
     this.#recorder.logLimited(
       `discard ${interfaceName} ${reason} ${address}`,
-      'warn',
+      LOG.packetDiscarded,
       `Discarded a packet of ${address} on ${interfaceName}: ${reason}${why}`,
       {
         ...{ interface: interfaceName, reason, peer: address, destination, vrid, vrrpVersion: version },

@@ -6,6 +6,7 @@
  */
 import { neighborSolicitation } from '../../arp/neighbor-solicitation.ts'
 import { arpProbe } from '../../arp/probe.ts'
+import { LOG } from '../../log/log.ts'
 import { type Address, type Family, isLinkLocal } from '../../wire/address.ts'
 import type { Mac } from '../../wire/mac.ts'
 import type { Millis } from '../../wire/units.ts'
@@ -111,10 +112,15 @@ export class SecondaryInterface {
         onFailure,
       })
       if ('code' in opened) {
-        recorder.logLimited(`secondary ${interfaceName} ${opened.code}`, 'warn', opened.message, {
-          interface: interfaceName,
-          code: opened.code,
-        })
+        recorder.logLimited(
+          `secondary ${interfaceName} ${opened.code}`,
+          LOG.secondaryInterfaceNotOpened,
+          opened.message,
+          {
+            interface: interfaceName,
+            code: opened.code,
+          },
+        )
         return frames.map(() => ({ ok: false, failure: opened }))
       }
       this.#frames = opened

@@ -3,6 +3,7 @@
  * are reachable again, and failures. Decided here: which routers each report concerns, and whether a report ends a turn
  * or only moves the alarm forward. Not known here: the meaning of an answer, and the end of a turn.
  */
+import { LOG } from '../../log/log.ts'
 import type { Address } from '../../wire/address.ts'
 import type { Millis } from '../../wire/units.ts'
 import type { Failure } from '../ports.ts'
@@ -23,7 +24,10 @@ export class SegmentEvents implements Pick<SegmentContext, 'onAnnouncement' | 'o
   }
 
   readonly onFailure = ({ interfaceName }: Segment, { code, message }: Failure): void => {
-    this.#recorder.logLimited(`socket ${interfaceName} ${code}`, 'warn', message, { interface: interfaceName, code })
+    this.#recorder.logLimited(`socket ${interfaceName} ${code}`, LOG.socketFailed, message, {
+      interface: interfaceName,
+      code,
+    })
   }
 
   readonly onPeerReached = ({ routers }: Segment, peer: Address): void => {
@@ -58,7 +62,7 @@ export class SegmentEvents implements Pick<SegmentContext, 'onAnnouncement' | 'o
     const { name } = router
     this.#recorder.logLimited(
       `${name} reached ${peer}`,
-      'info',
+      LOG.peerReached,
       `${name}: peer ${peer} is reachable again, and may have been Active in the meantime`,
       { router: name, peer },
     )

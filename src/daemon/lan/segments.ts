@@ -2,6 +2,7 @@
  * Keeps all segments of this node. Decided here: when a segment is created, opened and closed, and when to try again
  * after its sockets could not be opened. Not known here: which router belongs to which segment.
  */
+import { LOG } from '../../log/log.ts'
 import type { Address, Family } from '../../wire/address.ts'
 import { type Millis, plus } from '../../wire/units.ts'
 import type { Failure, Link } from '../ports.ts'
@@ -106,7 +107,7 @@ export class Segments {
     const { code, message } = failure
     const { interfaceName } = segment
     const fields = { interface: interfaceName, code }
-    this.#context.recorder.logLimited(`open ${interfaceName} ${code}`, 'error', message, fields)
+    this.#context.recorder.logLimited(`open ${interfaceName} ${code}`, LOG.interfaceNotOpened, message, fields)
     return failure
   }
 

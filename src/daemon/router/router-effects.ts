@@ -4,6 +4,7 @@
  * effect that only counts returns none. This file decides the order of questions and advertisements. It does not know
  * when an effect happens, or how to talk to the kernel and the sockets.
  */
+import { LOG } from '../../log/log.ts'
 import type { AdvertisementReason, Effect } from '../../vrrp/effect.ts'
 import { ownsAddresses, type Parameters } from '../../vrrp/parameters.ts'
 import type { HeardActive, State } from '../../vrrp/state.ts'
@@ -199,7 +200,11 @@ function logIgnored({ name, state }: ActingRouter, recorder: Recorder, source: A
   const faults = state.name === 'Initialize' ? state.faults : []
   const why = faults.length === 0 ? 'it has not started' : `in fault (${faults.join(', ')})`
   const message = `${name}: ignored an advertisement of ${source}: the router is in Initialize, ${why}`
-  recorder.logLimited(`${name} ignored ${source}`, 'debug', message, { router: name, peer: source, faults })
+  recorder.logLimited(`${name} ignored ${source}`, LOG.advertisementIgnored, message, {
+    router: name,
+    peer: source,
+    faults,
+  })
 }
 
 function logSuppressed(
@@ -209,5 +214,9 @@ function logSuppressed(
 ): void {
   const { name, title } = router
   const message = `${title}: ${suppressionText(reason, source, router, at)}`
-  recorder.logLimited(`${name} suppressed ${reason}`, 'info', message, { router: name, peer: source, reason })
+  recorder.logLimited(`${name} suppressed ${reason}`, LOG.moveSuppressed, message, {
+    router: name,
+    peer: source,
+    reason,
+  })
 }

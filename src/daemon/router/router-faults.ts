@@ -4,6 +4,8 @@
  * what raises a fault.
  */
 
+import { LOG } from '../../log/log.ts'
+import { atOtherLevel } from '../../log/log-event.ts'
 import type { StateName } from '../../vrrp/effect.ts'
 import type { Event, Fault } from '../../vrrp/event.ts'
 import type { Millis } from '../../wire/units.ts'
@@ -64,9 +66,10 @@ export class RouterFaults {
     const why = fault === 'configured' && present ? ` (${spec.configuredFault})` : ''
     const message = `${title}: ${present ? 'fault' : 'fault cleared'}: ${fault}${why}${rest}`
     // The fault of a check that has no result yet is logged as info, not as a warning.
-    const level = present && !fault.startsWith('healthcheckUndecided:') ? 'warn' : 'info'
+    const raised = atOtherLevel(LOG.faultRaised, fault.startsWith('healthcheckUndecided:'))
+    const event = present ? raised : LOG.faultCleared
     // A check can fail again and again, so log lines about the fault of a check are written at a limited rate.
-    if (!fault.startsWith('healthcheck')) this.#recorder.log(level, message, { router: name, fault })
-    else this.#recorder.logLimited(`${name} ${fault} ${present}`, level, message, { router: name, fault })
+    if (!fault.startsWith('healthcheck')) this.#recorder.log(event, message, { router: name, fault })
+    else this.#recorder.logLimited(`${name} ${fault} ${present}`, event, message, { router: name, fault })
   }
 }

@@ -5,6 +5,7 @@
  * informs the guardian.
  */
 import { defined } from '../../base/defined.ts'
+import { LOG } from '../../log/log.ts'
 import type { Absence, Event } from '../../vrrp/event.ts'
 import { wasSilentTooLong } from '../../vrrp/extensions/returning.ts'
 import type { StartReason } from '../../vrrp/extensions/sync-group/agreement.ts'
@@ -170,7 +171,7 @@ export class RouterGroup implements Membership<Router> {
     const absence = { cause: 'willExecuted', agoMs: ago, silentMs: silent } as const
     this.#recorder.chronicle.record({ kind: 'absence', router: first.name, ...absence })
     this.#recorder.log(
-      'warn',
+      LOG.addressesRemovedByGuardian,
       `${title}: the guardian removed the addresses ${ago} ms ago, because this engine had not advertised for ${silent} ms`,
       { router: first.name, ...defined({ group: this.name }), unit, ago, silent },
     )

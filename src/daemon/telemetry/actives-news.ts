@@ -5,6 +5,7 @@
  * changing routers. How long both must advertise is decided in lan/advertising.ts.
  */
 import type { EventOf } from '../../events/event.ts'
+import { LOG } from '../../log/log.ts'
 import type { Parameters } from '../../vrrp/parameters.ts'
 import type { State } from '../../vrrp/state.ts'
 import { address, compareAddresses } from '../../wire/address.ts'
@@ -70,13 +71,21 @@ export class ActivesNews {
     const fields = { router: name, actives: actives.map(({ peer }) => peer), forMs }
     const who = actives.map(({ peer, priority }) => `${peer} (priority ${priority})`).join(' and ')
     if (!present) {
-      this.#recorder.log('info', `${title}: only one router is Active again; after ${forMs} ms with ${who}`, fields)
+      this.#recorder.log(
+        LOG.twoActivesEnded,
+        `${title}: only one router is Active again; after ${forMs} ms with ${who}`,
+        fields,
+      )
       return
     }
     const [best, ...others] = [...actives].sort(byRank)
     const deaf = others.map(({ peer }) => peer).join(' and ')
     const why = `${deaf} ${others.length === 1 ? 'does' : 'do'} not receive, or not accept, the advertisements of ${best?.peer}`
-    this.#recorder.log('warn', `${title}: ${actives.length} routers advertise as Active: ${who}; ${why}`, fields)
+    this.#recorder.log(
+      LOG.twoActives,
+      `${title}: ${actives.length} routers advertise as Active: ${who}; ${why}`,
+      fields,
+    )
   }
 }
 

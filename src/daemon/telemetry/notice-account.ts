@@ -3,9 +3,11 @@
  * reload does not reset the counters of a router or group whose name stays. Not known here: the reason of a
  * notification.
  */
+import { LOG } from '../../log/log.ts'
+import { atOtherLevel } from '../../log/log-event.ts'
+import type { LogFields } from '../../log/log-fields.ts'
 import type { NotifyEvent, NotifySubject } from '../../notify/notification.ts'
 import type { Millis } from '../../wire/units.ts'
-import type { LogFields } from '../log-fields.ts'
 import type { NotifyPortNews } from '../ports.ts'
 import { Counters, type Recorder } from './recorder.ts'
 import { RATES, suppressedField, TokenBucket } from './token-bucket.ts'
@@ -69,7 +71,7 @@ export class NoticeAccounts {
     account.runs.add('superseded')
     const { event, subject } = notice
     const message = `${subject.name}: notify ${event}: not run, because a later notification replaced it`
-    this.#line(account, now, 'warn', message, { event, result: 'superseded' })
+    this.#line(account, now, LOG.notifySuperseded, message, { notification: event, result: 'superseded' })
   }
 
   snapshot(): readonly NoticeSnapshot[] {
@@ -94,8 +96,8 @@ export class NoticeAccounts {
     const latencyMs = Math.round(latency * 10) / 10
     account.runs.add(reason)
     account.last = { at: new Date().toISOString(), event, ok, reason, detail, latencyMs }
-    this.#line(account, now, ok ? 'info' : 'warn', `${subject.name}: notify ${event}: ${detail}`, {
-      event,
+    this.#line(account, now, atOtherLevel(LOG.notifyRun, !ok), `${subject.name}: notify ${event}: ${detail}`, {
+      notification: event,
       result: reason,
       latencyMs,
     })
@@ -105,14 +107,21 @@ export class NoticeAccounts {
     const notices = ids.flatMap((id) => this.#open.get(id) ?? [])
     for (const notice of notices) this.#accountOf(notice).runs.add('postedAgain')
     const which = notices.map(({ event, subject }) => `${subject.name} ${event}`).join(', ')
-    this.#recorder.log('warn', `Notify thread died; posted again to the new thread: ${which}`)
+    this.#recorder.log(LOG.notifyPostedAgain, `Notify thread died; posted again to the new thread: ${which}`)
   }
 
-  #line(account: Account, now: Millis, level: 'info' | 'warn', message: string, fields: LogFields): void {
+  #line(
+    account: Account,
+    now: Millis,
+    event: typeof LOG.notifyRun | typeof LOG.notifySuperseded,
+    message: string,
+    fields: LogFields<'notification' | 'result' | 'latencyMs'>,
+  ): void {
     const { bucket, subject } = account
     const refused = bucket.take(now)
     if (refused === undefined) return
-    this.#recorder.log(level, message, { [subject.kind]: subject.name, ...fields, ...suppressedField(refused) })
+    const named = subject.kind === 'router' ? { router: subject.name } : { group: subject.name }
+    this.#recorder.log(event, message, { ...named, ...fields, ...suppressedField(refused) })
   }
 
   #accountOf({ lane, subject }: { readonly lane: string; readonly subject: NotifySubject }): Account {

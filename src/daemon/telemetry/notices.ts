@@ -5,6 +5,7 @@
  * names of states for programs, how programs run, and their results (notice-account.ts).
  */
 import type { Config } from '../../config/config.ts'
+import { LOG } from '../../log/log.ts'
 import { planOf } from '../../notify/keepalived-arguments.ts'
 import {
   type Lane,
@@ -161,7 +162,7 @@ export class Notices {
     }
     if (this.#pending.size > 0)
       recorder.log(
-        'warn',
+        LOG.notifyUnfinished,
         `Shutdown continues without ${this.#pending.size} notifications, which took longer than ${LONGEST_LAST_WORD} ms`,
       )
     port?.stop()

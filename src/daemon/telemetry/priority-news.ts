@@ -4,6 +4,7 @@
  */
 import { defined } from '../../base/defined.ts'
 import type { EventOf } from '../../events/event.ts'
+import { LOG } from '../../log/log.ts'
 import type { Parameters } from '../../vrrp/parameters.ts'
 import type { State } from '../../vrrp/state.ts'
 import type { Millis } from '../../wire/units.ts'
@@ -45,7 +46,7 @@ export class PriorityNews {
     if (previous === priority) return
     this.#bucket.spend(now)
     const what = why === 'yieldOver' ? 'priority after yielding' : 'priority'
-    this.#recorder.log('info', `${title}: effective ${what} ${previous} → ${priority}`, {
+    this.#recorder.log(LOG.priorityChanged, `${title}: effective ${what} ${previous} → ${priority}`, {
       router: name,
       previous,
       priority,

@@ -4,15 +4,22 @@
  * for the reader. Not known here: the format of a log line, and the names of metrics.
  */
 
-import type { LogFields } from '../log-fields.ts'
+import type { EngineEvent } from '../../log/log.ts'
+import type { LogLevel } from '../../log/log-event.ts'
+import type { LogFields } from '../../log/log-fields.ts'
 import { Chronicle, type ChronicleClock, SYSTEM_CLOCKS } from './chronicle.ts'
 import { RATES, suppressedField, TokenBucket } from './token-bucket.ts'
 
-export type LogLevel = 'debug' | 'info' | 'warn' | 'error'
+/** Fields of a line about the event. A field that the table of events does not name is refused. */
+type FieldsOf<E extends EngineEvent, Given> = Given &
+  LogFields<E['fields'][number]> & { readonly [Name in Exclude<keyof Given, E['fields'][number]>]: never }
+
 export type LogRecord = {
   /** Time of the log record in milliseconds since the epoch. */
   readonly time: number
   readonly level: LogLevel
+  /** Code of the event. */
+  readonly event: string
   readonly message: string
   readonly fields: LogFields
 }
@@ -54,8 +61,12 @@ export class Recorder {
     this.chronicle = new Chronicle(clocks)
   }
 
-  log(level: LogLevel, message: string, fields: LogFields = {}): void {
-    const record: LogRecord = { time: this.#wall(), level, message, fields }
+  log<E extends EngineEvent, Given extends LogFields>(event: E, message: string, fields?: FieldsOf<E, Given>): void {
+    this.#write(event, message, fields ?? {})
+  }
+
+  #write({ code, level }: EngineEvent, message: string, fields: LogFields): void {
+    const record: LogRecord = { time: this.#wall(), level, event: code, message, fields }
     if (this.#sink === undefined && this.#waiting.length >= BACKLOG) this.lost++
     else if (this.#waiting.push(record) === 1 && this.#sink !== undefined) this.#later(this.#deliver)
   }
@@ -64,18 +75,27 @@ export class Recorder {
    * Writes a log line that a peer can cause as often as it wants, at a limited rate (VR-RX-21). `key` names reason and
    * source.
    */
-  logLimited(key: string, level: LogLevel, message: string, fields: LogFields = {}): void {
+  logLimited<E extends EngineEvent, Given extends LogFields>(
+    key: string,
+    event: E,
+    message: string,
+    fields?: FieldsOf<E, Given>,
+  ): void {
+    this.#writeLimited(key, event, message, fields ?? {})
+  }
+
+  #writeLimited(key: string, event: EngineEvent, message: string, fields: LogFields): void {
     const now = this.elapsed()
     let bucket = this.#limits.get(key)
     if (bucket === undefined) {
       // If there are more than MOST_KEYS sources, all further ones share one limit.
-      if (key !== 'others' && this.#isFull(now)) return this.logLimited('others', level, message, fields)
+      if (key !== 'others' && this.#isFull(now)) return this.#writeLimited('others', event, message, fields)
       bucket = new TokenBucket(RATES.limitedLine)
       this.#limits.set(key, bucket)
     }
     const refused = bucket.take(now)
     if (refused === undefined) return
-    this.log(level, message, refused === 0 ? fields : { ...fields, ...suppressedField(refused) })
+    this.#write(event, message, refused === 0 ? fields : { ...fields, ...suppressedField(refused) })
   }
 
   /**

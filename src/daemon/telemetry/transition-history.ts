@@ -5,6 +5,8 @@
  * the network.
  */
 import { defined } from '../../base/defined.ts'
+import { LOG } from '../../log/log.ts'
+import { atOtherLevel } from '../../log/log-event.ts'
 import type { Effect } from '../../vrrp/effect.ts'
 import type { Parameters } from '../../vrrp/parameters.ts'
 import type { HeardActive } from '../../vrrp/state.ts'
@@ -90,8 +92,8 @@ export class TransitionHistory {
     const ignored = beside.length === 0 ? '' : `, discarding advertisements of ${beside.join(', ')}`
     const told = silent === 0 ? ignored : `${ignored}, after ${silent} transitions that were not logged`
     const asPlanned = to !== 'Initialize' || reason === 'shutdown' || reason === 'successorHeard'
-    const level = asPlanned && beside.length === 0 ? 'info' : 'warn'
-    this.#recorder.log(level, `${title}: ${from} → ${to}: ${reason}${told}`, {
+    const event = atOtherLevel(LOG.transition, !asPlanned || beside.length > 0)
+    this.#recorder.log(event, `${title}: ${from} → ${to}: ${reason}${told}`, {
       router: name,
       ...defined({ group: group.name }),
       vrid: parameters.vrid,

@@ -24,7 +24,12 @@ const isFull = (error: unknown): boolean => ['EAGAIN', 'ENOBUFS'].includes(Strin
  * Fault of the channel to the guardian. If a cleanup plan is too large for the guardian, `unit` is its unit and `bytes`
  * its size in octets.
  */
-export type GuardianFault = { readonly message: string; readonly unit?: number; readonly bytes?: number }
+export type GuardianFault = {
+  readonly event: 'cleanupPlanTooLarge' | 'guardianDied' | 'guardianMemoryNotShared'
+  readonly message: string
+  readonly unit?: number
+  readonly bytes?: number
+}
 
 export class GuardianChannel {
   readonly #onFault: (fault: GuardianFault) => void
@@ -140,6 +145,7 @@ export class GuardianChannel {
   handleEnd(): void {
     this.#stop()
     this.#onFault({
+      event: 'guardianDied',
       message: 'Guardian died: the lifetime of the addresses is not renewed, and no process removes them after a crash',
     })
   }
@@ -165,7 +171,7 @@ export class GuardianChannel {
     if (this.#refused.has(unit)) return
     this.#refused.add(unit)
     const message = 'Cleanup plan is too large for the guardian: if this process dies, addresses of this unit stay'
-    this.#onFault({ message, unit, bytes })
+    this.#onFault({ event: 'cleanupPlanTooLarge', message, unit, bytes })
   }
 
   #flush(): void {

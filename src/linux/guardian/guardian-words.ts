@@ -27,7 +27,10 @@ export function openGuardianWords(
     return words
   } catch (error) {
     const why = messageOf(error)
-    onFault({ message: `Cannot share memory with the guardian: ${why}; a frozen engine keeps its addresses` })
+    onFault({
+      event: 'guardianMemoryNotShared',
+      message: `Cannot share memory with the guardian: ${why}; a frozen engine keeps its addresses`,
+    })
     return undefined
   }
 }

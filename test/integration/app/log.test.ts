@@ -18,6 +18,8 @@ import { attachLog, type LogSettings } from '../../../src/app/log/log.ts'
 import { formatOf, LogLines } from '../../../src/app/log/log-lines.ts'
 import { LogOutput } from '../../../src/app/log/log-output.ts'
 import { Recorder } from '../../../src/daemon/telemetry/recorder.ts'
+import { LOG } from '../../../src/log/log.ts'
+import { atOtherLevel } from '../../../src/log/log-event.ts'
 
 let directory = ''
 beforeEach(() => {
@@ -122,29 +124,41 @@ describe('the records of the engine', () => {
 
   test('are JSON lines with time, level, message and fields in a file; below the level there is none', async () => {
     const recorder = new Recorder()
-    recorder.log('warn', 'before the log was there', { router: 'api' })
+    recorder.log(LOG.transition, 'before the log was there', { router: 'api' })
     const { log } = opened({ level: 'info' }, recorder)
-    recorder.log('debug', 'not wanted')
-    recorder.log('info', 'after', { reason: 'startup' })
+    recorder.log(LOG.rehearsed, 'not wanted')
+    recorder.log(LOG.sendFailed, 'after', { code: 'EPERM' })
     await log.flush()
     expect(lines().map((text): unknown => JSON.parse(text))).toEqual([
-      expect.objectContaining({ level: 40, name: 'holdfast', msg: 'before the log was there', router: 'api' }),
-      expect.objectContaining({ level: 30, time: expect.any(Number), msg: 'after', reason: 'startup' }),
+      expect.objectContaining({
+        level: 30,
+        name: 'holdfast',
+        event: 'transition',
+        msg: 'before the log was there',
+        router: 'api',
+      }),
+      expect.objectContaining({
+        level: 40,
+        time: expect.any(Number),
+        event: 'sendFailed',
+        msg: 'after',
+        code: 'EPERM',
+      }),
     ])
   })
 
   test('have the format of the configuration, whatever reads them', async () => {
     const { log, recorder } = opened({ level: 'info', format: 'journald' })
-    recorder.log('warn', 'api: Active → Backup', { router: 'api', reason: 'linkDown' })
+    recorder.log(atOtherLevel(LOG.transition, true), 'api: Active → Backup', { router: 'api', reason: 'linkDown' })
     await log.flush()
-    expect(lines()).toEqual(['<4>WARN  api: Active → Backup reason=linkDown'])
+    expect(lines()).toEqual(['<4>WARN  api: Active → Backup event=transition reason=linkDown'])
   })
 
   test('follow another level and another format while it runs', async () => {
     const { log, recorder } = opened({ level: 'info', format: 'text' })
     const say = (text: string) => {
-      recorder.log('debug', text)
-      recorder.log('warn', text)
+      recorder.log(LOG.rehearsed, text)
+      recorder.log(LOG.noGuardian, text)
       // As the next turn of the engine does.
       recorder.flush()
     }
@@ -159,11 +173,11 @@ describe('the records of the engine', () => {
     say('five')
     await log.flush()
     expect(lines().map((line) => line.replace(/^\d{4}-[-\d]+T[\d:.]+[+-][\d:]+ /, 'TIME '))).toEqual([
-      'TIME WARN  one',
-      'TIME DEBUG two',
-      'TIME WARN  two',
-      '<7>DEBUG four',
-      '<4>WARN  four',
+      'TIME WARN  one event=noGuardian',
+      'TIME DEBUG two event=rehearsed',
+      'TIME WARN  two event=noGuardian',
+      '<7>DEBUG four event=rehearsed',
+      '<4>WARN  four event=noGuardian',
       expect.stringMatching(/^\{"level":40,.*"msg":"five"\}$/),
     ])
   })
@@ -171,7 +185,8 @@ describe('the records of the engine', () => {
   test.each(['json', 'text', 'journald'] as const)('are one line each in %s, whatever is in them', async (format) => {
     const { log, recorder } = opened({ level: 'info', format })
     const hostile = 'x\n<0>forged\r\n{"level":60}\u2028\u0085\u001b[2J\u009b2J\0'
-    for (let i = 0; i < 3; i++) recorder.log('warn', `Discarded ${hostile}`, { router: hostile, reason: hostile })
+    for (let i = 0; i < 3; i++)
+      recorder.log(LOG.packetDiscarded, `Discarded ${hostile}`, { router: hostile, reason: hostile })
     await log.flush()
     const bytes = readFileSync(path(), 'utf8')
     expect(bytes.split('\n')).toHaveLength(4)
@@ -210,6 +225,7 @@ test('a record of more than 48 KiB is one JSON document in the journal, and whol
     lines.write({
       time: 0,
       level: 'warn',
+      event: 'transition',
       message: 'api: down',
       fields: { router: 'api', reason: 'x'.repeat(100_000) },
     })
@@ -217,7 +233,13 @@ test('a record of more than 48 KiB is one JSON document in the journal, and whol
   }
   const journal = written({ JOURNAL_STREAM: `${dev}:${ino}` })
   expect(Buffer.byteLength(journal)).toBeLessThan(48 * 1024)
-  expect(JSON.parse(journal)).toMatchObject({ level: 40, router: 'api', shortened: ['reason'], msg: 'api: down' })
+  expect(JSON.parse(journal)).toMatchObject({
+    level: 40,
+    event: 'transition',
+    router: 'api',
+    shortened: ['reason'],
+    msg: 'api: down',
+  })
   const whole = JSON.parse(written({}))
   expect([whole.reason.length, whole.shortened]).toEqual([100_000, undefined])
   closeSync(descriptor)

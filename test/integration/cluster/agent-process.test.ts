@@ -90,7 +90,7 @@ function started({
       world.persisted.push(peers)
       throw new Error('no space left')
     },
-    log: (level, message) => world.told.push(`${level} ${message}`),
+    log: ({ level }, message) => world.told.push(`${level} ${message}`),
     now: () => ({ monotonic: performance.now(), wall: Date.now() }),
   })
   const end = new AbortController()

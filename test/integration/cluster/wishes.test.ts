@@ -20,7 +20,7 @@ function begun({ isFollowed = true, isStopped = false, into = directory } = {}) 
   const wishes = new Wishes({
     ...{ directory: into, isFollowed, isStopped, onIntent: (intent) => intents.push(intent) },
     remembered: typeof remembered === 'object' ? remembered : {},
-    log: (level, message) => told.push(`${level} ${message}`),
+    log: ({ level }, message) => told.push(`${level} ${message}`),
   })
   return { intents, remembered, told, wishes }
 }

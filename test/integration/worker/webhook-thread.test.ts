@@ -47,7 +47,7 @@ class FakeThread {
 function hook() {
   const thread = new FakeThread()
   const lines: string[] = []
-  const webhook = new WebhookThread(thread, (level, message) => lines.push(`${level} ${message}`))
+  const webhook = new WebhookThread(thread, ({ level }, message) => lines.push(`${level} ${message}`))
   const chronicle = new Chronicle({ wall: () => 0, monotonic: () => 0 })
   chronicle.subscribe((event) => webhook.happened(event))
   const turn = async (...facts: readonly Fact[]) => {

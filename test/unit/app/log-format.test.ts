@@ -10,15 +10,15 @@ import {
   safeJson,
   textLine,
 } from '../../../src/app/log/log-format.ts'
-import type { LogLevel } from '../../../src/daemon/telemetry/recorder.ts'
+import type { LogLevel } from '../../../src/log/log-event.ts'
 
 const AT = Date.UTC(2026, 10, 24, 20, 49, 1, 7)
 
 const text = (message: string, fields: LogLine['fields'] = {}, level: LogLevel = 'info') =>
-  textLine({ time: AT, level, message, fields })
+  textLine({ time: AT, level, event: 'transition', message, fields })
 /** What follows time and level. */
 const said = (message: string, fields: LogLine['fields'] = {}) =>
-  journaldLine({ time: AT, level: 'info', message, fields })
+  journaldLine({ time: AT, level: 'info', event: 'transition', message, fields })
 
 describe('the time of a line', () => {
   test.each([
@@ -33,7 +33,7 @@ describe('the time of a line', () => {
 
   test('is the local one, at each millisecond and in each second', () => {
     for (const at of [AT, AT + 1, AT + 992, AT + 993, AT - 8, AT + 0.7]) {
-      const [time] = textLine({ time: at, level: 'info', message: 'x', fields: {} }).split(' ')
+      const [time] = textLine({ time: at, level: 'info', event: 'transition', message: 'x', fields: {} }).split(' ')
       expect(time).toBe(localTime(Math.floor(at)))
       expect(Date.parse(time ?? '')).toBe(Math.floor(at))
     }
@@ -42,15 +42,21 @@ describe('the time of a line', () => {
 })
 
 describe('a line of text', () => {
-  test('has time, level, message and fields in this order', () => {
+  test('has time, level, message, event and fields in this order', () => {
     const line = text('api: Backup → Active: activeSilent', { router: 'api', vrid: 51, from: 'Backup' }, 'warn')
-    expect(line).toBe(`${localTime(AT)} WARN  api: Backup → Active: activeSilent vrid=51 from=Backup\n`)
+    expect(line).toBe(
+      `${localTime(AT)} WARN  api: Backup → Active: activeSilent event=transition vrid=51 from=Backup\n`,
+    )
   })
 
   test('has its router before the message where the message does not begin with it', () => {
-    expect(said('duplicate holder', { router: 'api' })).toBe('<6>INFO  api: duplicate holder\n')
-    expect(said('api (web): duplicate holder', { router: 'api' })).toBe('<6>INFO  api (web): duplicate holder\n')
-    expect(said('apis: duplicate holder', { router: 'api' })).toBe('<6>INFO  api: apis: duplicate holder\n')
+    expect(said('duplicate holder', { router: 'api' })).toBe('<6>INFO  api: duplicate holder event=transition\n')
+    expect(said('api (web): duplicate holder', { router: 'api' })).toBe(
+      '<6>INFO  api (web): duplicate holder event=transition\n',
+    )
+    expect(said('apis: duplicate holder', { router: 'api' })).toBe(
+      '<6>INFO  api: apis: duplicate holder event=transition\n',
+    )
   })
 
   test.each<[unknown, string]>([
@@ -68,32 +74,32 @@ describe('a line of text', () => {
     [['a', 1], '["a",1]'],
     [{ a: { b: 'c' } }, '{"a":{"b":"c"}}'],
   ])('writes the value %o as %s', (value, expected) =>
-    expect(said('x', { value })).toBe(`<6>INFO  x value=${expected}\n`),
+    expect(said('x', { value })).toBe(`<6>INFO  x event=transition value=${expected}\n`),
   )
 
   test('leaves a field without a value out', () => {
-    expect(said('x', { peer: undefined, code: 'ENODEV' })).toBe('<6>INFO  x code=ENODEV\n')
+    expect(said('x', { peer: undefined, code: 'ENODEV' })).toBe('<6>INFO  x event=transition code=ENODEV\n')
   })
 
   test('survives a value that no JSON can have', () => {
     const value: Record<string, unknown> = {}
     value.value = value
-    expect(said('x', { value })).toMatch(/^<6>INFO {2}x value="no JSON: .*"\n$/)
+    expect(said('x', { value })).toMatch(/^<6>INFO {2}x event=transition value="no JSON: .*"\n$/)
   })
 
   test('has a color at its level alone, on a terminal', () => {
-    const record = { time: AT, level: 'error', message: 'x', fields: {} } as const
-    expect(textLine(record, painted)).toBe(`${localTime(AT)} \u001b[1;31mERROR\u001b[0m x\n`)
+    const record = { time: AT, level: 'error', event: 'transition', message: 'x', fields: {} } as const
+    expect(textLine(record, painted)).toBe(`${localTime(AT)} \u001b[1;31mERROR\u001b[0m x event=transition\n`)
   })
 })
 
 test.each<[LogLevel, string, number]>([
-  ['error', '<3>ERROR x\n', 50],
-  ['warn', '<4>WARN  x\n', 40],
-  ['info', '<6>INFO  x\n', 30],
-  ['debug', '<7>DEBUG x\n', 20],
+  ['error', '<3>ERROR x event=transition\n', 50],
+  ['warn', '<4>WARN  x event=transition\n', 40],
+  ['info', '<6>INFO  x event=transition\n', 30],
+  ['debug', '<7>DEBUG x event=transition\n', 20],
 ])('a record with the level %s has its priority of syslog for the journal', (level, line, number) => {
-  expect(journaldLine({ time: AT, level, message: 'x', fields: {} })).toBe(line)
+  expect(journaldLine({ time: AT, level, event: 'transition', message: 'x', fields: {} })).toBe(line)
   expect(LEVELS[level].pino).toBe(number)
 })
 
@@ -126,6 +132,7 @@ describe.each(HOSTILE)('%s', (_, hostile) => {
   const record: LogLine = {
     time: AT,
     level: 'warn',
+    event: 'packetDiscarded',
     message: `Discarded ${hostile}.`,
     fields: { router: `api${hostile}`, value: hostile, nested: { [`key${hostile}`]: [hostile] }, [`x${hostile}`]: 1 },
   }
@@ -156,7 +163,7 @@ test('every character that steers is escaped in JSON', () => {
 
 test('a value cannot look like a field: its quotes are escaped', () => {
   const line = said('x', { said: 'down" router="other' })
-  expect(line.trimEnd()).toBe(String.raw`<6>INFO  x said="down\" router=\"other"`)
+  expect(line.trimEnd()).toBe(String.raw`<6>INFO  x event=transition said="down\" router=\"other"`)
 })
 
 test('a line that is longer than the journal takes is cut, so that its rest is no record with a priority of its own', () => {

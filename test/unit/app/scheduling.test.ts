@@ -40,7 +40,7 @@ test.each([
   ],
   ['no guardian', { ...got, ...ORDINARY, guardian: null }, 'warn', /no guardian could set it/],
 ])('the log says what was got: %s', (_, scheduling, level, message) => {
-  expect(schedulingText(scheduling)).toEqual({ level, message: expect.stringMatching(message) })
+  expect(schedulingText(scheduling)).toEqual({ isWhole: level === 'info', message: expect.stringMatching(message) })
 })
 
 test('nothing asked, nothing got, nothing said; the status likewise', () => {

@@ -5,7 +5,7 @@ import { ApiFailure } from '../../../src/cluster/runtime/api/api-failure.ts'
 
 function listened() {
   const told: string[] = []
-  const news = statusNews((level, message) => {
+  const news = statusNews(({ level }, message) => {
     if (level !== 'debug') told.push(`${level} ${message}`)
   })
   return { told, ...news }

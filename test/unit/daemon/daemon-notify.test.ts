@@ -300,7 +300,7 @@ describe('the result of a notification', () => {
     expect(world.records.at(-1)).toMatchObject({
       level: 'warn',
       message: 'api: notify backup: /n/change ended with 3: no',
-      fields: { router: 'api', event: 'backup', result: 'exitStatus', latencyMs: 12 },
+      fields: { router: 'api', notification: 'backup', result: 'exitStatus', latencyMs: 12 },
     })
     world.advance(DOWN + 1)
     const [, second] = world.notices.posted

@@ -4,6 +4,7 @@
  */
 import { defined } from '../../../base/defined.ts'
 import { messageOf } from '../../../base/message-of.ts'
+import { AGENT_LOG } from '../../../log/agent-events.ts'
 import type { Intent } from '../../decisions/agent-state.ts'
 import type { Elsewhere } from '../../decisions/engine/platform.ts'
 import type { Toggle } from '../../decisions/status/intent.ts'
@@ -89,12 +90,12 @@ export class Wishes {
       this.#problem = ''
     } catch (error) {
       const problem = `Cannot store the wishes of the cluster: ${messageOf(error)}`
-      if (problem !== this.#problem) log('error', problem)
+      if (problem !== this.#problem) log(AGENT_LOG.intentNotStored, problem)
       this.#problem = problem
     }
     if (JSON.stringify(this.intent) === before) return
-    if (known.elsewhere === undefined) log('info', 'the wishes of the cluster have changed', known)
-    else log('warn', `the nodes hold no VIPs: ${known.elsewhere.message}`)
+    if (known.elsewhere === undefined) log(AGENT_LOG.wishesChanged, 'the wishes of the cluster have changed', known)
+    else log(AGENT_LOG.vipsElsewhere, `the nodes hold no VIPs: ${known.elsewhere.message}`)
     onIntent(this.intent)
   }
 }

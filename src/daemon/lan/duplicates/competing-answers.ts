@@ -5,6 +5,8 @@
  * a competing Active (vrrp/extensions/silent-active.ts).
  */
 import { type DuplicateHolder, HANDOVER } from '../../../arp/duplicate-detection.ts'
+import { LOG } from '../../../log/log.ts'
+import { atOtherLevel } from '../../../log/log-event.ts'
 import type { Event } from '../../../vrrp/event.ts'
 import type { Parameters } from '../../../vrrp/parameters.ts'
 import type { State } from '../../../vrrp/state.ts'
@@ -117,7 +119,7 @@ export class CompetingAnswers {
     const isHandover = since < HANDOVER
     this.#recorder.logLimited(
       `${name} rival ${mac}${isHandover ? ' handover' : ''}`,
-      isHandover ? 'info' : 'warn',
+      atOtherLevel(LOG.competingAnswer, isHandover),
       isHandover
         ? `${name}: ${mac} still answers for ${address}, ${Math.round(since)} ms after the takeover`
         : `${name}: another host, ${mac}, answers for ${address} as well`,

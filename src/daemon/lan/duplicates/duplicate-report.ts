@@ -6,6 +6,7 @@
 
 import type { DuplicateHolder } from '../../../arp/duplicate-detection.ts'
 import { defined } from '../../../base/defined.ts'
+import { LOG } from '../../../log/log.ts'
 import type { OnDuplicate } from '../../../vrrp/extensions/duplicate.ts'
 import type { Parameters } from '../../../vrrp/parameters.ts'
 import type { Address } from '../../../wire/address.ts'
@@ -39,7 +40,7 @@ export class DuplicateReport {
     this.#record(holder, true, now, { ...defined({ peer: router?.source }), reaction })
     this.#recorder.logLimited(
       `${name} duplicate ${mac} ${address}`,
-      'warn',
+      LOG.duplicateHolder,
       `${name}: duplicate holder: ${mac} (${this.#describe(behind, now)}) has ${address} as well: ${REACTIONS[reaction]}`,
       { router: name, address, mac, peer: router?.source, onDuplicate: reaction },
     )
@@ -50,7 +51,7 @@ export class DuplicateReport {
     const { name } = this.#router
     this.#recorder.logLimited(
       `${name} duplicate name ${mac}`,
-      'warn',
+      LOG.duplicateHolderNamed,
       `${name}: duplicate holder: ${mac} is router ${source}`,
       { router: name, mac, peer: source },
     )
@@ -62,7 +63,7 @@ export class DuplicateReport {
     this.#record(holder, false, now)
     this.#recorder.logLimited(
       `${name} duplicate gone ${mac} ${address}`,
-      'info',
+      LOG.duplicateHolderGone,
       `${name}: duplicate holder ${mac} no longer answers for ${address}`,
       { router: name, address, mac },
     )

@@ -3,7 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { LEVELS } from '../../../src/app/log/log-format.ts'
-import { LOG_FIELDS } from '../../../src/daemon/log-fields.ts'
+import { LOG } from '../../../src/log/log.ts'
+import { LOG_FIELDS } from '../../../src/log/log-fields.ts'
 import { expectPart, markdownTable } from '../../support/generated-document.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')
@@ -21,9 +22,14 @@ test('the fields of the page are those of the code', () => {
   expectPart('events-and-logs.md', 'fields', markdownTable(['field', 'type', 'meaning'], rows))
 })
 
+test('every field belongs to an event', () => {
+  const used = new Set<string>(Object.values(LOG).flatMap(({ fields }) => fields))
+  expect(Object.keys(LOG_FIELDS).filter((name) => !used.has(name))).toEqual([])
+})
+
 test('no field has the name of a key that every JSON record has', () => {
   expect(
-    Object.keys(LOG_FIELDS).filter((name) => ['level', 'time', 'name', 'msg', 'shortened'].includes(name)),
+    Object.keys(LOG_FIELDS).filter((name) => ['level', 'time', 'name', 'event', 'msg', 'shortened'].includes(name)),
   ).toEqual([])
 })
 
@@ -39,7 +45,7 @@ test('the page has every field that the guardian writes', () => {
     .join('')
   const names = [...sources.matchAll(/,\\"(\w+)\\":|append_string\(&?line, "(\w+)"/g)].map(([, a, b]) => a ?? b ?? '')
   const [, table = ''] = page.split('## Fields of the guardian')
-  const ours = [...new Set(names)].filter((name) => !['msg', 'time', 'pid', 'name'].includes(name))
+  const ours = [...new Set(names)].filter((name) => !['msg', 'time', 'pid', 'name', 'event'].includes(name))
   expect(ours.length).toBeGreaterThan(12)
   expect(ours.filter((name) => !table.includes(`\`${name}\``))).toEqual([])
 })

@@ -1,6 +1,6 @@
 /**
  * Defines the fields of the engine's log records. A record has no other fields, and each field has one type in all
- * records. `docs/events-and-logs.md` is generated from this table. Not known here: which record has which field.
+ * records. `docs/events-and-logs.md` is generated from this table. The tables of events name the fields of each event.
  */
 
 type Values = {
@@ -17,6 +17,7 @@ type FieldType = keyof Values
 const field = <T extends FieldType>(type: T, means: string) => ({ type, means })
 
 export const LOG_FIELDS = {
+  actives: field('strings', 'IP addresses of the routers that advertise as Active'),
   address: field('string', 'IP address that the record is about'),
   ago: field('number', 'Milliseconds since the guardian removed the addresses'),
   bytes: field('number', 'Size of a cleanup plan, in bytes'),
@@ -28,12 +29,12 @@ export const LOG_FIELDS = {
   config: field('string', 'Path of the configuration'),
   destination: field('string', 'IP address to which a packet was sent'),
   effects: field('objects', 'Routers whose priority or fault a health check changes'),
-  event: field('string', 'Event of a notify program, such as `active`'),
   fault: field('string', 'Fault of a router, as in `holdfast status`'),
   faults: field('strings', 'All faults of a router'),
   file: field('string', 'Path of a file'),
   flags: field('string', 'Flags of an address (`ip address`)'),
   forMillis: field('number', 'Milliseconds for which a router yields; 0 = an operator ended its yield period'),
+  forMs: field('number', 'Milliseconds for which several routers have advertised as Active'),
   from: field('string', 'Former state of a router, or former result of a health check'),
   group: field('string', 'Name of a sync group'),
   guardian: field('boolean', 'Whether a guardian removes the addresses when the engine dies'),
@@ -43,6 +44,7 @@ export const LOG_FIELDS = {
   latencyMs: field('number', 'Milliseconds that a health check or a notify program took'),
   limit: field('string', 'Limit of `io: raw-socket`'),
   mac: field('string', 'MAC address of another host'),
+  notification: field('string', 'State change of which a notify program is notified, such as `active`'),
   onDuplicate: field('string', 'Reaction of the router to a duplicate holder: `announce`, `yield` or `alarm`'),
   pausedMs: field('number', 'Milliseconds for which a reload blocked the engine'),
   peer: field('string', 'IP address of another router or host'),
@@ -82,5 +84,8 @@ export const LOG_FIELDS = {
 } as const
 
 type Table = typeof LOG_FIELDS
-/** Fields of a log record. A field that is `undefined` is left out. */
-export type LogFields = { readonly [Name in keyof Table]?: Values[Table[Name]['type']] | undefined }
+export type LogField = keyof Table
+/** Values of some fields. A field that is `undefined` is left out. */
+export type LogFields<Name extends LogField = LogField> = {
+  readonly [Each in Name]?: Values[Table[Each]['type']] | undefined
+}
