@@ -34,7 +34,10 @@ describeNetns('the log of a daemon', () => {
   test('is text in local time if the configuration file says so, and the guardian writes the same format', async () => {
     const log = { log: { format: 'text' } }
     const daemon = new Holdfast(lab, plan(1), {}, [], log, ['env', `TZ=${ZONE}`])
-    await daemon.process.line(/INFO {2}vip: Backup → Active: activeSilent vrid=51 interface=eth0 /, WITHIN)
+    await daemon.process.line(
+      /INFO {2}vip: Backup → Active: activeSilent event=transition vrid=51 interface=eth0 /,
+      WITHIN,
+    )
     daemon.killEngine()
     await daemon.process.line(/ WARN {2}guardian: engine died: removed 1 VIP, sent .* plans=1 silent=0 /, WITHIN)
     await daemon.process.line(
@@ -137,9 +140,12 @@ describeNetns('the log of a daemon', () => {
       return new LoggedProcess(lab, lab.router(position), ['script', '-qefc', typed, '/dev/null'])
     }
     const colored = onTerminal(1)
-    const line = await colored.line(/^\d{4}-\S+ .\[32mINFO .\[0m vip: Initialize → Backup: startup vrid=51 /, WITHIN)
+    const line = await colored.line(
+      /^\d{4}-\S+ .\[32mINFO .\[0m vip: Initialize → Backup: startup event=transition vrid=51 /,
+      WITHIN,
+    )
     expect(line.text.split('\u001b')).toHaveLength(3)
     const plain = onTerminal(2, 'NO_COLOR=1')
-    await plain.line(/^\d{4}-\S+ INFO {2}vip: Initialize → Backup: startup vrid=51 /, WITHIN)
+    await plain.line(/^\d{4}-\S+ INFO {2}vip: Initialize → Backup: startup event=transition vrid=51 /, WITHIN)
   })
 })
