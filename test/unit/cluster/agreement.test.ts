@@ -370,7 +370,9 @@ describe('the engine', () => {
     const refusals = agent.orders.filter(
       (order) => order.kind === 'log' && order.message.startsWith('the engine refused the configuration'),
     )
-    expect(refusals).toMatchObject([{ event: { code: 'refusalChanged' }, fields: { problems: 'too many peers; no such interface' } }])
+    expect(refusals).toMatchObject([
+      { event: { code: 'refusalChanged' }, fields: { problems: 'too many peers; no such interface' } },
+    ])
     expect(agent.state.engine.accepted).toEqual(agent.handed[0]?.desired)
     expect(
       agent.orders.filter(({ kind }) => kind === 'persist'),
