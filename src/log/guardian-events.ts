@@ -50,6 +50,12 @@ export const GUARDIAN_EVENTS = logEvents<string>()({
     means: 'The guardian ignored a malformed message of the engine',
     act: 'check that engine and guardian come from the same release',
   },
+  noClock: {
+    level: 'warn',
+    fields: FAILED_CALL,
+    means: 'The guardian cannot start its clock thread, so the engine sends all advertisements itself',
+    act: 'look at `code`',
+  },
   noRealtime: {
     level: 'warn',
     fields: FAILED_CALL,

@@ -150,8 +150,8 @@ void start_clock(int realtime) {
   static int priority;
   priority = realtime;
   const char *const failed = open_clock_descriptors();
-  if (failed != NULL) return log_message(LOG_WARN, complaint, failed, errno);
+  if (failed != NULL) return log_message(LOG_WARN, "noClock", complaint, failed, errno);
   const int error = start_thread(&priority);
-  if (error != 0) return log_message(LOG_WARN, complaint, "pthread_create", error);
+  if (error != 0) return log_message(LOG_WARN, "noClock", complaint, "pthread_create", error);
   clock_runs = true;
 }
