@@ -10,8 +10,9 @@ import type { SurroundingsSnapshot } from '../daemon/telemetry/snapshot.ts'
 import { WatchedAddressFiles } from '../files/address-file.ts'
 import type { ControlPeer } from '../files/private-socket.ts'
 import { CompatibilityLayer } from '../keepalived/compatibility-layer.ts'
-import { openKernelTimer } from '../linux/kernel-timer.ts'
+import { type KernelTimer, openKernelTimer } from '../linux/kernel-timer.ts'
 import { socketPeer } from '../linux/process/socket-peer.ts'
+import { ReadSockets } from '../linux/sockets/read-sockets.ts'
 import { openSockets } from '../linux/sockets/sockets.ts'
 import { LOG } from '../log/log.ts'
 import type { EngineOrders, OrderedDaemon } from '../recording/taped-daemon.ts'
@@ -61,7 +62,11 @@ export function compose(begun: Start, order: StartOrder): EngineProcess {
   const ledger = new LedgerFile(config.runDirectory, (message) =>
     recorder.logLimited('ledger unwritten', LOG.ledgerNotWritten, message),
   )
-  const engine = engineOf(begun, order, { account, addressFiles, departure, ledger, surroundings })
+  const timer = openKernelTimer(native)
+  const read = new ReadSockets()
+  // Without an alarm of the kernel, or without the addon's sockets, the engine cannot prove that it has read everything.
+  if (timer !== undefined && begun.raw === undefined) guardian.startClock({ alarm: timer.timer, sockets: read })
+  const engine = engineOf(begun, order, { account, addressFiles, departure, ledger, surroundings, timer, read })
   const { daemon, orders } = engine
   workers.attach(daemon)
   if (!guardian.guarded) setInterval(() => worker.glance(), WORKER_LOOK).unref()
@@ -99,18 +104,21 @@ type EngineParts = {
   readonly departure: Departure
   readonly ledger: LedgerFile
   readonly surroundings: Surroundings
+  readonly timer: KernelTimer | undefined
+  /** Sockets that the engine reads. */
+  readonly read: ReadSockets
 }
 
 function engineOf(
   { clock, config, network, raw, routers, workers: { checks, notify, worker } }: Start,
   { guardian, native, recorder, tapes }: StartOrder,
-  { account, addressFiles, departure, ledger, surroundings }: EngineParts,
+  { account, addressFiles, departure, ledger, read, surroundings, timer }: EngineParts,
 ): OrderedDaemon {
   return tapes.made(config, {
     ...{ clock, network, resolved: routers, guardian, recorder, checks, notify, addressFiles, cold: true },
     addressMemory: ledger,
-    wakeUp: openKernelTimer(native),
-    sockets: openSockets(native, clock, raw),
+    wakeUp: timer?.wakeUp,
+    sockets: openSockets(native, clock, raw, read),
     configuration: () => account.snapshot(),
     surroundings: () => surroundings.snapshot(),
     onBeat: () => worker.glance(),

@@ -6,6 +6,7 @@
 import { hostname } from 'node:os'
 import { formatProblem } from '../config/problem.ts'
 import type { Recorder } from '../daemon/telemetry/recorder.ts'
+import { inheritClock } from '../linux/guardian/clock.ts'
 import { type Guardian, openGuardian } from '../linux/guardian/guardian.ts'
 import type { GuardianFault } from '../linux/guardian/guardian-channel.ts'
 import { openGuardianWords } from '../linux/guardian/guardian-words.ts'
@@ -67,15 +68,19 @@ async function stages(order: StartOrder): Promise<number> {
 
 /** Takes the guardian's descriptors from the environment, because no child process may inherit them. */
 function inherit(native: NativeAddon, recorder: Recorder): { guardian: Guardian; hasManager: boolean } {
-  const { HOLDFAST_GUARDIAN_FD: channel, HOLDFAST_GUARDIAN_WORDS: memory } = process.env
+  const { HOLDFAST_GUARDIAN_FD: channel, HOLDFAST_GUARDIAN_WORDS: memory, HOLDFAST_GUARDIAN_CLOCK: clock } = process.env
   // The guardian sets this variable if a service manager reads its messages.
   const hasManager = process.env.HOLDFAST_SERVICE_MANAGER !== undefined
   delete process.env.HOLDFAST_GUARDIAN_FD
   delete process.env.HOLDFAST_GUARDIAN_WORDS
+  delete process.env.HOLDFAST_GUARDIAN_CLOCK
   delete process.env.HOLDFAST_SERVICE_MANAGER
   const onFault = ({ event, message, ...fields }: GuardianFault) => recorder.log(LOG[event], message, fields)
   const words = openGuardianWords(native, memory, onFault)
-  return { guardian: openGuardian(kept(native, channel), onFault, words, native), hasManager }
+  return {
+    guardian: openGuardian(kept(native, channel), onFault, words, native, inheritClock(native, clock)),
+    hasManager,
+  }
 }
 
 /** Returns a descriptor that no child process inherits. The kernel closes it early when this process dies. */

@@ -39,6 +39,11 @@ const GONE_AFTER = 3
  * router's answer last.
  */
 const WHO_ASKED = 2
+/**
+ * Shortest time in milliseconds between two announcements against a duplicate holder. Each announcement moves the
+ * clients, so two hosts must not announce alternately. RFC 5227 §2.4 has this limit for the same reason.
+ */
+export const ANNOUNCE_SPACING = 10_000
 /** Milliseconds between two times of sending, so that many routers share one wake-up. */
 export const DETECTION_STEP = 100
 /** Limit of the questions of one interface and family each time; 255 addresses take 2.6 s. */
@@ -210,6 +215,19 @@ export function askNow(detection: Detection, { period, chance, most }: Detection
     gone: gone.filter(({ confirmed }) => confirmed).map(({ address, mac }) => ({ address, mac })),
   }
 }
+
+/** Returns the detection after the clock has asked for all addresses at `askedAt` (docs/adr/0086). */
+export function askedElsewhere(detection: Detection, askedAt: Millis, period: Millis): Detection {
+  const roundAt = plus(askedAt, period)
+  return roundAt <= detection.roundAt ? detection : { ...detection, asked: 0, roundAt, roundBy: roundAt }
+}
+
+/**
+ * Tells whether another part may send the questions: no round has begun, no host is suspected, and answers count
+ * already.
+ */
+export const canBeAskedElsewhere = ({ addresses, asked, since, suspects }: Detection, now: Millis): boolean =>
+  asked === 0 && suspects.length === 0 && addresses.length <= MOST_QUESTIONS && now - since >= HANDOVER
 
 function afterQuestion(one: Suspect, now: Millis): Suspect {
   if (one.whoLeft === 0) return { ...one, askAt: undefined }

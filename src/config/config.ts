@@ -244,6 +244,12 @@ export const configSchema = section(
     notify: section({ webhook: webhook().optional().describe('URL to which events are posted') }, NOTIFY_EXPECTED)
       .optional()
       .describe('Receivers of the events of this node; virtual routers and groups have a key of the same name'),
+    lease: oneOf('on', 'off')
+      .default('off')
+      .describe(
+        'on: the guardian repeats the advertisements of an Active while the engine proves every 1.2s that it works; ' +
+          'off: the engine sends each advertisement',
+      ),
     io: oneOf('addon', 'raw-socket')
       .default('addon')
       .describe('Library that sends and receives packets: the native addon, or the npm package raw-socket'),

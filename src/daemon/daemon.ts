@@ -61,7 +61,7 @@ export class Daemon {
    * Active, or in fault with a reason.
    */
   start(): void {
-    const { clock, cold, network } = this.#ports
+    const { clock, cold, guardian, network } = this.#ports
     const { guardianWatch, health, notices, placement, registry, stale, turns, view } = this.#engine
     view.load(network)
     this.#followFiles()
@@ -76,6 +76,7 @@ export class Daemon {
     if (cold === true) for (const router of registry.all) this.#coldStart.hold(router)
     for (const router of registry.all) postEvent(router, { kind: 'startup' }, now)
     network.watch((event) => this.#onNetworkEvent(event))
+    guardian.clock?.listen(turns.serveCover)
     turns.end(clock.now())
     health.start()
     notices.prepare()

@@ -18,6 +18,7 @@ import { Admission } from './admission.ts'
 import { onTheEventLoop, type Schedule, wakeUpBy } from './alarm.ts'
 import { EffectRunner } from './effect-runner.ts'
 import { AbsenceWatch } from './guard/absence-watch.ts'
+import { ClockDuty } from './guard/clock-duty.ts'
 import { GuardianWatch } from './guard/guardian-watch.ts'
 import { CheckBoard } from './health/check-board.ts'
 import { HealthWatch } from './health/health-watch.ts'
@@ -65,7 +66,7 @@ export type DaemonPorts = {
    * status.
    */
   readonly onGuardianLost?: () => void
-  /** Called with each beat to the guardian, at least every 6 s; never without a guardian. */
+  /** Called with each beat to the guardian, at least every 1.5 s; never without a guardian. */
   readonly onBeat?: () => void
   /** Starts a timer; setTimeout by default. */
   readonly schedule?: Schedule
@@ -123,6 +124,7 @@ export class Engine {
   readonly networkEvents: NetworkEvents
   readonly absence: AbsenceWatch
   readonly guardianWatch: GuardianWatch
+  readonly clocks: ClockDuty
   readonly status: EngineStatus
 
   constructor(ports: DaemonPorts, options: DaemonOptions, context: EngineContext) {
@@ -175,14 +177,16 @@ export class Engine {
       shortestLifetime: () => shortestLifetime(registry),
       onLost: (silence) => context.onGuardianLost(silence),
     })
+    const isOn = () => context.config.lease === 'on'
+    this.clocks = new ClockDuty({ guardian, routers: () => registry.all, runner, isOn })
     const { lateness } = turns
-    this.status = new EngineStatus({ ports, registry, segments, board, notices, lateness, takeovers })
+    const { clocks } = this
+    this.status = new EngineStatus({ clocks, ports, registry, segments, board, notices, lateness, takeovers })
   }
 }
 
-/** Returns the shortest lifetime of the addresses that this node may have, in seconds; `undefined` if none has one. */
+/** Returns the shortest lifetime of all addresses in seconds; `undefined` if no address has a lifetime. */
 function shortestLifetime({ all }: Registry): number | undefined {
-  const holders = all.filter(({ state }) => state.name !== 'Initialize' && state.name !== 'Backup')
-  const lifetimes = holders.flatMap(({ parameters, spec }) => lifetimeOf(spec.lifetime, parameters) ?? [])
+  const lifetimes = all.flatMap(({ parameters, spec }) => lifetimeOf(spec.lifetime, parameters) ?? [])
   return lifetimes.length === 0 ? undefined : Math.min(...lifetimes)
 }

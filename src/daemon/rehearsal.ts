@@ -125,7 +125,7 @@ class Stage {
       recorder,
       random: () => 0,
       writer: { apply: (steps) => this.#apply(steps) },
-      turns: { begin: () => this.#now, endWoken: () => {}, endUnchanged: () => {}, isBusy: false, alarmBy: () => {} },
+      turns: { begin: () => this.#now, endWoken: () => {}, isBusy: false, alarmBy: () => {} },
       onFailure: () => {},
       onPeerReached: () => {},
       onAnnouncement: (segment, announcement, heardAt) => {
@@ -136,7 +136,7 @@ class Stage {
     const takeovers = takeoverTimes({ now: () => this.#now })
     const gapNews = new GapNews(recorder.chronicle)
     const context = {
-      ...{ group, runner: this.#runner, recorder, takeovers, gapNews },
+      ...{ group, guardian, slot: 0, runner: this.#runner, recorder, takeovers, gapNews },
       onTransition: () => {},
       onAskChecks: () => {},
     }

@@ -5,13 +5,13 @@
  */
 import { Histogram } from '../metrics/histogram.ts'
 import { METRICS } from '../metrics/names.ts'
-import { nextDeadline } from '../vrrp/state.ts'
 import { centisToMillis, type Millis, sooner } from '../wire/units.ts'
 import type { Leftovers } from './addresses/leftovers.ts'
 import type { Admission } from './admission.ts'
 import { Alarm } from './alarm.ts'
 import type { EffectRunner } from './effect-runner.ts'
 import type { AbsenceWatch } from './guard/absence-watch.ts'
+import type { ClockDuty } from './guard/clock-duty.ts'
 import type { GuardianWatch } from './guard/guardian-watch.ts'
 import type { HealthWatch } from './health/health-watch.ts'
 import { READ_BATCHES } from './lan/reception.ts'
@@ -49,6 +49,7 @@ export type TurnParts = {
   readonly notices: Notices
   readonly absence: AbsenceWatch
   readonly guardianWatch: GuardianWatch
+  readonly clocks: ClockDuty
 }
 
 export class TurnLoop implements Turns {
@@ -75,9 +76,12 @@ export class TurnLoop implements Turns {
     return now
   }
 
-  /** Runs the effects of the turn, then the work that waits for these effects, and sets the alarm. */
+  /**
+   * Runs the effects of the turn, then the work that waits for these effects. Then gives clocks to the routers at rest,
+   * and sets the alarm.
+   */
   end(now: Millis): void {
-    const { absence, admission, notices, registry, runner, segments } = this.#parts
+    const { admission, clocks, notices, registry, runner, segments } = this.#parts
     runner.run(now)
     if (this.#context.drainBeforeExpire) this.#hearBeforeAnswering(now)
     if (registry.departing.size > 0) admission.releaseDeparted(now)
@@ -88,18 +92,21 @@ export class TurnLoop implements Turns {
     if (this.#stateChanged) this.#settleStates(now)
     // Notifications come after the first announcements (VR-NTF-08).
     notices.settle(registry)
+    clocks.settle(now)
+    this.#setAlarm()
+    // The proof includes that no alarm is overdue.
+    if (!clocks.prove(now)) this.#setAlarm()
+  }
+
+  #setAlarm(): void {
     const nearest = this.#nearestDeadline()
-    absence.alarmAt = nearest
+    this.#parts.absence.alarmAt = nearest
     this.#alarm.set(nearest)
   }
 
   endWoken(now: Millis): void {
     this.end(now)
     this.#parts.guardianWatch.glance(now)
-  }
-
-  endUnchanged(now: Millis): void {
-    this.#parts.guardianWatch.glanceIfWatched(now)
   }
 
   /** Notes that a state may have changed. The turn then ends with a look at all routers. */
@@ -125,9 +132,20 @@ export class TurnLoop implements Turns {
     this.#alarm.set(undefined)
   }
 
+  /** Handles a clock that is late: the engine advertises by itself, as with an alarm. */
+  readonly serveCover = (): void => {
+    const now = this.#context.clock.now()
+    if (this.#parts.clocks.takeLate(now)) this.#serve(now)
+  }
+
   #serveAlarm(firedAt: Millis, lateMs: number): void {
-    const { admission, guardianWatch, health, leftovers, segments } = this.#parts
     this.lateness.observe(lateMs / 1_000)
+    this.#serve(firedAt)
+    this.#latenessNews.note(lateMs, () => this.#shortestInterval(), firedAt)
+  }
+
+  #serve(firedAt: Millis): void {
+    const { admission, guardianWatch, health, leftovers, segments } = this.#parts
     this.begin(firedAt)
     this.#serving = true
     this.#drain(firedAt)
@@ -141,7 +159,6 @@ export class TurnLoop implements Turns {
     this.#serving = false
     this.end(now)
     guardianWatch.glance(now)
-    this.#latenessNews.note(lateMs, () => this.#shortestInterval(), firedAt)
   }
 
   /**
@@ -157,7 +174,7 @@ export class TurnLoop implements Turns {
 
   #expire(now: Millis): void {
     for (const router of this.#parts.registry.all) {
-      const deadline = nextDeadline(router.state)
+      const deadline = router.stateDeadline
       if (deadline !== undefined && deadline <= now) {
         const receptionLost = this.#context.drainBeforeExpire && router.mayHaveMissed(now - deadline)
         postEvent(router, { kind: 'deadlineReached', receptionLost }, now)
@@ -181,7 +198,6 @@ export class TurnLoop implements Turns {
   #settleStates(now: Millis): void {
     const { registry, segments } = this.#parts
     this.#stateChanged = false
-    this.#parts.guardianWatch.follow()
     for (const segment of segments.all) segment.watchAnnouncements()
     if (registry.all.every((router) => router.state.name === 'Initialize')) this.#context.onIdle(now)
   }

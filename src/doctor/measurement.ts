@@ -172,7 +172,7 @@ export type Listening = {
    * receive it.
    */
   readonly looped: boolean | undefined
-  readonly messages: MessageCounts
+  readonly beacon: MessageCounts
 }
 
 export type HeardRouter = {

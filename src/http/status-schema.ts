@@ -91,6 +91,9 @@ const router = z.object({
     .array(z.object({ address, priority, forMs: z.number(), heardMsAgo: z.number() }))
     .describe('Routers that advertise as Active besides this router, or besides the Active that it follows'),
   restorationsPaused: z.object({ address, forMs: z.number() }).nullable(),
+  clock: z
+    .object({ armed: z.boolean(), rounds: z.int(), failed: z.int(), latestMs: z.number() })
+    .describe('The guardian, which repeats the advertisements of a router at rest, and its greatest lateness'),
   counters: z.object({
     received: z.int(),
     receivedZero: z.int(),

@@ -4,15 +4,20 @@
  * have moved (docs/adr/0040). Does not know what is due.
  */
 import type { MakeWakeUp } from '../daemon/ports.ts'
-import type { NativeAddon } from './native.ts'
+import type { NativeAddon, NativeTimer } from './native.ts'
+
+export type KernelTimer = { readonly timer: NativeTimer; readonly wakeUp: MakeWakeUp }
 
 /** Opens the timer. Returns `undefined` if no descriptor is left. The engine then uses Node's timers. */
-export function openKernelTimer(native: Pick<NativeAddon, 'NativeTimer'>): MakeWakeUp | undefined {
+export function openKernelTimer(native: Pick<NativeAddon, 'NativeTimer'>): KernelTimer | undefined {
   try {
     const timer = new native.NativeTimer()
-    return (onTick) => {
-      timer.start(onTick, onTick)
-      return { set: (at) => timer.set(at), clear: () => timer.set(0) }
+    return {
+      timer,
+      wakeUp: (onTick) => {
+        timer.start(onTick, onTick)
+        return { set: (at) => timer.set(at), clear: () => timer.set(0) }
+      },
     }
   } catch {
     return undefined

@@ -20,9 +20,6 @@ class MuteSocket implements NativeSocket {
   }
   send(): undefined {}
   set(): void {}
-  heardAt(): number {
-    return 0
-  }
   close(): void {}
 }
 
@@ -71,7 +68,6 @@ export const MUTE_NATIVE: NativeAddon = {
   ProcessEnd: MuteSocket,
   ChannelEnd: MuteSocket,
   NativeTimer: MuteSocket,
-  BeatWatch: MuteSocket,
   GuardianWords: MuteWords,
   clocks: (out) => void out.fill(0),
   interfaceIndex: () => 0,

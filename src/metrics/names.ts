@@ -149,6 +149,26 @@ export const METRICS = {
     help: 'Advertisements sent, one per destination; kind is advertisement or priorityZero',
     labels: ['router', 'kind'],
   },
+  holdfast_vrrp_clock_armed: {
+    kind: 'gauge',
+    help: '1 while the guardian repeats the advertisements of the router, and the engine sends none',
+    labels: ['router'],
+  },
+  holdfast_vrrp_clock_rounds_total: {
+    kind: 'counter',
+    help: 'Advertisements that the guardian repeated, one for all destinations; holdfast_vrrp_advertisements_sent_total contains them',
+    labels: ['router'],
+  },
+  holdfast_vrrp_clock_failed_rounds_total: {
+    kind: 'counter',
+    help: 'Advertisements that the guardian could not send to any destination; the engine then sends them',
+    labels: ['router'],
+  },
+  holdfast_vrrp_clock_lateness_max_seconds: {
+    kind: 'gauge',
+    help: 'Greatest delay of an advertisement that the guardian repeated',
+    labels: ['router'],
+  },
   holdfast_vrrp_advertisements_send_failures_total: {
     kind: 'counter',
     help: 'Advertisements that the kernel refused to send, by error code',

@@ -128,7 +128,6 @@ export const inputSchema = z.discriminatedUnion('in', [
     problem: z.string().optional(),
   }),
   input('beat', { silent: moment.optional(), changing: z.literal(true).optional() }),
-  input('watched', { watched: z.boolean() }),
   input('word', {
     unit: z.int(),
     state: z.custom<PlanState>((value) => value === 'withdrawn' || value === 'armed' || value === 'executed'),
@@ -230,9 +229,7 @@ function withPresentNames(_key: string, value: unknown): unknown {
 
 function jsonOf(text: string, number: number): unknown {
   try {
-    // Before 0.2.0, the output had another name.
-    const present = text.replace('"out":"forsaken"', '"out":"guardianLost"')
-    return JSON.parse(present, text.includes('verdict') ? withPresentNames : undefined)
+    return JSON.parse(text, text.includes('verdict') ? withPresentNames : undefined)
   } catch {
     throw new UnreadableLine(number, 'this is no JSON')
   }

@@ -47,7 +47,7 @@ export function tapedPorts(tape: Tape, ports: DaemonPorts): DaemonPorts {
       onBeat: onBeat && (() => tape.outside(onBeat)),
     }),
     onGuardianLost: () => {
-      tape.output({ out: 'guardianLost' })
+      tape.output({ out: 'forsaken' })
       if (onGuardianLost !== undefined) tape.outside(onGuardianLost)
     },
   }

@@ -29,6 +29,7 @@ import {
   type Backup,
   type HeardActive,
   type Initialize,
+  nextAdvertisementAt,
   plainActive,
   plainBackup,
   type State,
@@ -160,7 +161,7 @@ function stepActive(state: Active, event: Event, parameters: Parameters, now: Mi
       if (now < state.adverAt) return [state, []]
       // (685), (690)
       return [
-        withAdverAt(state, nextAdvertisementAt(state.adverAt, parameters, now)),
+        withAdverAt(state, nextAdvertisementAt(state.adverAt, parameters.advertisementInterval, now)),
         [advertise(parameters, 'periodic')],
       ]
     case 'advertisementReceived':
@@ -169,17 +170,6 @@ function stepActive(state: Active, event: Event, parameters: Parameters, now: Mi
     default:
       return [state, []]
   }
-}
-
-/**
- * Returns the next time on the grid of the previous Adver_Timer, so that the period does not drift (VR-TM-09).
- * Advertisements that a stall prevented are not sent later.
- */
-function nextAdvertisementAt(previous: Millis, parameters: Parameters, now: Millis): Millis {
-  const interval = centisToMillis(parameters.advertisementInterval)
-  const next = plus(previous, (Math.floor((now - previous) / interval) + 1) * interval)
-  // Clock values are not exact binary fractions. Rounding must not give the same deadline twice.
-  return next > now ? next : plus(next, interval)
 }
 
 function activeReceives(state: Active, event: Received, parameters: Parameters, now: Millis): Step {
@@ -211,7 +201,7 @@ function activeReceives(state: Active, event: Received, parameters: Parameters, 
   // (770): (775) The advertisement is discarded.
   const refused: Effect = { kind: 'refused', reason: isEqual ? 'lower-address' : 'lower-priority', source }
   // New in RFC 9568 after (775), and not in version 2: advertise immediately to assert the Active state.
-  return [state, version === 3 ? [refused, advertise(parameters, 'competingActiveHeard')] : [refused]]
+  return [state, version === 3 ? [refused, advertise(parameters, 'rivalHeard')] : [refused]]
 }
 
 // The transitions -----------------------------------------------------------------------------------------------------

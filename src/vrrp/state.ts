@@ -4,7 +4,7 @@
  * fsm.ts. Each field after `Extensions:` belongs to one file of extensions/.
  */
 import type { Address } from '../wire/address.ts'
-import { type Centis, type Millis, millis } from '../wire/units.ts'
+import { type Centis, centisToMillis, type Millis, millis, plus } from '../wire/units.ts'
 import type { TransitionReason } from './effect.ts'
 import type { Fault } from './event.ts'
 
@@ -221,6 +221,29 @@ export function withAdverAt(state: Active, adverAt: Millis): Active {
     tiedAt: state.tiedAt,
   }
   return next
+}
+
+/**
+ * Returns the next time on the grid of the previous Adver_Timer, so that the period does not drift (VR-TM-09).
+ * Advertisements that a stall prevented are not sent later.
+ */
+export function nextAdvertisementAt(previous: Millis, advertisementInterval: Centis, now: Millis): Millis {
+  const interval = centisToMillis(advertisementInterval)
+  const next = plus(previous, (Math.floor((now - previous) / interval) + 1) * interval)
+  // Clock values are not exact binary fractions. Rounding must not give the same deadline twice.
+  return next > now ? next : plus(next, interval)
+}
+
+/** Milliseconds by which a round of the clock may come before its time, because its timer is rounded. */
+const EARLY = 1
+
+/**
+ * Returns the Active after a clock has repeated its advertisement until `sentAt` (docs/adr/0086): the same state with
+ * the next Adver_Timer on the grid.
+ */
+export function repeatedUntil(state: Active, sentAt: Millis, interval: Centis): Active {
+  const upTo = plus(sentAt, EARLY)
+  return upTo < state.adverAt ? state : withAdverAt(state, nextAdvertisementAt(state.adverAt, interval, upTo))
 }
 
 /**

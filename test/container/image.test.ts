@@ -111,7 +111,7 @@ describeContainer('the image', () => {
       await container.takesTheAddress()
       const status = JSON.parse(container.exec('holdfast', 'status', '--json').output)
       expect(status).toMatchObject({ guardian: 'guarded', journal: { problem: null } })
-      expect(container.logs(), 'its guardian is not reported as another program').not.toMatch(/socket for VRRP|Cannot/)
+      expect(container.logs(), 'its guardian is no stranger').not.toMatch(/socket for VRRP|Cannot/)
       expect(container.exec('sh', '-c', 'echo >/opt/holdfast/x').output).toContain('Read-only file system')
     })
 

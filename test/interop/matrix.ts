@@ -120,7 +120,7 @@ const takesOver: Step = async (group) => {
 }
 
 /** Kills the engine alone: the cleanup plan sends priority 0 in its place, in the format that the neighbour reads. */
-const leavesByItsPlan: Step = async (group) => {
+const leavesByItsWill: Step = async (group) => {
   const killed = now()
   const leaver = group.daemon('high')
   const at = leaver.killEngine()
@@ -207,11 +207,11 @@ export function playMatches(matches: readonly Match[], beside: number): void {
   const turns = new Turns(beside)
   for (const match of matches) {
     const { high, low, name } = match
-    const [dies, byPlan] =
-      high === 'holdfast' ? [', with its engine killed', [leavesByItsPlan]] : ['', [] as readonly Step[]]
+    const [dies, byWill] =
+      high === 'holdfast' ? [', with its engine killed', [leavesByItsWill]] : ['', [] as readonly Step[]]
     turns.test(
       `${name}: ${high} is elected before ${low}, which never speaks; killed${dies} and told to leave, it is followed and comes back`,
-      (context) => play(match, [elects, takesOver, ...byPlan, leaves], context),
+      (context) => play(match, [elects, takesOver, ...byWill, leaves], context),
     )
     turns.test(
       `${name}: ${high} comes second and preempts ${low}, which is Active beside it while it is cut off and gives way after the heal`,

@@ -68,7 +68,7 @@ export class Pair {
   plan(which: Which): RouterPlan {
     const { protocol, transport } = this.match
     const { host, kind } = this[which]
-    const peer = this[other(which)].host
+    const rival = this[other(which)].host
     const reach = this.#v6 ? globalAddress : ({ address }: Host) => address
     return {
       ...{
@@ -80,8 +80,8 @@ export class Pair {
       },
       ...(this.#v6 ? { addresses: VIPS6 } : {}),
       ...(protocol === 'v2 PASS IPv4' ? { version: 2, password: PASSWORD } : {}),
-      ...(this.match.listed ? { peers: [this.#v6 ? linkLocal(peer) : peer.address] } : {}),
-      ...(transport === 'unicast' ? { unicastPeers: [reach(peer)], unicastSource: reach(host) } : {}),
+      ...(this.match.listed ? { peers: [this.#v6 ? linkLocal(rival) : rival.address] } : {}),
+      ...(transport === 'unicast' ? { unicastPeers: [reach(rival)], unicastSource: reach(host) } : {}),
     }
   }
 
@@ -217,8 +217,8 @@ export class Pair {
     const destinations = seen(({ destination }) => destination)
     if (this.match.transport === 'multicast') expect(destinations, 'where advertisements went').toEqual([group])
     else expect(destinations, 'where advertisements went').not.toContain(group)
-    const others = said.filter(({ source }) => ![this.#source('high'), this.#source('low')].includes(source))
-    expect(others, 'advertisements of neither router').toEqual([])
+    const strangers = said.filter(({ source }) => ![this.#source('high'), this.#source('low')].includes(source))
+    expect(strangers, 'advertisements of neither router').toEqual([])
     return frames
   }
 

@@ -89,11 +89,11 @@ describeInterop('an address owner (priority 255) from a keepalived file', () => 
 
     // A killed keepalived leaves the address. The next start takes the address for a leftover, adds the VIP, and removes it at the end.
     ip(host, `address add ${vip} dev eth0`)
-    const restarted = holdfastFrom(lab, plan(host, 255), owner)
-    await restarted.ready()
+    const heir = holdfastFrom(lab, plan(host, 255), owner)
+    await heir.ready()
     await waitFor('over a leftover', host, [own, vip])
-    restarted.killEngine()
-    await restarted.exited
+    heir.killEngine()
+    await heir.exited
     expect(ipv4Of(host), 'addresses of the node after the guardian has executed the cleanup plan').toEqual([own])
   })
 

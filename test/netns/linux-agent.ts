@@ -108,9 +108,9 @@ const calls: AgentCalls = {
     return 'code' in opened ? opened : undefined
   },
   sendFrames: (socket, list) => at(frames, socket).send(list.map(bytes)),
-  arm: ({ packets, ...plan }) =>
+  arm: ({ packets, ...will }) =>
     guardian.arm({
-      ...plan,
+      ...will,
       packets: packets.map(({ datagrams, ...group }) => ({
         ...group,
         datagrams: datagrams.map((one) => ({ ...one, bytes: bytes(one.bytes) })),

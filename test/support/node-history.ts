@@ -28,12 +28,12 @@ export function wrongs(world: FakeWorld, vips: ReadonlySet<string>): readonly st
         (state === 'Active' || state === 'Leaving' || deadlines.addressesOffInMs !== undefined) &&
         addresses.some((each) => each.address === vip),
     )
-    const planned = [...world.plans.values()].some(({ remove }) =>
+    const willed = [...world.wills.values()].some(({ remove }) =>
       remove.some((each) => each.address === vip && each.interfaceIndex === interfaceIndex),
     )
-    return holders.length === 1 && planned
+    return holders.length === 1 && willed
       ? []
-      : [`${vip} on ${interfaceIndex} has ${holders.length} holders and ${planned ? 'a' : 'no'} cleanup plan`]
+      : [`${vip} on ${interfaceIndex} has ${holders.length} holders and ${willed ? 'a' : 'no'} will`]
   })
   const torn = groups.flatMap(({ members }) => {
     const states = routers.filter(({ name, departing }) => members.includes(name) && !departing).map((one) => one.state)

@@ -148,7 +148,7 @@ export class Receiver {
       refused: typeof this.#unsent === 'string' ? undefined : this.#unsent.message,
       passedOutput: this.#unsent === 'passed' || this.#left > 0,
       looped: this.#looped,
-      messages: {
+      beacon: {
         sent: this.#messagesSent,
         left: this.#messagesLeft,
         failure: this.#senderFailure?.message,

@@ -98,7 +98,7 @@ function isAboutContent(issue: z.core.$ZodIssue): boolean {
 }
 
 /** Largest number of known keys that a message lists. With more, the list would hide the message. */
-const MOST_LISTED = 10
+const MOST_LISTED = 12
 
 type Meant = {
   readonly known: readonly string[]

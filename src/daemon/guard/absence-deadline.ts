@@ -81,6 +81,13 @@ export class AbsenceDeadline {
     this.#absentAt = plus(now, demoted ? shortPatience(interval) : PATIENCE * centisToMillis(interval))
   }
 
+  /** Extends the deadline after the clock has repeated the last advertisement. */
+  repeated(interval: Centis, sentAt: Millis): void {
+    if (this.#absentAt === undefined || (this.#advertisedAt !== undefined && sentAt <= this.#advertisedAt)) return
+    this.#advertisedAt = sentAt
+    this.#absentAt = plus(sentAt, PATIENCE * centisToMillis(interval))
+  }
+
   /** Sets the deadline after a release. The router keeps its addresses until the successor is known. */
   leave(interval: Centis, now: Millis): void {
     if (this.#absentAt === undefined) return

@@ -20,6 +20,8 @@ export type CleanupContext = {
   readonly members: () => readonly Claimant[]
   readonly runner: Pick<EffectRunner, 'afterSending' | 'afterwards'>
   readonly guardian: GuardianPort
+  /** Takes the rounds that the clock has sent into the deadlines of the members. */
+  readonly readClocks: () => void
 }
 
 export class Cleanup {
@@ -51,6 +53,11 @@ export class Cleanup {
   /** True if a crash would leave addresses behind. */
   get isNeeded(): boolean {
     return this.#claimants() !== ''
+  }
+
+  /** True if the guardian would execute the plan, and has not done so. */
+  get isArmed(): boolean {
+    return this.#armed && this.#context.guardian.state(this.unit) === 'armed'
   }
 
   get absentAt(): Millis | undefined {
@@ -209,6 +216,7 @@ export class Cleanup {
   }
 
   #earliest(): Millis | undefined {
+    this.#context.readClocks()
     let earliest: Millis | undefined
     for (const { absence } of this.#members) {
       const { absentAt } = absence

@@ -15,6 +15,8 @@ export class Advertiser {
   readonly failures = new Counters()
   readonly #router: string
   readonly #recorder: Recorder
+  /** Datagrams of the last advertisement that was sent. */
+  #sentLast: readonly Datagram[] | undefined
   #encoded: { parameters: Parameters; priority: number; datagrams: readonly Datagram[] } | undefined
 
   constructor(router: string, recorder: Recorder) {
@@ -24,7 +26,9 @@ export class Advertiser {
 
   /** Counts and logs the outcomes of sending the datagrams that datagrams() returned. */
   sentAs(priority: number, datagrams: readonly Datagram[], outcomes: readonly SendOutcome[]): void {
-    this.sent.add(priority === 0 ? 'priorityZero' : 'advertisement', outcomes.filter(({ ok }) => ok).length)
+    const sent = outcomes.filter(({ ok }) => ok).length
+    this.#sentLast = sent > 0 ? datagrams : undefined
+    this.sent.add(priority === 0 ? 'priorityZero' : 'advertisement', sent)
     outcomes.forEach((outcome, i) => {
       if (outcome.ok) return
       const { code, message } = outcome.failure
@@ -35,6 +39,16 @@ export class Advertiser {
         destination: datagrams[i]?.destination,
       })
     })
+  }
+
+  /** Tells whether the next advertisement says the same as the last one, so that a clock can repeat it. */
+  isRepetition(parameters: Parameters): boolean {
+    return this.#sentLast !== undefined && this.#sentLast === this.datagrams(parameters, parameters.priority)
+  }
+
+  /** Counts the datagrams of rounds that the clock has sent. */
+  repeated(rounds: number): void {
+    this.sent.add('advertisement', rounds * (this.#sentLast?.length ?? 0))
   }
 
   /**

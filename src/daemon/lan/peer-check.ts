@@ -8,7 +8,7 @@ import { neighborSolicitation } from '../../arp/neighbor-solicitation.ts'
 import { arpQuestion } from '../../arp/probe.ts'
 import { type Address, familyOf } from '../../wire/address.ts'
 import { BROADCAST_MAC, type Mac } from '../../wire/mac.ts'
-import { type Millis, millis } from '../../wire/units.ts'
+import { type Millis, millis, plus } from '../../wire/units.ts'
 
 /**
  * Number of advertisement intervals without an answer after which a peer counts as separated from this node. A peer
@@ -20,7 +20,12 @@ const SILENCE = 2.5
  * Shortest time in milliseconds between two questions to one peer, whichever router asks. With intervals down to 50 ms,
  * every advertisement has its own question.
  */
-const SPACING = 45
+export const SPACING = 45
+/**
+ * A clock asks a peer at the MAC of its last answer, and asks the whole LAN with one of this number of questions. So a
+ * peer with a new MAC is found, and the LAN is not disturbed by each question.
+ */
+const WIDE_EVERY = 8
 
 type Peer = {
   /** MAC of the peer's last answer (IPv4 only). Questions go to this MAC alone until the peer fails to answer. */
@@ -40,8 +45,14 @@ const NEW: Peer = {
 /** Source address and MAC of the node that asks. */
 export type Asking = { readonly source: Address; readonly mac: Mac }
 
+/** Times at which a clock asks: the first time, and the milliseconds between two questions. */
+export type Grid = { readonly first: Millis; readonly period: Millis }
+type RepeatedFrame = { readonly every: number; readonly frame: Uint8Array }
+
 export class PeerCheck {
   readonly #peers = new Map<Address, Peer>()
+  /** Clock that asks each peer, by the VRID of its router. One clock asks for all routers with that peer. */
+  readonly #repeated = new Map<Address, { readonly vrid: number } & Grid>()
 
   /**
    * Returns the ARP or NDP questions to peers that are due. `interval` is the advertisement interval of the router with
@@ -76,11 +87,56 @@ export class PeerCheck {
     const known = this.#peers.get(peer)
     if (known === undefined) return undefined
     const { patience, unansweredSince } = known
-    this.#peers.set(peer, { ...known, mac, unansweredSince: undefined })
+    const grid = this.#repeated.get(peer)
+    // The clock asks again without this file.
+    const next = grid && plus(heardAt, grid.period - ((heardAt - grid.first) % grid.period))
+    this.#peers.set(peer, { ...known, mac, unansweredSince: next })
     return unansweredSince !== undefined && heardAt - unansweredSince > patience ? 'back' : 'present'
+  }
+
+  /**
+   * Leaves the questions to these peers to the clock of a router. Returns the frames of a round. Peers that another
+   * clock asks are left out. `interval` is the advertisement interval, and `grid` has the times of the questions.
+   */
+  repeat(
+    peers: readonly Address[],
+    { mac: ours, source }: Asking,
+    { grid, interval, vrid }: { readonly grid: Grid; readonly interval: Millis; readonly vrid: number },
+  ): readonly RepeatedFrame[] {
+    const every = Math.max(1, Math.round(grid.period / interval))
+    return peers.flatMap((peer) => {
+      if ((this.#repeated.get(peer)?.vrid ?? vrid) !== vrid) return []
+      const before = this.#peers.get(peer) ?? NEW
+      const { mac, patience, unansweredSince = grid.first } = before
+      this.#repeated.set(peer, { vrid, ...grid })
+      this.#peers.set(peer, {
+        ...before,
+        unansweredSince,
+        patience: millis(Math.min(patience, interval * SILENCE)),
+      })
+      if (familyOf(peer) === 'ipv6')
+        return [{ every, frame: neighborSolicitation({ target: peer, source, mac: ours }) }]
+      const question = (to: Mac) => arpQuestion({ address: peer, source, mac: ours, to })
+      if (mac === undefined) return [{ every, frame: question(BROADCAST_MAC) }]
+      return [
+        { every, frame: question(mac) },
+        { every: every * WIDE_EVERY, frame: question(BROADCAST_MAC) },
+      ]
+    })
+  }
+
+  /** Takes back the questions of the clock of this router. */
+  takeBack(vrid: number): void {
+    for (const [peer, asked] of this.#repeated) if (asked.vrid === vrid) this.#repeated.delete(peer)
+  }
+
+  /** Tells whether clocks ask all these peers. */
+  isRepeated(peers: readonly Address[]): boolean {
+    return peers.every((peer) => this.#repeated.has(peer))
   }
 
   clear(): void {
     this.#peers.clear()
+    this.#repeated.clear()
   }
 }

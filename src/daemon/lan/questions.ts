@@ -9,12 +9,13 @@ import { arpProbe } from '../../arp/probe.ts'
 import type { Parameters } from '../../vrrp/parameters.ts'
 import { type Address, type Family, isLinkLocal } from '../../wire/address.ts'
 import { BROADCAST_MAC, type Mac, multicastMac, virtualRouterMac } from '../../wire/mac.ts'
-import { centisToMillis, type Millis } from '../../wire/units.ts'
+import { centisToMillis, type Millis, millis } from '../../wire/units.ts'
 import type { NetworkView } from '../addresses/network-view.ts'
-import type { HostedRouter } from '../router/router-io.ts'
+import type { ClockRecord } from '../ports.ts'
+import type { HostedRouter, RepeatedQuestions } from '../router/router-io.ts'
 import { RATES, type Rate, TokenBucket } from '../telemetry/token-bucket.ts'
 import type { HeardAnnouncement } from './arp-listener.ts'
-import { type Asking, PeerCheck } from './peer-check.ts'
+import { type Asking, PeerCheck, SPACING } from './peer-check.ts'
 import { probesFor } from './secondary-interface.ts'
 import type { SecondaryInterfaces } from './secondary-interfaces.ts'
 
@@ -81,6 +82,44 @@ export class Questions {
   }
 
   /**
+   * Returns the questions that a clock sends with the advertisements from `first` on (docs/adr/0086): the same as
+   * before() and after(), at the same rates. With `detectionPeriod` the clock also asks for duplicates.
+   */
+  repeated(router: HostedRouter, first: Millis, detectionPeriod: Millis | undefined): RepeatedQuestions {
+    const { advertisementInterval, extensions, family, peers, transport, vrid } = router.parameters
+    const interval = centisToMillis(advertisementInterval)
+    const { mac, source } = this.#home
+    const rounds = (spacing: number) => Math.max(1, Math.ceil(spacing / interval))
+    const detection = detectionPeriod && { period: detectionPeriod, every: rounds(detectionPeriod) }
+    const probes = detection === undefined ? [] : withEvery(this.#probes(router.parameters.addresses), detection.every)
+    if (extensions.silentActive !== true) return { before: [], after: probes, detection }
+    const isUnicast = transport.mode === 'unicast'
+    const questions = questionsOf(router.parameters, { mac, source })
+    const before = isUnicast && family === 'ipv4' ? rounds(RATES.broadcastQuestion.every) : 1
+    const again = isUnicast ? [] : withEvery(questions, rounds(RATES.followUpQuestion.every))
+    const grid = { first, period: millis(rounds(SPACING) * interval) }
+    const addresses = peers.map(({ address }) => address)
+    const calls = this.#peerCheck.repeat(addresses, { mac, source }, { grid, interval, vrid })
+    return { before: withEvery(questions, before), after: [...again, ...calls, ...probes], detection }
+  }
+
+  /** Takes back the questions to peers from the clock of this router. */
+  takeBack(vrid: number): void {
+    this.#peerCheck.takeBack(vrid)
+  }
+
+  /** Tells whether clocks ask all peers of the router. */
+  isRepeated({ extensions, peers }: Parameters): boolean {
+    return extensions.silentActive !== true || this.#peerCheck.isRepeated(peers.map(({ address }) => address))
+  }
+
+  /** Tells whether all addresses of the router belong on the interface of the segment. */
+  areHere(router: HostedRouter): boolean {
+    const { addresses } = router.parameters
+    return this.#secondary.onSegment(router, addresses, () => {}).length === addresses.length
+  }
+
+  /**
    * Returns questions to all hosts for these addresses of the router, because a host that has such an address may not
    * speak VRRP. Questions on secondary interfaces are sent immediately.
    */
@@ -133,6 +172,9 @@ export class Questions {
     return own?.address ?? source
   }
 }
+
+const withEvery = (frames: readonly Uint8Array[], every: number): readonly ClockRecord[] =>
+  frames.map((frame) => ({ every, frame }))
 
 function questionsOf(
   { vrid, addresses, family, transport }: Parameters,

@@ -41,6 +41,8 @@ export class SegmentEvents implements Pick<SegmentContext, 'onAnnouncement' | 'o
     const concerned = [...segment.routers.values()].filter(({ parameters }) =>
       parameters.addresses.includes(announcement.address),
     )
+    // An answer is judged by the time of the last question, and the clock may have asked.
+    for (const { group } of concerned) group.withdrawClocks()
     for (const { competing } of concerned) competing.hear(announcement, heardAt, now)
     // Announcements of a peer's own address are included, although that address is not a VIP.
     for (const { duplicates } of segment.routers.values()) duplicates.hear(announcement, heardAt, now)

@@ -1,6 +1,6 @@
 /**
  * The port of the guardian, the process beside the engine that executes a cleanup plan when the engine has died or
- * hangs.
+ * hangs. Its clock repeats advertisements for the engine.
  */
 import type { Address, Family } from '../../wire/address.ts'
 import type { Millis } from '../../wire/units.ts'
@@ -64,6 +64,75 @@ export type GuardianBeat = {
   readonly isChanging: boolean
 }
 
+/**
+ * Part of a round of the clock: a packet or an Ethernet frame. It goes with each round whose number `every` divides;
+ * absent = with each round. At least one packet goes with each round.
+ */
+export type ClockRecord = { readonly every?: number } & (
+  | { readonly datagram: Datagram }
+  | { readonly frame: Uint8Array }
+)
+
+/** Frames that the clock sends for a router, and their times. */
+export type ClockOrder = {
+  /** Number of the router in the memory that engine and guardian share. */
+  readonly slot: number
+  /** Unit of the cleanup plan that protects the router. */
+  readonly unit: number
+  readonly family: Family
+  readonly vrid: number
+  readonly interfaceIndex: number
+  /** Source address of the router. Packets of other sources are news, which stop the clock until the engine has read them. */
+  readonly source: Address
+  readonly period: Millis
+  /** Time of the first round. */
+  readonly first: Millis
+  /** Time of the last advertisement that the engine has sent. */
+  readonly sentAt: Millis
+  /** Records in the order of sending. */
+  readonly records: readonly ClockRecord[]
+}
+
+export type ClockReading = {
+  /** Time of the last advertisement of the engine or the clock; `undefined` if the slot was never armed. */
+  readonly sentAt: Millis | undefined
+  /** Number of rounds that were sent since the memory exists. */
+  readonly sent: number
+  /** Number of rounds that could not be sent since the memory exists. */
+  readonly failed: number
+  /** Greatest lateness of a round in milliseconds since the last reading. */
+  readonly latest: number
+  /** True if the clock has stopped by itself. */
+  readonly isStopped: boolean
+  /** True if the clock is sending a round and did not end it in time. */
+  readonly isBusy: boolean
+}
+
+/**
+ * The clock: a thread of the guardian that repeats advertisements while the engine proves that it has read everything
+ * (docs/adr/0086).
+ */
+export type ClockPort = {
+  /** Starts the clock of a router. Returns false, and starts nothing, while the clock is still sending a former round. */
+  arm(order: ClockOrder): boolean
+  /** Stops the clock of a router, and waits a few milliseconds for a round that is being sent. */
+  withdraw(slot: number): ClockReading
+  read(slot: number): ClockReading
+  /** Deletes the order of a slot, because its router is removed. */
+  forget(slot: number): void
+  /** Lets the guardian watch the deadline of a unit without a clock again. */
+  release(unit: number): void
+  /** Wakes the engine at this time, unless the clock sends rounds until then. */
+  cover(at: Millis): void
+  /**
+   * Proves that every packet of the queues was read and that no alarm is overdue. Returns false if that is not so. Then
+   * the proof is given later, when it is true.
+   */
+  prove(): boolean
+  /** Calls `onCover` from the event loop if the clock is late or has stopped. */
+  listen(onCover: () => void): void
+}
+
 export type GuardianPort = {
   /**
    * Replaces the cleanup plan of the unit. Returns false, and arms nothing, if the last plan was executed and not
@@ -102,12 +171,6 @@ export type GuardianPort = {
    */
   listen(onCall: () => void): boolean
   /**
-   * Watches the guardian without waking the engine, after listen(). Calls the listener once: after `patience` ms
-   * without a beat, and after `within` ms in any case. Each call replaces the times. Returns false if the port cannot
-   * watch. The engine then looks at beat() itself.
-   */
-  watch?(patience: number, within: number): boolean
-  /**
    * Publishes the engine's beat: this process is alive. Returns the last beat of the guardian; `undefined` if there is
    * no guardian.
    */
@@ -119,4 +182,6 @@ export type GuardianPort = {
   readonly guarded: boolean
   /** True while a guardian runs. False if no guardian was started, or the guardian has died. */
   readonly armed: boolean
+  /** Clock for the advertisements; absent without one. */
+  readonly clock?: ClockPort | undefined
 }

@@ -1,6 +1,6 @@
 /**
- * Passes an event to a router. The group decides a step for each member, each member applies its own, and the cleanup
- * plan follows. This file decides only that order. vrrp/ decides the steps, and router.ts applies them.
+ * Passes an event to a router. The clock stops first. Then the group decides a step for each member, each member applies
+ * its own, and the cleanup plan follows. This file decides only that order. vrrp/ decides the steps, and router.ts applies them.
  */
 import type { Event } from '../../vrrp/event.ts'
 import type { GroupStep } from '../../vrrp/extensions/sync-group/sync-group.ts'
@@ -16,6 +16,8 @@ export interface Member {
 export interface Group<M extends Member> {
   readonly members: readonly M[]
   readonly cleanup: { arm(): void; settleLater(): void }
+  /** Takes the advertisements of all members back from the clock, because the next ones may differ. */
+  withdrawClocks(): void
   /**
    * Returns the state transitions that an event of `member` causes: one step for each member of the group, in the order
    * of the members. Empty if the group has to wait.
@@ -25,11 +27,12 @@ export interface Group<M extends Member> {
 
 export function postEvent<M extends Member>(router: M & { readonly group: Group<M> }, event: Event, now: Millis): void {
   const { group } = router
+  group.withdrawClocks()
   applySteps(group, group.step(router, event, now), now)
 }
 
 export function applySteps<M extends Member>(
-  { cleanup, members }: Omit<Group<M>, 'step'>,
+  { cleanup, members }: Omit<Group<M>, 'step' | 'withdrawClocks'>,
   steps: readonly GroupStep[],
   now: Millis,
 ): void {

@@ -9,14 +9,13 @@ import type { StartReason } from '../../vrrp/extensions/sync-group/agreement.ts'
 import { isOwner } from '../../vrrp/parameters.ts'
 import type { Address } from '../../wire/address.ts'
 import type { Millis } from '../../wire/units.ts'
-import type { GuardianPort } from '../ports.ts'
 import { GapNews } from '../telemetry/advertisement-gaps.ts'
 import type { Membership } from './membership.ts'
 import { Router, type RouterContext } from './router.ts'
 import { RouterGroup } from './router-group.ts'
 import { specOf } from './router-spec.ts'
 
-export type RegistryContext = Omit<RouterContext, 'gapNews' | 'group'> & { readonly guardian: GuardianPort }
+export type RegistryContext = Omit<RouterContext, 'gapNews' | 'group' | 'slot'>
 
 export class Registry {
   readonly #context: RegistryContext
@@ -28,6 +27,9 @@ export class Registry {
   #units = 0
   /** End of the yield of each removed router. A later router of the same name continues the yield. */
   readonly #yields = new Map<string, Millis>()
+  #slots = 0
+  /** Numbers of routers for the clock that can be used again. */
+  readonly #freeSlots: number[] = []
   /** Numbers of units that can be used again, because the guardian has at most 65 535. */
   readonly #freeUnits: number[] = []
 
@@ -57,7 +59,8 @@ export class Registry {
   /** Adds a router that is not started, as the only member of a new group. */
   add(resolved: ResolvedRouter, now: Millis): Router {
     const group = this.#newGroup(undefined)
-    const context = { ...this.#context, group, gapNews: this.#gapNews }
+    const slot = this.#freeSlots.pop() ?? this.#slots++
+    const context = { ...this.#context, group, slot, gapNews: this.#gapNews }
     const router = new Router(specOf(resolved), resolved.parameters, context, now)
     const yieldingUntil = this.#yields.get(resolved.name)
     this.#yields.delete(resolved.name)
@@ -86,6 +89,7 @@ export class Registry {
     const departed = [...this.#departing].filter(({ state, keeper }) => state.name === 'Initialize' && !keeper.stuck)
     for (const router of departed) {
       this.#departing.delete(router)
+      this.#freeSlots.push(router.clock.slot)
       this.#dissolve(router.group)
     }
     if (departed.length > 0) this.#count()

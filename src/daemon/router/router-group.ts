@@ -43,6 +43,9 @@ export class RouterGroup implements Membership<Router> {
       members: () => this.#members,
       runner,
       guardian,
+      readClocks: () => {
+        for (const member of this.#members) member.readClock()
+      },
     })
   }
 
@@ -59,6 +62,10 @@ export class RouterGroup implements Membership<Router> {
     this.#members = this.#members.filter((each) => each !== member)
   }
 
+  withdrawClocks(): void {
+    for (const member of this.#members) member.endClock()
+  }
+
   step(member: Router, event: Event, now: Millis): readonly GroupStep[] {
     // Lifetime and grace of the plan depend on the priority.
     if (event.kind === 'priorityChanged' && member.holds) this.cleanup.armLater()
@@ -67,6 +74,7 @@ export class RouterGroup implements Membership<Router> {
 
   /** Brings members that were joined while running to consistent states. */
   settle(now: Millis, reason?: StartReason): void {
+    this.withdrawClocks()
     applySteps(this, this.#permitted(settleGroup(this.#members, now, reason), now), now)
   }
 
@@ -112,6 +120,7 @@ export class RouterGroup implements Membership<Router> {
    */
   noticeStall(now: Millis, slept = 0): void {
     const at = plus(now, slept)
+    for (const member of this.#members) member.readClock()
     const stalled = this.#members.find(({ parameters, state }) => wasSilentTooLong(state, parameters, at))
     if (stalled === undefined) return
     const silentMs = Math.round(at - (stalled.absence.advertisedAt ?? at))
@@ -134,6 +143,7 @@ export class RouterGroup implements Membership<Router> {
    * members moved to this group.
    */
   takeExecution(now: Millis): void {
+    this.withdrawClocks()
     const holders = this.#members.filter(({ holds }) => holds)
     for (const { counters } of holders) counters.countExecutedPlan()
     this.#tellExecution(holders, now)

@@ -4,10 +4,12 @@
  */
 import type { Parameters } from '../../vrrp/parameters.ts'
 import type { Address } from '../../wire/address.ts'
+import type { Mac } from '../../wire/mac.ts'
 import type { Millis } from '../../wire/units.ts'
 import type { AddressIo } from '../addresses/address-keeper.ts'
 import type { AddressPlaces } from '../addresses/address-places.ts'
 import type { Asker, Sender } from '../effect-runner.ts'
+import type { ClockRecord } from '../ports.ts'
 import type { RouterSpec } from './router-spec.ts'
 
 /** Part of a router that the code of its interface (lan/segment.ts) uses. */
@@ -20,10 +22,19 @@ export type HostedRouter = {
   readonly takeover: { announced(address: Address): void }
 }
 
+/** Questions with the rounds of a clock, those before and those after the advertisement. */
+export type RepeatedQuestions = {
+  readonly before: readonly ClockRecord[]
+  readonly after: readonly ClockRecord[]
+  /** Questions of duplicate address detection in `after`; `undefined` if there are none. */
+  readonly detection: { readonly period: Millis; readonly every: number } | undefined
+}
+
 export type RouterIo = AddressIo &
   Sender &
   Asker & {
     readonly interfaceName: string
+    readonly mac: Mac
     /** True if packets wait or may have been dropped, so that silence proves nothing (ground rule 2). */
     readonly receptionLost: boolean
     /** True if the link is up, so that sent packets may arrive. */
@@ -31,7 +42,7 @@ export type RouterIo = AddressIo &
     /** Starts to receive the announcements of other hosts that a router needs. */
     watchAnnouncements(): void
     readonly announcements: {
-      announce(router: HostedRouter, reason: 'takeover' | 'competingActive', now: Millis): void
+      announce(router: HostedRouter, reason: 'takeover' | 'rival', now: Millis): void
       /** Announces these VIPs of the router, because another host has the same addresses. */
       announceOver(router: HostedRouter, addresses: readonly Address[], now: Millis): void
       /** Announces the node's own address to hosts that could not ask for it while the node was away. */
@@ -51,6 +62,14 @@ export type RouterIo = AddressIo &
        * have reached (docs/adr/0022).
        */
       after(parameters: Parameters, now: Millis): readonly Uint8Array[]
+      /** Returns the questions that the clock sends with the advertisements from `first` on (docs/adr/0086). */
+      repeated(router: HostedRouter, first: Millis, detectionPeriod: Millis | undefined): RepeatedQuestions
+      /** Takes back the questions of the router's clock to its peers. */
+      takeBack(vrid: number): void
+      /** Tells whether clocks ask all peers of a router. */
+      isRepeated(parameters: Parameters): boolean
+      /** Tells whether all addresses of the router belong on this interface. */
+      areHere(router: HostedRouter): boolean
       /** Returns frames that ask every host for every address of the router. */
       probesOf(router: HostedRouter): readonly Uint8Array[]
     }
@@ -60,5 +79,7 @@ export type RouterIo = AddressIo &
        * answer counts.
        */
       firstDelay(): number
+      /** Milliseconds of a round of questions. */
+      readonly period: Millis
     }
   }

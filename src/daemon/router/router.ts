@@ -9,7 +9,7 @@ import type { Event, Fault } from '../../vrrp/event.ts'
 import { isInGracePeriod } from '../../vrrp/extensions/grace-period.ts'
 import type { GroupStep } from '../../vrrp/extensions/sync-group/sync-group.ts'
 import type { Parameters } from '../../vrrp/parameters.ts'
-import { type HeardActive, INITIAL_STATE, nextDeadline, type State } from '../../vrrp/state.ts'
+import { type HeardActive, INITIAL_STATE, nextDeadline, repeatedUntil, type State } from '../../vrrp/state.ts'
 import { activeDownInterval } from '../../vrrp/timers.ts'
 import type { Address } from '../../wire/address.ts'
 import { type Millis, sooner } from '../../wire/units.ts'
@@ -18,12 +18,14 @@ import { AddressKeeper } from '../addresses/address-keeper.ts'
 import { AddressPlaces } from '../addresses/address-places.ts'
 import type { EffectRunner, Order } from '../effect-runner.ts'
 import { AbsenceDeadline } from '../guard/absence-deadline.ts'
+import { type ClockNews, type MadeOrder, RouterClock } from '../guard/router-clock.ts'
 import { EffectivePriority } from '../health/effective-priority.ts'
 import type { Tracking } from '../health/tracking.ts'
 import { Advertiser } from '../lan/advertiser.ts'
 import { AdvertisingRouters } from '../lan/advertising.ts'
 import { CompetingAnswers } from '../lan/duplicates/competing-answers.ts'
 import { DuplicateDetection } from '../lan/duplicates/duplicate-detection.ts'
+import type { GuardianPort } from '../ports.ts'
 import { ActivesNews } from '../telemetry/actives-news.ts'
 import { AdvertisementGaps, type GapNews } from '../telemetry/advertisement-gaps.ts'
 import { PeerNews } from '../telemetry/peer-news.ts'
@@ -43,6 +45,9 @@ import type { RouterSpec } from './router-spec.ts'
 export type RouterContext = {
   readonly group: Membership<Router>
   readonly runner: EffectRunner
+  readonly guardian: GuardianPort
+  /** Number of the router for the clock. */
+  readonly slot: number
   readonly recorder: Recorder
   readonly takeovers: TakeoverTimes
   readonly gapNews: GapNews
@@ -56,6 +61,7 @@ export class Router {
   readonly name: string
   readonly counters = new RouterCounters()
   readonly absence = new AbsenceDeadline()
+  readonly clock: RouterClock
   readonly advertising = new AdvertisingRouters()
   readonly history: TransitionHistory
   readonly priority: EffectivePriority
@@ -81,7 +87,7 @@ export class Router {
   readonly #priorityNews: PriorityNews
 
   constructor(spec: RouterSpec, parameters: Parameters, context: RouterContext, now: Millis) {
-    const { gapNews, group, recorder, runner, takeovers } = context
+    const { gapNews, group, guardian, recorder, runner, slot, takeovers } = context
     this.#spec = spec
     this.name = spec.name
     this.#parameters = parameters
@@ -89,6 +95,7 @@ export class Router {
     this.#runner = runner
     const post = (event: Event, at: Millis) => postEvent(this, event, at)
     this.#faults = new RouterFaults(this, recorder)
+    this.clock = new RouterClock(slot, guardian)
     this.priority = new EffectivePriority(parameters.priority)
     this.history = new TransitionHistory(recorder, now)
     this.keeper = new AddressKeeper(spec.name, recorder)
@@ -190,9 +197,14 @@ export class Router {
     return this.asks && this.#parameters.peers.some(({ address }) => address === peer)
   }
 
+  /** Deadline of the state; `undefined` if there is none, or while the clock advertises. */
+  get stateDeadline(): Millis | undefined {
+    return this.clock.isArmed ? undefined : nextDeadline(this.#state)
+  }
+
   nextDeadline(): Millis | undefined {
     const { absence, history, priority } = this
-    const own = sooner(nextDeadline(this.#state), this.duty.nextAt)
+    const own = sooner(sooner(this.stateDeadline, this.duty.nextAt), this.clock.lookAt)
     return sooner(sooner(own, priority.yieldingUntil), sooner(history.catchUpAt, absence.aliveAt))
   }
 
@@ -246,10 +258,52 @@ export class Router {
       this.#runner.add(this, [(at) => void io?.announcements.announceSource(at)])
   }
 
+  // The clock ----------------------------------------------------------------------------------------------------------
+
+  /** Leaves the advertisements to the clock. Returns false if there is none, or it is busy. */
+  startClock(made: MadeOrder): boolean {
+    if (!this.clock.arm(made)) return false
+    if (made.detection !== undefined) this.duplicates.repeat(made.detection.period)
+    return true
+  }
+
+  /** Takes the advertisements back from the clock. Does nothing if the clock does not run. */
+  endClock(): void {
+    if (!this.clock.isArmed) return
+    this.#takeRounds(this.clock.withdraw())
+    this.#io?.questions.takeBack(this.#parameters.vrid)
+    this.duplicates.takeBack(this.clock.detectedAt)
+  }
+
+  /** Takes what the clock has sent until now into counters and deadlines. */
+  readClock(): void {
+    this.#takeRounds(this.clock.read())
+  }
+
+  #takeRounds(news: ClockNews | undefined): void {
+    if (news === undefined) return
+    const { interval, rounds, sentAt } = news
+    if (this.#state.name === 'Active') this.#state = repeatedUntil(this.#state, sentAt, interval)
+    this.absence.repeated(interval, sentAt)
+    this.advertiser.repeated(rounds)
+    if (this.asks) this.competing.asked(sentAt)
+  }
+
+  /**
+   * Sends the last advertisement again after the clock has ended a round that was late (docs/adr/0085). That round may
+   * have contradicted the last advertisement.
+   */
+  #sayAgain(): void {
+    const isActive = this.#state.name === 'Active'
+    const priority = isActive ? this.#parameters.priority : 0
+    this.#order([{ kind: 'sendAdvertisement', priority, reason: isActive ? 'periodic' : 'shutdown' }], undefined)
+  }
+
   // Configuration ------------------------------------------------------------------------------------------------------
 
   /** Moves the router to another group after a reload. The caller arms the plan of that group. */
   moveToGroup(group: Membership<Router>): void {
+    this.#group.withdrawClocks()
     this.#group.leave(this)
     this.#group = group
     group.join(this)
@@ -262,6 +316,7 @@ export class Router {
   reconfigure(spec: RouterSpec, parameters: Parameters, now: Millis): void {
     const previous = this.#parameters
     const places = this.duty.placesOf(previous.addresses)
+    this.#group.withdrawClocks()
     this.#spec = spec
     this.places.follow(spec.forms)
     this.#parameters = {
@@ -310,6 +365,7 @@ export class Router {
 
   /** Moves the router to another interface, index or source address. The guardian's plan follows. */
   moveTo(io: RouterIo, parameters: Parameters): void {
+    this.#group.withdrawClocks()
     this.#io = io
     this.#parameters = parameters
     if (this.holds) this.#group.cleanup.arm()
@@ -317,6 +373,7 @@ export class Router {
 
   /** Removes the router from its interface, so that it neither sends nor receives. */
   leaveInterface(): void {
+    this.#group.withdrawClocks()
     this.#io = undefined
   }
 
@@ -329,7 +386,7 @@ export class Router {
   }
 
   announceAgain(now: Millis): void {
-    this.#io?.announcements.announce(this, 'competingActive', now)
+    this.#io?.announcements.announce(this, 'rival', now)
   }
 
   /** Announces these VIPs, because another host has the same addresses. */
@@ -360,6 +417,9 @@ export class Router {
     this.#priorityNews.catchUp(this, now)
     this.history.catchUp(this, now)
     this.activesNews.look(this, now)
+    if (this.clock.takeFreed(now)) this.#sayAgain()
+    if (this.clock.isUnconfirmed(now)) this.#group.withdrawClocks()
+    else if (this.clock.isArmed) this.readClock()
     const { aliveAt } = this.absence
     if (aliveAt !== undefined && now >= aliveAt) this.#group.cleanup.stayAlive(this, now)
   }

@@ -36,6 +36,11 @@ export class ActivesNews {
     this.#recorder = recorder
   }
 
+  /** True if the last event reported two routers that are Active, so that their end has to be noticed. */
+  get isOpen(): boolean {
+    return this.#told.length > 0
+  }
+
   /**
    * Compares the routers that advertise now with the routers in the last event. The method runs for each advertisement,
    * so it costs little while only one router is Active.

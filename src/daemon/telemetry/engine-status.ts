@@ -5,6 +5,7 @@
 import { hostname } from 'node:os'
 import type { Distribution, Histogram } from '../../metrics/histogram.ts'
 import type { HistogramName } from '../../metrics/names.ts'
+import type { ClockDuty } from '../guard/clock-duty.ts'
 import type { CheckBoard } from '../health/check-board.ts'
 import { healthcheckSnapshots, WallClock } from '../health/healthcheck-snapshot.ts'
 import type { Segment } from '../lan/segment.ts'
@@ -36,6 +37,7 @@ export type EngineStatusContext = {
     readonly configuration?: () => ConfigSnapshot
     readonly surroundings?: () => SurroundingsSnapshot
   }
+  readonly clocks: Pick<ClockDuty, 'read'>
   readonly registry: Registry
   readonly segments: Segments
   readonly board: CheckBoard
@@ -55,12 +57,14 @@ export class EngineStatus {
   }
 
   snapshot(): Snapshot {
+    this.#context.clocks.read()
     return this.#describe(this.#context.registry.all)
   }
 
   /** Returns the snapshot and the histograms in several pieces, so that the engine can work in between. */
   report(): Generator<ReportPart, EngineReport> {
-    const { lateness, ports, registry, takeovers } = this.#context
+    const { clocks, lateness, ports, registry, takeovers } = this.#context
+    clocks.read()
     return reportInPieces({
       routers: registry.all,
       describe: (router) => this.#describeRouter(router, ports.clock.now()),

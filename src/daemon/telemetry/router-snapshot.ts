@@ -10,7 +10,7 @@ import type { Address } from '../../wire/address.ts'
 import type { Millis } from '../../wire/units.ts'
 import { lifetimeOf } from '../addresses/lifetime.ts'
 import type { Part } from '../health/tracking.ts'
-import type { FoundDuplicate } from '../lan/duplicates/duplicate-detection.ts'
+import type { FoundDuplicate } from '../lan/duplicates/watched-router.ts'
 import type { MismatchedRouter } from '../lan/mismatched-routers.ts'
 import type { Router } from '../router/router.ts'
 import type {
@@ -64,9 +64,17 @@ export function routerSnapshot(router: Router, now: Millis, departing = false): 
     competingAnswer: competingAnswerOf(router, now),
     otherActives: otherActivesOf(router, now),
     restorationsPaused: pauseOf(router, now),
+    clock: clockOf(router),
     counters: countersOf(router),
   }
 }
+
+const clockOf = ({ clock }: Router): RouterSnapshot['clock'] => ({
+  armed: clock.isArmed,
+  rounds: clock.rounds,
+  failed: clock.failures,
+  latestMs: round(clock.latest),
+})
 
 function holderOf({ parameters, state }: Router, now: Millis): RouterSnapshot['holder'] {
   const self = state.name === 'Active' || (state.name === 'Leaving' && state.successor === undefined)

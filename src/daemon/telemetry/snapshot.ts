@@ -6,53 +6,17 @@
 import type { JournalSnapshot } from '../../events/journal-file.ts'
 import type { StateName } from '../../vrrp/effect.ts'
 import type { HealthcheckSnapshot } from '../health/healthcheck-snapshot.ts'
-import type { Mismatch } from '../lan/mismatched-routers.ts'
 import type { NoticeSnapshot } from './notice-account.ts'
+import type {
+  ClockSnapshot,
+  CompetingAnswerSnapshot,
+  DuplicateSnapshot,
+  HeldBack,
+  MismatchedRouterSnapshot,
+  OtherActiveSnapshot,
+} from './router-findings.ts'
 
-export type MismatchedRouterSnapshot = {
-  readonly address: string
-  readonly reason: Mismatch
-  /** VRRP version of the mismatched router's last packet; `null` if the version could not be read. */
-  readonly version: number | null
-  /** True if the router's advertisements count in the election. */
-  readonly listenedTo: boolean
-  readonly count: number
-  readonly lastHeardMsAgo: number
-}
-
-export type DuplicateSnapshot = {
-  readonly address: string
-  readonly mac: string
-  /**
-   * Router with the holder's MAC; `null` if the host neither advertised nor is a listed peer. The priority is `null` if
-   * the router did not advertise.
-   */
-  readonly router: {
-    readonly address: string
-    readonly priority: number | null
-    /** Milliseconds since the router's last advertisement; `null` if the router did not advertise. */
-    readonly heardMsAgo: number | null
-  } | null
-  readonly foundMsAgo: number
-}
-
-export type CompetingAnswerSnapshot = {
-  readonly address: string
-  readonly mac: string
-  readonly sinceMsAgo: number
-  readonly lastMsAgo: number
-  readonly answers: number
-}
-
-export type OtherActiveSnapshot = {
-  readonly address: string
-  readonly priority: number
-  /** Milliseconds for which the router has advertised beside another Active. */
-  readonly forMs: number
-  readonly heardMsAgo: number
-}
-
-export type HeldBack = 'preempt' | 'preemptDelay' | 'margin'
+export type * from './router-findings.ts'
 
 export type RouterSnapshot = {
   readonly name: string
@@ -121,6 +85,7 @@ export type RouterSnapshot = {
   readonly otherActives: readonly OtherActiveSnapshot[]
   /** Pause without VIPs, because another program removes a VIP repeatedly; `null` outside of a pause. */
   readonly restorationsPaused: { readonly address: string; readonly forMs: number } | null
+  readonly clock: ClockSnapshot
   readonly counters: {
     readonly received: number
     /** Number of advertisements in `received` with priority 0. */

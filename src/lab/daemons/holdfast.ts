@@ -15,6 +15,9 @@ import { HoldfastProcess, minimal } from './holdfast-process.ts'
 /** Every test can use raw-socket: HOLDFAST_TEST_IO=raw-socket npx vitest run test/interop */
 const IO = process.env.HOLDFAST_TEST_IO === undefined ? {} : { io: process.env.HOLDFAST_TEST_IO }
 
+/** Every test can run its daemons with the clock: HOLDFAST_TEST_LEASE=on npx vitest run test/netns */
+const LEASE = process.env.HOLDFAST_TEST_LEASE === undefined ? {} : { lease: process.env.HOLDFAST_TEST_LEASE }
+
 /**
  * Every test can record its daemons: HOLDFAST_TEST_RECORD=FOLDER npx vitest run test/netns, and then holdfast explain
  * --verify --recording for each file in that folder.
@@ -43,7 +46,7 @@ export function holdfastConfig(plan: RouterPlan, runDirectory: string, extra: Ex
     ...(plan.password === undefined ? {} : { authentication: { type: 'simple', password: plan.password } }),
   }
   const virtualRouters = [{ ...router, advertisementInterval: `${intervalMs}ms`, ...extra }]
-  return JSON.stringify({ ...minimal(runDirectory), virtualRouters, ...IO, ...top }, null, 2)
+  return JSON.stringify({ ...minimal(runDirectory), virtualRouters, ...IO, ...LEASE, ...top }, null, 2)
 }
 
 export class Holdfast extends HoldfastProcess implements Daemon {

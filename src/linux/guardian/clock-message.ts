@@ -3,36 +3,9 @@
  * described in native/guardian/message.h (native byte order, little endian on x64 and arm64). The guardian knows neither
  * VRRP nor ARP, so packets and frames arrive complete. Not decided here: when a router may have such an order.
  */
-import type { Datagram } from '../../daemon/ports.ts'
-import { type Address, addressBytes, type Family } from '../../wire/address.ts'
-import type { Millis } from '../../wire/units.ts'
+import type { ClockOrder, ClockRecord } from '../../daemon/ports.ts'
+import { addressBytes, type Family } from '../../wire/address.ts'
 import { SLOTS } from '../native.ts'
-
-/**
- * Part of a round. `every` is 1 for a part of each round, and k for a part of each round whose number in the slot's count
- * is a multiple of k; absent = 1. At least one datagram is a part of each round.
- */
-export type ClockRecord = { readonly every?: number } & (
-  | { readonly datagram: Datagram }
-  /** A frame with its Ethernet header. */
-  | { readonly frame: Uint8Array }
-)
-
-export type ClockOrder = {
-  readonly slot: number
-  /** Unit of the cleanup plan, whose deadline moves with each round. */
-  readonly unit: number
-  readonly family: Family
-  readonly vrid: number
-  readonly interfaceIndex: number
-  /** Source of this router's own packets. Packets of this VRID from another source are news. */
-  readonly source: Address
-  readonly period: Millis
-  /** Time of the first round. */
-  readonly first: Millis
-  /** In the order of sending. */
-  readonly records: readonly ClockRecord[]
-}
 
 const FORMAT = 1
 const CLOCK = 8
@@ -67,7 +40,7 @@ function writeRecord(
   out: DataView,
   at: number,
   record: ClockRecord,
-  { family, interfaceIndex, source }: ClockOrder,
+  { family, interfaceIndex, source }: Pick<ClockOrder, 'family' | 'interfaceIndex' | 'source'>,
 ): void {
   const bytes = new Uint8Array(out.buffer)
   const body = bytesOf(record)
@@ -86,7 +59,7 @@ function writeRecord(
 }
 
 /** Encodes an order. `generation` is that of the slot's word for this order. */
-export function clockMessage(order: ClockOrder, generation: number): Uint8Array {
+export function clockMessage(order: Omit<ClockOrder, 'sentAt'>, generation: number): Uint8Array {
   const size = order.records.reduce((sum, record) => sum + headOf(record) + align(bytesOf(record).length), ORDER)
   const out = header(size, CLOCK, order.slot, order.records.length)
   out.setUint32(12, generation, true)

@@ -3,9 +3,10 @@
  * cleanup plan counts as armed, and the order in which its word and its message are written. The code in daemon/guard makes a plan,
  * plan-message.ts encodes it, guardian-channel.ts sends it.
  */
-import type { CleanupPlan, GuardianPort, PlanState } from '../../daemon/ports.ts'
+import type { CleanupPlan, ClockPort, GuardianPort, PlanState } from '../../daemon/ports.ts'
 import { type Millis, millis } from '../../wire/units.ts'
-import { type BeatWatch, type GuardianWords, type NativeAddon, WORD } from '../native.ts'
+import { type GuardianWords, type NativeAddon, WORD } from '../native.ts'
+import { type ClockDescriptors, type ClockParts, GuardianClock } from './clock.ts'
 import { GuardianChannel, type GuardianFault } from './guardian-channel.ts'
 import {
   armMessage,
@@ -27,10 +28,9 @@ const LOOK_MS = 1_000
 const BUSY_LIMIT_MS = 5
 
 /**
- * Longest time between two beats of the guardian, in milliseconds. After a shorter silence the engine does not check
- * the guardian.
+ * Time of two beats of the guardian, in milliseconds. After a shorter silence the engine does not check the guardian.
  */
-const SILENCE_MS = 1_000
+const SILENCE_MS = 500
 
 export type Guardian = GuardianPort & {
   /**
@@ -47,6 +47,8 @@ export type Guardian = GuardianPort & {
    * standard error.
    */
   setLogFormat(format: GuardianLogFormat | undefined): void
+  /** Starts the clock. Does nothing without a guardian that has one. */
+  startClock(parts: Pick<ClockParts, 'alarm' | 'sockets'>): void
   /**
    * Closes the engine's end of the channel. The guardian then executes every armed cleanup plan immediately. May be
    * called again.
@@ -65,27 +67,28 @@ export function openGuardian(
   descriptor: string | undefined = process.env.HOLDFAST_GUARDIAN_FD,
   onFault: (fault: GuardianFault) => void = () => {},
   words?: GuardianWords,
-  native?: Pick<NativeAddon, 'ChannelEnd' | 'BeatWatch'>,
+  native?: Pick<NativeAddon, 'ChannelEnd'>,
+  clock?: ClockDescriptors,
 ): Guardian {
-  return new GuardianEnd(descriptor, onFault, words, native)
+  return new GuardianEnd(descriptor, onFault, words, native, clock)
 }
 
 class GuardianEnd implements Guardian {
+  readonly #descriptors: ClockDescriptors | undefined
+  #clock: GuardianClock | undefined
   readonly #channel: GuardianChannel
   readonly #words: GuardianWords | undefined
   readonly #held = new Set<number>()
-  readonly #native: Pick<NativeAddon, 'BeatWatch'> | undefined
-  #onCall: () => void = () => {}
-  #beats: BeatWatch | undefined
 
   constructor(
     descriptor: string | undefined,
     onFault: (fault: GuardianFault) => void,
     words: GuardianWords | undefined,
-    native: Pick<NativeAddon, 'ChannelEnd' | 'BeatWatch'> | undefined,
+    native: Pick<NativeAddon, 'ChannelEnd'> | undefined,
+    descriptors: ClockDescriptors | undefined,
   ) {
     this.#words = words
-    this.#native = native
+    this.#descriptors = descriptors
     let watch: NodeJS.Timeout | undefined
     this.#channel = new GuardianChannel(descriptor, onFault, () => clearInterval(watch), native)
     if (this.#channel.descriptor !== undefined && words === undefined)
@@ -156,34 +159,14 @@ class GuardianEnd implements Guardian {
   }
 
   listen(onCall: () => void): boolean {
-    this.#onCall = onCall
     return this.#channel.listen(onCall)
-  }
-
-  watch(patience: number, within: number): boolean {
-    try {
-      this.#beats ??= this.#openBeats()
-      this.#beats?.set(patience, within)
-      return this.#beats !== undefined
-    } catch {
-      // The process cannot have another timer. The engine looks itself.
-      return false
-    }
-  }
-
-  #openBeats(): BeatWatch | undefined {
-    if (this.#native === undefined || this.#words === undefined) return undefined
-    const beats = new this.#native.BeatWatch(this.#words)
-    const call = () => this.#onCall()
-    beats.start(call, call)
-    return beats
   }
 
   beat(now: Millis): ReturnType<GuardianPort['beat']> {
     const lastBeat = this.#words?.beat(now)
     this.#look()
     if (lastBeat === undefined || this.#channel.descriptor === undefined) return undefined
-    const silent = millis(Math.max(0, now - Math.max(lastBeat, this.#beats?.heardAt() ?? 0)))
+    const silent = millis(Math.max(0, now - lastBeat))
     return { silent, isChanging: silent > SILENCE_MS && this.#isChanging() }
   }
 
@@ -207,8 +190,17 @@ class GuardianEnd implements Guardian {
     this.#channel.send(logMessage(format))
   }
 
+  get clock(): ClockPort | undefined {
+    return this.#clock
+  }
+
+  startClock({ alarm, sockets }: Pick<ClockParts, 'alarm' | 'sockets'>): void {
+    const [channel, descriptors, words] = [this.#channel, this.#descriptors, this.#words]
+    if (words === undefined || descriptors === undefined || channel.descriptor === undefined) return
+    this.#clock = new GuardianClock({ alarm, channel, descriptors, sockets, words })
+  }
+
   release(): void {
-    this.#beats?.close()
     this.#channel.close()
   }
 

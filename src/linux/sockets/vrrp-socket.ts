@@ -18,6 +18,7 @@ import { failureFrom, failureOf } from '../failure.ts'
 import type { NativeAddon, NativeSocket } from '../native.ts'
 import { readMeta } from './meta-record.ts'
 import { BATCH, joinLate, openReceiver, openSender, type Progress, SIZE } from './raw-socket.ts'
+import { ReadSockets } from './read-sockets.ts'
 import { clockOffset, type DrainMark, receiveTime } from './receive-time.ts'
 import { addressOfSockaddr, ipSockaddr } from './sockaddr.ts'
 
@@ -30,6 +31,7 @@ export function openAdvertisementSocket(
   native: NativeAddon,
   clock: KernelClock,
   options: AdvertisementSocketOptions,
+  read = new ReadSockets(),
 ): AdvertisementSocket | Failure {
   let action = ''
   const progress: Progress = (next) => {
@@ -40,7 +42,7 @@ export function openAdvertisementSocket(
     receiver = openReceiver(native, options, progress)
     const sender = openSender(native, options, progress)
     const senders = new Senders(sender, options, (ttl) => openSender(native, options, progress, ttl))
-    return new KernelAdvertisementSocket(receiver, senders, clock, options)
+    return new KernelAdvertisementSocket(receiver, senders, clock, { ...options, read })
   } catch (error) {
     receiver?.close()
     return failureFrom(error, action)
@@ -124,18 +126,23 @@ class Senders {
   }
 }
 
+type ReadingOptions = AdvertisementSocketOptions & {
+  /** List of the sockets that the process reads. */
+  readonly read: ReadSockets
+}
+
 class KernelAdvertisementSocket implements AdvertisementSocket {
   readonly #receiver: NativeSocket
   readonly #senders: Senders
   readonly #clock: KernelClock
-  readonly #options: AdvertisementSocketOptions
+  readonly #options: ReadingOptions
   readonly #meta: ReturnType<typeof readMeta>
   #mark: DrainMark
   #overflow = 0
   #isDraining = false
   #isClosed = false
 
-  constructor(receiver: NativeSocket, senders: Senders, clock: KernelClock, options: AdvertisementSocketOptions) {
+  constructor(receiver: NativeSocket, senders: Senders, clock: KernelClock, options: ReadingOptions) {
     this.#receiver = receiver
     this.#senders = senders
     this.#clock = clock
@@ -144,6 +151,7 @@ class KernelAdvertisementSocket implements AdvertisementSocket {
     const opened = clock.pair()
     this.#mark = { offset: clockOffset(opened), emptyAt: opened.monotonic }
     receiver.start(options.onReadable, (errno) => this.#failed(errno, 'poll'))
+    options.read.add(receiver)
   }
 
   drain(
@@ -196,6 +204,7 @@ class KernelAdvertisementSocket implements AdvertisementSocket {
 
   close(): void {
     this.#isClosed = true
+    this.#options.read.remove(this.#receiver)
     this.#receiver.close()
     this.#senders.close()
   }

@@ -93,7 +93,7 @@ describe('the node that loses the address', () => {
     expect(last(told)?.headline).toMatch(/moved from r1 to 10\.77\.0\.12: a reload changed the configuration on r1/)
   })
 
-  test('names a listed peer that has the higher priority as such, without advice against an unknown router', () => {
+  test('names a listed peer that has the higher priority as such, without advice against a stranger', () => {
     const told = tell(sample('check-fails', 'r2'), { name: 'r2' }, LISTED)
     const lost = told.incidents.find(({ headline }) => headline.includes('moved from r2'))
     expect(lost?.headline).toBe(
@@ -462,8 +462,10 @@ describe('what is wrong now', () => {
     expect(texts(both)).toContainEqual(
       expect.stringMatching(/^web6 \(fd44::100\): node1 and listed peer 10\.44\.0\.12 both answer/),
     )
-    const unknown = tell(made(...active, duplicate(5_000, {})))
-    expect(unknown.incidents.find(({ cause }) => cause === 'duplicateHolder')?.prevention).toContain('duplicateAllowed')
+    const stranger = tell(made(...active, duplicate(5_000, {})))
+    expect(stranger.incidents.find(({ cause }) => cause === 'duplicateHolder')?.prevention).toContain(
+      'duplicateAllowed',
+    )
   })
 })
 

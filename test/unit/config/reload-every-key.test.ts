@@ -282,6 +282,9 @@ const LOG: Readonly<Record<string, Files>> = {
   'log.format': top({}, { log: { format: 'text' } }),
 }
 
+/** Keys that the engine reads in the configuration in force, at the end of each turn. */
+const IN_FORCE: Readonly<Record<string, Files>> = { lease: top({}, { lease: 'on' }) }
+
 /** Keys that the reload names as waiting for the next start. */
 const AT_START: Readonly<Record<string, Files>> = {
   runDirectory: top({ runDirectory: '/run/a' }, { runDirectory: '/run/b' }),
@@ -298,7 +301,16 @@ const AT_START: Readonly<Record<string, Files>> = {
 /** Keys with one possible value. */
 const CONSTANT = ['version']
 
-const ALL = { ...ROUTERS, ...GROUP_PROGRAMS, ...HEALTHCHECKS, ...COMBINATIONS, ...WEBHOOK, ...LOG, ...AT_START }
+const ALL = {
+  ...ROUTERS,
+  ...GROUP_PROGRAMS,
+  ...HEALTHCHECKS,
+  ...COMBINATIONS,
+  ...WEBHOOK,
+  ...LOG,
+  ...IN_FORCE,
+  ...AT_START,
+}
 
 test('every key of the schema has a case', () => {
   const keys = schemaKeys(jsonSchema()).filter(({ schema }) => !isSection(schema))
@@ -392,6 +404,13 @@ test.each(Object.entries(LOG))('a changed %s is in force in the configuration th
   const { world, old, next, report } = reloaded(files)
   expect(next.log).not.toEqual(old.log)
   expect(world.daemon.config.log).toEqual(next.log)
+  expect(report.restartOnly).not.toContain(path)
+})
+
+test.each(Object.entries(IN_FORCE))('a changed %s is in force in the configuration of the engine', (path, files) => {
+  const { world, old, next, report } = reloaded(files)
+  expect(next.lease).not.toEqual(old.lease)
+  expect(world.daemon.config.lease).toEqual(next.lease)
   expect(report.restartOnly).not.toContain(path)
 })
 

@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { onTestFinished } from 'vitest'
-import { readArp } from '../../../src/arp/arp-packet.ts'
+import { arpRequest, readArp } from '../../../src/arp/arp-packet.ts'
 import { gratuitousArp } from '../../../src/arp/gratuitous-arp.ts'
 import { announcementIn } from '../../../src/arp/probe.ts'
 import type { Config } from '../../../src/config/config.ts'
@@ -22,6 +22,7 @@ import type {
   AddressStep,
   AdvertisementSocketOptions,
   CleanupPlan,
+  ClockOrder,
   Datagram,
   Failure,
   FrameSocketOptions,
@@ -45,9 +46,10 @@ import type { CheckResult } from '../../../src/healthcheck/health.ts'
 import { ipv4Packet } from '../../../src/simulator/ipv4-packet.ts'
 import { encodeAdvertisement } from '../../../src/vrrp/packet.ts'
 import { type Address, address, addressFromBytes } from '../../../src/wire/address.ts'
-import { macFromBytes } from '../../../src/wire/mac.ts'
+import { macBytes, macFromBytes } from '../../../src/wire/mac.ts'
 import { centis, type Millis, millis } from '../../../src/wire/units.ts'
 import { FakeChecks, report } from '../healthcheck/fake-checks.ts'
+import { FakeClock } from './fake-clock.ts'
 import { FakeNotify } from './fake-notify.ts'
 
 export const SELF = '192.0.2.10'
@@ -60,6 +62,8 @@ export const GROUP6 = 'ff02::12'
 const NEIGHBOR_SOLICITATION = 135
 /** Batch size of recvmmsg, which a fake queue also uses. */
 const BATCH = 128
+/** Milliseconds without a proof of the engine after which the clock stops. */
+const LEASE = 1_200
 /** Milliseconds that the event loop takes before more of a flood arrives. */
 const TURNS = 8
 
@@ -131,6 +135,8 @@ export type WorldOptions = {
   readonly addressFiles?: AddressFilePort
   /** True if the process is new; the test calls warm(). */
   readonly cold?: boolean
+  /** True if the guardian has a clock, and `lease` is on. */
+  readonly clock?: boolean
   /** Routers as the caller of the daemon has resolved them. */
   readonly resolved?: (config: Config) => readonly ResolvedRouter[]
 }
@@ -155,7 +161,7 @@ export class FakeWorld {
   /** Called when the counters are read. */
   onSnapshot: (() => void) | undefined
   #tellRecords: (() => void) | undefined
-  readonly plans = new Map<number, CleanupPlan>()
+  readonly wills = new Map<number, CleanupPlan>()
   /** True with shared memory; set it before start(). */
   guarded = false
   /** Plans that the guardian executed, with their times. */
@@ -166,6 +172,8 @@ export class FakeWorld {
   /** Times at which the daemon sent a beat and looked at that of its guardian. */
   readonly beats: number[] = []
   guardianIsGone = false
+  /** Clock of the guardian; `undefined` without one. Set it before start(). */
+  clock: FakeClock | undefined
   /** True if the daemon receives calls of the guardian, and its end. */
   guardianIsHeard = false
   guardianCalls: () => void = () => {}
@@ -176,7 +184,7 @@ export class FakeWorld {
   /** Milliseconds for which a renewal is under way. */
   busy = false
   /** Called before a plan is accepted. */
-  onArm: ((plan: CleanupPlan) => void) | undefined
+  onArm: ((will: CleanupPlan) => void) | undefined
   /** CLOCK_BOOTTIME minus CLOCK_MONOTONIC. */
   asleep = 1_000
   guardianLosses = 0
@@ -227,6 +235,10 @@ export class FakeWorld {
   #deliver: ((event: NetworkEvent) => void) | undefined
 
   constructor(routers: readonly RouterConfig[] = [ROUTER], options: WorldOptions = {}) {
+    if (options.clock === true) {
+      this.guarded = true
+      this.clock = new FakeClock(this)
+    }
     onTestFinished(() => rmSync(this.runDirectory, { recursive: true, force: true }))
     this.links.set(2, link(2, 'eth0'))
     this.links.set(3, link(3, 'eth1'))
@@ -242,7 +254,9 @@ export class FakeWorld {
   }
 
   config(keys: Readonly<Record<string, unknown>>): Config {
-    const parsed = parseConfig(JSON.stringify({ version: 1, runDirectory: this.runDirectory, ...keys }), 'fake-world')
+    const lease = this.clock === undefined ? 'off' : 'on'
+    const common = { version: 1, runDirectory: this.runDirectory, lease }
+    const parsed = parseConfig(JSON.stringify({ ...common, ...keys }), 'fake-world')
     if ('problems' in parsed) throw new Error(parsed.problems.map(({ message }) => message).join('\n'))
     return parsed.config
   }
@@ -321,12 +335,16 @@ export class FakeWorld {
     const until = this.now + wait
     this.settle()
     for (let timer = this.#due(until); timer !== undefined; timer = this.#due(until)) {
+      this.clock?.run(timer.at)
+      // A clock that is late wakes the daemon, which may set an earlier timer.
+      if (this.#due(until) !== timer) continue
       this.now = Math.max(this.now, timer.at)
       this.#runGuardian()
       this.#timers.delete(timer)
       timer.callback()
       this.settle()
     }
+    this.clock?.run(until)
     this.now = Math.max(this.now, until)
     const before = this.executed.length
     this.#runGuardian()
@@ -335,7 +353,11 @@ export class FakeWorld {
 
   /** Stops the process for a time; timers and packets wait. Timers run first afterwards, as in libuv. */
   stall(wait: number): void {
-    this.now += wait
+    const until = this.now + wait
+    const leaseUntil = this.now + LEASE
+    this.clock?.run(Math.min(until, leaseUntil), true)
+    if (until > leaseUntil) this.clock?.endLease()
+    this.now = until
     this.#runGuardian()
     for (let timer = this.#due(this.now); timer !== undefined; timer = this.#due(this.now)) {
       this.#timers.delete(timer)
@@ -435,6 +457,17 @@ export class FakeWorld {
     )
   }
 
+  /** Delivers the answer of another host to a question of this node for that address. */
+  answerFor(text: string, mac = macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, 77)), interfaceIndex = 2): void {
+    const to = this.links.get(interfaceIndex)?.mac ?? macFromBytes(Uint8Array.of(2, 0, 0, 0, 0, 2))
+    const ends = { senderAddress: address(text), targetAddress: address(SELF) }
+    const frame = arpRequest({ senderMac: mac, targetMac: to, ...ends })
+    frame.set(macBytes(to))
+    // Operation 2: a reply.
+    frame[21] = 2
+    this.hearAnnouncement(frame)
+  }
+
   hearAnnouncement(frame: Uint8Array): void {
     for (const { options, hears } of this.#listeners) if (hears !== 'nothing') options.onFrame?.(frame, this.moment)
   }
@@ -527,7 +560,10 @@ export class FakeWorld {
     return this.claimListeners.filter(({ closed }) => !closed)
   }
 
-  #send({ source, interfaceName }: AdvertisementSocketOptions, { bytes, destination }: Datagram): SendOutcome {
+  #send(
+    { source, interfaceName }: Pick<AdvertisementSocketOptions, 'interfaceName' | 'source'>,
+    { bytes, destination }: Datagram,
+  ): SendOutcome {
     if (this.sendFailure !== undefined) return { ok: false, failure: this.sendFailure }
     this.onSend?.()
     const [, vrid = 0, priority = 0] = bytes
@@ -536,7 +572,7 @@ export class FakeWorld {
     return { ok: true }
   }
 
-  #announce({ interfaceName }: FrameSocketOptions, frame: Uint8Array): SendOutcome {
+  #announce({ interfaceName }: Pick<FrameSocketOptions, 'family' | 'interfaceName'>, frame: Uint8Array): SendOutcome {
     const question = readArp(frame)
     if (question !== undefined && question.senderAddress === '0.0.0.0') this.onAsk?.()
     if (question !== undefined && question.senderAddress === '0.0.0.0') {
@@ -679,26 +715,27 @@ export class FakeWorld {
     const guarded = () => this.guarded && !this.#guardianIsMissed
     const executions = () => this.#executions
     return {
+      clock: this.clock,
       armed: true,
-      arm: (plan) => {
-        this.onArm?.(plan)
+      arm: (will) => {
+        this.onArm?.(will)
         // A call of arm() waits first.
-        this.#endRenewal(plan.unit)
-        if (this.#words.get(plan.unit) === 'executed') return false
-        this.calls.push(`arm ${plan.name}`)
-        this.plans.set(plan.unit, plan)
-        this.#words.set(plan.unit, 'armed')
-        const { absentAt } = plan.guard ?? {}
-        if (absentAt !== undefined) this.deadlines.set(plan.unit, absentAt)
+        this.#endRenewal(will.unit)
+        if (this.#words.get(will.unit) === 'executed') return false
+        this.calls.push(`arm ${will.name}`)
+        this.wills.set(will.unit, will)
+        this.#words.set(will.unit, 'armed')
+        const { absentAt } = will.guard ?? {}
+        if (absentAt !== undefined) this.deadlines.set(will.unit, absentAt)
         return true
       },
       withdraw: (unit) => {
-        this.calls.push(`withdraw ${this.plans.get(unit)?.name ?? unit}`)
-        this.plans.delete(unit)
+        this.calls.push(`withdraw ${this.wills.get(unit)?.name ?? unit}`)
+        this.wills.delete(unit)
         this.#stepDown(unit)
       },
       stepDown: (unit) => {
-        if (this.guarded) this.calls.push(`step down ${this.plans.get(unit)?.name ?? unit}`)
+        if (this.guarded) this.calls.push(`step down ${this.wills.get(unit)?.name ?? unit}`)
         return this.#stepDown(unit)
       },
       sent: (unit, at) => void this.deadlines.set(unit, at),
@@ -739,15 +776,15 @@ export class FakeWorld {
 
   /** The guardian renews a plan until the engine waits for it. */
   beginRenewal(unit = 0): void {
-    this.#renewing = this.plans.get(unit)
+    this.#renewing = this.wills.get(unit)
   }
 
   /** It removes what is no longer armed, because it may have installed it again. */
   #endRenewal(unit: number): void {
-    const plan = this.#renewing
-    if (plan === undefined || plan.unit !== unit) return
+    const will = this.#renewing
+    if (will === undefined || will.unit !== unit) return
     this.#renewing = undefined
-    if (this.#words.get(unit) !== 'armed') this.#takeOff(plan)
+    if (this.#words.get(unit) !== 'armed') this.#takeOff(will)
   }
 
   #takeOff({ remove }: CleanupPlan): void {
@@ -760,18 +797,39 @@ export class FakeWorld {
   /** Executes the plans of units that are late. */
   #runGuardian(): void {
     if (!this.guarded || this.guardianIsGone || this.guardianStoppedAt !== undefined) return
-    for (const [unit, deadline] of this.deadlines) if (deadline <= this.now) this.execute(unit)
+    for (const [unit, deadline] of this.deadlines)
+      if (deadline <= this.now && this.clock?.guards(unit) !== true) this.execute(unit)
+  }
+
+  /** Sends what the clock was ordered to send. */
+  sendRound(
+    interfaceIndex: number,
+    { family, source, records }: Pick<ClockOrder, 'family' | 'records' | 'source'>,
+  ): void {
+    const interfaceName = this.links.get(interfaceIndex)?.name ?? ''
+    for (const record of records) {
+      if ('datagram' in record) this.#send({ source, interfaceName }, record.datagram)
+      else this.#announce({ interfaceName, family }, record.frame)
+    }
+  }
+
+  get hasUnread(): boolean {
+    return this.sockets.some(({ closed, queue }) => !closed && queue.length > 0)
+  }
+
+  get isExecuted(): (unit: number) => boolean {
+    return (unit) => this.#words.get(unit) !== 'armed'
   }
 
   /** The guardian removes the addresses; the notifications wait until the daemon runs. */
   execute(unit = 0): void {
-    const plan = this.plans.get(unit)
-    if (plan === undefined || this.#words.get(unit) !== 'armed') return
+    const will = this.wills.get(unit)
+    if (will === undefined || this.#words.get(unit) !== 'armed') return
     this.#words.set(unit, 'executed')
     this.#executions++
-    this.executed.push({ at: this.now, name: plan.name, deadline: this.deadlines.get(unit) ?? Number.NaN })
+    this.executed.push({ at: this.now, name: will.name, deadline: this.deadlines.get(unit) ?? Number.NaN })
     this.deadlines.delete(unit)
-    this.#takeOff(plan)
+    this.#takeOff(will)
   }
 
   /** From now on the calls also contain what may wait: reading the log, running programs, reading counters. */

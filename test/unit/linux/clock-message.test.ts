@@ -3,7 +3,8 @@
  * shows that the guardian reads them so.
  */
 import { expect, test } from 'vitest'
-import { type ClockOrder, clockMessage, forgetMessage } from '../../../src/linux/guardian/clock-message.ts'
+import type { ClockOrder } from '../../../src/daemon/ports.ts'
+import { clockMessage, forgetMessage } from '../../../src/linux/guardian/clock-message.ts'
 import { address } from '../../../src/wire/address.ts'
 import { millis } from '../../../src/wire/units.ts'
 
@@ -19,13 +20,23 @@ const ORDER: ClockOrder = {
   source: address('192.0.2.1'),
   period: millis(10.5),
   first: millis(4_294_967.296),
+  sentAt: millis(4_294_000),
   records: [],
 }
 
 test('an order with a frame and a datagram keeps their sequence, and pads both to a multiple of four octets', () => {
   const frame = Uint8Array.of(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 8, 6, 0xff)
   const datagram = { destination: address('224.0.0.18'), bytes: Uint8Array.of(0x31, 51, 1), ttl: 3 }
-  const message = clockMessage({ ...ORDER, records: [{ frame, every: 258 }, { datagram }] }, 0x070809)
+  const message = clockMessage(
+    {
+      ...ORDER,
+      records: [
+        { frame, every: 258 },
+        { datagram, every: 1 },
+      ],
+    },
+    0x070809,
+  )
   expect(hex(message)).toBe(
     joined(
       '01 08 0302 02000000 00000000', // format, clock, slot, two records
@@ -43,7 +54,10 @@ test('an order with a frame and a datagram keeps their sequence, and pads both t
 
 test('an IPv6 order fills sixteen octets of each address, and a hop limit of 0 stands for 255', () => {
   const datagram = { destination: address('ff02::12'), bytes: Uint8Array.of(0xaa, 0xbb, 0xcc, 0xdd) }
-  const message = clockMessage({ ...ORDER, family: 'ipv6', source: address('fe80::1'), records: [{ datagram }] }, 1)
+  const message = clockMessage(
+    { ...ORDER, family: 'ipv6', source: address('fe80::1'), records: [{ datagram, every: 1 }] },
+    1,
+  )
   expect(hex(message.subarray(24, 28))).toBe('06330000')
   expect(hex(message.subarray(52))).toBe(
     joined(

@@ -63,7 +63,7 @@ export class DetectionSchedule {
    * do not ask together.
    */
   firstDelay(): number {
-    const period = this.#period()
+    const { period } = this
     return period <= detectionPeriod(1) ? 0 : this.#random() * period
   }
 
@@ -73,7 +73,7 @@ export class DetectionSchedule {
   advance(now: Millis): void {
     if (stepOf(now) <= this.#lastStep || !this.#isDue(now)) return
     this.#lastStep = stepOf(now)
-    const period = this.#period()
+    const { period } = this
     let most = MOST_QUESTIONS
     const due = [...this.#routers()].flatMap((router) => {
       const at = router.duplicates.nextAt
@@ -100,7 +100,8 @@ export class DetectionSchedule {
     return this.#waiting.length === 0 ? this.#waiting : this.#waiting.splice(0)
   }
 
-  #period(): Millis {
+  /** Milliseconds of a round of questions. */
+  get period(): Millis {
     let addresses = 0
     for (const { duplicates, parameters } of this.#routers())
       if (duplicates.isOn) addresses += parameters.addresses.length

@@ -5,7 +5,10 @@
  * (detection-schedule.ts), and the log.
  */
 import {
+  ANNOUNCE_SPACING,
+  askedElsewhere,
   askNow,
+  canBeAskedElsewhere,
   type Detection,
   type DetectionRules,
   type DetectionStep,
@@ -19,45 +22,21 @@ import {
   withoutAllowed,
   withPatience,
 } from '../../../arp/duplicate-detection.ts'
-import type { Fault } from '../../../vrrp/event.ts'
-import type { DuplicateRouter, OnDuplicate } from '../../../vrrp/extensions/duplicate.ts'
-import { answerToDuplicate, outranks } from '../../../vrrp/extensions/duplicate.ts'
-import type { Parameters } from '../../../vrrp/parameters.ts'
-import type { State } from '../../../vrrp/state.ts'
+import {
+  answerToDuplicate,
+  type DuplicateRouter,
+  type OnDuplicate,
+  outranks,
+} from '../../../vrrp/extensions/duplicate.ts'
 import type { Address } from '../../../wire/address.ts'
 import { type Mac, virtualRouterMac } from '../../../wire/mac.ts'
 import type { Millis } from '../../../wire/units.ts'
-import type { RouterSpec } from '../../router/router-spec.ts'
 import type { Recorder } from '../../telemetry/recorder.ts'
 import { ANSWERED_WITHIN, type HeardAnnouncement } from '../arp-listener.ts'
 import { DuplicateReport } from './duplicate-report.ts'
 import { electionTime, timeToBeHeard } from './election-time.ts'
-import { HeardRouters, type NamedRouter } from './heard-routers.ts'
-
-/**
- * Shortest time in milliseconds between two announcements against a duplicate holder. Each announcement moves the
- * clients, so two hosts must not announce alternately. RFC 5227 §2.4 has this limit for the same reason.
- */
-const ANNOUNCE_SPACING = 10_000
-
-/** A duplicate holder of an address, with the facts for people. */
-export type FoundDuplicate = DuplicateHolder & {
-  readonly foundAt: Millis
-  /** Router with the MAC of the duplicate holder; `undefined` if the host neither advertised nor is a listed peer. */
-  readonly router: NamedRouter | undefined
-  /** Time of the last advertisement of that router; `undefined` if it has not advertised. */
-  readonly heardAt: Millis | undefined
-}
-
-export type WatchedRouter = {
-  readonly name: string
-  readonly parameters: Parameters
-  readonly state: State
-  readonly spec: Pick<RouterSpec, 'duplicateAllowed' | 'onDuplicate'>
-  readonly io: { readonly detection: { firstDelay(): number } } | undefined
-  announceOver(addresses: readonly Address[], now: Millis): void
-  setFault(fault: Fault, present: boolean, canSend: boolean, now: Millis): void
-}
+import { HeardRouters } from './heard-routers.ts'
+import type { FoundDuplicate, WatchedRouter } from './watched-router.ts'
 
 export class DuplicateDetection {
   readonly #router: WatchedRouter
@@ -67,6 +46,8 @@ export class DuplicateDetection {
   /** Competing Active to which this router has given its addresses; `undefined` if this router has not given way. */
   #yieldedTo: Address | undefined
   #askedAt: Millis | undefined
+  /** Milliseconds of a round of questions of the clock; `undefined` while the clock does not ask. */
+  #repeated: Millis | undefined
   readonly #foundAt = new Map<string, Millis>()
   readonly #announcedAt = new Map<Address, Millis>()
 
@@ -114,13 +95,35 @@ export class DuplicateDetection {
   }
 
   get nextAt(): Millis | undefined {
-    if (this.#detection === undefined || !this.isOn) return undefined
-    return nextQuestionAt(this.#detection)
+    return this.#asking && nextQuestionAt(this.#asking)
   }
 
   get neededAt(): Millis | undefined {
-    if (this.#detection === undefined || !this.isOn) return undefined
-    return questionNeededAt(this.#detection)
+    return this.#asking && questionNeededAt(this.#asking)
+  }
+
+  /** The detection if this router sends its questions; `undefined` if there is none, or if the clock asks. */
+  get #asking(): Detection | undefined {
+    return this.isOn && this.#repeated === undefined ? this.#detection : undefined
+  }
+
+  /** Tells whether the clock can ask, because nothing but the questions is to be done. */
+  canBeRepeated(now: Millis): boolean {
+    return this.#detection !== undefined && this.isOn && canBeAskedElsewhere(this.#detection, now)
+  }
+
+  /** Leaves the questions to the clock (docs/adr/0086), once in a period. */
+  repeat(period: Millis): void {
+    this.#repeated = period
+  }
+
+  /** Takes the questions back. `askedAt` is the time of the clock's last question; `undefined` if it has not asked. */
+  takeBack(askedAt: Millis | undefined): void {
+    if (this.#detection !== undefined && askedAt !== undefined && this.#repeated !== undefined) {
+      this.#askedAt = askedAt
+      this.#detection = askedElsewhere(this.#detection, askedAt, this.#repeated)
+    }
+    this.#repeated = undefined
   }
 
   // Questions ----------------------------------------------------------------------------------------------------------
@@ -142,10 +145,8 @@ export class DuplicateDetection {
         return []
       }
       const known = before.suspects.filter(({ confirmed }) => confirmed)
-      this.#act(
-        known.filter(({ unanswered }) => unanswered === 0),
-        now,
-      )
+      const answering = known.filter(({ unanswered }) => unanswered === 0)
+      this.#act(answering, now)
       // Clients may still send to a duplicate holder that did not answer, so the router announces its addresses early.
       const silent = known.filter(({ unanswered }) => unanswered === 1).map(({ address }) => address)
       for (const address of silent) this.#announcedAt.delete(address)

@@ -1,0 +1,204 @@
+/**
+ * The clock of one router as the engine sees it (docs/adr/0086). It tells whether the clock sends the advertisements, and
+ * what the clock has sent. This file decides which rounds are new, and when a clock is late. It does not know states or frames, or when a router gets a clock (clock-duty.ts).
+ */
+import { type Centis, centisToMillis, type Millis, millis, plus } from '../../wire/units.ts'
+import type { ClockOrder, ClockReading, GuardianPort } from '../ports.ts'
+
+/** Number of intervals after a round. The engine then advertises by itself, before any Backup takes over. */
+const COVER = 2.5
+/** Milliseconds until the engine looks again whether a busy clock has ended its round. */
+const LOOK = 20
+
+/** Rounds that the clock has sent since the last look. */
+export type ClockNews = {
+  readonly rounds: number
+  /** Time of the last of these rounds. */
+  readonly sentAt: Millis
+  readonly interval: Centis
+}
+
+/** Order of a router, and the values from which it was made. The clock ends when one of them changes. */
+export type MadeOrder = {
+  readonly order: ClockOrder
+  readonly interval: Centis
+  /** The questions of duplicate address detection; `undefined` if the clock does not send them. */
+  readonly detection: { readonly period: Millis; readonly every: number } | undefined
+  readonly madeFrom: readonly unknown[]
+}
+
+export class RouterClock {
+  readonly slot: number
+  readonly #guardian: Pick<GuardianPort, 'clock'>
+  #made: MadeOrder | undefined
+  /** Number of rounds and of failed rounds of the slot when the clock was started. */
+  #before = { failed: 0, sent: 0 }
+  /** Rounds since then that were counted. */
+  #counted = 0
+  #rounds = 0
+  #failures = 0
+  #latest = 0
+  /** Time of the last question of duplicate address detection; `undefined` if the clock has not sent one. */
+  #detectedAt: Millis | undefined
+  /** True from a withdrawal until the clock starts again or the guardian watches the deadline itself. */
+  #isEnded = false
+  /**
+   * Time until which the first round of an order has to be sent; `undefined` after it. The guardian's timer does not
+   * cover an order that it has not received.
+   */
+  #unconfirmedUntil: Millis | undefined
+  /** Time of the next look at a clock that stayed busy; `undefined` if it is not busy. */
+  #lookAt: Millis | undefined
+
+  constructor(slot: number, guardian: Pick<GuardianPort, 'clock'>) {
+    this.slot = slot
+    this.#guardian = guardian
+  }
+
+  /** True while the clock sends the advertisements of the router. */
+  get isArmed(): boolean {
+    return this.#made !== undefined
+  }
+
+  /** True if the clock may still send a round although it was withdrawn. */
+  get isBusy(): boolean {
+    return this.#lookAt !== undefined
+  }
+
+  /**
+   * Time at which the engine has to look at the clock: it may still be busy, or has not sent the first round of its
+   * order. `undefined` if no look is needed.
+   */
+  get lookAt(): Millis | undefined {
+    return this.#lookAt ?? this.#unconfirmedUntil
+  }
+
+  /** Tells whether the clock has not sent the first round of its order in time. */
+  isUnconfirmed(now: Millis): boolean {
+    if (this.#unconfirmedUntil === undefined || now < this.#unconfirmedUntil) return false
+    // A reading that finds a round confirms the order.
+    return this.#made !== undefined && this.#guardian.clock?.read(this.slot).sent === this.#before.sent
+  }
+
+  /** Number of rounds that the clock has sent for this router. */
+  get rounds(): number {
+    return this.#rounds
+  }
+
+  /** Number of rounds that the clock could not send. */
+  get failures(): number {
+    return this.#failures
+  }
+
+  /** Time of the clock's last question of duplicate address detection; `undefined` if it has not asked. */
+  get detectedAt(): Millis | undefined {
+    return this.#detectedAt
+  }
+
+  /** Tells whether the clock runs with an order that was made from these values. */
+  isMadeFrom(values: readonly unknown[]): boolean {
+    const made = this.#made?.madeFrom
+    return made !== undefined && made.length === values.length && made.every((value, i) => value === values[i])
+  }
+
+  /** Starts the clock. Returns false if it is still busy, or if there is none. */
+  arm(made: MadeOrder): boolean {
+    const { clock } = this.#guardian
+    if (clock === undefined) return false
+    // Rounds after this reading belong to the new order.
+    const { failed, sent } = clock.read(this.slot)
+    if (!clock.arm(made.order)) return false
+    this.#before = { failed, sent }
+    this.#counted = 0
+    this.#detectedAt = undefined
+    this.#made = made
+    this.#isEnded = false
+    this.#unconfirmedUntil = plus(made.order.sentAt, COVER * centisToMillis(made.interval))
+    return true
+  }
+
+  /** Stops the clock. Returns its new rounds; `undefined` if there are none, or if the clock did not run. */
+  withdraw(): ClockNews | undefined {
+    const { clock } = this.#guardian
+    if (clock === undefined || this.#made === undefined) return undefined
+    const reading = clock.withdraw(this.slot)
+    const news = this.#newsIn(reading)
+    this.#made = undefined
+    this.#isEnded = true
+    this.#unconfirmedUntil = undefined
+    // The next look is due immediately.
+    if (reading.isBusy) this.#lookAt = millis(0)
+    return news
+  }
+
+  /** Returns the new rounds of the clock; `undefined` if there are none, or if the clock does not run. */
+  read(): ClockNews | undefined {
+    const { clock } = this.#guardian
+    return clock === undefined || this.#made === undefined ? undefined : this.#newsIn(clock.read(this.slot))
+  }
+
+  /** Returns true once, when the clock has ended the round that kept it busy. */
+  takeFreed(now: Millis): boolean {
+    const { clock } = this.#guardian
+    if (this.#lookAt === undefined || now < this.#lookAt) return false
+    if (clock?.read(this.slot).isBusy === true) {
+      this.#lookAt = plus(now, LOOK)
+      return false
+    }
+    this.#lookAt = undefined
+    return true
+  }
+
+  /** Returns true once after a withdrawal that no new start has followed. */
+  takeEnded(): boolean {
+    const isEnded = this.#isEnded
+    this.#isEnded = false
+    return isEnded
+  }
+
+  /** Returns the time at which the engine has to advertise by itself; `undefined` if the clock does not run. */
+  coverAt(): Millis | undefined {
+    return this.#made === undefined ? undefined : this.#coverAt(this.#made)
+  }
+
+  /** Tells whether the clock has stopped by itself, or has not sent its rounds. */
+  isLate(now: Millis): boolean {
+    if (this.#made === undefined) return false
+    return this.#guardian.clock?.read(this.slot).isStopped === true || now >= this.#coverAt(this.#made)
+  }
+
+  /** Greatest lateness of a round in milliseconds. */
+  get latest(): number {
+    return this.#latest
+  }
+
+  /** Deletes the order, because the router is no longer Active. */
+  forget(): void {
+    this.#guardian.clock?.forget(this.slot)
+  }
+
+  #coverAt({ interval, order }: MadeOrder): Millis {
+    const sentAt = this.#guardian.clock?.read(this.slot).sentAt ?? order.sentAt
+    return plus(sentAt, COVER * centisToMillis(interval))
+  }
+
+  #newsIn({ failed, latest, sent, sentAt }: ClockReading): ClockNews | undefined {
+    const made = this.#made
+    this.#failures += failed - this.#before.failed
+    this.#before.failed = failed
+    this.#latest = Math.max(this.#latest, latest)
+    const total = sent - this.#before.sent
+    const rounds = total - this.#counted
+    if (made === undefined || sentAt === undefined || rounds <= 0) return undefined
+    this.#unconfirmedUntil = undefined
+    this.#counted = total
+    this.#rounds += rounds
+    const { detection, interval } = made
+    if (detection !== undefined) {
+      // Rounds are numbered from 0. A round asks for duplicates if `every` divides its number.
+      const since = (sent - 1) % detection.every
+      if (since < rounds) this.#detectedAt = plus(sentAt, -since * centisToMillis(interval))
+    }
+    return { rounds, sentAt, interval }
+  }
+}
