@@ -139,6 +139,43 @@ describe('references', () => {
   })
 })
 
+/** Head nouns of exported classes that an engineer of the field, or of TypeScript, knows. docs/glossary.md explains the others. */
+const KNOWN_NOUNS = new Set(
+  (
+    'Addresses Advertiser Agent Alarm Announcements Announcer Answer Answers Api Asked Bucket Capture Changes Channel Check Checks ' +
+    'Cleanup Client Clock Clocks Configuration Connection Counters Cutoff Daemon Deadline Detection Engine Events Examination Failure ' +
+    'Faults File Files Filter Frr Gaps Gate Group Guardian Histogram History Holdfast Instance Interface Interfaces Keepalived Keeper ' +
+    'Kernel Latencies Launchers Layer Limit Line Lines Listener Log Loop Machine Manager Memory Messages Monitor Name Names Namespaces ' +
+    'Network Node Observer Output Page Passed Peers Places Ports Priority Probe Prober Process Programs Publisher Questions Queue Reader ' +
+    'Receiver Reception Recorder Replay Report Requests Resolution Router Routers Runner Schedule Secondaries Secrets Section Service ' +
+    'Sockets States Status Stream Streams Table Talker Thread Time Timers Values View Watch Wire Writer'
+  ).split(' '),
+)
+
+describe('glossary', () => {
+  const glossary = textOf('docs/glossary.md')
+  const terms = new Set(
+    [...glossary.matchAll(/^\| ([^|]+) \|/gm)].flatMap(([, term = '']) => term.toLowerCase().match(/[a-z]+/g) ?? []),
+  )
+  const sources = files.filter(({ path }) => path.startsWith('src/'))
+
+  test('the head noun of every exported class is a known word or a term', () => {
+    const classes = sources.flatMap(({ text }) =>
+      [...text.matchAll(/^export (?:abstract )?class (\w+)/gm)].map(([, name = '']) => name),
+    )
+    expect(classes.length).toBeGreaterThan(100)
+    const isTerm = (word: string) => terms.has(word) || terms.has(word.replace(/s$/, ''))
+    const isExplained = (noun: string) => KNOWN_NOUNS.has(noun) || isTerm(noun.toLowerCase())
+    expect(classes.filter((name) => !isExplained(/[A-Z][a-z]*$/.exec(name)?.[0] ?? name))).toEqual([])
+  })
+
+  test('every name of code in the glossary is in src', () => {
+    const names = [...glossary.matchAll(/`([A-Za-z]*[a-z][A-Z]\w*|[A-Z][a-z]\w*)`/g)].map(([, name = '']) => name)
+    expect(names.length).toBeGreaterThan(20)
+    expect(names.filter((name) => !sources.some(({ text }) => new RegExp(`\\b${name}\\b`).test(text)))).toEqual([])
+  })
+})
+
 describe('index of the decision records', () => {
   const HEADER = /\nDate: (\d{4}-\d\d-\d\d) · Status: ([^·\n]+?)(?: · Includes: ([\d, ]+))?\n\n/
   const rows = records.map((name) => {

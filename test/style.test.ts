@@ -102,11 +102,6 @@ const EXCEPTIONS: readonly { readonly files: string; readonly text: RegExp; read
     text: /^(?:radar|probe rivals|announce on rival|on rival)$/i,
     why: 'keys of the configuration, which keep their names',
   },
-  {
-    files: 'docs/glossary.md',
-    text: /\*(?:last will|lingering|rival|stranger|radar|roll call|outpost)\*/g,
-    why: 'the glossary names the older word',
-  },
   { files: 'docs/profiles.md', text: /^radar$/, why: 'the heading is a key' },
   { files: '', text: /\bguest (?:addresses|cluster)\b/gi, why: 'a guest of a hypervisor' },
 ]

@@ -4,14 +4,14 @@
  */
 
 /** State of a router, number of changes so far, and reason of the last change. */
-export type Standing = { readonly state: string; readonly changes: number; readonly why: string }
-export type Sight = ReadonlyMap<string, Standing>
+export type RouterState = { readonly state: string; readonly changes: number; readonly why: string }
+export type Sight = ReadonlyMap<string, RouterState>
 
 const STATES: Readonly<Record<string, string>> = { MASTER: 'Active', BACKUP: 'Backup' }
 
 /** Returns the states in keepalived's log. Any other state is not waited for. */
 export function sightOfLog(lines: readonly string[]): Sight {
-  const sight = new Map<string, Standing>()
+  const sight = new Map<string, RouterState>()
   for (const text of lines) {
     const [, router, word = ''] = /\((\w+)\) Entering (\w+) STATE/.exec(text) ?? []
     if (router === undefined) continue

@@ -205,12 +205,12 @@ function explain(selection: Selection, { wishes, hint }: Question, options: Node
     return { exitCode, stdout, stderr: '' }
   }
   const known = knownPrimary(options.root)
-  const width = Math.max(...selection.verdicts.map(({ address }) => address.length), 0)
-  const links = Math.max(...selection.verdicts.map(({ link }) => link.length), 0)
+  const width = Math.max(...selection.suitability.map(({ address }) => address.length), 0)
+  const links = Math.max(...selection.suitability.map(({ link }) => link.length), 0)
   const lines = [
     `hint: ${hint.from === undefined ? 'none' : `${wishes.hints.join(' ')} (${hint.from})`}`,
     `VIPs: ${wishes.vips.join(' ') || 'none'}`,
-    ...selection.verdicts.map(
+    ...selection.suitability.map(
       ({ address, link, chosen, why }) =>
         `${chosen ? '*' : ' '} ${address.padEnd(width)}  ${link.padEnd(links)}  ${why}`,
     ),

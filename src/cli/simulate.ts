@@ -71,12 +71,12 @@ const refused = (problems: readonly Problem[]): CommandResult => ({
   stderr: problems.map((problem) => `${formatProblem(problem)}\n`).join(''),
 })
 
-const asJson = ({ nodes, seed }: Play, { injected, standings }: Told, report: Report) => ({
+const asJson = ({ nodes, seed }: Play, { injected, endStatus }: Told, report: Report) => ({
   ...{ seed, ms: report.ms, nodes: nodes.map(({ name }) => name) },
   keepalived: nodes.filter(({ daemon }) => daemon === 'keepalived').map(({ name }) => name),
   faults: injected.map(({ at, end, fault }) => ({ ...fault, at, end })),
   addresses: report.addresses,
-  end: standings,
+  end: endStatus,
   warnings: report.warnings,
   defects: report.defects,
   failures: report.failures,

@@ -25,7 +25,7 @@ export type Play = Omit<Scenario, 'nodes'> & {
   readonly nodes: readonly (Omit<NodeSpec, 'config'> & { readonly config: Config; readonly interfaceName: string })[]
 }
 
-export type EndStanding = {
+export type EndStatus = {
   readonly node: string
   readonly router: string
   readonly state: string
@@ -40,7 +40,7 @@ export type Told = {
   /** Errors that an engine threw. */
   readonly defects: readonly string[]
   /** State of every router at the end. */
-  readonly standings: readonly EndStanding[]
+  readonly endStatus: readonly EndStatus[]
   /** Conditions at the end that are not met. */
   readonly ends: readonly string[]
   readonly lines: readonly string[]
@@ -148,7 +148,7 @@ class Simulation {
       for (const { at, holders, served } of seen) this.#hash(`${vip} ${at} ${holders.join()} ${served}`)
     return {
       ...{ moments, injected: this.#injected, defects: this.#defects, lines: this.#lines },
-      standings: this.#standings(),
+      endStatus: this.#endStatus(),
       ends: this.#ends(),
       digest: this.#digest.toString(16).padStart(8, '0'),
       ms: this.#play.ms,
@@ -179,9 +179,9 @@ class Simulation {
     })
   }
 
-  #standings(): EndStanding[] {
+  #endStatus(): EndStatus[] {
     return this.#nodes.flatMap((node) =>
-      (node.standings() ?? []).map(({ addresses, priority, router, state }) => ({
+      (node.routerStatus() ?? []).map(({ addresses, priority, router, state }) => ({
         ...{ node: node.name, router, state, priority, addresses },
       })),
     )
@@ -192,9 +192,9 @@ class Simulation {
     const wrong: string[] = []
     for (const node of this.#nodes) {
       const { kernel, name } = node
-      const standings = node.standings()
-      if (standings === undefined) wrong.push(`${name} does not run`)
-      for (const { router, state, addresses, faults } of standings ?? []) {
+      const routers = node.routerStatus()
+      if (routers === undefined) wrong.push(`${name} does not run`)
+      for (const { router, state, addresses, faults } of routers ?? []) {
         if (state !== 'Active' && state !== 'Backup')
           wrong.push(`${router} of ${name} is ${state} (${faults.join(' ')})`)
         for (const vip of addresses) {

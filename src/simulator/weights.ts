@@ -7,7 +7,7 @@ import { nameOf } from '../config/checks.ts'
 import type { Config } from '../config/config.ts'
 import { healthchecksIn } from '../config/schema/track.ts'
 import type { Fault } from './scenario.ts'
-import { type EndStanding, type Play, play } from './simulation.ts'
+import { type EndStatus, type Play, play } from './simulation.ts'
 
 /** Largest number of simulations. The report names what is left out. */
 const MOST = 300
@@ -33,11 +33,11 @@ export function studyWeights(what: Play): WeightStudy {
   const begins = Math.max(0, ...what.nodes.map(({ startsAt }) => startsAt))
   let [tried, events] = [0, 0]
   const isEnough = () => tried >= MOST || events >= MOST_EVENTS
-  const end = (faults: readonly Fault[], ms: number): readonly EndStanding[] => {
+  const end = (faults: readonly Fault[], ms: number): readonly EndStatus[] => {
     tried++
-    const { standings, steps } = play({ ...what, faults, ms })
+    const { endStatus, steps } = play({ ...what, faults, ms })
     events += steps
-    return standings
+    return endStatus
   }
   const unmoved: Unmoved[] = []
   const addresses = new Set(
@@ -76,8 +76,8 @@ export function studyWeights(what: Play): WeightStudy {
   return { unmoved, tried, leftOut }
 }
 
-const holderOf = (standings: readonly EndStanding[], address: string): EndStanding | undefined =>
-  standings.find(({ addresses, state }) => state === 'Active' && addresses.includes(address))
+const holderOf = (endStatus: readonly EndStatus[], address: string): EndStatus | undefined =>
+  endStatus.find(({ addresses, state }) => state === 'Active' && addresses.includes(address))
 
 /** Returns what the router and its group track, and all of it together if that is more than one. */
 function checksOf({ nodes }: Play, node: string, router: string): readonly (string | undefined)[] {

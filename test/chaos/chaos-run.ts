@@ -9,7 +9,7 @@ import { ip } from '../../src/lab/ip.ts'
 import { createLab, type Lab } from '../../src/lab/lab.ts'
 import { monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { settlesOn, startWitness, type WitnessRecord } from '../../src/lab/watch/witness.ts'
-import { type Happened, judge, type Verdict } from '../judge/judge.ts'
+import { type Assessment, type Happened, judge } from '../judge/judge.ts'
 import { chaosRules, PRIORITIES } from './bounds.ts'
 import { type ChaosDaemon, ChaosNode, type Net, type NodeNote, VIPS } from './chaos-node.ts'
 import { type Arena, addressesOf, inflict, macOf } from './faults.ts'
@@ -37,7 +37,7 @@ export type ChaosResult = {
   readonly realtime: boolean
   readonly seconds: number
   readonly injected: readonly Injected[]
-  readonly verdict: Verdict<Fault>
+  readonly assessment: Assessment<Fault>
   readonly records: readonly WitnessRecord[]
   readonly notes: readonly NodeNote[]
   /** Time of the witness at which the plan began. */
@@ -120,7 +120,7 @@ export async function runChaos(options: RunOptions): Promise<ChaosResult> {
     for (const one of nodes) one.retire()
     injected.sort((one, other) => one.at - other.at)
     const window = { from: zero, to }
-    const verdict = judge(chaosRules(interval), { histories: records, happened: injected, window })
+    const assessment = judge(chaosRules(interval), { histories: records, happened: injected, window })
     const notes = [
       ...nodes.flatMap((one) => one.notes),
       ...complaints.map((text) => ({ at: to, node: 'lab', text })),
@@ -135,7 +135,7 @@ export async function runChaos(options: RunOptions): Promise<ChaosResult> {
         realtime,
         seconds,
         injected,
-        verdict,
+        assessment,
         records,
         notes,
         zero,

@@ -29,8 +29,8 @@ async function runWhole(plan: Plan): Promise<{ readonly result: ChaosResult; rea
 }
 const judgeWhole = (what: string, { loss, result }: { readonly result: ChaosResult; readonly loss: Loss }) =>
   judge(what, {
-    ...findingsOf(result.verdict, violationsIn(result)),
-    story: storyOf(result.verdict, result.notes, result.zero),
+    ...findingsOf(result.assessment, violationsIn(result)),
+    story: storyOf(result.assessment, result.notes, result.zero),
     loss,
   })
 
@@ -83,7 +83,7 @@ describeNetns('chaos', () => {
     const seen: number[] = []
     while (seen.length < RUNS && Math.max(0, ...seen) === 0) {
       const torn = await run(planOf(1 + seen.length), net)
-      seen.push(torn.verdict.violations.filter(({ question }) => question === 'two').length)
+      seen.push(torn.assessment.violations.filter(({ question }) => question === 'two').length)
     }
     expect(
       Math.max(...seen),

@@ -90,7 +90,7 @@ for (const daemon of daemons) {
   })
   results.push(result)
   const told = violationsIn(result)
-  for (const [i, violation] of result.verdict.violations.entries()) {
+  for (const [i, violation] of result.assessment.violations.entries()) {
     process.stdout.write(`VIOLATION ${told[i]}\n`)
     if (!values.log) continue
     for (const { at, node, text } of result.notes.filter((note) => isNear(note.at, [violation])))
@@ -105,4 +105,6 @@ for (const daemon of daemons) {
 process.stdout.write(`\n${markdown(results)}`)
 if (interrupted.signal.aborted) process.exit(130)
 // keepalived is there for comparison.
-process.exit(results.some(({ daemon, verdict }) => daemon === 'holdfast' && verdict.violations.length > 0) ? 1 : 0)
+process.exit(
+  results.some(({ daemon, assessment }) => daemon === 'holdfast' && assessment.violations.length > 0) ? 1 : 0,
+)

@@ -8,17 +8,17 @@ import { type Fault, KINDS, VARIANTS } from './plan.ts'
 export const name = ({ node, kind, variant, ms, overlapping }: Fault): string =>
   `${node} ${kind}${variant === '' ? '' : ` (${variant})`}${ms > 0 ? ` ${ms} ms` : ''}${overlapping ? ', overlapping' : ''}`
 
-export const violationsIn = ({ verdict, zero }: ChaosResult): string[] =>
-  verdict.violations.map((one) => describe(one, zero, inWords))
+export const violationsIn = ({ assessment, zero }: ChaosResult): string[] =>
+  assessment.violations.map((one) => describe(one, zero, inWords))
 
 export function markdown(results: readonly ChaosResult[]): string {
   return results
     .map((result) => {
-      const { verdict, injected, seed, daemon, interval, seconds, cpuPressure, load, without, realtime } = result
+      const { assessment, injected, seed, daemon, interval, seconds, cpuPressure, load, without, realtime } = result
       return [
         `### ${daemon}${without === undefined ? '' : ` without ${without}`}, advertisements every ${interval} ms${realtime ? ', real-time priority' : ''}, seed ${seed}: ${injected.length} faults in ${seconds.toFixed(0)} s`,
         '',
-        kindTable(verdict, injected, KINDS, (one) => chaosRules(interval).boundOf(one, [])),
+        kindTable(assessment, injected, KINDS, (one) => chaosRules(interval).boundOf(one, [])),
         '',
         `CPU pressure ${cpuPressure.toFixed(0)} %, load ${load.toFixed(1)}. "Longest" per kind: of incidents with faults of this kind alone.`,
         '',
@@ -34,7 +34,7 @@ export function json(results: readonly ChaosResult[]): string {
   const told = results.map(({ records, notes, ...rest }) => ({
     ...rest,
     duplicates: records.map(({ address, duplicates, blind }) => ({ address, duplicates, blind: blind.length })),
-    notes: notes.filter(({ at }) => isNear(at, rest.verdict.violations)),
+    notes: notes.filter(({ at }) => isNear(at, rest.assessment.violations)),
   }))
   return `${JSON.stringify(told, null, 1)}\n`
 }

@@ -125,8 +125,8 @@ for (const defect of chosen) {
   for (const { file, text } of before) writeFileSync(join(COPY, file), text)
   if (problem !== undefined) missing++
   const seconds = ((performance.now() - began) / 1_000).toFixed(0)
-  const verdict = problem === undefined ? (values.control ? 'passes without it' : 'found') : `NOT FOUND: ${problem}`
-  process.stdout.write(`${defect.name}: ${verdict} (${seconds} s)\n`)
+  const result = problem === undefined ? (values.control ? 'passes without it' : 'found') : `NOT FOUND: ${problem}`
+  process.stdout.write(`${defect.name}: ${result} (${seconds} s)\n`)
 }
 rmSync(COPY, { recursive: true, force: true })
 process.stdout.write(`${chosen.length - missing} of ${chosen.length}\n`)

@@ -44,7 +44,7 @@ export type Violation<F> = Incident<F> & {
   readonly over: number
   readonly unseen: number
 }
-export type Verdict<F> = { readonly violations: readonly Violation<F>[]; readonly incidents: readonly Incident<F>[] }
+export type Assessment<F> = { readonly violations: readonly Violation<F>[]; readonly incidents: readonly Incident<F>[] }
 
 export type Evidence<F> = {
   readonly histories: readonly History[]
@@ -53,7 +53,7 @@ export type Evidence<F> = {
   readonly window: Span
 }
 
-export function judge<F>(rules: Rules<F>, { happened, histories, window }: Evidence<F>): Verdict<F> {
+export function judge<F>(rules: Rules<F>, { happened, histories, window }: Evidence<F>): Assessment<F> {
   const { dating, joins } = rules.tolerances
   const aftermaths = new Map(happened.map((one) => [one, rules.boundOf(one, happened).aftermath]))
   const near = ({ from, to }: Span) =>

@@ -2,7 +2,7 @@
  * Writes the result of the judge as sentences and tables. This file does not know how it was observed and judged. Pure.
  */
 import type { Bound, Limit } from './bounds.ts'
-import { type Happened, type Incident, longest, type Verdict, type Violation } from './judge.ts'
+import { type Assessment, type Happened, type Incident, longest, type Violation } from './judge.ts'
 import type { Question } from './outages.ts'
 
 export const inMs = (value: number): string => (value === 0 ? '–' : value.toFixed(0))
@@ -34,7 +34,7 @@ export const isNear = (at: number, of: readonly { readonly from: number; readonl
 export type Note = { readonly at: number; readonly node: string; readonly text: string }
 
 /** Returns the lines that the nodes logged around the first violation. */
-export function storyOf<F>({ violations }: Verdict<F>, notes: readonly Note[], zero: number): string {
+export function storyOf<F>({ violations }: Assessment<F>, notes: readonly Note[], zero: number): string {
   return notes
     .filter(({ at }) => isNear(at, violations.slice(0, 1)))
     .map(({ at, node, text }) => `${(at - zero).toFixed(1)} ${node} ${text.slice(0, 300)}`)
@@ -62,7 +62,11 @@ export type KindAccount = {
 type Done<F> = Happened<F> & { readonly hit: boolean }
 
 /** Returns the totals for one kind of fault. For `undefined`, returns the totals of incidents without a fault near them. */
-export function accountOf<F extends Named>(verdict: Verdict<F>, done: readonly Done<F>[], kind?: string): KindAccount {
+export function accountOf<F extends Named>(
+  assessment: Assessment<F>,
+  done: readonly Done<F>[],
+  kind?: string,
+): KindAccount {
   const isOfKind = ({ fault }: Happened<F>) => fault.kind === kind
   const free = ({ faults }: Incident<F>) => faults.length === 0
   const isOwn = (one: Incident<F>) => free(one) === (kind === undefined) && one.faults.every(isOfKind)
@@ -70,8 +74,8 @@ export function accountOf<F extends Named>(verdict: Verdict<F>, done: readonly D
   return {
     injected: done.filter(isOfKind).length,
     missed: done.filter((one) => isOfKind(one) && !one.hit).length,
-    violations: verdict.violations.filter(isPart).length,
-    longest: longest(verdict.incidents.filter(isOwn)),
+    violations: assessment.violations.filter(isPart).length,
+    longest: longest(assessment.incidents.filter(isOwn)),
   }
 }
 
@@ -82,7 +86,7 @@ const allowed = ({ after, forced, length }: Limit, brief: boolean): string => {
 
 /** Returns a row for each kind that happened, and their sum. */
 export function kindTable<F extends Named>(
-  verdict: Verdict<F>,
+  assessment: Assessment<F>,
   done: readonly Done<F>[],
   kinds: readonly string[],
   boundOf: (one: Happened<F>) => Bound,
@@ -96,14 +100,14 @@ export function kindTable<F extends Named>(
     ...[name, `${injected}${missed > 0 ? ` (${missed} met nothing)` : ''}`, violations],
     ...[inMs(most.two), bound(name, 'two'), inMs(most.none), inMs(most.client), bound(name, 'none')],
   ]
-  const all = { injected: done.length, missed: 0, violations: verdict.violations.length }
+  const all = { injected: done.length, missed: 0, violations: assessment.violations.length }
   const head = ['fault', 'injected', 'violations', 'longest two, ms', 'bound']
   return table(
     [...head, 'longest without an answer, ms', 'client unanswered, ms', 'bound'],
     [
-      ...kinds.map((kind) => row(kind, accountOf(verdict, done, kind))).filter(([, injected]) => injected !== '0'),
-      row('no fault near', accountOf(verdict, done)),
-      row('**all**', { ...all, longest: longest(verdict.incidents) }),
+      ...kinds.map((kind) => row(kind, accountOf(assessment, done, kind))).filter(([, injected]) => injected !== '0'),
+      row('no fault near', accountOf(assessment, done)),
+      row('**all**', { ...all, longest: longest(assessment.incidents) }),
     ],
   )
 }

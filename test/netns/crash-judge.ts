@@ -82,9 +82,9 @@ export function judge(observed: Observed): Cell {
   const { alone, at, column, end, fault, loss, record, until } = observed
   const bounds = boundsOf(fault, observed, column, alone)
   const evidence = { histories: [record], happened: [{ fault, at, end }], window: { from: at, to: until } }
-  const verdict = judgeBy(rulesOf(bounds), evidence)
-  const told = verdict.violations.map((one) => describe(one, at, ({ name }) => name))
-  const { late, unseen } = findingsOf(verdict, told)
+  const assessment = judgeBy(rulesOf(bounds), evidence)
+  const told = assessment.violations.map((one) => describe(one, at, ({ name }) => name))
+  const { late, unseen } = findingsOf(assessment, told)
   const holders = within(record.holders, { from: at, to: until })
   const gone = goneAfter(holders, bounds, at)
   const deeds = wrongDeeds(observed, bounds)
@@ -95,7 +95,7 @@ export function judge(observed: Observed): Cell {
     ...deeds.filter((one) => one.late).map(({ text }) => text),
   ]
   const figures = (returning: boolean) => {
-    const { none, two } = longest(verdict.incidents.filter(({ faults }) => (faults.length === 0) === returning))
+    const { none, two } = longest(assessment.incidents.filter(({ faults }) => (faults.length === 0) === returning))
     return { overlap: two, absence: none }
   }
   const story = [`who answered: ${storyOf(holders, at)}`, ...lateness(observed), ...said(observed)]

@@ -93,4 +93,4 @@ const result = await runSoak({ plan, interval, sampleEvery: SAMPLE_EVERY, onStep
 write(result)
 process.stdout.write(`\n${markdown(result)}`)
 if (interrupted.signal.aborted) process.exit(130)
-process.exit(result.verdict.violations.length + complaintsOf(result).length > 0 ? 1 : 0)
+process.exit(result.assessment.violations.length + complaintsOf(result).length > 0 ? 1 : 0)

@@ -3,7 +3,7 @@
  * two windows for resident memory, and the rest of the heaps after a collection of garbage.
  */
 import type { Injected } from '../chaos/chaos-run.ts'
-import { longest, type Verdict } from '../judge/judge.ts'
+import { type Assessment, longest } from '../judge/judge.ts'
 import type { Question } from '../judge/outages.ts'
 import { type Growth, growthOf, LEAST_SECONDS, type Series, windowsOf } from './flatness.ts'
 import type { ProcessSample } from './samples.ts'
@@ -68,7 +68,7 @@ export function heapGrowths(heaps: readonly NamedHeapLook[]): HeapGrowth[] {
   )
 }
 
-export type MemoryVerdict = {
+export type MemoryAssessment = {
   /** False if the soak was too short for a judgement; the figures exist in any case. */
   readonly judged: boolean
   readonly growths: readonly Growth[]
@@ -80,7 +80,7 @@ export function judgeMemory({
   samples,
   heaps,
   seconds,
-}: Pick<SoakResult, 'samples' | 'heaps' | 'seconds'>): MemoryVerdict {
+}: Pick<SoakResult, 'samples' | 'heaps' | 'seconds'>): MemoryAssessment {
   const windows = windowsOf(seconds)
   const growths = LASTING.flatMap((node) =>
     ROLES.map((role) =>
@@ -121,7 +121,7 @@ export type Outage = {
 /** Returns the outage of each step. The return of a restarted process belongs to no fault. */
 export function outagesOf(
   injected: readonly Injected<SoakFault>[],
-  { incidents }: Verdict<SoakFault>,
+  { incidents }: Assessment<SoakFault>,
   zero: number,
 ): Outage[] {
   return injected.map(({ fault, at }) => {

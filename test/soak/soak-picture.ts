@@ -171,8 +171,8 @@ const STEPS: Readonly<Record<(typeof FAILOVERS)[number], Look>> = {
   partition: { colour: 'vermillion', shape: 'cross' },
 }
 
-export function outagePicture({ injected, interval, seconds, verdict, zero }: SoakResult): string {
-  return drawOutages(outagesOf(injected, verdict, zero), interval, seconds)
+export function outagePicture({ injected, interval, seconds, assessment, zero }: SoakResult): string {
+  return drawOutages(outagesOf(injected, assessment, zero), interval, seconds)
 }
 
 export function drawOutages(outages: readonly Outage[], interval: number, seconds: number): string {

@@ -11,8 +11,8 @@ import type { SoakResult } from './soak-run.ts'
 
 const mib = (kib: number): string => (kib / 1_024).toFixed(1)
 
-export const violationsIn = ({ circumstances, verdict, zero }: SoakResult): string[] =>
-  verdict.violations.map((one, i) => `${describe(one, zero, inWords)}${circumstances[i] ?? ''}`)
+export const violationsIn = ({ circumstances, assessment, zero }: SoakResult): string[] =>
+  assessment.violations.map((one, i) => `${describe(one, zero, inWords)}${circumstances[i] ?? ''}`)
 
 /** Returns all other complaints as texts. */
 export const complaintsOf = (result: SoakResult): string[] => [...judgeMemory(result).wrong, ...result.wrong]
@@ -65,12 +65,12 @@ function atRest({ rest }: SoakResult): string {
 
 export function markdown(result: SoakResult): string {
   const { cpuPressure, interval, others, seconds, scrapes, starts, startedAt, stolenMs } = result
-  const { injected, verdict } = result
+  const { injected, assessment } = result
   const failovers = injected.filter(({ fault }) => isFailover(fault)).length
   return [
     `### ${(seconds / 60).toFixed(0)} minutes, advertisements every ${interval} ms, from ${startedAt}`,
     '',
-    kindTable(verdict, injected, SOAK_KINDS, (one) => soakBoundOf(one, interval)),
+    kindTable(assessment, injected, SOAK_KINDS, (one) => soakBoundOf(one, interval)),
     '',
     `${failovers} of them failovers. "Longest" per kind: of incidents with steps of this kind alone.`,
     '',
@@ -91,8 +91,8 @@ export function markdown(result: SoakResult): string {
 }
 
 export function json(result: SoakResult): string {
-  const { injected, verdict, zero, records, notes, samples, rest, heaps, scrapes, wrong, ...more } = result
-  const { incidents, violations } = verdict
+  const { injected, assessment, zero, records, notes, samples, rest, heaps, scrapes, wrong, ...more } = result
+  const { incidents, violations } = assessment
   const told = {
     ...more,
     wrong,
@@ -100,7 +100,7 @@ export function json(result: SoakResult): string {
     memory: judgeMemory(result),
     rest: { before: Object.fromEntries(rest.before), after: Object.fromEntries(rest.after) },
     violations: violationsIn(result),
-    outages: outagesOf(injected, verdict, zero),
+    outages: outagesOf(injected, assessment, zero),
     incidents: incidents.map(({ faults, from, to, ...one }) => ({
       ...{ ...one, from: from - zero, to: to - zero },
       faults: faults.map(({ fault }) => fault.id),

@@ -12,7 +12,7 @@ import type { NodeNote } from '../chaos/chaos-node.ts'
 import { VIPS } from '../chaos/chaos-node.ts'
 import { type Injected, prepare, stalledMicroseconds } from '../chaos/chaos-run.ts'
 import type { Arena } from '../chaos/faults.ts'
-import { judge, type Verdict } from '../judge/judge.ts'
+import { type Assessment, judge } from '../judge/judge.ts'
 import { stolenMs } from '../judge/time.ts'
 import { Company, circumstancesOf } from './company.ts'
 import { type Counts, differences } from './flatness.ts'
@@ -45,7 +45,7 @@ export type SoakResult = {
   readonly seconds: number
   readonly startedAt: string
   readonly injected: readonly Injected<SoakFault>[]
-  readonly verdict: Verdict<SoakFault>
+  readonly assessment: Assessment<SoakFault>
   readonly records: readonly WitnessRecord[]
   readonly samples: readonly TimedSample[]
   readonly rest: { readonly before: ReadonlyMap<string, Counts>; readonly after: ReadonlyMap<string, Counts> }
@@ -230,7 +230,7 @@ export async function runSoak(options: SoakRunOptions): Promise<SoakResult> {
 
     injected.sort((one, other) => one.at - other.at)
     const window = { from: zero, to }
-    const verdict = judge(soakRules(interval), { histories: records, happened: injected, window })
+    const assessment = judge(soakRules(interval), { histories: records, happened: injected, window })
     const scrapes = accountOf(world.scraper.scrapes.slice(scrapedBefore), injected, zero)
     const starts = Object.fromEntries(nodes.map(({ name, chaos }) => [name, chaos.starts]))
     const notes = nodes.flatMap(({ chaos }) => chaos.notes).sort((one, other) => one.at - other.at)
@@ -245,8 +245,19 @@ export async function runSoak(options: SoakRunOptions): Promise<SoakResult> {
     ]
     const heaps = nodes.flatMap(({ name, looks }) => looks.map((one) => ({ ...one, node: name })))
     return {
-      ...{ interval, seconds, startedAt, injected, verdict, records, samples, rest: { before, after }, heaps, scrapes },
-      circumstances: verdict.violations.map((one) => circumstancesOf(one, records, around)),
+      ...{
+        interval,
+        seconds,
+        startedAt,
+        injected,
+        assessment,
+        records,
+        samples,
+        rest: { before, after },
+        heaps,
+        scrapes,
+      },
+      circumstances: assessment.violations.map((one) => circumstancesOf(one, records, around)),
       others: around.count,
       ...{ starts, notes, zero, cpuPressure, stolenMs: stolenMeanwhile, wrong },
     }

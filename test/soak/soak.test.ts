@@ -27,8 +27,8 @@ describeNetns('soak', () => {
     const result = await runSoak({ plan, interval: INTERVAL, sampleEvery: 1_000, warmUp: 3_000, heaps: false })
     const loss = lost()
     console.log(markdown(result))
-    const { late, unseen } = findingsOf(result.verdict, violationsIn(result))
-    const story = storyOf(result.verdict, result.notes, result.zero)
+    const { late, unseen } = findingsOf(result.assessment, violationsIn(result))
+    const story = storyOf(result.assessment, result.notes, result.zero)
     judge('complaints of the soak', { late: [...complaintsOf(result), ...late], unseen, story, loss })
     expect(result.injected.length, 'steps taken').toBe(plan.steps.length)
     // r1 was stopped once and killed once.

@@ -12,7 +12,7 @@ import type { CheckState } from '../../daemon/health/check-board.ts'
 import { trackingOf } from '../../daemon/health/tracking.ts'
 import { familyOf } from '../../wire/address.ts'
 import { INDEX, type Kernel } from '../node/kernel.ts'
-import type { Standing } from '../node/machine.ts'
+import type { RouterStatus } from '../node/machine.ts'
 import type { Carried } from '../wire.ts'
 import { type Block, type InstanceSettings, type InstanceState, KeepalivedInstance } from './keepalived-instance.ts'
 import { advertisementsOf, judge, type Speaker, type Vrrp } from './keepalived-packets.ts'
@@ -169,7 +169,7 @@ export class KeepalivedDaemon {
     }
   }
 
-  standings(): readonly Standing[] {
+  routerStatus(): readonly RouterStatus[] {
     return this.#members.map(({ instance: { priority, state }, name: router, resolved: { forms } }) => ({
       ...{
         router,

@@ -9,7 +9,7 @@ import type { NodeView } from '../../config/node-view.ts'
 import { CheckBoard } from '../../daemon/health/check-board.ts'
 import { Checks } from '../node/checks.ts'
 import { Timers } from '../node/local-clock.ts'
-import { Machine, type MachineContext, STARTS, type Standing } from '../node/machine.ts'
+import { Machine, type MachineContext, type RouterStatus, STARTS } from '../node/machine.ts'
 import type { Cancel } from '../virtual-time.ts'
 import type { Carried } from '../wire.ts'
 import { KeepalivedDaemon } from './keepalived-daemon.ts'
@@ -63,8 +63,8 @@ export class KeepalivedNode extends Machine {
     return this.#config
   }
 
-  standings(): readonly Standing[] | undefined {
-    return this.#life?.daemon.standings()
+  routerStatus(): readonly RouterStatus[] | undefined {
+    return this.#life?.daemon.routerStatus()
   }
 
   protected hear(carried: Carried): void {

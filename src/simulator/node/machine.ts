@@ -32,7 +32,7 @@ export type MachineContext = {
 }
 
 /** Current state of a router. */
-export type Standing = {
+export type RouterStatus = {
   readonly router: string
   /** State with RFC 9568's name. */
   readonly state: string
@@ -51,7 +51,7 @@ export abstract class Machine implements Station {
   readonly #expires: boolean
   readonly #kernelTimers: Timers
   #powered = true
-  #standing = false
+  #halted = false
 
   /** `expires`: lifetimes of addresses end. */
   constructor(name: string, position: number, context: MachineContext, expires: boolean) {
@@ -70,7 +70,7 @@ export abstract class Machine implements Station {
   }
 
   get connected(): boolean {
-    return this.#powered && !this.#standing && this.kernel.carrier
+    return this.#powered && !this.#halted && this.kernel.carrier
   }
 
   protected get powered(): boolean {
@@ -120,7 +120,7 @@ export abstract class Machine implements Station {
    */
   stand(): void {
     this.#context.note(this.name, 'stands still')
-    this.#standing = true
+    this.#halted = true
     this.clock.stand()
     this.#kernelTimers.hold()
     this.freezeEngine()
@@ -129,9 +129,9 @@ export abstract class Machine implements Station {
   }
 
   goOn(noticed: boolean): void {
-    if (!this.#standing) return
+    if (!this.#halted) return
     this.#context.note(this.name, 'goes on')
-    this.#standing = false
+    this.#halted = false
     this.clock.goOn(noticed)
     this.#kernelTimers.release()
     this.#context.onChange()
@@ -144,7 +144,7 @@ export abstract class Machine implements Station {
 
   abstract get config(): Config
   /** Returns `undefined` if no process runs that could answer. */
-  abstract standings(): readonly Standing[] | undefined
+  abstract routerStatus(): readonly RouterStatus[] | undefined
 
   /** Starts the daemon as a service manager does, unless it runs. */
   abstract start(): void

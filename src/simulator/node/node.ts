@@ -10,7 +10,7 @@ import type { Carried } from '../wire.ts'
 import { type Life, type NodeContext, newLife } from './engine-life.ts'
 import { Guardian } from './guardian.ts'
 import { Timers } from './local-clock.ts'
-import { Machine, STARTS, type Standing } from './machine.ts'
+import { Machine, type RouterStatus, STARTS } from './machine.ts'
 
 /** Milliseconds from an event until the engine runs. */
 const WAKES = 0.02
@@ -47,7 +47,7 @@ export class SimulatedNode extends Machine {
     return this.#config
   }
 
-  standings(): readonly Standing[] | undefined {
+  routerStatus(): readonly RouterStatus[] | undefined {
     return this.#life?.daemon.snapshot().routers.map(({ addresses, faults, name: router, priority, state }) => ({
       ...{ router, state, faults, priority: priority.effective, addresses: addresses.map((each) => each.address) },
     }))

@@ -273,17 +273,17 @@ describe('kube-api through its address', () => {
     })
     expect(probe.finding).toEqual({ result: 'unasked' })
     probe.want(true)
-    const verdict = (wanted: string) =>
+    const probeIs = (wanted: string) =>
       eventually(wanted, () => probe.finding.result === wanted, { sight: () => probe.finding, ...SOON })
-    await verdict('answers')
+    await probeIs('answers')
     status = 500
-    await verdict('silent')
+    await probeIs('silent')
     expect(probe.finding).toEqual({ result: 'silent', address: '127.0.0.1', why: 'status 500' })
     status = 200
-    await verdict('answers')
+    await probeIs('answers')
     server.close()
     server.closeAllConnections()
-    await verdict('silent')
+    await probeIs('silent')
     expect(probe.finding).toMatchObject({ why: 'ECONNREFUSED' })
     probe.want(false)
     expect(probe.finding).toEqual({ result: 'unasked' })

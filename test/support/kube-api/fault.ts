@@ -25,27 +25,27 @@ export type FaultOrder = {
   readonly times?: number
 }
 
-type Standing = { readonly order: FaultOrder; left: number }
+type ActiveOrder = { readonly order: FaultOrder; left: number }
 
 export class Faults {
-  readonly #standing: Standing[] = []
+  readonly #active: ActiveOrder[] = []
 
   /** Adds an order; returns a function that withdraws it. */
   add(order: FaultOrder): () => void {
-    const standing = { order, left: order.times ?? Number.POSITIVE_INFINITY }
-    this.#standing.push(standing)
+    const active = { order, left: order.times ?? Number.POSITIVE_INFINITY }
+    this.#active.push(active)
     return () => {
-      standing.left = 0
+      active.left = 0
     }
   }
 
   clear(): void {
-    this.#standing.length = 0
+    this.#active.length = 0
   }
 
   /** Returns the oldest order that is left for this verb, and counts it as carried out. */
   take(verb: Verb): Fault | undefined {
-    const found = this.#standing.find(({ order, left }) => left > 0 && (order.verb === 'any' || order.verb === verb))
+    const found = this.#active.find(({ order, left }) => left > 0 && (order.verb === 'any' || order.verb === verb))
     if (found === undefined) return undefined
     found.left--
     return found.order.fault

@@ -72,15 +72,15 @@ describe('the whole choice', () => {
 
   test('every address has a result, and the chosen ones are among them', () => {
     for (const [, one] of casesOf('selectNodeIPs')) {
-      const { chosen, verdicts } = select(one)
-      expect(verdicts).toHaveLength(one.links.flatMap(({ addrs }) => addrs).length)
+      const { chosen, suitability } = select(one)
+      expect(suitability).toHaveLength(one.links.flatMap(({ addrs }) => addrs).length)
       expect(
-        verdicts
+        suitability
           .filter(({ chosen: is }) => is)
           .map(({ address: of }) => of)
           .sort(),
       ).toEqual([...chosen].sort())
-      expect(verdicts.filter(({ why }) => why === '' || why.includes('undefined'))).toEqual([])
+      expect(suitability.filter(({ why }) => why === '' || why.includes('undefined'))).toEqual([])
     }
   })
 })
@@ -92,7 +92,7 @@ describe('holdfast’s own', () => {
     const [hint = '', ...vips] = one.vips
     const found = select(one, { hints: [address(hint)], vips: vips.map(address) })
     expect(found).toMatchObject({ chosen: ['192.168.1.2'], matches: true, link: 'eth1' })
-    expect(found.verdicts.map(({ address: of, why }) => `${of}: ${why}`)).toEqual([
+    expect(found.suitability.map(({ address: of, why }) => `${of}: ${why}`)).toEqual([
       '127.0.0.1: loopback',
       '::1: loopback',
       '10.0.0.5: not on eth1, in whose network the hint 192.168.1.0 is',
@@ -111,8 +111,8 @@ describe('holdfast’s own', () => {
       { ...route, link: 'eth0', priority: 100, gw: '10.0.0.1' },
       { ...route, link: 'eth1', priority: 101 },
     ]
-    const { verdicts } = select({ ...one, vips: [], links, routes })
-    expect(verdicts.map(({ address: of, why }) => `${of}: ${why}`)).toEqual([
+    const { suitability } = select({ ...one, vips: [], links, routes })
+    expect(suitability.map(({ address: of, why }) => `${of}: ${why}`)).toEqual([
       '10.0.0.5: the best address on an interface with a default route',
       '10.0.0.9: 10.0.0.5 is preferred (lower address)',
       '198.51.100.7: 10.0.0.5 is preferred (gateway in its network)',

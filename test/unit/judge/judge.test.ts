@@ -50,7 +50,7 @@ describe('a plan', () => {
   })
 })
 
-describe('the verdict', () => {
+describe('the assessment', () => {
   test('a hand-over on a quiet LAN is none', () => {
     expect(told(history(['r1', 1_000], ['r1 r2', 1_020], ['r2', 10_000]), [])).toEqual([])
   })
@@ -149,12 +149,12 @@ describe('the verdict', () => {
 
   test('the account says the longest of each kind', () => {
     const injected = [done('link flap', 1_000, 2_000)]
-    const verdict = judged(history(['r1', 1_000], ['', 1_300], ['r2', 10_000]), injected)
+    const assessment = judged(history(['r1', 1_000], ['', 1_300], ['r2', 10_000]), injected)
     const most = { two: 0, none: 300, client: 0 }
     const account = { injected: 1, missed: 0, violations: 0, longest: most }
-    expect(accountOf(verdict, injected, 'link flap')).toEqual(account)
-    expect(accountOf(verdict, injected).longest.none, 'no fault near').toBe(0)
-    expect(longest(verdict.incidents)).toEqual(most)
+    expect(accountOf(assessment, injected, 'link flap')).toEqual(account)
+    expect(accountOf(assessment, injected).longest.none, 'no fault near').toBe(0)
+    expect(longest(assessment.incidents)).toEqual(most)
   })
 })
 

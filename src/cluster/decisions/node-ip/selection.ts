@@ -52,7 +52,7 @@ export type Wishes = {
   readonly ovn: boolean
 }
 
-export type Verdict = {
+export type Suitability = {
   readonly link: string
   readonly address: Address
   readonly chosen: boolean
@@ -70,7 +70,7 @@ export type Selection = {
   /** Interface of the first address. */
   readonly link: string | undefined
   /** Whether each address of the node is suitable, in the order of the interfaces. */
-  readonly verdicts: readonly Verdict[]
+  readonly suitability: readonly Suitability[]
 }
 
 type Candidate = LinkAddress & { readonly link: Link; readonly octets: Uint8Array }
@@ -96,7 +96,7 @@ export function selectNodeAddresses(node: NodeView, wishes: Wishes): Selection {
     chosen: chosen.map(({ address }) => address),
     matches: byWish !== undefined,
     link: chosen[0]?.link.name,
-    verdicts: all.map((candidate) => {
+    suitability: all.map((candidate) => {
       const isChosen = chosen.includes(candidate)
       const why = isChosen ? found.why : (whyNot.get(candidate) ?? found.whyNot(candidate))
       return { link: candidate.link.name, address: candidate.address, chosen: isChosen, why }
