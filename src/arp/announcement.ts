@@ -1,7 +1,7 @@
 /**
  * Plans when a new Active announces its addresses: rounds over all addresses at fixed offsets, then a periodic refresh.
- * A plan is a value that returns its next round. This file starts no timer, builds no frame and knows no state. A
- * router that is no longer Active drops its plan (VR-GARP-05). `pacer.ts` limits the frames of an interface.
+ * A plan is a value from which the next round can be read. A router that is no longer Active drops its plan
+ * (VR-GARP-05). Timers, frames and states are not known here. `pacer.ts` limits the frames of an interface.
  */
 import type { Address, Family } from '../wire/address.ts'
 import { type Millis, millis, plus } from '../wire/units.ts'
@@ -10,9 +10,9 @@ export type AnnouncementReason = 'takeover' | 'rival' | 'duplicate' | 'refresh'
 
 const TAKEOVER_IPV4 = [0, 20, 100, 500, 2000, 5000].map(millis)
 const COMPETING_IPV4 = [0, 50, 200].map(millis)
-/** Offsets in IPv6 for every reason: at most 3, at least a second apart (RFC 4861 §7.2.6, VR-GARP-07). */
+/** Times of IPv6 announcements for every reason: at most 3, at least a second apart (RFC 4861 §7.2.6, VR-GARP-07). */
 const IPV6 = [0, 1000, 2000].map(millis)
-/** One round without repeats, as in RFC 9568 §6.4.2. */
+/** One announcement without repeats, as in RFC 9568 §6.4.2. */
 export const ONE_ROUND: readonly Millis[] = [millis(0)]
 export const REFRESH_EVERY: Millis = millis(60_000)
 
@@ -31,15 +31,15 @@ export type AnnouncementPlan = {
   readonly family: Family
   readonly addresses: readonly Address[]
   /**
-   * Times of the rounds still to come, in ascending order. A time that is listed twice means two frames for each
+   * Times of the announcements still to come, in ascending order. A time that is listed twice means two frames for each
    * address.
    */
   readonly rounds: readonly Millis[]
-  /** Period of the rounds after the last offset; `undefined` means none. */
+  /** Period of the announcements after the last planned time; `undefined` means none. */
   readonly every: Millis | undefined
-  /** Number of frames for each address in such a round. */
+  /** Number of frames for each address in a periodic announcement. */
   readonly everyCopies: number
-  /** True until the first round of the plan. */
+  /** True until the first announcement of the plan. */
   readonly fresh: boolean
 }
 
@@ -47,11 +47,11 @@ export type AnnouncementRequest = {
   readonly reason: AnnouncementReason
   readonly family: Family
   readonly addresses: readonly Address[]
-  /** Offsets from `startAt`, each listed as often as there are frames for each address. */
+  /** Times of the announcements from `startAt`, each listed as often as there are frames for each address. */
   readonly at: readonly Millis[]
   readonly startAt: Millis
   readonly every?: Millis | undefined
-  /** Number of frames for each address in a periodic round; absent = 1. */
+  /** Number of frames for each address in a periodic announcement; absent = 1. */
   readonly everyCopies?: number | undefined
 }
 
@@ -63,7 +63,7 @@ export function announcementPlan(request: AnnouncementRequest): AnnouncementPlan
   return { reason, family, addresses, rounds: first, every: period, everyCopies, fresh: true }
 }
 
-/** Returns the time of the next round; `undefined` if the plan is done and can be dropped. */
+/** Returns the time of the next announcement; `undefined` if the plan is done and can be dropped. */
 export const nextAnnouncementAt = (plan: AnnouncementPlan): Millis | undefined =>
   plan.addresses.length === 0 ? undefined : plan.rounds[0]
 
@@ -71,17 +71,17 @@ const times = (copies: number, at: Millis): readonly Millis[] => Array.from({ le
 
 export type DueAnnouncement = {
   readonly address: Address
-  /** Number of the frame within its round: 0 for the first frame of the address. */
+  /** Number of the frame within its announcement: 0 for the first frame of the address. */
   readonly copy: number
-  /** Time at which the frame was due. */
+  /** Time at which the announcement frame was due. */
   readonly at: Millis
   /** True for the first frame after a takeover or a competing Active. It must not wait behind repeats. */
   readonly first: boolean
 }
 
 /**
- * Returns the frames due at `now`, and the rest of the plan. If the process slept, the missed rounds become one round,
- * the largest of them. The LAN needs the announcement once, not five times.
+ * Returns the announcement frames that are due at `now`, and the rest of the plan. If the process slept, the largest of
+ * the missed announcements is sent, because the LAN needs it once, not five times.
  */
 export function dueFrames(
   plan: AnnouncementPlan,
@@ -109,7 +109,7 @@ function largest(moments: readonly Millis[]): number {
   return Math.max(0, ...counts.values())
 }
 
-/** Changes the period of a plan. A shorter period does not wait for the end of a longer one. */
+/** Changes the period of an announcement plan. A shorter period does not wait for the end of a longer one. */
 export function withPeriod(
   before: AnnouncementPlan,
   every: Millis | undefined,
@@ -125,8 +125,8 @@ export function withPeriod(
 }
 
 /**
- * Returns the time of the next refresh, on the grid of the last round. So a late refresh does not delay the following
- * ones.
+ * Returns the time of the next refresh, counted from the last planned time. So a late refresh does not delay the
+ * following ones.
  */
 function nextRefresh(rounds: readonly Millis[], every: Millis, now: Millis): Millis {
   const last = rounds.at(-1) ?? now

@@ -1,6 +1,6 @@
 /**
- * Converts ARP packets for IPv4 over Ethernet (RFC 826) between frames and fields. The callers decide what a frame is
- * used for. This file does not know virtual routers.
+ * Converts ARP packets for IPv4 over Ethernet (RFC 826) between frames and fields. The callers decide the use of a
+ * frame.
  */
 import { type Address, addressBytes, addressFromBytes } from '../wire/address.ts'
 import { concatBytes, uint16, viewOf } from '../wire/bytes.ts'
@@ -9,7 +9,7 @@ import { BROADCAST_MAC, type Mac, macBytes, macFromBytes } from '../wire/mac.ts'
 export const ETHERTYPE_ARP = 0x0806
 const ETHERNET_HEADER = 14
 const FRAME = ETHERNET_HEADER + 28
-/** Hardware type Ethernet, protocol type IPv4, address lengths 6 and 4. */
+/** ARP fields: hardware type Ethernet, protocol type IPv4, address lengths 6 and 4. */
 const HARDWARE_AND_PROTOCOL = Uint8Array.of(0, 1, 8, 0, 6, 4)
 const REQUEST = 1
 const REPLY = 2
@@ -23,8 +23,8 @@ export type ArpFields = {
 }
 
 /**
- * Returns a broadcast request. Its Ethernet source is the sender's MAC, because RFC 5227 §2.1.1 and §2.3 require equal
- * addresses.
+ * Returns a broadcast ARP request. Its Ethernet source is the sender's MAC, because RFC 5227 §2.1.1 and §2.3 require
+ * equal addresses.
  */
 export function arpRequest({ senderMac, senderAddress, targetMac, targetAddress }: ArpFields): Uint8Array {
   return concatBytes(
@@ -40,7 +40,7 @@ export function arpRequest({ senderMac, senderAddress, targetMac, targetAddress 
   )
 }
 
-/** Reads a request or reply for IPv4 over Ethernet; `undefined` for other frames. Never throws. */
+/** Reads an ARP request or reply for IPv4 over Ethernet; `undefined` for other frames. Never throws. */
 export function readArp(frame: Uint8Array): ArpFields | undefined {
   if (frame.length < FRAME) return undefined
   const view = viewOf(frame)

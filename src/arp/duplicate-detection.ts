@@ -1,26 +1,28 @@
 /**
- * Duplicate address detection for the addresses that this node holds (docs/adr/0018). This file decides when to ask
- * whether another host has an address, and what an answer means. A host is a duplicate holder if its MAC answers twice,
- * at least 100 ms apart, and the MAC is neither ours nor allowed. A detection is a value. It exists while a router is
- * Active, so a router in Leaving asks nothing. This file does not know frames (probe.ts, neighbor-solicitation.ts),
- * states or routers. The random number is an argument.
+ * Duplicate address detection for the addresses that this node holds (docs/adr/0018). Decided here: when to ask whether
+ * another host has an address, and what an answer means. A host is a duplicate holder if its MAC answers twice, at
+ * least 100 ms apart, and the MAC is neither ours nor allowed. A detection is a value, which exists while a router is
+ * Active. So a router in Leaving asks nothing. Not known here: frames (probe.ts, neighbor-solicitation.ts), states and
+ * routers. The random number is an argument.
  */
 import type { Address } from '../wire/address.ts'
 import type { Mac } from '../wire/mac.ts'
 import { type Millis, millis, plus } from '../wire/units.ts'
 
-/** Milliseconds between two rounds, before jitter. */
+/** Milliseconds between two questions for an address, before jitter. */
 const EVERY = 1000
-/** Share of a period by which a round may come earlier, so that the nodes of a LAN do not ask at the same times. */
+/**
+ * Share of the period by which a question may be sent earlier, so that the nodes of a LAN do not ask at the same times.
+ */
 const JITTER = 0.2
 /**
- * Milliseconds from the first answer to the next one that counts. So a late answer of a host that is leaving does not
- * count twice.
+ * Milliseconds from a host's first answer to its next answer that counts. So a late answer of a host that gives the
+ * address up does not count twice.
  */
 const CONFIRM_AFTER = 100
 /**
- * Milliseconds after a takeover in which the former Active may still answer. No answer counts in this time, so nothing
- * is asked.
+ * Milliseconds after a takeover in which the former Active may still answer. No answer counts in this time, so no
+ * question is sent.
  */
 export const HANDOVER = 500
 /**
@@ -30,7 +32,7 @@ export const HANDOVER = 500
  * missing for long enough.
  */
 const ANSWERS_TAKE = 200
-/** Number of rounds without an answer after which a duplicate holder is gone. */
+/** Number of questions without an answer after which a duplicate holder is gone. */
 const GONE_AFTER = 3
 /**
  * Number of questions for the router behind a MAC. After them, a host without an answer counts as one that does not
@@ -44,20 +46,20 @@ const WHO_ASKED = 2
  * clients, so two hosts must not announce alternately. RFC 5227 §2.4 has this limit for the same reason.
  */
 export const ANNOUNCE_SPACING = 10_000
-/** Milliseconds between two times of sending, so that many routers share one wake-up. */
+/** Milliseconds between two times at which questions are sent, so that many routers share one wake-up. */
 export const DETECTION_STEP = 100
 /** Limit of the questions of one interface and family each time; 255 addresses take 2.6 s. */
 export const MOST_QUESTIONS = 10
 /**
- * Limit of the suspects of one address; later ones are ignored. A host that answers with another MAC each time must not
- * use up memory.
+ * Limit of the suspected hosts of one address; later hosts are ignored. A host that answers with another MAC each time
+ * must not use up memory.
  */
 const MOST_SUSPECTS = 8
 
 export type DetectionRules = {
   /** MACs of this node, on any interface. */
   readonly own: readonly Mac[]
-  /** MACs of proxies in the network, which answer for every address. */
+  /** MACs of proxies in the network, which answer for every address (`duplicateAllowed`). */
   readonly allowed: readonly Mac[]
   /**
    * Returns the milliseconds after the first answer of this MAC in which an election may still end the duplicate. At
@@ -74,23 +76,22 @@ export type DetectionRules = {
 export type DuplicateHolder = { readonly address: Address; readonly mac: Mac }
 
 type Suspect = DuplicateHolder & {
-  /** Time of the first answer. */
+  /** Time of the suspected host's first answer. */
   readonly firstAt: Millis
-  /** Time from which an answer counts as the second one. */
+  /** Time from which an answer of the suspected host counts as the second one. */
   readonly certainFrom: Millis
   /**
    * Number of questions for the router behind the MAC that are still to come. Until then no answer is counted as the
    * second one.
    */
   readonly whoLeft: number
-  /** Time of the next question for the address; `undefined` if none is needed. */
+  /** Time of the next question for the suspect's address; `undefined` if none is needed. */
   readonly askAt: Millis | undefined
   /**
-   * Number of rounds that have begun since its last answer. Time alone proves nothing, because this node may have
-   * slept.
+   * Number of questions since the suspect's last answer. Time alone proves nothing, because this node may have slept.
    */
   readonly unanswered: number
-  /** Time of the first question since its last answer; `undefined` if there was none. */
+  /** Time of the first question since the suspect's last answer; `undefined` if there was none. */
   readonly missingSince: Millis | undefined
   readonly confirmed: boolean
 }
@@ -126,7 +127,7 @@ export function withAddresses(detection: Detection, addresses: readonly Address[
   }
 }
 
-/** Removes suspects whose MACs are allowed now. */
+/** Removes suspected hosts whose MACs are allowed now. */
 export function withoutAllowed(
   detection: Detection,
   { own, allowed }: Pick<DetectionRules, 'own' | 'allowed'>,
@@ -146,11 +147,12 @@ export function withPatience(detection: Detection, mac: Mac, patience: number): 
 }
 
 /**
- * Rounds a time up to a step. So an address is asked for at most ten times a second, however many suspects there are.
+ * Rounds a time up to a multiple of DETECTION_STEP. So an address is asked for at most ten times a second, however many
+ * suspects there are.
  */
 const onGrid = (at: Millis): Millis => millis(Math.ceil(at / DETECTION_STEP) * DETECTION_STEP)
 
-/** Returns the length of a round, long enough to ask for all addresses of the interface. */
+/** Returns the time between two questions for an address, long enough to ask for all addresses of the interface. */
 export const detectionPeriod = (addressesOnInterface: number): Millis =>
   millis(Math.max(EVERY, (addressesOnInterface * DETECTION_STEP) / MOST_QUESTIONS / (1 - JITTER)))
 
@@ -179,11 +181,11 @@ export type DetectionStep = {
   readonly period: Millis
   /** Random number from 0 to 1. */
   readonly chance: number
-  /** Number of questions that may be sent now; the rest of a round comes with the next step. */
+  /** Number of questions that may be sent now; the other questions come DETECTION_STEP later. */
   readonly most: number
 }
 
-/** Returns the questions to send now. If this node slept, the missed rounds become one round. */
+/** Returns the questions to send now. If this node slept, each missed question is sent only once. */
 export function askNow(detection: Detection, { period, chance, most }: DetectionStep, now: Millis): DetectionTurn {
   const began = detection.asked === 0 && now >= detection.roundAt && detection.addresses.length > 0
   const isDue = ({ askAt }: Suspect) => askAt !== undefined && now >= askAt
@@ -243,7 +245,7 @@ const isMissing = ({ missingSince }: Suspect, now: Millis): boolean =>
 const isGone = (one: Suspect, now: Millis): boolean =>
   one.confirmed ? one.unanswered >= GONE_AFTER : isMissing(one, now)
 
-/** Result of an answer. `found` is true if this answer made the duplicate holder certain. */
+/** State of the detection after an answer. `found` is true if this answer made the duplicate holder certain. */
 export type Heard = { readonly detection: Detection; readonly found: boolean }
 
 export function hearAnswer(
@@ -256,7 +258,7 @@ export function hearAnswer(
   if (!detection.addresses.includes(address) || heardAt - detection.since < HANDOVER) return nothing
   if (own.includes(mac) || allowed.includes(mac)) return nothing
   const last = detection.suspects.find((one) => one.address === address && one.mac === mac)
-  // A link that heals twice gives two single answers, which are not a duplicate.
+  // If a link heals twice, a host gives two single answers. That host is not a duplicate.
   const known = last !== undefined && !last.confirmed && isMissing(last, heardAt) ? undefined : last
   const others = known === undefined ? detection.suspects.filter((one) => one !== last) : detection.suspects
   if (known === undefined) {
@@ -275,6 +277,6 @@ export function hearAnswer(
   return { detection: { ...detection, suspects }, found: confirmed && !known.confirmed }
 }
 
-/** Returns the duplicate holders that are certain. */
+/** Returns the duplicate holders that have answered twice. */
 export const duplicateHolders = ({ suspects }: Detection): readonly DuplicateHolder[] =>
   suspects.filter(({ confirmed }) => confirmed).map(({ address, mac }) => ({ address, mac }))

@@ -1,7 +1,7 @@
 /**
  * Builds the frame that moves IPv4 traffic to a new Active: a broadcast ARP request of the holder for its own address
- * (RFC 9568 §6.4.2 with EID 7949, VR-ARP-03). It carries the MAC of the interface, because holdfast has no virtual MAC
- * (VR-ARP-05). `announcement.ts` decides when it is sent.
+ * (RFC 9568 §6.4.2 with EID 7949, VR-ARP-03). The frame has the MAC of the interface, because holdfast has no virtual
+ * MAC (VR-ARP-05). `announcement.ts` decides when it is sent.
  */
 import type { Address } from '../wire/address.ts'
 import { BROADCAST_MAC, type Mac } from '../wire/mac.ts'

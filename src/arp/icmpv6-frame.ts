@@ -1,6 +1,6 @@
 /**
  * Writes and reads the frame around a message of Neighbor Discovery: Ethernet, IPv6 with hop limit 255 (RFC 4861 §7.1),
- * and the checksum with the pseudo-header (RFC 4443 §2.3). This file does not know the meaning of the message.
+ * and the checksum with the pseudo-header (RFC 4443 §2.3). Not known here: the meaning of the message.
  */
 import { type Address, addressBytes, addressFromBytes } from '../wire/address.ts'
 import { concatBytes, uint16, viewOf } from '../wire/bytes.ts'
@@ -11,7 +11,7 @@ export const ETHERTYPE_IPV6 = 0x86dd
 export const ICMPV6 = 58
 export const NEIGHBOR_DISCOVERY_HOP_LIMIT = 255
 const CHECKSUM_OFFSET = 2
-/** Offset of the IPv6 header and of the ICMPv6 message. */
+/** Offsets of the IPv6 header and of the ICMPv6 message in the frame. */
 const IP = 14
 const ICMP = IP + 40
 /** Length of a Solicitation or Advertisement without options: type, code, checksum, flags, target. */
@@ -20,9 +20,9 @@ const WITHOUT_OPTIONS = 24
 export type Icmpv6Message = {
   readonly source: Address
   readonly group: Address
-  /** MAC of the interface that sends. */
+  /** MAC of the interface that sends the frame. */
   readonly mac: Mac
-  /** The message with zeros in place of the checksum, which `icmpv6Frame` writes into it. */
+  /** The ICMPv6 message with zeros in place of the checksum, which `icmpv6Frame` writes into it. */
   readonly message: Uint8Array
 }
 
@@ -73,13 +73,13 @@ export function readNeighborMessage(frame: Uint8Array, type: number): NeighborMe
 
 /**
  * Returns the MAC of the link-layer option `kind`: 1 of the source, 2 of the target (RFC 4861 §4.6.1). `undefined` if
- * there is none.
+ * the message has no such option.
  */
 export function linkLayerOption(options: Uint8Array, kind: 1 | 2): Mac | undefined | 'malformed' {
   let found: Mac | undefined
   for (let at = 0; at < options.length; ) {
     const size = (options[at + 1] ?? 0) * 8
-    // A length of zero would loop for ever (RFC 4861 §4.6).
+    // An option length of zero would cause an endless loop (RFC 4861 §4.6).
     if (size === 0 || at + size > options.length) return 'malformed'
     if (options[at] === kind && size === 8) found = macFromBytes(options.subarray(at + 2, at + 8))
     at += size

@@ -26,8 +26,8 @@ export type UnsolicitedNeighborAdvertisement = {
 }
 
 /**
- * Returns the frame. S=0 because it is not an answer, O=1 because the old cache entry is wrong. The source is the
- * announced address (VR-ND-03).
+ * Returns an unsolicited Neighbor Advertisement. S=0 because it is not an answer, O=1 because the old cache entry is
+ * wrong. The source is the announced address (VR-ND-03).
  */
 export function neighborAdvertisement(announced: UnsolicitedNeighborAdvertisement): Uint8Array {
   const { mac, router = true } = announced
@@ -61,8 +61,8 @@ export function readNeighborAdvertisement(frame: Uint8Array): NeighborAnnounceme
 }
 
 /**
- * Returns the solicited-node group: ff02::1:ff and the low 24 bits (RFC 4291 §2.7.1). An Active must receive it
- * (VR-ND-05).
+ * Returns the solicited-node group: ff02::1:ff and the low 24 bits (RFC 4291 §2.7.1). An Active must receive packets to
+ * this group (VR-ND-05).
  */
 export function solicitedNodeGroup(target: Address): Address {
   const bytes = addressBytes(address('ff02::1:ff00:0'))

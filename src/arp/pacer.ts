@@ -1,8 +1,9 @@
 /**
- * Limits the announcement frames of one interface (docs/architecture.md, Announcements). First frames of a takeover go
- * in one batch of up to 256, then 2 000 a second. Repeats go at 200 a second. So 255 virtual routers that move together
- * flood neither the LAN nor their own advertisements. A pacer is a value: the caller offers frames, takes those that
- * may go, and asks when to return. This file does not know frames, clocks or routers, only the name of a router.
+ * Limits the announcement frames of one interface (docs/architecture.md, Announcements). First frames of a takeover are
+ * sent in one batch of up to 256, then 2 000 a second. Repeats are sent at 200 a second. So 255 virtual routers that
+ * move together flood neither the LAN nor their own advertisements. A pacer is a value: the caller offers frames, takes
+ * those that may be sent now, and reads the time for its next call. Not known here: frames, clocks and routers, except
+ * the name of a router.
  */
 import type { Address } from '../wire/address.ts'
 import { type Millis, millis, plus } from '../wire/units.ts'
@@ -12,11 +13,11 @@ export type WantedAnnouncement = {
   readonly router: string
   readonly address: Address
   readonly first: boolean
-  /** Number of the frame within its round; absent = 0. */
+  /** Number of the frame within its announcement; absent = 0. */
   readonly copy?: number
 }
 
-/** Queue that may send `burst` frames together, and one more every `spacing` milliseconds. */
+/** Queue of frames that may send `burst` frames together, and one more every `spacing` milliseconds. */
 type Lane = {
   readonly waiting: readonly WantedAnnouncement[]
   /** Theoretical arrival time of the leaky bucket: the time at which its whole credit is available again. */
@@ -34,8 +35,8 @@ const EMPTY: Lane = { waiting: [], busyUntil: millis(0) }
 export const IDLE_PACER: Pacer = { first: EMPTY, repeat: EMPTY }
 
 /**
- * Adds frames to the queues. A repeat that already waits is not queued again, so a queue never has more entries than
- * addresses.
+ * Adds frames to the queues of the pacer. A repeat that already waits is not queued again, so a queue never has more
+ * entries than addresses.
  */
 export function offerAnnouncements(pacer: Pacer, wanted: readonly WantedAnnouncement[]): Pacer {
   return {
@@ -53,8 +54,8 @@ export function offerAnnouncements(pacer: Pacer, wanted: readonly WantedAnnounce
 }
 
 /**
- * Returns the frames that may go at `now`, first frames before repeats, and the rest. With `spacing`, all frames go one
- * by one in their order (VR-GARP-03).
+ * Returns the frames that may be sent at `now`, first frames before repeats, and the pacer with the remaining frames.
+ * With `spacing`, all frames are sent one by one in their order (VR-GARP-03).
  */
 export function takeAnnouncements(
   pacer: Pacer,
@@ -70,7 +71,7 @@ export function takeAnnouncements(
   return { send: [...first.send, ...repeat.send], pacer: { first: first.lane, repeat: repeat.lane } }
 }
 
-/** Returns the time at which the next frame may go; `undefined` if none waits. */
+/** Returns the time at which the next frame may be sent; `undefined` if none waits. */
 export function nextTakeAt(pacer: Pacer, spacing?: number): Millis | undefined {
   if (spacing !== undefined) return nextAt(inOneLane(pacer), { burst: 1, spacing })
   const first = nextAt(pacer.first, FIRST)
@@ -91,8 +92,8 @@ export function withdrawAnnouncements(
 }
 
 /**
- * Sorts the frames into rounds: each address has its first frame before any address has its second. A former Active
- * keeps answering until it receives one.
+ * Sorts the frames: each address has its first frame before any address has its second frame. A former Active keeps
+ * answering for an address until it receives such a frame.
  */
 const inRounds = (lane: Lane): Lane => ({
   ...lane,

@@ -1,8 +1,8 @@
 /**
  * Asks in IPv4 which other host holds an address (ARP probe, RFC 5227 §2.1.1), and reads the answers of IPv4 and IPv6.
- * `neighbor-solicitation.ts` asks in IPv6. The state Leaving and duplicate address detection use it. An answer alone is
- * never a reason to give an address up (VR-ARP-08). The callers decide what follows from it, and which frames are our
- * own.
+ * `neighbor-solicitation.ts` asks in IPv6. The state Leaving and duplicate address detection use this module. An answer
+ * alone is never a reason to give an address up (VR-ARP-08). The callers decide about the consequences of an answer,
+ * and which frames are our own.
  */
 import { type Address, address, addressBytes, familyOf, isMulticast } from '../wire/address.ts'
 import { BROADCAST_MAC, type Mac, macBytes, macFromBytes } from '../wire/mac.ts'
@@ -27,7 +27,7 @@ export function arpProbe({ address: target, mac, to = BROADCAST_MAC }: ArpProbe)
 }
 
 export type ArpQuestion = ArpProbe & {
-  /** Address of ours. The host that is asked learns our MAC for it, which is right. */
+  /** Address of this node. The asked host learns our MAC for this address, which is right. */
   readonly source: Address
   readonly to: Mac
 }
@@ -50,7 +50,8 @@ export function announcementIn(frame: Uint8Array): Announcement | undefined {
   if (arp !== undefined) return plausible(arp.senderAddress, arp.senderMac)
   const neighbor = readNeighborAdvertisement(frame)
   if (neighbor === undefined) return undefined
-  // A solicited answer may leave the option out (RFC 4861 §4.4). The source of the frame is used then.
+  // A solicited answer may leave the link-layer option out (RFC 4861 §4.4). In that case the source MAC of the frame is
+  // used.
   return plausible(neighbor.target, neighbor.linkLayer ?? macFromBytes(frame.subarray(6, 12)))
 }
 

@@ -25,7 +25,7 @@ export type CheckOptions = {
   readonly node?: NodeView
   /** Returns the text of standard input, for the file name `-`. */
   readonly stdin?: () => string
-  /** Whether warnings are failures. */
+  /** True if warnings count as failures (--strict). */
   readonly strict?: boolean
   /** Warnings about the node. They are no fault of the configuration, but would affect `holdfast run`. */
   readonly beside?: readonly string[]
@@ -67,7 +67,7 @@ async function checked(path: string, options: CheckOptions): Promise<Checked> {
   if ('config' in parsed) problems.push(...(await scriptProblems(parsed.config, parsed.locate)))
   for (const message of options.beside ?? [])
     problems.push({ file, line: 0, column: 0, path: '', message, severity: 'warning' })
-  // Sort by position: problems that the node check found may lie between the others.
+  // The problems are sorted by position, because problems found on the node may lie between the others.
   problems.sort(byPosition)
   const lines =
     'config' in parsed ? [...parsed.notes, ...(advice?.notes ?? [])].sort(byPosition).map(formatProblem) : []

@@ -1,7 +1,7 @@
 /**
  * `holdfast configure`: hands a complete configuration to an engine that was started with --managed. Prints the
  * changes, or the problems of the configuration. The engine decides; if it refuses, it keeps the configuration in
- * force. This file only sends the text and prints the answer.
+ * force. The command only sends the text and prints the answer.
  */
 
 import { readFileSync } from 'node:fs'
@@ -13,7 +13,7 @@ import type { CommandResult } from './command.ts'
 import { refused, unreachable } from './control-client.ts'
 import { reloadLines } from './reload.ts'
 
-/** Timeout in milliseconds. It exceeds the time that the engine allows for reading two texts and writing one. */
+/** Timeout in milliseconds. The engine needs less time to read two texts and to write one. */
 const TIMEOUT = 30_000
 const STDIN = '-'
 
@@ -44,8 +44,8 @@ export async function configureCommand(file: string, options: ConfigureOptions):
 }
 
 /**
- * Sends the text to the engine. With status 200, 409 and 422 the answer is a HandOverAnswer as JSON, otherwise plain
- * text. Rejects with Error if the engine does not answer.
+ * Sends the configuration text to the engine. With status 200, 409 and 422 the answer is a HandOverAnswer as JSON,
+ * otherwise plain text. Rejects with Error if the engine does not answer.
  */
 export function handOver(
   socket: string,

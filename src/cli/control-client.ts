@@ -2,7 +2,7 @@
 import { EXIT } from '../app/exit-code.ts'
 import type { CommandResult } from './command.ts'
 
-/** Likely cause for each error code of the connection. */
+/** Likely cause of each error code of a connection to the daemon. */
 const WHAT_IT_MEANS: Readonly<Record<string, string>> = {
   ENOENT: ' (the daemon does not run, or has another runDirectory: give its socket with --socket)',
   ECONNREFUSED: ' (the daemon has died, or is still starting)',

@@ -1,7 +1,6 @@
 /**
  * `holdfast convert FILE`: prints a keepalived file as YAML with the same configuration. Problems go to standard error.
- * Keywords that are not carried over become comments in the YAML. Returns the output instead of printing it. This file
- * knows no keywords.
+ * keepalived keywords without a counterpart become comments in the YAML. Returns the output instead of printing it.
  */
 
 import { EXIT } from '../app/exit-code.ts'

@@ -1,7 +1,7 @@
 /**
  * `holdfast keepalived`, also under the program name `keepalived`: accepts keepalived's flags and gives its answers and
  * exit statuses. It starts the daemon as `holdfast run -f` does. Decided here: what each request on the command line
- * does (docs/adr/0030). This file knows neither the flags nor the configuration file.
+ * does (docs/adr/0030). Flags are parsed in src/keepalived/flags.ts.
  */
 import { closeSync, constants, openSync, writeSync } from 'node:fs'
 import { EXIT } from '../app/exit-code.ts'
@@ -9,7 +9,7 @@ import { VERSION } from '../app/version.ts'
 import { keepalivedTest } from '../keepalived/config-test.ts'
 import { type KeepalivedOrder, keepalivedHelp, keepalivedOrder, type RunOrder, SIGNALS } from '../keepalived/flags.ts'
 
-/** Version of keepalived whose file and flags are implemented. Tools read this number. */
+/** Version of keepalived whose configuration file and flags holdfast implements. Tools read this number. */
 const SPOKEN = '2.2.7'
 const PID_FILES = { pidFile: '/run/keepalived.pid', vrrpPidFile: '/run/vrrp.pid' }
 /** Path at which the monitor of an OpenShift node expects the socket. */
@@ -62,7 +62,7 @@ async function run(order: RunOrder): Promise<number> {
       reading: { configId, allFiles, api },
       pidFile: order.pidFile ?? PID_FILES.pidFile,
       vrrpPidFile: order.vrrpPidFile ?? PID_FILES.vrrpPidFile,
-      // If the parent is not PID 1, a script of the container serves that socket itself.
+      // If the parent is not PID 1, a script of the container serves keepalived's socket itself.
       socket: order.socket ?? (process.ppid === FIRST_PROCESS ? SOCKET : undefined),
       warnings,
     },

@@ -25,17 +25,20 @@ export type NodeIpOptions = {
   readonly userManagedLb?: boolean
   readonly platform: string
   readonly hintFile: string
-  /** Folder of the files. Addresses are always those of this machine. */
+  /** Folder in which the files are written. Addresses are always those of this machine. */
   readonly root: string
   readonly json?: boolean
 }
 
 /**
- * Seconds between two reads while the address is tentative. IPv6 duplicate address detection mostly ends after one
- * second.
+ * Seconds between two reads of the kernel's tables while the address is tentative. IPv6 duplicate address detection
+ * mostly ends after one second.
  */
 const TENTATIVE_PAUSE = 1
-/** Seconds after which a tentative address is an error. Detection that found another host never ends. */
+/**
+ * Seconds after which a tentative address is an error. If duplicate address detection found another host, the address
+ * stays tentative for ever.
+ */
 const LONGEST_TENTATIVE = 10
 const FIRST_PAUSE = 2
 const LONGEST_PAUSE = 300
@@ -146,7 +149,7 @@ function set(selection: Selection, { wishes }: Question, options: NodeIpOptions)
   return { ...say(stdout), stderr: warnings.map((warning) => `holdfast: ${warning}\n`).join('') }
 }
 
-/** Writes or removes a file. Returns what was done, `undefined` if nothing had to change. */
+/** Writes or removes a file. Returns a text about the change, `undefined` if nothing had to change. */
 function put(root: string, { path, content }: NodeFile): string | undefined {
   const file = join(root, path)
   const there = textOf(file)
@@ -156,7 +159,7 @@ function put(root: string, { path, content }: NodeFile): string | undefined {
     return `removed ${file}`
   }
   mkdirSync(dirname(file), { recursive: true, mode: 0o755 })
-  // A reader sees the old or the new file, never a part.
+  // A reader sees the old file or the new file, never a part of one.
   const next = `${file}.holdfast-new`
   writeFileSync(next, content, { mode: 0o644 })
   // The umask of this process must not hide the file from its readers.
@@ -185,8 +188,8 @@ function forward(link: string, chosen: readonly Address[]): readonly string[] {
 }
 
 /**
- * Returns the address that an earlier call stored. The original program ignores a file that ends in a newline and
- * chooses again.
+ * Returns the address that an earlier call of the command stored. The original program ignores a file that ends in a
+ * newline and chooses again.
  */
 const knownPrimary = (root: string): Address | undefined => parseAddress(textOf(join(root, PRIMARY))?.trim() ?? '')
 

@@ -6,12 +6,15 @@ import { openRequestSocket } from '../linux/netlink/socket.ts'
 import { readAddresses, readLinks, readRoutes } from '../linux/tables.ts'
 import type { Address } from '../wire/address.ts'
 
-/** `tentative`: addresses that cannot be bound yet, because duplicate address detection still runs. */
+/**
+ * The kernel's tables of this node. `tentative`: addresses that cannot be bound yet, because duplicate address
+ * detection still runs.
+ */
 export type NodeTables = { readonly view: NodeView; readonly tentative: readonly Address[] }
 
 /**
- * Returns the tables. `undefined` if the kernel gave no complete answer, because the tables changed faster than they
- * could be read.
+ * Returns the kernel's tables. `undefined` if the kernel gave no complete answer, because the tables changed faster
+ * than they could be read.
  */
 export function readNodeTables(): NodeTables | undefined {
   const native = loadNative()

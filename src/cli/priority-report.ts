@@ -1,6 +1,6 @@
 /**
  * Prints the effective priorities of a configuration: one table for each router, and the limits of presets. Decided
- * here: the layout. This file does not know how a priority is computed.
+ * here: the layout. Priorities are computed in src/config/advice/priority-table.ts.
  */
 
 import { MOST_INDEPENDENT, type PriorityTable } from '../config/advice/priority-table.ts'
@@ -35,15 +35,15 @@ export function priorityReport(tables: readonly TrackReport[]): readonly string[
 }
 
 /**
- * Returns the line of a file check. With weight 0 the number in the file causes a fault; otherwise it changes the
- * priority.
+ * Returns the line about a check of a file. With weight 0 the number in the file causes a fault; otherwise it changes
+ * the priority.
  */
 const fileLine = ({ name, weight, reverse }: PriorityTable['files'][number]): string => {
   if (weight !== 0) return `  plus the number in the file of "${name}", times ${weight}`
   return `  FAULT while the file of "${name}" contains ${reverse ? '0, or is empty or missing' : 'anything but 0'}`
 }
 
-/** Returns the notes of each preset once, however many routers use it. */
+/** Returns the notes of each preset once, even if several routers use it. */
 export function presetReport({ virtualRouters, syncGroups }: Config): readonly string[] {
   const used = [...virtualRouters, ...syncGroups].flatMap(({ preset }) => preset ?? [])
   return [...new Set(used)].flatMap((name) => presetNotes(name).map((note) => `preset ${name}: ${note}`))

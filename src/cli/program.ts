@@ -1,7 +1,7 @@
 /**
  * The command line: finds the command for the arguments, and turns its result into output and an exit status. Each
- * command registers itself (commands/). Its work is loaded when it is called, so `run` does not load the other
- * commands.
+ * command registers itself (commands/). The code of a command is loaded when the command is called, so `run` does not
+ * load the other commands.
  */
 import { Command, CommanderError } from 'commander'
 import { EXIT } from '../app/exit-code.ts'
@@ -54,7 +54,7 @@ Something is wrong: status, explain and doctor on each node (docs/troubleshootin
 Exit status: 0 ok, 1 failure, 64 usage, 69 daemon not reachable, 77 missing privilege, 78 configuration;
 doctor: 2 warnings, 3 errors`
 
-/** Returns the exit status. */
+/** Runs the command line. Returns the exit status. */
 export async function main(argv: readonly string[]): Promise<number> {
   let status: number = EXIT.ok
   let printed: Promise<unknown> = Promise.resolve()
@@ -101,7 +101,10 @@ function programWith(end: End): Command {
 const print = ({ stdout, stderr }: CommandResult): Promise<unknown> =>
   Promise.all([write(process.stdout, stdout), write(process.stderr, stderr)])
 
-/** Resolves when the reader has taken the text, or is gone. An exit before that loses all that a pipe does not hold. */
+/**
+ * Resolves when the reader has taken the text, or has ended. If the process exited before, all text that a pipe does
+ * not hold would be lost.
+ */
 function write(stream: NodeJS.WriteStream, text: string): Promise<void> {
   if (text === '') return Promise.resolve()
   return new Promise((resolve) => {
@@ -117,8 +120,8 @@ async function suggestCommand(word: string): Promise<void> {
 }
 
 /**
- * Returns whether the machine caused the error: no native addon, or a failed system call. Such an error is printed in
- * one line, without a stack.
+ * Tells whether the machine caused the error: no native addon, or a failed system call. Such an error is printed in one
+ * line, without a stack.
  */
 function isSystemFailure(error: unknown): error is Error {
   return error instanceof Error && (('code' in error && error.code === 'ERR_NATIVE_ADDON') || 'syscall' in error)

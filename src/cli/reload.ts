@@ -1,6 +1,6 @@
 /**
  * `holdfast reload`: makes the daemon read its file again, and prints the changes or the problems of the file. The
- * daemon decides; if it refuses, it keeps the configuration in force. This file only sends the request and prints the
+ * daemon decides; if it refuses, it keeps the configuration in force. The command only sends the request and prints the
  * answer.
  */
 
@@ -12,10 +12,10 @@ import { ask } from '../files/control-client.ts'
 import type { CommandResult } from './command.ts'
 import { refused, unreachable } from './control-client.ts'
 
-/** Timeout in milliseconds. It exceeds the time that the daemon allows for reading two files. */
+/** Timeout in milliseconds. The daemon needs less time to read two files. */
 const TIMEOUT = 30_000
 
-/** `dryRun`: only reports what would change. */
+/** Options of `holdfast reload`. `dryRun`: only report what would change. */
 export type ReloadOptions = { readonly json: boolean; readonly dryRun?: boolean }
 
 export async function reloadCommand(socket: string, options: ReloadOptions): Promise<CommandResult> {
@@ -38,7 +38,10 @@ export async function reloadCommand(socket: string, options: ReloadOptions): Pro
   }
 }
 
-/** Returns the lines of an answer. `way` is the verb of the last line if the configuration was handed over. */
+/**
+ * Returns the lines that the command prints for an answer. `way` is the verb of the last line if the configuration was
+ * handed over.
+ */
 export function reloadLines(answer: ReloadAnswer, way?: 'hand over' | 'handed over'): string[] {
   if (!answer.ok) {
     const { file, reason, problems } = answer

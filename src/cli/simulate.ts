@@ -1,7 +1,7 @@
 /**
  * `holdfast simulate SCENARIO`: runs this engine on simulated nodes with the user's configurations, and reports what a
- * LAN would have observed (docs/simulate.md). It reads files and reports their problems. It contacts no other host and
- * changes nothing.
+ * LAN would have observed (docs/simulate.md). The command reads files and reports their problems. It contacts no other
+ * host and changes nothing.
  */
 
 import { readFileSync } from 'node:fs'
@@ -25,17 +25,17 @@ import type { CommandResult } from './command.ts'
 
 export type SimulateOptions = {
   readonly json?: boolean
-  /** Whether to print every line that each engine logs, too. */
+  /** True if every line that the simulated engines log is printed, too. */
   readonly log?: boolean
-  /** Whether the exit status is 1 if the failure of a health check would not move the VIP to another node. */
+  /** True if the exit status is 1 when the failure of a health check would not move the VIP to another node. */
   readonly expect?: boolean
-  /** False with commander's --no-weights. */
+  /** False if the user gave --no-weights. */
   readonly weights?: boolean
 }
 
 /** Name of the interface on a simulated node if the configuration names no interface. */
 const INTERFACE = 'eth0'
-/** Time after the last fault, in milliseconds, until all consequences are over. */
+/** Milliseconds after the last fault until all its consequences are over. */
 const AFTERWARDS = 20_000
 const INTERVALS = 8
 
@@ -132,7 +132,10 @@ function playOf({ locate, plan }: Read, file: string): Loaded {
   return { what: { seed, lateness, nodes, faults, ms }, problems, notes }
 }
 
-/** Returns the link-local address that every IPv6 interface has, unless the scenario lists one. */
+/**
+ * Returns a link-local address for a simulated node, because every IPv6 interface has one, unless the scenario lists
+ * one.
+ */
 function linkLocalOf({ addresses }: PlannedNode, { virtualRouters }: Config, position: number): readonly string[] {
   const vips = virtualRouters.flatMap((router) => [...router.addresses, ...router.excludedAddresses])
   const isIpv6 =
@@ -145,7 +148,10 @@ type Configured =
   | { readonly config: Config; readonly warnings: readonly Problem[] }
   | { readonly problems: readonly Problem[] }
 
-/** Loads the configuration of a node: a file beside the scenario in either language, or the YAML in the scenario. */
+/**
+ * Loads the configuration of a simulated node: a file beside the scenario in YAML or in keepalived's language, or the
+ * YAML in the scenario.
+ */
 function configOf({ locate }: Read, node: PlannedNode, position: number, scenario: string): Configured {
   const { configuration, daemon } = node
   if (typeof configuration === 'string')

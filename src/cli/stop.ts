@@ -1,6 +1,6 @@
 /**
- * `holdfast stop`: stops the daemon as SIGTERM does. The command ends when the control socket is gone, which is the
- * last thing that the daemon closes. Decided here: how long the command waits. It never kills a process.
+ * `holdfast stop`: stops the daemon as SIGTERM does. The command ends when the control socket has disappeared, because
+ * the daemon closes that socket last. Decided here: how long the command waits. The command never kills a process.
  */
 
 import { EXIT } from '../app/exit-code.ts'
@@ -10,7 +10,7 @@ import type { CommandResult } from './command.ts'
 import { refused, unreachable } from './control-client.ts'
 
 const TIMEOUT = 3_000
-/** Milliseconds to wait. A stop takes 10 s at most (docs/architecture.md, Protocol decisions). */
+/** Milliseconds that the command waits. A stop takes 10 s at most (docs/architecture.md, Protocol decisions). */
 const LONGEST = 15_000
 const LOOK_AGAIN = 50
 

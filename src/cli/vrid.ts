@@ -1,6 +1,6 @@
 /**
- * `holdfast vrid NAME`: prints the VRIDs that an OpenShift cluster has by its name, in the format of runtimecfg.
- * Compares them with those of other clusters on the same LAN. Contacts no other host.
+ * `holdfast vrid NAME`: prints the VRIDs that an OpenShift cluster derives from its name, in the format of runtimecfg.
+ * The command compares these VRIDs with those of other clusters on the same LAN. No other host is contacted.
  */
 
 import { EXIT } from '../app/exit-code.ts'
@@ -8,7 +8,7 @@ import { type Collision, collisions, type Service, type Vrids, vridsOf } from '.
 import type { CommandResult } from './command.ts'
 
 export type VridOptions = {
-  /** VRID in place of the one that the name gives. */
+  /** VRID of the API that replaces the derived one. */
   readonly api?: string
   readonly ingress?: string
   /** Names of other clusters on the LAN. */

@@ -13,17 +13,22 @@ import type { CommandResult } from './command.ts'
 import { refused, unreachable } from './control-client.ts'
 
 const TIMEOUT = 3_000
-/** Milliseconds to wait. A release takes 10 s at most (docs/architecture.md, Protocol decisions). */
+/**
+ * Milliseconds that the command waits. A router releases its addresses within 10 s (docs/architecture.md, Protocol
+ * decisions).
+ */
 const LONGEST = 12_000
 const LOOK_AGAIN = 50
 
 export type YieldOptions = {
   /** Name of a virtual router or a sync group. */
   readonly router?: string | undefined
-  /** All routers that are Active here; with `cancel`, all that yield here. */
+  /**
+   * True: the command is for all routers that are Active on this node; with `cancel`, for all that yield on this node.
+   */
   readonly all?: boolean
   readonly cancel?: boolean
-  /** Duration as typed. */
+  /** Duration of the yield as typed by the user. */
   readonly for: string
 }
 
@@ -40,7 +45,8 @@ export async function yieldCommand(socket: string, options: YieldOptions): Promi
     if (targets.length === 0)
       return refused(cancel ? 'no virtual router yields here' : 'no virtual router is Active here')
     const results: CommandResult[] = []
-    // Orders every target to yield before waiting for the first: each needs time to leave.
+    // Every router and group is ordered to yield before the command waits for the first of them, because each needs
+    // time to leave.
     const answers: Answer[] = []
     for (const target of targets)
       answers.push(await ask(socket, { path: '/v1/yield', order: { router: target, forMs }, within: TIMEOUT }))
@@ -62,7 +68,9 @@ export async function yieldCommand(socket: string, options: YieldOptions): Promi
 const usage = (text: string): CommandResult => ({ exitCode: EXIT.usage, stdout: '', stderr: `holdfast: ${text}\n` })
 const success = (text: string): CommandResult => ({ exitCode: EXIT.ok, stdout: `${text}\n`, stderr: '' })
 
-/** Returns the sync groups, and the routers without one. Rejects with Error if the daemon does not answer. */
+/**
+ * Returns the names of sync groups, and of routers without a group. Rejects with Error if the daemon does not answer.
+ */
 async function everyTarget(socket: string, yielding: boolean): Promise<readonly string[]> {
   const routers = (await routersAt(socket)).filter(({ state, yieldingUntil }) =>
     yielding ? yieldingUntil !== null : state === 'Active',

@@ -1,6 +1,7 @@
 /**
- * Status and commands over the unix socket, in the engine's own thread, so it answers even if everything else hangs.
- * Decided here: a client without permission gets status 403 and no answer. What a command does is decided elsewhere.
+ * Serves status and commands over the unix socket, in the engine's own thread. So the socket answers even if all other
+ * threads hang. Decided here: a client without permission gets status 403 and no answer. What a command does is decided
+ * elsewhere.
  */
 import type { IncomingMessage, Server } from 'node:http'
 import type { Socket } from 'node:net'
@@ -16,23 +17,25 @@ import { type Commands, createApi, json, type Reply, text } from './server.ts'
 export type ControlPorts = {
   readonly snapshot: () => Snapshot
   readonly events: EventSource
-  /** Text of /metrics, which another thread makes. Rejects with Error if that thread does not answer. */
+  /** Returns the text of /metrics, which the worker thread makes. Rejects with Error if that thread does not answer. */
   readonly metrics: () => Promise<MetricsText>
   readonly commands?: Commands
-  /** Returns the process at the other end. `undefined` if unknown; its requests are then refused. */
+  /**
+   * Returns the process at the other end of a connection. `undefined` if it is unknown; its requests are refused then.
+   */
   readonly peerOf: (socket: Socket) => ControlPeer | undefined
   readonly onRefused: (peer: ControlPeer | undefined) => void
   readonly onUnsafe: (message: string) => void
 }
 
-/** Opens the socket. Rejects with Error if the path cannot be used; the message names the path. */
+/** Opens the control socket. Rejects with Error if the path cannot be used; the message names the path. */
 export async function openControlSocket(path: string, ports: ControlPorts): Promise<Server> {
   const { refusal, connected } = gate(ports)
   const server = createApi(
     {
       '/v1/status': () => json(withFormerNames(ports.snapshot())),
       '/v1/events': eventRoute(ports.events, LARGEST_PAGE),
-      // If this route answers, the engine runs: it is served in the engine's thread.
+      // The engine's own thread answers this route, so an answer shows that the engine runs.
       '/healthz': () => text(200, 'ok'),
       '/readyz': () => readiness(ports.snapshot()),
       '/metrics': async () => ({ status: 200, ...(await ports.metrics()) }),
@@ -47,7 +50,7 @@ export async function openControlSocket(path: string, ports: ControlPorts): Prom
   return server
 }
 
-/** Checks permission when a client connects. Later another process may have its process id. */
+/** Tests the permission of a client when it connects. Later another process may have the client's process id. */
 function gate({ peerOf, onRefused }: ControlPorts) {
   const own = process.geteuid?.() ?? 0
   const admitted = new WeakSet<Socket>()

@@ -1,10 +1,11 @@
-/**
- * Query of /v1/events: `?after=SEQ&limit=COUNT`.
- */
+/** Reads the query of /v1/events: `?after=SEQ&limit=COUNT`. */
 
 export type EventQuestion = { readonly after?: number; readonly limit?: number }
 
-/** Returns the query, or a text if it is invalid. It may come from any client that can connect. */
+/**
+ * Returns the parsed query of /v1/events, or an error text if it is invalid. The query may come from any client that
+ * can connect.
+ */
 export function eventQuestion(query: URLSearchParams): EventQuestion | string {
   const question: { after?: number; limit?: number } = {}
   for (const key of ['after', 'limit'] as const) {

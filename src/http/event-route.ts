@@ -12,17 +12,17 @@ import { type Asked, type Handler, json, text } from './server.ts'
 
 export type EventSource = {
   /**
-   * Returns the events after a number, the oldest first; without a number the last ones. Rejects with Error if the
+   * Returns the events after a number, the oldest first; without a number the last events. Rejects with Error if the
    * engine does not answer.
    */
   readonly events: (wanted: EventQuestion) => Promise<EventPage> | EventPage
-  /** Calls the listener with each event from now on. Returns the function that ends this. */
+  /** Calls the listener with each event from now on. Returns the function that removes the listener. */
   readonly listen: (listener: (event: JournalEvent) => void) => () => void
 }
 
 /**
  * Returns the journal of this thread as a source. Events are recorded before their effects are executed. The listener
- * is called afterwards, so that it does not delay them.
+ * is called after the effects, so that it does not delay them.
  */
 export const sourceOf = (chronicle: Pick<Chronicle, 'read' | 'subscribe'>): EventSource => ({
   events: (wanted) => chronicle.read(wanted),
@@ -40,7 +40,7 @@ export const sourceOf = (chronicle: Pick<Chronicle, 'read' | 'subscribe'>): Even
   },
 })
 
-/** Returns the route. `most` is the number of events of a page; `after` requests the next page. */
+/** Returns the route /v1/events. `most` is the number of events in a page; `after` requests the next page. */
 export function eventRoute(source: EventSource, most: number): Handler {
   return async (asked) => {
     const question = eventQuestion(asked.query)
@@ -57,23 +57,27 @@ const atMost = (question: EventQuestion, most: number): EventQuestion => ({
   limit: Math.min(question.limit ?? most, most),
 })
 
-/** Returns whether the client names the type of streams, as a browser's EventSource does. Other clients get a page. */
+/** Tells whether the client accepts a stream, as a browser's EventSource does. Other clients get a page of events. */
 const wantsStream = ({ headers }: Asked): boolean => headers.accept?.includes(EVENTS) === true
 
-/** Returns the query of an EventSource that lost its connection: it continues after its last event. */
+/**
+ * Returns the query of an EventSource that lost its connection: the stream continues after the last event that the
+ * client received.
+ */
 function lastHeard({ headers }: Asked): Record<string, string> {
   const id = headers['last-event-id']
   return typeof id === 'string' ? { after: id } : {}
 }
 
-/** Opens a stream. Without a number it contains only new events. */
+/** Opens a stream of events. Without a number the stream contains only new events. */
 async function stream({ events, listen }: EventSource, { after }: EventQuestion, most: number): Promise<EventStream> {
   const read = (from: number) => events({ after: from, limit: most })
   // The first page is requested before the stream begins. An engine that does not answer then gives status 503, which a
   // stream could not give.
   const first = await read(after ?? Number.MAX_SAFE_INTEGER)
   const latest = first.latest ?? 0
-  // A greater number comes from before the journal was lost. Then all events are new.
+  // A number greater than that of the last event comes from before the journal was lost. In that case all events are
+  // new to the client.
   const sent = after === undefined ? latest : after > latest ? 0 : after
   return {
     listen: (client) => {
@@ -85,7 +89,7 @@ async function stream({ events, listen }: EventSource, { after }: EventQuestion,
   }
 }
 
-/** Sends the events of the pages before the events that arrive in the meantime. */
+/** Sends the events of the journal's pages before the events that arrive in the meantime. */
 class Follower {
   readonly #client: StreamClient
   #sent: number
@@ -101,7 +105,7 @@ class Follower {
     else this.#waiting.push(event)
   }
 
-  /** Reads pages until the stream has reached the events that have arrived. */
+  /** Reads pages of events until the stream has reached the events that have just arrived. */
   async catchUp(first: EventPage, read: (after: number) => Promise<EventPage> | EventPage): Promise<void> {
     let page = first
     for (;;) {

@@ -9,35 +9,32 @@ import type { ServerResponse } from 'node:http'
 export const EVENTS = 'text/event-stream'
 
 export type StreamedEvent = {
-  /** Number that a reconnecting client sends as Last-Event-ID. */
+  /** Number of the event. A client that reconnects sends it as Last-Event-ID. */
   readonly id: number
-  /** Content, sent as JSON. */
+  /** Content of the event, sent as JSON. */
   readonly data: unknown
 }
 
 export type StreamClient = {
   readonly tell: (event: StreamedEvent) => void
-  /** Ends the stream. The client may request a new one. */
+  /** Ends the stream. The client may request a new stream. */
   readonly end: () => void
 }
 
 /**
- * An answer that continues. `listen` is called when the client can receive; its result is called once, when the client
- * is gone.
+ * An HTTP answer that continues. `listen` is called when the client can receive. The function that it returns is called
+ * once, when the client has disconnected.
  */
 export type EventStream = { readonly listen: (client: StreamClient) => () => void }
 
-/** Limit of streams. Of the 32 connections (server.ts), the others are left for single requests. */
+/** Limit of open streams. Of the 32 connections (server.ts), the others are left for single requests. */
 export const MOST_STREAMS = 8
-/** Limit of unread octets of a client. Node counts what it buffers, not what is in the kernel. */
+/** Limit of octets that a client has not read yet. Node counts its own buffers, not those of the kernel. */
 const MOST_BEHIND = 1 << 20
-/**
- * Milliseconds between comments that keep the connection open. Proxies and our own idle timeout close silent
- * connections.
- */
+/** Milliseconds between comments that keep a stream open. Proxies and our own idle timeout close silent connections. */
 const KEEP_ALIVE = 10_000
 const LONGEST = 3_600_000
-/** Milliseconds after which a browser reconnects. */
+/** Milliseconds after which a browser opens the stream again. */
 const RETRY = 1_000
 
 export class EventStreams {
@@ -47,7 +44,7 @@ export class EventStreams {
     return this.#open >= MOST_STREAMS
   }
 
-  /** Sends the head and the events. The client may already be gone. */
+  /** Sends the head and the events of a stream. The client may have disconnected already. */
   open(response: ServerResponse, { listen }: EventStream): void {
     if (response.destroyed) return
     this.#open++

@@ -1,7 +1,7 @@
 /**
- * Former names of fields of /v1/status. Decided here: answers have them beside the new names until 0.3.0, because the
- * nodes of a group are upgraded one after the other. An answer that has only the former names is read as if it had the
- * new ones.
+ * Former names of fields in the answer of /v1/status. Decided here: answers have them beside the new names until 0.3.0,
+ * because the nodes of a group are upgraded one after the other. An answer with only the former names is read as if it
+ * had the new names.
  */
 import type { HealthcheckSnapshot } from '../daemon/health/healthcheck-snapshot.ts'
 import type { RouterSnapshot, Snapshot } from '../daemon/telemetry/snapshot.ts'
@@ -50,8 +50,8 @@ export function withFormerNames(snapshot: Snapshot): PublishedSnapshot {
 }
 
 /**
- * Reviver for JSON.parse. Gives routers, their counters and health checks the new names if they have only the former ones. The value
- * may come from any daemon.
+ * Reviver for JSON.parse. Gives the fields of routers and counters the new names if they have only the former names.
+ * The value may come from any daemon.
  */
 export function newNames(_key: string, value: unknown): unknown {
   if (!isObject(value)) return value

@@ -1,7 +1,7 @@
 /**
  * Ends connections whose request takes too long. Decided here: each connection has its own timer, because Node's own
- * check would wake the thread all day, also without connections. This file does not know requests, or how long an
- * answer may take.
+ * check would wake the thread all day, also without connections. Not known here: requests, and how long an answer may
+ * take.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -11,8 +11,8 @@ const ANSWER = 'HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n'
 const hasNoBody = ({ method }: IncomingMessage): boolean => method === 'GET' || method === 'HEAD'
 
 /**
- * Sets the limits in milliseconds. A first request must be complete `within` the connection's start. Each further one
- * has `idle` more, counted from the answer.
+ * Sets the time limits of requests in milliseconds. The first request of a connection must be complete `within` its
+ * start. Each further request has `idle` more, counted from the last answer.
  */
 export function endLateRequests(server: Server, within: number, idle: number): void {
   const alarms = new WeakMap<Socket, NodeJS.Timeout>()

@@ -6,7 +6,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { extname } from 'node:path'
 import { PAGE_PATH, type Reply, type Routes } from './server.ts'
 
-/** Folder of the files: beside this file, or beside the bundle that contains it (scripts/bundle.mjs). */
+/**
+ * Folder with the files of the status page: beside this module, or beside the bundle that contains it
+ * (scripts/bundle.mjs).
+ */
 const FOLDER = new URL('./page/', import.meta.url)
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
@@ -22,7 +25,7 @@ const HEADERS = {
     ...['script-src', 'style-src', 'connect-src', 'img-src'].map((what) => `${what} 'self'`),
     ...['base-uri', 'form-action', 'frame-ancestors'].map((what) => `${what} 'none'`),
     "require-trusted-types-for 'script'",
-    // No policy can be made, so no text becomes a script.
+    // The browser allows no Trusted Types policy, so no text becomes a script.
     "trusted-types 'none'",
   ].join('; '),
   'cross-origin-resource-policy': 'same-origin',
@@ -31,7 +34,8 @@ const HEADERS = {
 }
 
 /**
- * Returns the routes. Throws Error if the files cannot be read: this thread has no privileges for files of other users.
+ * Returns the routes of the status page. Throws Error if the files cannot be read: this thread has no privileges for
+ * files of other users.
  */
 export function pageRoutes(folder = FOLDER): Routes {
   const reply = (name: string): Reply => ({

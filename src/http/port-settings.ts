@@ -4,9 +4,12 @@
 import type { Config } from '../config/config.ts'
 
 export type PortSettings = {
-  /** False if nothing is served. `docs/privileges.md` describes addresses other than loopback. */
+  /**
+   * Address of the HTTP port. False if the daemon has no port. `docs/privileges.md` describes addresses other than
+   * loopback.
+   */
   readonly listen: { readonly host: string; readonly port: number } | false
-  /** Whether other machines may connect, by any host name. */
+  /** True if other machines may connect, by any host name. */
   readonly isPublic: boolean
   readonly version: string
   readonly metricsCompat: Config['api']['metricsCompat']
@@ -16,7 +19,7 @@ export type PortSettings = {
 
 export type PortNews =
   | { readonly kind: 'listening' }
-  /** `message` is the reason why the port, or a part of it, cannot be served. */
+  /** `message` is the reason why the HTTP port, or a part of it, cannot be served. */
   | { readonly kind: 'failed'; readonly message: string }
 
 /** The answer of /metrics. */

@@ -25,24 +25,24 @@ import { ENGINE_PAUSE, sharedAnswer, TEXT_PAUSE, takingTurns } from './shared-an
 
 /** Milliseconds until the next attempt to listen on a port that is in use. */
 const LISTEN_AGAIN = 1_000
-/** Number of events per page. A thousand would delay the engine's advertisements. */
+/** Number of events per page. A thousand events would delay the engine's advertisements. */
 const EVENTS_AT_ONCE = 100
 
-/** Pauses in milliseconds between rounds of requests to the peers. Each open status page asks every few seconds. */
+/** Pauses in milliseconds between requests to the peers. Each open status page asks every few seconds. */
 const PEERS_PAUSE = { atLeast: 1_000, atMost: 5_000 }
 
 type OpenSettings = PortSettings & { readonly listen: Exclude<PortSettings['listen'], false> }
 
 /** Requests of the port to the engine. Each rejects with Error if the engine does not answer in time. */
 export type EngineAccess = {
-  /** Resolves if the engine runs. */
+  /** Resolves if the engine answers. */
   readonly beat: () => Promise<void>
   readonly events: (wanted: EventQuestion) => Promise<EventPage>
-  /** Calls the listener with each event from now on. Returns the function that ends this. */
+  /** Calls the listener with each event from now on. Returns the function that removes the listener. */
   readonly listen: (listener: (event: JournalEvent) => void) => () => void
 }
 
-/** Sources of the answers. */
+/** Sources of the port's answers. */
 export type PortSources = {
   readonly questions: EngineAccess
   readonly report: () => Promise<EngineReport>
@@ -96,7 +96,7 @@ function refuseForeignNames(request: IncomingMessage): Reply | undefined {
   )
 }
 
-/** Returns the route to the peers. The reader of their answers is loaded at the first request. */
+/** Returns the route to the peers. The code that reads their answers is loaded at the first request. */
 function peersRoute(urls: readonly string[]): Handler {
   let peers: Promise<Peers> | undefined
   return sharedAnswer(async () => {
@@ -107,7 +107,7 @@ function peersRoute(urls: readonly string[]): Handler {
   }, PEERS_PAUSE)
 }
 
-/** Returns the routes of the status page. Without its files, metrics and liveness are still served. */
+/** Returns the routes of the status page. If the page's files cannot be read, metrics and liveness are still served. */
 function pageOr(tell: (news: PortNews) => void): Routes {
   try {
     return pageRoutes()

@@ -1,7 +1,7 @@
 /**
- * Parts of status and events that every client of the port may read, without authentication. Decided here: left out are
- * texts of health check targets and programs, and paths of URLs, which may contain a token. The reason of a result is
- * from a fixed list; its detail is not.
+ * Returns the parts of status and events that every client of the port may read without authentication. Texts of health
+ * check targets and programs are left out, and paths of URLs, which may contain a token. The reason of a check's result
+ * is from a fixed list and stays; its detail is left out.
  */
 import type { Snapshot } from '../daemon/telemetry/snapshot.ts'
 import type { JournalEvent } from '../events/event.ts'

@@ -1,7 +1,7 @@
 /**
- * Target of a request: path, query and host, in origin-form or absolute-form (RFC 9112 §3.2); in absolute-form its own
- * host counts, not the header. Decided here: by which host names a port on loopback may be reached. A web page of
- * another site cannot read it through a name of its own that resolves to loopback (DNS rebinding).
+ * Target of a request: path, query and host, in origin-form or absolute-form (RFC 9112 §3.2); in absolute-form the host
+ * in the target counts, not the header. Decided here: the host names by which clients may reach a port on loopback. So
+ * a web page of another site cannot read that port through a name that resolves to loopback (DNS rebinding).
  */
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
@@ -17,8 +17,8 @@ export function targetOf({ url = '/', headers }: Pick<IncomingMessage, 'url' | '
 }
 
 /**
- * Returns whether a foreign page cannot have this host name: an address, localhost, or a name of this machine. HTTP/1.0
- * without a host is no browser.
+ * Tells whether a host name cannot belong to a foreign page: an address, localhost, or a name of this machine. An
+ * HTTP/1.0 client without a host is no browser.
  */
 export function isOurs(host: string | undefined, ours: readonly string[]): boolean {
   if (host === undefined) return true

@@ -29,7 +29,7 @@ export type Reply = {
   readonly body: string
   readonly headers?: Readonly<Record<string, string>>
 }
-/** Query and headers of a request. */
+/** Query and headers of a request to the API. */
 export type Asked = { readonly query: URLSearchParams; readonly headers: IncomingHttpHeaders }
 export type Handler = (asked: Asked) => Promise<Reply | EventStream> | Reply | EventStream
 /** Handlers by path, for GET and HEAD. */
@@ -56,9 +56,9 @@ export const json = (value: unknown, status = 200): Reply => ({
 export type Refusal = (request: IncomingMessage) => Reply | undefined
 
 export const MOST_CONNECTIONS = 32
-/** Milliseconds until a request must be complete. */
+/** Milliseconds within which a request must be complete. */
 const REQUEST_TIMEOUT = 5_000
-/** Milliseconds after an answer in which the next request must begin. */
+/** Milliseconds after an answer within which the next request must begin. */
 const KEEP_ALIVE = 5_000
 /** The longest timer. It disables Node's own check for late requests, which late-request.ts replaces. */
 const NEVER = 2 ** 31 - 1
@@ -68,8 +68,8 @@ const LARGEST_HEADER = 8_192
 /** Limit of requests of one connection, also of those sent without waiting for answers. */
 const MOST_REQUESTS = 100
 /**
- * Milliseconds until a connection is closed. No scrape or command takes so long; a client must not keep it by reading
- * slowly.
+ * Milliseconds until a connection is closed. No scrape or command takes so long; a client must not keep a connection by
+ * reading slowly.
  */
 const LONGEST_CONNECTION = 60_000
 /** Limit of a command's body in octets. */
@@ -117,7 +117,7 @@ type Answer = Reply & { readonly allow?: string }
 
 function give(answer: Answer, request: IncomingMessage, response: ServerResponse): void {
   const { allow, ...reply } = bounded(answer)
-  // The rest of an unread body must not be parsed as the next request.
+  // The rest of an unread request body must not be parsed as the next request.
   const isDone = request.complete || request.method === 'GET' || request.method === 'HEAD'
   response.writeHead(reply.status, {
     'content-type': reply.contentType,
@@ -168,12 +168,12 @@ async function carryOut(command: Command | LargeCommand, request: IncomingMessag
   return isUtf8(body) ? await take(body.toString('utf8'), query) : text(400, 'the body is not UTF-8')
 }
 
-/** Returns the body, `undefined` if it exceeds the limit. Rejects if the client closes the connection. */
+/** Returns the body of a request, `undefined` if it exceeds the limit. Rejects if the client closes the connection. */
 function bodyOf(request: IncomingMessage, largest: number): Promise<Buffer | undefined> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let length = 0
-    // Octets after the limit are read and dropped within the time of a request, because a reply needs an open socket.
+    // Octets after the limit are read and dropped until the request's timeout, because a reply needs an open socket.
     request.on('data', (chunk: Buffer) => {
       length += chunk.length
       if (length <= largest) chunks.push(chunk)

@@ -1,13 +1,13 @@
 /**
  * Sends one query at a time, however many clients ask: all clients that ask in the meantime get the same answer. The
- * next query waits nine times as long as this one took, so clients take at most a tenth of the time of the answering
- * thread. Decided here: the age of an answer, at most that of the query on its way.
+ * next query waits nine times as long as the last query took, so clients use at most a tenth of the time of the
+ * answering thread. A client gets an answer that is at most as old as the query that was under way.
  */
 
-/** Milliseconds between an answer and the next query. */
+/** Milliseconds between an answer and the next query to the same source. */
 export type Pause = {
   readonly atLeast: number
-  /** Upper limit, so that a slow answer is not followed by a long pause. */
+  /** Upper limit of the pause, so that a slow answer is not followed by a long pause. */
   readonly atMost: number
 }
 

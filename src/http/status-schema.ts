@@ -1,7 +1,7 @@
 /**
  * Schema of /v1/status for publication (docs/status.schema.json, `holdfast schema status`). The types of the daemon,
- * with a description of the fields, are in daemon/telemetry/snapshot.ts; a test compares both. Version 1 only grows:
- * fields are added, none is removed or changes its meaning.
+ * with a description of the fields, are in daemon/telemetry/snapshot.ts; a test compares types and schema. Version 1
+ * only grows: fields are added, none is removed or changes its meaning.
  */
 import * as z from 'zod'
 

@@ -1,8 +1,8 @@
 /**
- * keepalived's interfaces to the programs around it, for a daemon that runs from keepalived's file: the dumps on SIGUSR1
- * and SIGUSR2, the pid files, the socket that takes `reload` and `stop` (docs/adr/0030). Nothing in this file stops the
- * engine or makes it wait: a failure is a line in the log. The text of a dump is in dump.ts, the socket in socket.ts; a
- * reload is the caller's.
+ * keepalived's interfaces to the programs around it, for a daemon that runs from keepalived's file: the dumps on
+ * SIGUSR1 and SIGUSR2, the pid files, the socket that takes `reload` and `stop` (docs/adr/0030). No function here stops
+ * the engine or makes it wait: a failure causes a log line. The text of a dump is made in dump.ts, the socket is in
+ * socket.ts, and the caller reloads.
  */
 
 import { statSync } from 'node:fs'
@@ -16,15 +16,15 @@ import { LOG } from '../log/log.ts'
 import type { DumpKind, DumpOrder } from './dump.ts'
 
 export type CompatibilityOptions = {
-  /** File for the pid of the process that takes the signals. */
+  /** File for the process id of the process that takes the signals. */
   readonly pidFile: string | undefined
-  /** File for the pid of the engine. */
+  /** File for the process id of the engine. */
   readonly vrrpPidFile: string | undefined
-  /** Path of the command socket. `undefined`: none is opened. */
+  /** Path of keepalived's command socket. `undefined`: no socket is opened. */
   readonly socket: string | undefined
 }
 
-/** `Answer`: result of a reload, passed through. */
+/** Functions of the daemon. `Answer` is the type of the answer to a reload, which is passed through. */
 export type CompatibilityPorts<Answer> = {
   readonly recorder: Pick<Recorder, 'log' | 'logLimited'>
   readonly dump: (order: DumpOrder) => Promise<void>
@@ -33,7 +33,7 @@ export type CompatibilityPorts<Answer> = {
   /** Releases every address until the next reload. */
   readonly standDown: (trigger: string) => Promise<void>
   readonly peerOf: (socket: Socket) => ControlPeer | undefined
-  /** A client without the right to command has been refused. */
+  /** Called when a client without the right to command has been refused. */
   readonly onRefused: () => void
   /** Process that takes the signals: the guardian, or the engine without a guardian. */
   readonly pid: number
@@ -50,14 +50,17 @@ export class CompatibilityLayer<Answer> {
   #server: Server | undefined
   #turn: Promise<unknown> = Promise.resolve()
 
-  /** `folder`: for the dumps; keepalived writes them into TMPDIR. */
+  /** `folder` is the folder of the dumps; keepalived writes them into TMPDIR. */
   constructor(options: CompatibilityOptions, ports: CompatibilityPorts<Answer>, folder = process.env.TMPDIR ?? '/tmp') {
     this.#options = options
     this.#ports = ports
     this.#folder = folder
   }
 
-  /** Writes one dump of a kind at a time. A request during a dump leads to one more dump, so its data is newer than the request. */
+  /**
+   * Writes one dump of a kind at a time. A request during a dump causes one more dump, so the data is newer than the
+   * request.
+   */
   dump(kind: DumpKind): void {
     const running = this.#dumps.get(kind)
     if (running !== undefined) {
@@ -83,7 +86,10 @@ export class CompatibilityLayer<Answer> {
     }
   }
 
-  /** Reloads; ends an earlier stop, also when the reload was not requested over the socket. */
+  /**
+   * Reloads the configuration. A reload also ends an earlier stop, even if it was not requested over keepalived's
+   * socket.
+   */
   reload(trigger: string): Promise<Answer> {
     const { socket } = this.#options
     const { reload } = this.#ports
@@ -121,27 +127,32 @@ export class CompatibilityLayer<Answer> {
     }
   }
 
-  /** Closes the socket and removes the pid files: after our end the same pid may belong to another process. */
+  /**
+   * Closes the socket and removes the pid files, because after the end of the daemon another process may get the same
+   * pid.
+   */
   async close(): Promise<void> {
     this.#server?.close()
     for (const { file, text } of this.#written) {
       try {
-        // The next daemon may have written its pid already.
+        // The next daemon may have written its process id to the file already.
         if ((await readFile(file, 'utf8')) === text) await rm(file)
       } catch {
-        // The file is gone already.
+        // The pid file has already been removed.
       }
     }
   }
 
-  /** Runs the orders one after another, in the order of their arrival: each writes or removes the same file. */
+  /** Runs the orders one after another, in the order of their arrival, because each writes or removes the same file. */
   #inTurn<T>(order: () => Promise<T>): Promise<T> {
     const turn = this.#turn.then(order)
     this.#turn = turn.catch(() => {})
     return turn
   }
 
-  /** Writes the mark before it releases the addresses: a restarted container must find the mark and stay idle. */
+  /**
+   * Writes the mark before the addresses are released, because a restarted container must find the mark and stay idle.
+   */
   #stop(socket: string): Promise<void> {
     return this.#inTurn(async () => {
       await writeFile(markOf(socket), `${SOCKET}: stop\n`, { mode: 0o644 }).catch((error) => this.#warn(error))
@@ -154,7 +165,8 @@ export class CompatibilityLayer<Answer> {
     const text = `${pid}\n`
     try {
       await mkdir(dirname(file), { recursive: true })
-      // Removes the file of an earlier run, or a link that another user has put there: a link is not followed.
+      // Removes the pid file of an earlier run, or a symbolic link that another user has made, because a link must not
+      // be followed.
       await rm(file, { force: true })
       await writeFile(file, text, { mode: 0o644, flag: 'wx' })
       this.#written.push({ file, text })
@@ -168,10 +180,10 @@ export class CompatibilityLayer<Answer> {
   }
 }
 
-/** Returns the path of the mark that says "stopped"; the script of the OpenShift pod uses the same path. */
+/** Returns the path of the file that marks a stopped keepalived. The script of the OpenShift pod uses the same path. */
 const markOf = (socket: string): string => join(dirname(socket), 'stopped')
 
-/** Returns whether an earlier run was stopped over this socket and not reloaded since. */
+/** Tells whether an earlier run was stopped over this socket and not reloaded since. */
 export function wasStopped(socket: string | undefined): boolean {
   try {
     return socket !== undefined && statSync(markOf(socket)).size > 0

@@ -1,7 +1,7 @@
 /**
- * `keepalived -t`: tests a configuration file, with our messages and keepalived's exit statuses, because scripts look at
- * the status alone. Decided here: the status of each problem (observed with 2.2.7), and that advice which keepalived
- * does not give fails no test.
+ * `keepalived -t`: tests a configuration file. The messages are holdfast's, the exit statuses keepalived's, because
+ * scripts read only the status. Decided here: the status of each problem (observed with 2.2.7), and that advice which
+ * keepalived does not give fails no test.
  */
 
 import { advice } from '../config/advice/advice.ts'
@@ -17,7 +17,7 @@ export const TEST_EXIT = {
   incomplete: 2,
   /** The file does not exist, and the caller asked for an error in that case. */
   missing: 4,
-  /** The file has an error, or a keyword that has another effect than keepalived's. */
+  /** The file has an error, or a keyword whose effect differs from keepalived's. */
   faulty: 5,
   /** Scripts without enable_script_security. */
   insecure: 6,

@@ -1,20 +1,20 @@
 /**
  * The state of a virtual router in keepalived's terms, and the counters that keepalived has: for its dumps and for the
- * metric names of its exporter. They are in a file of their own, so that a thread that serves metrics does not load the
- * reader of configurations. The functions are pure.
+ * metric names of its exporter. The functions are not in dump.ts, so that a thread that serves metrics does not load
+ * the reader of configurations. The functions are pure.
  */
 import type { RouterSnapshot } from '../daemon/telemetry/snapshot.ts'
 
 type KeepalivedState = (typeof STATES)[number]
-/** Names of the states. Some outputs have the index in this list instead. */
+/** keepalived's names of the states. Some outputs have the index in this list instead of the name. */
 const STATES = ['INIT', 'BACKUP', 'MASTER', 'FAULT'] as const
 
-/** Returns the number of the state, as in keepalived's JSON, in SNMP and in its exporters. */
+/** Returns keepalived's number of a router's state, as in its JSON, in SNMP and in its exporters. */
 export const keepalivedState = (router: RouterSnapshot): number => STATES.indexOf(stateName(router))
 
 /**
- * Returns the name of the state. Waiting for the first results is INIT and not FAULT: a probe that looks for FAULT
- * would restart a pod that is just starting.
+ * Returns keepalived's name of a router's state. A router that waits for the first results is INIT and not FAULT,
+ * because a probe that looks for FAULT would restart a pod that is just starting.
  */
 export function stateName({ state, faults }: RouterSnapshot): KeepalivedState {
   switch (state) {
@@ -29,12 +29,12 @@ export function stateName({ state, faults }: RouterSnapshot): KeepalivedState {
   }
 }
 
-/** What keepalived counts of a virtual router. */
+/** Counters that keepalived has for a virtual router. */
 export type KeepalivedCounts = {
   readonly received: number
   /** Sent advertisements without those of priority 0. */
   readonly sent: number
-  /** Number of transitions to Active, and from Active. */
+  /** Number of transitions to Active, and of transitions from Active. */
   readonly begun: number
   readonly ended: number
   readonly length: number

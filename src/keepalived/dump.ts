@@ -1,8 +1,8 @@
 /**
  * Writes the daemon's state in keepalived's format, for probes, exporters and people who read its dumps:
- * keepalived.data (SIGUSR1) and keepalived.stats (SIGUSR2), as in version 2.2.7. A dump has only the lines that
- * holdfast knows a value for, and no password. The functions are pure: a snapshot in, a text out. This file does not
- * know files and signals. It is the only place outside config/keepalived with keepalived's names for states.
+ * keepalived.data (SIGUSR1) and keepalived.stats (SIGUSR2), as in version 2.2.7. A dump has only lines for which
+ * holdfast has a value, and no password. The functions are pure: they convert a snapshot to a text. Not known here:
+ * files and signals.
  */
 
 import type { Config, VirtualRouter } from '../config/config.ts'
@@ -16,7 +16,7 @@ import { keepalivedCounts, stateName } from './counts.ts'
 
 export type DumpKind = 'data' | 'stats'
 export type Dumped = { readonly snapshot: Snapshot; readonly config: Config }
-/** A dump to write into `file`. */
+/** An order to write a dump into `file`. */
 export type DumpOrder = { readonly kind: DumpKind; readonly file: string; readonly dumped: Dumped }
 
 /** Returns the text of a dump. */
@@ -89,7 +89,7 @@ function instanceLines(router: RouterSnapshot, config: Config, healthchecks: Sna
   return lines
 }
 
-/** Returns the addresses as they are installed, in the order of the file. */
+/** Returns the address lines of a dump, in the order of the configuration. */
 function addressLines(
   spec: VirtualRouter | undefined,
   device: string,

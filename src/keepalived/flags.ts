@@ -1,8 +1,8 @@
 /**
  * keepalived's command line, as in its manual page and in version 2.2.7, and the handling of each flag: done, without
  * effect (with the reason), not supported (with a message at the start), or refused (the result would be another
- * daemon). An unknown option is refused, as in keepalived. The functions are pure: a command line in, an order out.
- * This file does not know how an order is executed.
+ * daemon). An unknown option is refused, as in keepalived. The functions are pure: they convert a command line to an
+ * order. Not known here: how an order is executed.
  */
 
 import { apiOverride } from '../config/api-options.ts'
@@ -16,7 +16,7 @@ export type Flag = {
   /** `maybe`: the value is part of the same argument, as in -tFILE or --config-test=FILE. */
   readonly value?: 'wanted' | 'maybe'
   readonly handling: Handling
-  /** What the flag does, or why it has no effect. */
+  /** What the flag does, or why the flag has no effect. */
   readonly says: string
   /** Handling in bin/holdfast: no background, a core dump of the engine, or Node without a guardian, which answers. */
   readonly launcher?: 'foreground' | 'core' | 'answer'
@@ -147,7 +147,7 @@ export type RunOrder = {
   readonly core: boolean
   readonly force: boolean
   readonly socket: string | undefined
-  /** Texts about keepalived's features that are missing here. */
+  /** Texts about features of keepalived that holdfast does not have. */
   readonly warnings: readonly string[]
 } & KeepalivedReading
 
@@ -162,7 +162,7 @@ export const DEFAULT_FILE = '/etc/keepalived/keepalived.conf'
 
 type Given = { readonly flag: Flag; readonly value: string | undefined }
 
-/** Returns the order of a command line. */
+/** Returns the order that a command line of keepalived gives. */
 export function keepalivedOrder(argv: readonly string[]): KeepalivedOrder {
   const read = givenFlags(argv)
   if (typeof read === 'string') return { do: 'refuse', message: read }
@@ -204,7 +204,7 @@ export function keepalivedOrder(argv: readonly string[]): KeepalivedOrder {
 const nameOf = ({ short, long }: Flag): string => (short === undefined ? `--${long}` : `-${short}, --${long}`)
 
 /**
- * Returns the flags, or the text of the error. The syntax is that of getopt_long(3): -nPf FILE, -fFILE,
+ * Returns the parsed flags, or the text of the error. The syntax is that of getopt_long(3): -nPf FILE, -fFILE,
  * --use-file=FILE, --use-file FILE, and -- at the end.
  */
 function givenFlags(argv: readonly string[]): Given[] | string {
@@ -222,7 +222,7 @@ function givenFlags(argv: readonly string[]): Given[] | string {
 
 function longFlag(word: string, rest: string[]): Given[] | string {
   const [, name = '', , value] = /^([^=]*)(=(.*))?$/s.exec(word) ?? []
-  // There are no abbreviations: bin/holdfast reads the same flags by their full names.
+  // Abbreviated flags are not accepted, because bin/holdfast reads the same flags by their full names.
   const flag = FLAGS.find(({ long }) => long === name)
   if (flag === undefined) return `Unknown option --${name}`
   if (flag.value === undefined)
@@ -258,7 +258,7 @@ const PREFIX: Readonly<Record<Handling, string>> = {
   refused: 'refused: ',
 }
 
-/** Returns the text of --help. */
+/** Returns the text that --help prints. */
 export function keepalivedHelp(): string {
   const names = FLAGS.map(
     (flag) => `${nameOf(flag)}${flag.value === undefined ? '' : flag.value === 'wanted' ? '=VALUE' : '[=VALUE]'}`,

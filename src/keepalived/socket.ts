@@ -1,7 +1,8 @@
 /**
- * The socket over which a cluster's monitor commands the keepalived of its pod: a line `reload` or `stop`, without an
- * answer (docs/adr/0030). A client may stay connected, because the monitor connects once. A client without the right to
- * command is disconnected. Any other line is reported and ignored. This file does not know what a command does.
+ * Serves the socket over which a cluster's monitor commands the keepalived of its pod: a line `reload` or `stop`,
+ * without an answer (docs/adr/0030). A client may stay connected, because the monitor connects once. A client without
+ * the right to command is disconnected. Any other line is reported and ignored. Not known here: the effect of a
+ * command.
  */
 import { createServer, type Server, type Socket } from 'node:net'
 import { type ControlPeer, listenPrivately, mayCommand } from '../files/private-socket.ts'
@@ -49,6 +50,6 @@ function listen(socket: Socket, { onCommand, onProblem }: LinePorts): void {
     for (const line of lines) take(line.slice(0, LONGEST_LINE))
     if (rest.length > LONGEST_LINE) socket.destroy()
   })
-  // A line without its end may be incomplete and is ignored.
+  // A last line without a line end may be incomplete and is ignored.
   socket.on('end', () => socket.end())
 }

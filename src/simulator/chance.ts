@@ -1,6 +1,7 @@
 /**
- * Random numbers from a seed. Decided here: only whole-number arithmetic and products, because Math.log and ** may
- * differ between machines. Each purpose has a stream of its own, so that one fault less does not change the others.
+ * Makes random numbers from a seed. Only whole-number arithmetic and products are used, because Math.log and ** may
+ * differ between machines. Each purpose has its own sequence of random numbers, so that one fault less does not change
+ * the other faults.
  */
 
 export type Chance = () => number
@@ -32,8 +33,8 @@ export const pick = <T>(chance: Chance, choice: readonly [T, ...T[]]): T =>
   choice[Math.floor(chance() * choice.length)] ?? choice[0]
 
 /**
- * Returns a duration in the range. Short ones come as often as long ones: first the magnitude is chosen, then the place
- * in it. Uses no logarithm.
+ * Returns a random duration in the range. Short durations are as frequent as long ones: first the magnitude is chosen,
+ * then the duration within it. Uses no logarithm.
  */
 export function lasting(chance: Chance, from: number, to: number): number {
   const steps: number[] = [from]

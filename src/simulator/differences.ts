@@ -1,7 +1,7 @@
 /**
- * Finds settings of one virtual router that must be equal on all its nodes and are not. If they differ, VRRP routers
- * discard each other's advertisements, or both answer. Pure: compares configurations, simulates nothing. Does not know
- * files.
+ * Finds settings of one virtual router that must be equal on all its nodes and are not. If such a setting differs, VRRP
+ * routers discard each other's advertisements, or two nodes answer. Pure: configurations are compared, and nothing is
+ * simulated.
  */
 import type { VirtualRouter } from '../config/config.ts'
 import { familyOf } from '../wire/address.ts'
@@ -9,7 +9,7 @@ import type { Play } from './simulation.ts'
 
 type Member = { readonly node: string; readonly router: VirtualRouter }
 
-/** Returns one sentence for each difference. */
+/** Returns one sentence for each setting that differs. */
 export function differencesOf(nodes: Play['nodes']): readonly string[] {
   const groups = new Map<string, Member[]>()
   for (const { config, name: node } of nodes)

@@ -1,4 +1,4 @@
-/** The effects of each kind of fault on a simulated LAN or node, and its end. */
+/** Starts each kind of fault on a simulated LAN or node, and ends it. */
 import { type Machine, STARTS } from './node/machine.ts'
 import type { Fault, FaultKind } from './scenario.ts'
 import type { VirtualTime } from './virtual-time.ts'
@@ -43,7 +43,7 @@ const ON_LAN: Readonly<Record<LanFault, (wire: Wire, amount: number) => Undo>> =
   duplicates: (wire, amount) => wire.change({ ...FAIR, twice: amount }),
 }
 
-/** The service manager starts the daemon again after a while. */
+/** The simulated service manager starts the daemon again after a while. */
 const again =
   ({ node, time }: Hit): Undo =>
   () =>
@@ -97,7 +97,7 @@ const ON_NODE: Readonly<Record<Exclude<FaultKind, LanFault>, (hit: Hit) => Undo>
     hit.node.freezeGuardian()
     return () => {
       hit.node.thawGuardian()
-      // An engine that has left meanwhile is started again.
+      // An engine that has stopped in the meantime is started again.
       again(hit)()
     }
   },

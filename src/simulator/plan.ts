@@ -1,7 +1,7 @@
 /**
  * A scenario as a person writes it (docs/simulate.md): nodes with their configurations, and faults with their times.
- * Turns the text into a value, or into every problem with its place. Decided here: the keys and names, and what each
- * fault needs. Pure: the caller reads the files of the configurations. Does not know the simulation.
+ * Converts the text of a scenario to a value, or to all its problems with their positions. Decided here: the keys and
+ * names of a scenario, and the values that each fault needs. Pure: the caller reads the configuration files.
  */
 
 import * as z from 'zod'
@@ -58,12 +58,12 @@ const planSchema = section(
 
 export type PlannedNode = {
   readonly name: string
-  /** keepalived: a model of it. `configuration` is then the name of a keepalived file. */
+  /** Daemon of the node. `keepalived`: a model of keepalived. `configuration` is then the name of a keepalived file. */
   readonly daemon: DaemonKind
   /** Own addresses with prefix lengths. */
   readonly addresses: readonly string[]
   readonly startsAt: number
-  /** Millionths by which its clock is fast. */
+  /** Millionths by which the node's clock is fast. */
   readonly drift: number
   /** Name of a file, or a document as in a configuration file. */
   readonly configuration: string | Readonly<Record<string, unknown>>
@@ -72,7 +72,7 @@ export type PlannedNode = {
 export type Plan = {
   readonly nodes: readonly PlannedNode[]
   readonly faults: readonly Fault[]
-  /** If absent, as long as the last fault may have an effect. */
+  /** Duration of the simulation in milliseconds. If absent, as long as the last fault may have an effect. */
   readonly ms: number | undefined
   readonly seed: number
   readonly lateness: number
@@ -161,8 +161,8 @@ function faultFrom(
 }
 
 /**
- * Returns a number in the unit of the simulation, a text about a wrong value, or `undefined` if the fault has no
- * amount.
+ * Returns the amount of a fault in the unit of the simulation, an error text for a wrong value, or `undefined` if the
+ * fault has no amount.
  */
 function amountFrom(kind: FaultKind, amount: string | number | undefined): number | string | undefined {
   const text = String(amount ?? '')

@@ -1,6 +1,6 @@
 /**
  * The report of a simulation for people: a time line of faults and holders, the worst outage of each address, and
- * advice. Pure: the same scenario gives the same text. Does not know the simulation.
+ * advice. Pure: the same scenario gives the same text. The simulation itself is not known here.
  */
 import { formatDuration } from '../config/schema/duration.ts'
 import type { Fault } from './scenario.ts'
@@ -13,7 +13,7 @@ import type { Moment } from './witness.ts'
 export type Worst = { readonly ms: number; readonly at: number; readonly after: string | undefined }
 export type AddressReport = {
   readonly address: string
-  /** Time of the first answer; `undefined`: never. */
+  /** Time of the first answer for an address; `undefined`: no node ever answered. */
   readonly since: number | undefined
   /**
    * Worst outages. `service`: longest time in which a client did not reach the service, because of its address or of
@@ -22,7 +22,7 @@ export type AddressReport = {
   readonly worst: Readonly<Record<Question | 'service', Worst>>
   /** Number of changes from one holder to another. */
   readonly moves: number
-  /** Milliseconds of each node as holder, the longest first. */
+  /** Milliseconds for which each node was the holder, the longest first. */
   readonly held: readonly { readonly node: string; readonly ms: number }[]
   readonly moments: readonly Moment[]
 }
@@ -38,7 +38,7 @@ export type Report = {
 export type Expected = {
   /** Longest time for which the service may be unreachable. */
   readonly outage?: number | undefined
-  /** True if each check that fails must move its address. */
+  /** True if each failed check must move the address of its router. */
   readonly moves?: boolean
 }
 

@@ -1,6 +1,6 @@
 /**
- * A history as a value: nodes with their configurations, and faults with their times. A seed makes one, a failing one
- * is saved as one, and simulation.ts runs it. Durations are in ms.
+ * A simulated history as a value: nodes with their configurations, and faults with their times. A history is made from
+ * a seed, a failed history is saved in this form, and simulation.ts runs it. Durations are in milliseconds.
  */
 
 export const FAULT_KINDS = [
@@ -34,14 +34,14 @@ export type FaultKind = (typeof FAULT_KINDS)[number]
 
 export type Fault = {
   readonly at: number
-  /** Duration; 0 = a moment. For a crash, the time until the restart. */
+  /** Duration of the fault; 0 = a moment. For a crash, the time until the restart. */
   readonly ms: number
   readonly kind: FaultKind
   /** Node of the fault; absent: the whole LAN. */
   readonly node?: string
-  /** loss, duplicates: from 0 to 1; delay: largest ms; clock step: ms; demoted: the priority. */
+  /** Amount of the fault. loss, duplicates: from 0 to 1; delay: largest ms; clock step: ms; demoted: the priority. */
   readonly amount?: number
-  /** service down: names of the affected checks alone. */
+  /** Names of the affected checks, for the fault `service down`; absent: all checks. */
   readonly checks?: readonly string[]
 }
 
@@ -54,9 +54,9 @@ export type NodeSpec = {
   readonly daemon?: DaemonKind
   /** Own addresses with prefix lengths. */
   readonly addresses: readonly string[]
-  /** Millionths by which its clock is fast. */
+  /** Millionths by which the node's clock is fast. */
   readonly drift: number
-  /** Time of its start. */
+  /** Time at which the node starts. */
   readonly startsAt: number
   /** A document as in a configuration file. */
   readonly config: Readonly<Record<string, unknown>>

@@ -1,6 +1,6 @@
 /**
- * The service behind an address, which can be down on the node that holds the address. Pure. Does not know which checks
- * notice it, nor what moves.
+ * The service behind an address, which can be down on the node that holds the address. Pure. Not known here: checks,
+ * and moves of addresses.
  */
 import { checksOf, nameOf } from '../config/checks.ts'
 import type { Config } from '../config/config.ts'
@@ -8,7 +8,7 @@ import type { Fault } from './scenario.ts'
 import type { Injected } from './simulation.ts'
 import type { Moment } from './witness.ts'
 
-/** Returns whether this fault takes the service behind this address down on its node. */
+/** Tells whether this fault takes the service behind this address down on its node. */
 export type ServiceOf = (fault: Fault, address: string) => boolean
 
 type Node = { readonly name: string; readonly config: Config }
@@ -46,7 +46,7 @@ function leadsTo(config: Config, from: string, to: string): boolean {
   return check?.kind === 'combination' && check.members.some((member) => leadsTo(config, member, to))
 }
 
-/** Returns the moments with `served` only while the service works on the node that the client reaches. */
+/** Returns the recorded changes with `served` only while the service works on the node that the client reaches. */
 export function withoutService(
   moments: readonly Moment[],
   injected: readonly Injected[],

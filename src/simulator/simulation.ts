@@ -37,14 +37,14 @@ export type EndStatus = {
 export type Told = {
   readonly moments: ReadonlyMap<string, readonly Moment[]>
   readonly injected: readonly Injected[]
-  /** Errors that an engine threw. */
+  /** Exceptions that a simulated engine threw. */
   readonly defects: readonly string[]
   /** State of every router at the end. */
   readonly endStatus: readonly EndStatus[]
-  /** Conditions at the end that are not met. */
+  /** Conditions at the end of the simulation that are not met. */
   readonly ends: readonly string[]
   readonly lines: readonly string[]
-  /** Hash of all lines, stored or not. */
+  /** Hash of all lines of the simulation, stored or not. */
   readonly digest: string
   readonly ms: number
   /** Number of simulated events. */

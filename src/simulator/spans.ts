@@ -1,6 +1,6 @@
 /**
- * Turns moments of change into spans of time: how long no node, or more than one, answered in one piece. Pure. Does not
- * know which span is too long.
+ * Converts recorded changes to spans of time in which no node, or more than one node, answered without a break. Pure.
+ * Not decided here: which span is too long.
  */
 import type { Moment } from './witness.ts'
 
@@ -13,7 +13,7 @@ export const WANTED: Readonly<Record<Question, (moment: Moment) => boolean>> = {
   client: ({ served }) => served === undefined,
 }
 
-/** Returns the spans. Spans that touch are one. */
+/** Returns the spans of time. Spans that touch become one. */
 export function spansOf(
   moments: readonly Moment[],
   from: number,

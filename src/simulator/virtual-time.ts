@@ -1,6 +1,6 @@
 /**
- * The one clock of a simulation, and its planned events. They run in order of time, and at one moment in the order of
- * planning. Decided here: nothing depends on chance or on the machine. Does not know the events.
+ * The one clock of a simulation, and its planned events. Events run in order of time. Events of one moment run in the
+ * order in which they were planned. So a simulation depends neither on chance nor on the machine.
  */
 
 export type Cancel = () => void
@@ -10,15 +10,18 @@ const before = (one: Planned, other: Planned): boolean =>
   one.at < other.at || (one.at === other.at && one.order < other.order)
 
 export class VirtualTime {
-  /** Milliseconds since the beginning, in whole microseconds, because sums of fractions must not drift apart. */
+  /**
+   * Milliseconds since the beginning of the simulation, in whole microseconds, because sums of fractions must not drift
+   * apart.
+   */
   now = 0
-  /** Number of events that have run. */
+  /** Number of events of the simulation that have run. */
   steps = 0
   #order = 0
   /** Planned events, as a binary heap. */
   readonly #planned: Planned[] = []
 
-  /** Plans an event, now at the earliest. */
+  /** Plans an event for the time `at`, or for now if that is later. */
   at(at: number, act: () => void): Cancel {
     const planned: Planned = {
       at: Math.max(this.now, wholeMicroseconds(at)),

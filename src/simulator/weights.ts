@@ -1,7 +1,7 @@
 /**
  * Finds out whether a failing health check moves the address, by simulation. For each node that can come to hold an
  * address, each of its checks fails once, in a simulation of its own. Decided here: which simulations are needed, and
- * how long each lasts. Does not know weights: only the holder afterwards counts.
+ * how long each lasts. Weights are not read: only the holder after the failure counts.
  */
 import { nameOf } from '../config/checks.ts'
 import type { Config } from '../config/config.ts'
@@ -9,11 +9,11 @@ import { healthchecksIn } from '../config/schema/track.ts'
 import type { Fault } from './scenario.ts'
 import { type EndStatus, type Play, play } from './simulation.ts'
 
-/** Largest number of simulations. The report names what is left out. */
+/** Largest number of simulations. The report names the checks that are left out. */
 const MOST = 300
 /**
- * Largest number of events in them, some half a minute of CPU time. It is a count and not a time, so that the result is
- * the same on every machine.
+ * Largest number of events in all these simulations, some half a minute of CPU time. The limit is a count and not a
+ * time, so that the report is the same on every machine.
  */
 const MOST_EVENTS = 5_000_000
 
@@ -79,7 +79,7 @@ export function studyWeights(what: Play): WeightStudy {
 const holderOf = (endStatus: readonly EndStatus[], address: string): EndStatus | undefined =>
   endStatus.find(({ addresses, state }) => state === 'Active' && addresses.includes(address))
 
-/** Returns what the router and its group track, and all of it together if that is more than one. */
+/** Returns the checks that the router and its group track, and all of them together if there is more than one. */
 function checksOf({ nodes }: Play, node: string, router: string): readonly (string | undefined)[] {
   const config = nodes.find(({ name }) => name === node)?.config
   const groups = config?.syncGroups.filter(({ members }) => members.includes(router)) ?? []
@@ -97,7 +97,7 @@ function probesOf(what: Pick<Play, 'nodes'>, node: string, name: string): readon
   return check?.kind === 'combination' ? check.members.flatMap((member) => probesOf(what, node, member)) : [name]
 }
 
-/** Returns a time that is longer than any wait of an engine, checks included. */
+/** Returns a time that is longer than any wait of an engine, including the waits for checks. */
 function settlingOf({ nodes }: Play): number {
   const waits = nodes.flatMap(({ config }) =>
     config.virtualRouters.map(

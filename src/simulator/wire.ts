@@ -1,6 +1,6 @@
 /**
- * The LAN of a simulation: one broadcast domain of stations. Decided here: when a packet arrives, whether it does, how
- * often and in which order, by the active faults. Does not know the content of a packet.
+ * The LAN of a simulation: one broadcast domain of stations. Decided here: whether a packet arrives, when, how often
+ * and in which order, by the active faults. Not known here: the content of a packet.
  */
 import type { Address, Family } from '../wire/address.ts'
 import { type Mac, macFromBytes } from '../wire/mac.ts'
@@ -23,9 +23,9 @@ export type Carried =
 
 export type Station = {
   readonly name: string
-  /** True with carrier and power. */
+  /** True if the station has carrier and power. */
   readonly connected: boolean
-  /** MAC of its network card. A switch delivers frames for it, and for groups. */
+  /** MAC of the station's network card. A switch delivers frames for this MAC, and for groups. */
   readonly mac: Mac
   take(carried: Carried): void
 }
@@ -37,7 +37,7 @@ export const FAIR: Weather = { loss: 0, delay: 0, twice: 0 }
 const LATENCY = 0.15
 const JITTER = 0.1
 
-/** One direction that is cut, for all messages or for VRRP alone. */
+/** One direction between two stations that is cut, for all messages or for VRRP alone. */
 export type Cut = { readonly from: string; readonly to: string; readonly vrrpOnly: boolean }
 
 export class Wire {
@@ -55,7 +55,7 @@ export class Wire {
     this.#onChange = onChange
   }
 
-  /** Cuts directions until the returned function is called. */
+  /** Cuts the path in these directions until the returned function is called. */
   cut(cuts: readonly Cut[]): () => void {
     for (const cut of cuts) this.#cuts.add(cut)
     this.#onChange()
@@ -70,7 +70,7 @@ export class Wire {
     return () => void this.#weathers.delete(weather)
   }
 
-  /** Returns whether a message from one station reaches another, except for random loss. */
+  /** Tells whether a message from one station reaches another, except for random loss. */
   reaches(from: string, to: string, vrrp = false): boolean {
     if (this.stations.get(from)?.connected !== true || this.stations.get(to)?.connected !== true) return false
     for (const cut of this.#cuts) if (cut.from === from && cut.to === to && (vrrp || !cut.vrrpOnly)) return false

@@ -1,5 +1,5 @@
 /**
- * The worker's questions to the engine. Each question is sent to the engine anew for each caller; an old answer is
+ * The worker's questions to the engine. Each question is sent to the engine again for each caller; an old answer is
  * never used, and a missing answer is an error. Not known here: the use of an answer.
  */
 import { assembled, type EngineReport, type ReportPart } from '../daemon/telemetry/report.ts'

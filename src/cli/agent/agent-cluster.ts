@@ -1,4 +1,4 @@
-/** The cluster of an agent, as its command line and files describe it. */
+/** Describes the cluster of an agent, from its command line and files. */
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import type { AgentSettings } from '../../cluster/decisions/agent-settings.ts'
@@ -13,7 +13,9 @@ import { textIn } from '../../cluster/runtime/machine.ts'
 
 const TOPOLOGIES: readonly Topology[] = ['HighlyAvailable', 'HighlyAvailableArbiter', 'DualReplica', 'SingleReplica']
 
-/** Returns the name of the cluster, or the reason why it is unknown. `server` comes from the kubeconfig in use. */
+/**
+ * Returns the name of the cluster, or the reason why the name is unknown. `server` comes from the kubeconfig in use.
+ */
 export function clusterName(settings: AgentSettings, server: string | undefined): { readonly name: string } | string {
   if (settings.clusterName !== undefined) return { name: settings.clusterName }
   const { clusterConfig: file } = settings
@@ -23,8 +25,8 @@ export function clusterName(settings: AgentSettings, server: string | undefined)
 }
 
 /**
- * Returns why the engine gets no configuration on this platform. `undefined` if the nodes hold the VIPs, which is also
- * assumed without information about the platform.
+ * Returns why the engine gets no configuration on this platform. `undefined` if the nodes hold the VIPs; that is
+ * assumed if the platform is unknown.
  */
 export function offPremises({ clusterConfig, platform: given }: AgentSettings): string | undefined {
   const text = clusterConfig === undefined ? undefined : textIn(clusterConfig)
@@ -40,8 +42,8 @@ export const ownName = ({ nodeName, hostnameFile }: AgentSettings): string =>
   nodeName ?? (hostnameFile && textIn(hostnameFile)?.trim()) ?? hostname()
 
 /**
- * Returns whether VIPs form sync groups. The Machine Config Operator's command line does not name the platform, but its
- * template has the groups. `notes` has the reason if the template cannot be read, or the scripts in it that this
+ * Tells whether the VIPs form sync groups. The Machine Config Operator's command line does not name the platform, but
+ * its template has the groups. `notes` has the reason if the template cannot be read, or the scripts in it that this
  * version does not know.
  */
 export function grouping({ platform, template }: AgentSettings): {
@@ -72,7 +74,7 @@ export const KEEPALIVED_FOLDER = '/etc/keepalived'
 
 /**
  * Returns unicast or multicast, for an engine that has no configuration yet. As long as some nodes run keepalived, the
- * VRRP group may use multicast. The keepalived.conf of this cluster shows which of the two. Without that file,
+ * VRRP group may use multicast. The keepalived.conf of this cluster shows which mode it uses. Without that file,
  * ENABLE_UNICAST decides.
  */
 export function firstMode({ handOver, unicast }: AgentSettings, cluster: string, folder = KEEPALIVED_FOLDER): Mode {
@@ -98,8 +100,8 @@ export function clusterOf<R extends Cluster['role'] | undefined>(settings: Agent
 }
 
 /**
- * Returns whether the agent follows HostedNetServices. It does not in place of keepalived's monitor, nor on a bootstrap
- * node.
+ * Tells whether the agent follows HostedNetServices. An agent in place of keepalived's monitor, or on a bootstrap node,
+ * does not.
  */
 export const isFollowed = ({ bootstrap, handOver, status }: AgentSettings): boolean =>
   handOver.to === 'engine' && status && !bootstrap

@@ -9,7 +9,7 @@ export type AgentFlag = {
   readonly long: string
   /**
    * `wanted`: the flag needs a value. `maybe`: the value is in the same argument (`--flag=VALUE`), or in the next
-   * argument if that is one of the known values.
+   * argument if that is one of the known values of the flag.
    */
   readonly value?: 'wanted' | 'maybe'
   readonly says: string
@@ -71,7 +71,7 @@ export const AGENT_FLAGS: readonly AgentFlag[] = [
   { short: 'h', long: 'help', says: 'print this help' },
 ]
 
-/** Returns the parsed arguments, or a text if they cannot be parsed. */
+/** Returns the parsed arguments, or an error text if they cannot be parsed. */
 export function givenFlags(argv: readonly string[]): GivenFlags | string {
   const flags: Given[] = []
   const positional: string[] = []

@@ -1,7 +1,7 @@
 /**
  * The command line and environment of `holdfast agent`: dynkeepalived's flags and some of its own. Decided here: every
  * invalid value is reported at once, and a command line that would give two groups or none (no VIP, a pair of VIPs of
- * two families) is refused. Pure: arguments in, settings or problems out. This file does not know what the settings do.
+ * two families) is refused. Pure: arguments in, settings or problems out. Not known here: the effect of a setting.
  */
 import { dirname, join } from 'node:path'
 import type { AgentSettings, HandOver } from '../../cluster/decisions/agent-settings.ts'
@@ -74,7 +74,10 @@ export function agentOrder(argv: readonly string[], environment: AgentEnvironmen
   return values.problems.length > 0 ? { do: 'refuse', problems: values.problems } : { do: 'run', settings, notes }
 }
 
-/** Returns the state folder. The container of the monitor may write to one folder of the node only, that of CFG. */
+/**
+ * Returns the state folder. The container of keepalived's monitor may write to one folder of the node only, the folder
+ * of CFG.
+ */
 const stateBeside = (file: string | undefined): string =>
   file === undefined ? STATE_DIRECTORY : join(dirname(file), 'holdfast-agent')
 

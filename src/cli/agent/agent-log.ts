@@ -1,6 +1,6 @@
 /**
- * Log of the agent on standard output, in the formats of the engine's log (docs/adr/0080). Without a given format it is
- * `text`, also in a pipe. A slow reader costs lines, never time (log-output.ts).
+ * Writes the log of the agent to standard output, in the formats of the engine's log (docs/adr/0080). Without a given
+ * format the log is `text`, also in a pipe. A slow reader loses lines, but never delays the agent (log-output.ts).
  */
 import { formatOf, LogLines } from '../../app/log/log-lines.ts'
 import { LogOutput } from '../../app/log/log-output.ts'
@@ -9,9 +9,9 @@ import type { AgentLogging } from '../../log/agent-events.ts'
 
 export type AgentLog = {
   readonly log: AgentLogging
-  /** Enables or disables debug lines. */
+  /** Turns debug lines of the agent's log on or off. */
   verbose(on: boolean): void
-  /** Resolves when all lines are written, or after a short time. */
+  /** Resolves when all log lines are written, or after a short time. */
   flush(): Promise<void>
 }
 

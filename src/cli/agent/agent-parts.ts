@@ -1,7 +1,7 @@
 /**
- * Builds the agent and what it needs before it contacts the cluster: its stored peers, the wanted services, and the
- * engine that it configures. Decided here: which of these come from the settings, and which from files of an earlier
- * run.
+ * Builds the agent and the objects that it needs before it contacts the cluster: its stored peers, the wanted services,
+ * and the engine that it configures. Decided here: which of these come from the settings, and which from files of an
+ * earlier run.
  */
 
 import { join } from 'node:path'
@@ -34,7 +34,7 @@ export type AgentParts = {
   readonly agent: Agent
   readonly wishes: Wishes
   readonly engineAccess: EngineAccess
-  /** Reports to the API. It starts later, and not on every node. */
+  /** Reports to the cluster's API. This part starts later, and not on every node. */
   readonly status: { duty?: StatusDuty }
 }
 

@@ -1,6 +1,6 @@
 /**
- * `holdfast agent --print`: prints the configuration that the agent would hand over, as YAML and as keepalived.conf. It
- * changes nothing. Decided here: what is printed; notes go to standard error. The configuration is decided in
+ * `holdfast agent --print`: prints the configuration that the agent would hand over, as YAML and as keepalived.conf.
+ * The command changes nothing. Notes go to standard error. The configuration itself is decided in
  * cluster/decisions/engine/desired-state.ts.
  */
 
@@ -79,7 +79,7 @@ export async function agentPrint(settings: AgentSettings, sources: PrintSources)
 }
 
 /**
- * Returns the services that an agent of this node would start with. Without an answer of the API, the stored intent
+ * Returns the services that an agent of this node would start with. If the API does not answer, the stored choice
  * counts.
  */
 function wishedServices(settings: AgentSettings, notes: string[]): Readonly<Record<Service, boolean>> {

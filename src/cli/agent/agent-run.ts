@@ -85,7 +85,7 @@ async function serve(settings: AgentSettings, { log, verbose }: AgentLog, signal
 
 type Reports = { readonly account: Account; readonly log: AgentLog['log'] }
 
-/** Watches the nodes, which are the possible peers. A failure of one kind is logged once. */
+/** Watches the nodes of the cluster, which are the possible VRRP peers. A failure of one kind is logged once. */
 function watchNodesOf(access: ClusterAccess, agent: Agent, { account, log }: Reports, signal: AbortSignal): void {
   const client = new ClusterClient(access, {}, ({ kind, message }) => {
     account.failed(kind)
@@ -110,7 +110,8 @@ function watchNodesOf(access: ClusterAccess, agent: Agent, { account, log }: Rep
 }
 
 /**
- * Watches resources that a cluster may not have or may not allow. A failed request here is not a failure of the agent.
+ * Watches resources that a cluster may not have or may not allow. A failed request for them is not a failure of the
+ * agent.
  */
 function watchCluster(
   settings: AgentSettings,
@@ -161,7 +162,7 @@ async function nameOf(settings: AgentSettings, log: AgentLog['log'], signal: Abo
   return undefined
 }
 
-/** Keeps the facts about this node up to date that the engine's checks read. */
+/** Keeps the files with facts about this node up to date, which the engine's checks read. */
 function watchFacts(settings: AgentSettings, log: AgentLog['log'], signal: AbortSignal): void {
   const tell = (message: string) => log(AGENT_LOG.factNotRead, message)
   const runtime = watchRuntime({ tell })

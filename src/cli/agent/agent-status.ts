@@ -1,7 +1,7 @@
 /**
  * Connects the agent to HostedNetServices: it writes to the API which node holds each VIP, and reads which VIPs are
- * wanted. Decided here: what is logged about it. A cluster without the resource or without permission is logged once,
- * and all else continues. The content of the resource is not known here.
+ * wanted. Decided here: the log lines about HostedNetServices. If the cluster has no such resource or gives no
+ * permission, that is logged once, and the agent continues.
  */
 
 import type { AgentSettings } from '../../cluster/decisions/agent-settings.ts'
@@ -49,7 +49,9 @@ export function openStatus(settings: AgentSettings, { socket, client, log, ...po
 type Once = typeof AGENT_LOG.hostedNetServicesAbsent | typeof AGENT_LOG.statusFailed
 type OnceFields = Readonly<Partial<Record<'kind' | 'part' | 'why', string>>>
 
-/** Returns the log functions. Each problem is logged as a warning once, until a write succeeds again. */
+/**
+ * Returns the functions that log. Each problem is logged as a warning once, until a write to the API succeeds again.
+ */
 export function statusNews(log: AgentLog['log']): Pick<StatusDutyOptions, 'onNews' | 'onFailure'> {
   const logged = new Set<string>()
   function tell(event: Once, key: string, text: string, fields: OnceFields): void {
@@ -67,7 +69,7 @@ export function statusNews(log: AgentLog['log']): Pick<StatusDutyOptions, 'onNew
     onFailure(failure) {
       if (failure.status === 404)
         return tell(AGENT_LOG.hostedNetServicesAbsent, 'absent', ABSENT, { why: failure.message })
-      // The watch of the nodes logs failures of the whole API.
+      // Failures of the whole API are logged by the watch of the nodes.
       const text = `Cannot follow HostedNetServices: ${failure.message}`
       if (isRefusal(failure)) tell(AGENT_LOG.statusFailed, failure.kind, text, { kind: failure.kind })
       else log(AGENT_LOG.apiRequestFailed, text, { kind: failure.kind })

@@ -1,6 +1,6 @@
 /**
- * Reads the values of the agent's flags and environment one by one, and collects what is wrong with them. Decided here:
- * the accepted values of each. Rules about two flags together are in agent-flags.ts.
+ * Reads the values of the agent's flags and environment variables one by one, and collects wrong values. Decided here:
+ * the accepted values of each flag and variable. Rules about two flags together are in agent-flags.ts.
  */
 
 import { isAbsolute } from 'node:path'
@@ -34,7 +34,7 @@ export class AgentValues {
     return this.#given.flatMap(({ flag, value }) => (flag.long === long && value !== undefined ? [value] : []))
   }
 
-  /** Returns the last value of a flag, which counts if a flag is repeated. */
+  /** Returns the last value of a flag; if a flag is repeated, the last value counts. */
   last(long: string): string | undefined {
     return this.all(long).at(-1)
   }

@@ -1,6 +1,6 @@
 /**
- * Connects the agent to holdfast's engine over the control socket. Decided here: how the engine's mode is read from its
- * status, and which answers are a refusal. This file does not know what is handed over, and when.
+ * Connects the agent to holdfast's engine over the control socket. Decided here: how unicast or multicast is read from
+ * the engine's status, and which answers mean a refusal. Not known here: the configuration that is handed over.
  */
 
 import type { Desired } from '../../cluster/decisions/engine/desired.ts'
@@ -26,7 +26,7 @@ export function holdfastEngine(socket: string, options: { readonly native: boole
       return status === 200 ? { accepted: true } : refusalIn(status, body)
     },
     async gone(signal) {
-      // The events themselves are not used. The stream ends when the engine ends.
+      // The content of the events is not used. The end of the stream shows that the engine has ended.
       await listen(socket, '/v1/events', () => {}, signal)
       return 'the engine has closed its control socket'
     },
@@ -44,8 +44,8 @@ function sightIn(body: string): EngineStatus {
 }
 
 /**
- * Reads the engine's answer to a refused configuration. `live-configuration.ts` writes its fields, which say whether
- * the engine has checked the configuration.
+ * Reads the engine's answer to a refused configuration. The fields of the answer are written in live-configuration.ts.
+ * They say whether the engine has checked the configuration.
  */
 export function refusalIn(status: number, body: string): HandedOver {
   try {
@@ -57,7 +57,7 @@ export function refusalIn(status: number, body: string): HandedOver {
     }
     if (typeof reason === 'string') return { accepted: false, problems: [reason], failed }
   } catch {
-    // The answer is not JSON but plain text.
+    // The engine's answer is not JSON but plain text.
   }
   return { accepted: false, problems: [`${body.trim()} (${status})`] }
 }

@@ -1,8 +1,8 @@
 /**
  * Reads an Ethernet frame for `holdfast capture`. Decided here: which frames are shown (VRRP, ARP without ordinary
  * requests, Neighbor Solicitations and Advertisements), and how a receiver without a configuration judges an
- * advertisement. PURE. This file does not know where frames come from, or how a line is written. No octet of a password
- * leaves this file (VR-SEC-05).
+ * advertisement. PURE. Not known here: the source of frames, and the format of a line. No returned value has an octet
+ * of a password (VR-SEC-05).
  */
 import { isArpReply, readArp } from '../../arp/arp-packet.ts'
 import { readNeighborAdvertisement } from '../../arp/neighbor-advertisement.ts'
@@ -30,15 +30,15 @@ export type VrrpSighting = {
   readonly family: Family
   readonly source: Address
   readonly destination: Address
-  /** TTL or hop limit. */
+  /** TTL or hop limit of the captured packet. */
   readonly ttl: number
-  /** VRRP version in the message. `undefined` if the message is too short, as for the fields below. */
+  /** VRRP version in the message. `undefined` if the message is too short; the same is true for the fields below. */
   readonly version: number | undefined
   readonly vrid: number | undefined
   readonly priority: number | undefined
   readonly intervalMs: number | undefined
   readonly addresses: readonly Address[] | undefined
-  /** For version 2 only. */
+  /** Kind of authentication, for version 2 only. */
   readonly authentication: 'none' | 'simple' | 'unknown' | undefined
   /** Reason why every receiver discards the packet. `undefined` if a receiver may accept the packet. */
   readonly discard: DiscardReason | undefined
@@ -50,7 +50,7 @@ export type ArpSighting = {
   /** `gratuitous`: a request or reply in which the sender announces its own address (RFC 5227 §3). */
   readonly what: 'probe' | 'gratuitous' | 'reply'
   readonly address: Address
-  /** MAC of the holder; of a probe, MAC of the sender. */
+  /** MAC of the holder of the address; for a probe, MAC of the sender. */
   readonly mac: Mac
 }
 
@@ -58,9 +58,9 @@ export type SolicitationSighting = {
   readonly kind: 'ns'
   readonly source: Address
   readonly destination: Address
-  /** `undefined` if a check of RFC 4861 §7.1.1 fails: every host ignores the message. */
+  /** Asked address; `undefined` if a check of RFC 4861 §7.1.1 fails: every host ignores such a message. */
   readonly address: Address | undefined
-  /** Source link-layer address option. */
+  /** MAC in the source link-layer address option. */
   readonly mac: Mac | undefined
   readonly duplicateDetection: boolean
 }
@@ -69,7 +69,7 @@ export type NeighborSighting = {
   readonly kind: 'na'
   readonly source: Address
   readonly destination: Address
-  /** `undefined` if a check of RFC 4861 §7.1.2 fails: every host ignores the message. */
+  /** Announced address; `undefined` if a check of RFC 4861 §7.1.2 fails: every host ignores such a message. */
   readonly address: Address | undefined
   readonly mac: Mac | undefined
   readonly router: boolean
@@ -100,7 +100,7 @@ const NOBODY = address('0.0.0.0')
 export function sightingOf(frame: Uint8Array): Sighting | undefined {
   if (frame.length < ETHERNET) return undefined
   const type = viewOf(frame).getUint16(12)
-  // The kernel removes the VLAN tag of a frame; the tap adds the tag again. So a frame may have one here.
+  // The kernel removes the VLAN tag of a frame, and the tap adds the tag again. So a captured frame may have a tag.
   if (type === TYPE.vlan && frame.length >= ETHERNET + 4) {
     const inner = sightingOf(concatBytes(frame.subarray(0, 12), frame.subarray(16)))
     return inner === undefined ? undefined : { ...inner, vlan: viewOf(frame).getUint16(14) & 0x0fff }
@@ -199,8 +199,8 @@ function judged(packet: IncomingPacket & { destination: Address; ttl: number }, 
 }
 
 /**
- * Returns parameters of a receiver whose settings agree with the message wherever receivers may differ. A packet that
- * this receiver discards, every receiver discards.
+ * Returns parameters of a receiver that agree with the message in all settings in which receivers may differ. If this
+ * receiver discards a packet, every receiver discards it.
  */
 function impartial(
   { destination, family, source }: IncomingPacket,

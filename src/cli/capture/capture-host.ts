@@ -13,7 +13,7 @@ export type CaptureInterface = {
   readonly index: number
   readonly name: string
   readonly up: boolean
-  /** Whether the interface has an address in a network and is not the loopback. */
+  /** True if the interface has an address in a network and is not the loopback interface. */
   readonly addressed: boolean
 }
 
@@ -25,7 +25,7 @@ export type CaptureHost = {
 
 const LOOPBACK_MAC = '00:00:00:00:00:00'
 
-/** Returns the interfaces. Empty if the kernel gave no complete list; the next call may get one. */
+/** Returns the interfaces. Empty if the kernel gave no complete list; the next call may succeed. */
 export function captureInterfaces(network: Pick<NetworkPort, 'links' | 'addresses'>): readonly CaptureInterface[] {
   const addresses = network.addresses() ?? []
   return (network.links() ?? []).map(({ index, mac, name, up }) => ({

@@ -28,7 +28,7 @@ export function formatJson({ at, interfaceName, sighting }: Seen): string {
 type Cells = readonly [time: string, kind: string, from: string, to: string, what: string]
 
 const HEADING: Cells = ['TIME', 'KIND', 'FROM', 'TO', 'WHAT']
-/** Widths that fit a time, a kind and two MACs. */
+/** Smallest widths of the columns, which fit a time, a kind and two MACs. */
 const NARROWEST = [15, 7, 17, 17] as const
 
 /**
@@ -42,7 +42,7 @@ export class CaptureTable {
     return this.#row(HEADING)
   }
 
-  /** Returns one line, after a new heading if a column became wider. */
+  /** Returns the line of a captured frame, after a new heading if a column became wider. */
   lines({ at, sighting }: Seen): readonly string[] {
     const [kind, from, to, what] = columns(sighting)
     const vlan = sighting.vlan === undefined ? '' : ` [VLAN ${sighting.vlan}]`

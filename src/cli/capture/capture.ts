@@ -1,7 +1,7 @@
 /**
- * `holdfast capture`: prints VRRP, ARP and Neighbor Discovery of one interface, one frame per line. Decided here: what
- * is printed and written, and that the command waits for an interface that is down. It works beside a daemon or without
- * one, but never in the daemon's process (docs/adr/0011).
+ * `holdfast capture`: prints VRRP, ARP and Neighbor Discovery of one interface, one frame per line. Decided here: which
+ * frames are printed and written to a file, and that the command waits for an interface that is down. The command works
+ * with or without a running daemon, but never in the daemon's process (docs/adr/0011).
  */
 
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
@@ -19,7 +19,7 @@ export type CaptureOptions = {
   readonly json: boolean
   /** Path of a pcap file. */
   readonly write: string | undefined
-  /** Number of lines. `undefined`: until SIGINT. */
+  /** Number of lines to print. `undefined`: the command runs until SIGINT. */
   readonly count: number | undefined
 }
 
@@ -30,7 +30,7 @@ const ETHERNET_TYPES = ['1', '772']
 
 const writeError = (text: string): void => void process.stderr.write(`holdfast: ${text}\n`)
 
-/** Runs the capture. Returns the exit status. */
+/** Runs the capture of frames. Returns the exit status. */
 export async function captureCommand(options: CaptureOptions, host: CaptureHost): Promise<number> {
   if (missingCapabilities().includes('CAP_NET_RAW')) {
     writeError('Cannot capture without CAP_NET_RAW: run this command as root (in a container: docker exec --user 0)')
@@ -66,7 +66,8 @@ export async function captureCommand(options: CaptureOptions, host: CaptureHost)
 }
 
 /**
- * Returns whether frames of the interface have Ethernet headers. True without /sys: other frames then match no filter.
+ * Tells whether frames of the interface have Ethernet headers. Returns true if /sys is missing: frames without such
+ * headers then match no filter.
  */
 function isEthernet(interfaceName: string): boolean {
   try {
@@ -93,7 +94,7 @@ class Session {
   #stopped = false
   #headed = false
   #lines = 0
-  /** Ends the current wait. */
+  /** Ends the current wait for frames or for an interface. */
   #wake = (): void => {}
 
   constructor(interfaceName: string, options: CaptureOptions, host: CaptureHost, file: number | undefined) {
@@ -128,7 +129,7 @@ class Session {
     return EXIT.ok
   }
 
-  /** Resolves with the failure that ended the tap, or with `undefined` after a stop. */
+  /** Resolves with the failure that ended the tap, or with `undefined` after the command was stopped. */
   async #listen(interfaceIndex: number): Promise<Failure | undefined> {
     let failed: Failure | undefined
     const tap = this.#host.openTap({

@@ -19,8 +19,8 @@ export function pcapHeader(): Uint8Array {
 }
 
 /**
- * Returns one record. `at` is CLOCK_REALTIME in milliseconds. `wireLength` is the length of the frame before it was
- * cut.
+ * Returns one record of a capture file. `at` is CLOCK_REALTIME in milliseconds. `wireLength` is the length of the frame
+ * before it was cut.
  */
 export function pcapRecord(frame: Uint8Array, at: number, wireLength = frame.length): Uint8Array {
   const bytes = new Uint8Array(16 + frame.length)

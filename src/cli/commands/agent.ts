@@ -1,6 +1,6 @@
 /**
  * `holdfast agent` in the help of the program. Its flags are those of dynkeepalived, which commander cannot parse. So
- * program.ts handles this command line before commander sees it (agent/agent-flags.ts).
+ * program.ts handles the agent's command line before commander parses it (agent/agent-flags.ts).
  */
 import type { Register } from '../command.ts'
 

@@ -1,4 +1,4 @@
-/** `holdfast run`: options, and the settings that result from them. */
+/** `holdfast run`: its options, and the settings that follow from them. */
 import { Option } from 'commander'
 import type { RunOptions } from '../../app/start.ts'
 import type { ApiOptions, ApiOverride } from '../../config/api-options.ts'

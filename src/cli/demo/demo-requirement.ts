@@ -1,6 +1,6 @@
 /**
- * Finds what the demo needs and the machine does not have: a capability, a tool, or a kernel feature. Each is tried; a
- * version says too little.
+ * Finds a requirement of the demo that the machine does not meet: a capability, a tool, or a kernel feature. Each
+ * requirement is tried, because a version number says too little.
  */
 
 import { readFileSync } from 'node:fs'
@@ -9,7 +9,7 @@ import { run } from '../../lab/command.ts'
 import { probePath } from '../../lab/installation.ts'
 import { namespacesStarting, removeNamespaces } from '../../lab/leftovers.ts'
 
-/** Bits of the effective set, for namespaces, for links and addresses, and for raw sockets. */
+/** Bit numbers of capabilities in the effective set: for namespaces, for links and addresses, and for raw sockets. */
 const CAPABILITIES = { CAP_SYS_ADMIN: 21n, CAP_NET_ADMIN: 12n, CAP_NET_RAW: 13n } as const
 
 function missingCapabilities(): string[] {

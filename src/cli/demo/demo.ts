@@ -42,8 +42,8 @@ export async function demoCommand(): Promise<number> {
     network?.destroy()
     rmSync(directory, { recursive: true, force: true })
   }
-  // Removes namespaces and processes of the demo also if this process ends early: closed terminal, uncaught error,
-  // second Ctrl-C.
+  // The exit handler removes namespaces and processes of the demo even if this process ends early: closed terminal,
+  // uncaught error, second Ctrl-C.
   process.on('exit', cleanUp)
   let signalled: number | undefined
   const interrupted = new Promise<void>((resolve) => {

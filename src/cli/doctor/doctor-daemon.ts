@@ -10,7 +10,10 @@ import { socketPeer } from '../../linux/process/socket-peer.ts'
 /** `status` is the text of /proc/PID/status. */
 export type RunningDaemon = { readonly pid: number; readonly status: string }
 
-/** Returns `undefined` if no process listens there, or if the process cannot be seen from here. */
+/**
+ * Returns the running daemon. `undefined` if no process listens on the control socket, or if that process cannot be
+ * seen from this namespace.
+ */
 export async function runningDaemon(native: Credentials, socketPath: string): Promise<RunningDaemon | undefined> {
   const pid = await listenerOf(native, socketPath)
   if (pid === undefined || pid <= 0) return undefined

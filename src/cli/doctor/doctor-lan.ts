@@ -42,7 +42,7 @@ export type LanOptions = {
   readonly obstacle: string | undefined
 }
 
-/** Begins immediately. `end` returns what was observed in `durationMs`. */
+/** Examines an interface from its creation on. `end` returns the observations after `durationMs`. */
 export class LanExamination {
   readonly #options: LanOptions
   readonly #receivers = new Map<Family, Receiver | Unmeasured>()
@@ -97,8 +97,8 @@ export class LanExamination {
   }
 
   /**
-   * Returns the source address. A virtual address may move away. IPv6 routers send from the link-local address
-   * (RFC 9568 §5.1.2.1).
+   * Returns the source address of the doctor's packets. A virtual address is not used, because it may move away. IPv6
+   * routers send from the link-local address (RFC 9568 §5.1.2.1).
    */
   #sourceOf(family: Family): Address | undefined {
     const here = this.#own.filter(({ address, tentative }) => familyOf(address) === family && !tentative)
@@ -175,8 +175,8 @@ export class LanExamination {
   }
 
   /**
-   * Returns the routes back to routers that are peers or were heard. The kernel is asked while this node is in the
-   * group.
+   * Returns the routes from this node to routers that are peers or were heard on the LAN. The kernel is asked while
+   * this node is a member of the VRRP group.
    */
   #waysBack(): readonly WayBack[] {
     const { link, reversePath, routers } = this.#options

@@ -72,7 +72,7 @@ export function readMeter(): Meter {
   }
 }
 
-/** Returns how often the CPU limit stopped this cgroup and its parents: any of them may have the limit. */
+/** Returns how often the CPU limit stopped this cgroup and its parents, because any of them may have the limit. */
 function throttledTimes(): number | undefined {
   const path = /^0::(\/.*)$/m.exec(textOf('/proc/self/cgroup') ?? '')?.[1]
   if (path === undefined) return undefined
@@ -120,7 +120,7 @@ export function machineState(native: NativeAddon, daemon: RunningDaemon | undefi
 const difference = (before: number | undefined, after: number | undefined): number | undefined =>
   before === undefined || after === undefined ? undefined : after - before
 
-/** Returns missing kernel features. Each is tried; a version says too little. */
+/** Returns missing kernel features. Each feature is tried, because a version number says too little. */
 function missingFeatures(native: NativeAddon): readonly string[] {
   try {
     new native.ProcessEnd(process.pid).close()
@@ -146,7 +146,8 @@ function neighbours(): { readonly processes: readonly NeighbourProcess[]; readon
 }
 
 /**
- * Returns processes with these names in this network namespace. A process whose namespace cannot be read is included.
+ * Returns processes with one of these names in this network namespace. A process whose namespace cannot be read is
+ * included.
  */
 function here(names: readonly string[]): readonly { readonly pid: number; readonly name: string }[] {
   const ours = linkOf('/proc/self/ns/net')
@@ -160,7 +161,7 @@ function here(names: readonly string[]): readonly { readonly pid: number; readon
 }
 
 /**
- * Returns the settings of an interface. The larger of the values of `all` and of the interface counts
+ * Returns the kernel settings of an interface. Of the values for `all` and for the interface, the larger counts
  * (Documentation/networking/ip-sysctl.rst).
  */
 export function lanSettings(name: string): LanSettings {
@@ -178,8 +179,8 @@ export function lanSettings(name: string): LanSettings {
 }
 
 /**
- * Returns which network managers manage the interface, by their state files. Only managers in this network namespace
- * count.
+ * Returns which network managers manage the interface, read from their state files. Only managers in this network
+ * namespace count.
  */
 export function lanManager(index: number): LanManager {
   const networkManager = here([MANAGERS.networkManager]).length > 0

@@ -6,7 +6,7 @@
 import type { MessageCounts } from '../../doctor/measurement.ts'
 import type { Address } from '../../wire/address.ts'
 
-/** UDP port. It is free beside the port of the HTTP API, and needs no listener. */
+/** UDP port of messages between doctors. It differs from the port of the HTTP API. */
 export const MESSAGE_PORT = 9656
 const MOST = 64
 const KIND = 'holdfast-doctor'
@@ -17,7 +17,7 @@ export class PeerMessages {
   readonly #id: string
   readonly #known = new Map<string, Known>()
 
-  /** `id` is unique on the LAN. */
+  /** `id` of this doctor is unique on the LAN. */
   constructor(id: string) {
     this.#id = id
   }
@@ -27,7 +27,7 @@ export class PeerMessages {
     return new TextEncoder().encode(JSON.stringify(content))
   }
 
-  /** Counts a message. Never throws, because any host may send any bytes. */
+  /** Counts a message of another doctor. Never throws, because any host may send any bytes. */
   hear(bytes: Uint8Array, from: Address): void {
     const said = read(bytes)
     if (said === undefined || said.id === this.#id) return

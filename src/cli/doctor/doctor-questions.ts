@@ -14,7 +14,7 @@ import type { Mac } from '../../wire/mac.ts'
 
 /** Number of questions for each address, because an answer may be lost. RFC 5227 §2.1.1 sends three. */
 const ROUNDS = 3
-/** Limit of claims, so that a LAN of many hosts does not fill the memory. */
+/** Limit of recorded answers and claims, so that a LAN of many hosts does not fill the memory. */
 const MOST_CLAIMS = 4_096
 
 export type Question = {
@@ -28,7 +28,7 @@ export type QuestionsOptions = {
   readonly interfaceIndex: number
   readonly interfaceName: string
   readonly mac: Mac
-  /** MACs of this node, of all interfaces. */
+  /** MACs of all interfaces of this node. */
   readonly ownMacs: ReadonlySet<Mac>
 }
 
@@ -57,8 +57,8 @@ export class Questions {
   }
 
   /**
-   * Sends each question three times within `durationMs`. The last time leaves time for answers. The rate per interface
-   * is that of duplicate detection in the daemon.
+   * Sends each question three times within `durationMs`. The third question is early enough for answers. The rate per
+   * interface is that of duplicate detection in the daemon.
    */
   ask(questions: readonly Question[], durationMs: number): void {
     const rounds = Array.from({ length: ROUNDS }, () => questions).flat()

@@ -1,7 +1,7 @@
 /**
  * Listens for VRRP of one family on one interface, on the wire and at a socket as the daemon has it. Decided here: what
- * is counted for each router, and that a VRRP packet tests this node's own packet filter without reaching any wire. It
- * sends no advertisement and does not disturb a running daemon. This file does not judge the counts.
+ * is counted for each router, and that a VRRP packet tests this node's own packet filter without reaching any wire. The
+ * receiver sends no advertisement and does not disturb a running daemon. The counts are judged in src/doctor.
  */
 import { randomBytes } from 'node:crypto'
 import type { Failure, SocketPort } from '../../daemon/ports.ts'
@@ -14,7 +14,7 @@ import { type Address, type Family, isMulticast } from '../../wire/address.ts'
 import { type Sighting, sightingOf } from '../capture/capture-decode.ts'
 import { MESSAGE_PORT, PeerMessages } from './doctor-messages.ts'
 
-/** Limit of routers of one family. More are only possible if a host sends forged packets. */
+/** Limit of recorded routers of one family. More routers are only possible if a host sends forged packets. */
 const MOST = 600
 const MAX_BATCHES = 128
 const UDP = 17
@@ -30,7 +30,7 @@ export type EarOptions = {
   readonly source: Address
   /** Addresses of this node on any interface. Packets from these addresses come from this node. */
   readonly own: ReadonlySet<Address>
-  /** Whether another process of this node listens for VRRP. Then the test packet must not come back. */
+  /** True if another process of this node listens for VRRP. In that case the test packet must not come back. */
   readonly shared: boolean
 }
 
@@ -124,7 +124,10 @@ export class Receiver {
     this.#heard.set(key, { ...fields, priority: last, packets: counts.packets + 1, delivered: counts.delivered })
   }
 
-  /** Deliveries to the socket. They are counted apart, because the tap may be read later than the socket. */
+  /**
+   * Numbers of packets delivered to the socket. They are counted separately, because the tap may be read later than the
+   * socket.
+   */
   readonly #deliveries = new Map<string, number>()
   #deliver(source: Address, vrid: number): void {
     const key = `${source} ${vrid}`

@@ -13,11 +13,11 @@ import { schedulingOf } from '../../linux/process/scheduling.ts'
 import type { ClockPair } from '../../linux/sockets/receive-time.ts'
 import { plus } from '../../wire/units.ts'
 
-/** Milliseconds between two deadlines: the shortest interval of version 3. */
+/** Milliseconds between two measured deadlines: the shortest interval of VRRP version 3. */
 export const EVERY = 10
-/** Milliseconds at the start that are not measured, because code is still compiled. */
+/** Milliseconds at the start of a measurement that are left out, because code is still compiled. */
 const WARM_UP = 300
-/** Milliseconds after the expected end before the child is killed. */
+/** Milliseconds after the expected end of the measurement before the child process is killed. */
 const PATIENCE = 10_000
 /** Options with which bin/holdfast starts an engine. */
 const ENGINE_OPTIONS = ['--max-semi-space-size=1']
@@ -35,7 +35,7 @@ export function measureTimer(durationMs: number): Promise<TimerRun> {
     const alarm = new Alarm(clock, (now) => {
       lateness.push(round(now - due))
       offsets.push(round(offsetOf(clock)))
-      // Deadlines stay on the grid, as those of advertisements do. Missed ones are skipped.
+      // Deadlines stay on the grid, as those of advertisements do. Missed deadlines are skipped.
       due = plus(due, (Math.floor((now - due) / EVERY) + 1) * EVERY)
       if (due < end) return alarm.set(due)
       const { policy, priority } = schedulingOf('self') ?? { policy: 'unknown', priority: 0 }
@@ -62,8 +62,8 @@ function offsetOf(clock: Pick<KernelClock, 'pair' | 'now'>): number {
 }
 
 /**
- * Measures with and without real-time priority at the same time, so that both meet the same load. `realtime` is the
- * reason why real-time priority cannot be tried; `undefined` if it can.
+ * Measures timers with and without real-time priority at the same time, so that both measurements meet the same load.
+ * `realtime` is the reason why real-time priority cannot be tried; `undefined` if it can.
  */
 export async function measureTimers(durationMs: number, realtime: string | undefined): Promise<Timers> {
   const [ordinary, preferred] = await Promise.all([

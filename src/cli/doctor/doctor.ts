@@ -39,19 +39,24 @@ export type DoctorOptions = {
   /** Path of the daemon's control socket. */
   readonly socket: string
   readonly json: boolean
-  /** Whether to print findings of level ok, too. */
+  /** True if findings of level `ok` are printed, too. */
   readonly verbose: boolean
-  /** Duration as typed. */
+  /** Duration of the examination as typed by the user. */
   readonly duration: string | undefined
 }
 
-/** Milliseconds: three intervals of a router that advertises once a second, with room for the fourth. */
+/**
+ * Milliseconds of the examination: three intervals of a router that advertises once a second, with room for the fourth.
+ */
 const USUAL_DURATION = 5_000
 const LEAST_DURATION = 1_000
 const MOST_DURATION = 3_600_000
-/** Number of intervals to listen, so that a late third advertisement is still heard. */
+/** Number of intervals for which the doctor listens, so that a late third advertisement is still received. */
 const INTERVALS = 3.2
-/** Longest duration that is chosen without --duration, in milliseconds. The report then says what was missed. */
+/**
+ * Longest duration that the doctor chooses without --duration, in milliseconds. For longer intervals, the report says
+ * what was missed.
+ */
 const LONGEST_UNASKED = 30_000
 
 const STATUS: Readonly<Record<Level, number>> = {

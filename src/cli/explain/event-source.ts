@@ -1,7 +1,7 @@
 /**
  * Reads the events of a node: from its daemon, which keeps the last thousand in memory, and from the journal file. The
- * file has more events and can be read while the daemon is down. Decided here: both become one list by the numbers of
- * the events, and the daemon's answer names the file. This file does not know what the events are used for.
+ * file has more events and can be read while the daemon is down. Decided here: events of daemon and file are joined by
+ * their numbers, and the daemon's answer names the file. Not known here: the use of the events.
  */
 
 import { dirname, join } from 'node:path'
@@ -19,23 +19,23 @@ const TIMEOUT = 3_000
 const MOST_PAGES = 20
 
 export type NodeEvents = {
-  /** `undefined` if the daemon does not answer. */
+  /** Host name of the node; `undefined` if the daemon does not answer. */
   readonly hostname: string | undefined
-  /** `undefined` if a process accepts connections but does not answer. */
+  /** True if the daemon answers; `undefined` if a process accepts connections but does not answer. */
   readonly running: boolean | undefined
-  /** Whether the daemon accepted the request but did not answer in time. */
+  /** True if the daemon accepted the request but did not answer in time. */
   readonly stuck: boolean
   readonly events: readonly JournalEvent[]
-  /** Clock readings of the daemon when it answered. */
+  /** Clock values of the daemon when it answered. */
   readonly now: EventPage['now'] | undefined
   /** Sources that could not be read, as text. */
   readonly problems: readonly string[]
 }
 
-/** `file` is read if the daemon does not answer. `undefined`: events.jsonl beside the socket. */
+/** Where to read events. `file` is read if the daemon does not answer. `undefined`: events.jsonl beside the socket. */
 export type EventPlaces = { readonly socket: string; readonly file?: string | undefined }
 
-/** Returns the path of the events after this number. */
+/** Returns the path of a request for the events after this number. */
 export const eventPath = (after: number): string => `/v1/events?after=${after}`
 
 /**
@@ -62,8 +62,8 @@ async function pageOf(socket: string, after: number): Promise<EventPage> {
 }
 
 /**
- * Returns the value as a page of events. Throws Error if the value is no such page: the daemon may have another
- * version.
+ * Returns the value as a page of events. Throws Error if the value has another form, because the daemon may have
+ * another version.
  */
 export function eventPage(value: unknown): EventPage {
   const page = readEventPage(value)

@@ -1,7 +1,6 @@
 /**
- * `holdfast events`: prints the events of this node, one line each. While the daemon is down, they come from its file.
- * Decided here: the format of a line, and that --follow continues when the daemon is back. Events are printed without
- * judgement.
+ * `holdfast events`: prints the events of this node, one line each. While the daemon is down, the events come from the
+ * journal file. Decided here: the format of a line, and that --follow continues after the daemon has started again.
  */
 
 import { EXIT } from '../../app/exit-code.ts'
@@ -19,7 +18,7 @@ const AGAIN_AFTER = 500
 
 export type EventsOptions = EventPlaces & {
   readonly json: boolean
-  /** A duration before now, or a time. */
+  /** Begin of the printed period: a duration before now, or a time. */
   readonly since: string | undefined
 }
 
@@ -55,7 +54,7 @@ export async function followEvents(
       last = event.seq
       write(lineOf(event, json))
     }
-    // If no daemon answers, the next attempt may find one.
+    // If no daemon answers now, the next attempt may find one.
     await listen(socket, eventPath(last), hear, signal).catch(() => {})
     await pause(AGAIN_AFTER, signal)
   }
@@ -74,7 +73,7 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
   })
 }
 
-/** Returns milliseconds since the epoch. `undefined` if the text is neither a duration nor a time. */
+/** Returns a time in milliseconds since the epoch. `undefined` if the text is neither a duration nor a time. */
 export function momentOf(since: string | undefined, now: number): number | undefined {
   if (since === undefined) return Number.NEGATIVE_INFINITY
   const ago = parseDuration(since)

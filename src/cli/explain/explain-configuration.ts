@@ -1,7 +1,7 @@
 /**
- * Reads from the configuration file of this node what `holdfast explain` and `holdfast status` need: names of routers
- * and groups, listed peers, and the API of other nodes (`api.peers`). The event journal names the file, so this works
- * while the engine does not run. Contacts no other host.
+ * Reads facts for `holdfast explain` and `holdfast status` from the configuration file of this node: names of routers
+ * and groups, listed peers, and the API of other nodes (`api.peers`). The event journal names the file, so the engine
+ * need not run. No other host is contacted.
  */
 import { networkInterfaces } from 'node:os'
 import { unicastOf } from '../../config/schema/transport.ts'

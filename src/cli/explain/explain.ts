@@ -1,7 +1,7 @@
 /**
  * `holdfast explain`: explains why a VIP moved. The evidence is the event journal of this node and those of its peers,
- * or a recording. Decided here: how a peer can be named, how long it is waited for, and that a missing journal is a
- * note, not a failure. The causes are found in src/explain.
+ * or a recording. Decided here: how a peer can be named, how long the command waits for its answer, and that a missing
+ * journal causes a note, not a failure. The causes are found in src/explain.
  */
 
 import { statSync } from 'node:fs'
@@ -23,21 +23,21 @@ import { configurationOf, type NodeConfiguration } from './explain-configuration
 import type { RecordingReport } from './recorded.ts'
 
 const TIMEOUT = 3_000
-/** Timeout for nodes of `api.peers`, which are asked without an order by the user, in milliseconds. */
+/** Timeout in milliseconds for nodes of `api.peers`, which the user has not named. */
 const SHORT_TIMEOUT = 1_000
 
 export type ExplainOptions = EventPlaces & {
   readonly router: string | undefined
-  /** `undefined`: 12 hours, or a whole recording. */
+  /** Begin of the reported period; `undefined`: 12 hours ago, or the begin of a recording. */
   readonly since: string | undefined
   /** URLs of other nodes' APIs, their run directories, or copies of their journals or recordings. */
   readonly peers: readonly string[]
-  /** False: only `peers` are asked, not `api.peers` of the configuration. */
+  /** False: only the nodes in `peers` are asked, not `api.peers` of the configuration. */
   readonly asksPeers?: boolean
   readonly json: boolean
   /** Recording that is used in place of this node's journal. */
   readonly recording?: string | undefined
-  /** Whether to report only if the replayed engine behaves as recorded (--verify). */
+  /** True if the command only reports whether the replayed engine behaves as recorded (--verify). */
   readonly verify?: boolean
 }
 
@@ -95,13 +95,14 @@ function unknownName(router: string, names: readonly string[]): CommandResult {
   return { exitCode: EXIT.usage, stdout: '', stderr: `holdfast: ${unknownRouter(router, names)}\n` }
 }
 
-/** Removes journals of a node that occurs twice, such as a peer that is this node. */
+/** Removes the second journal of a node that occurs twice, for example if a peer is this node. */
 function withoutDoubles(journals: readonly NodeJournal[]): readonly NodeJournal[] {
   return journals.filter((journal, i) => !journals.slice(0, i).some((before) => isSameNode(before, journal)))
 }
 
 /**
- * Returns whether both journals share an event. Number, wall clock and monotonic clock together are unique to a node.
+ * Tells whether two journals share an event. Number, wall clock and monotonic clock of an event together are unique to
+ * a node.
  */
 function isSameNode(one: NodeJournal, other: NodeJournal): boolean {
   const keyOf = ({ at, monotonicMs, seq }: JournalEvent) => `${seq} ${at} ${monotonicMs}`
@@ -167,8 +168,8 @@ async function peerJournal(peer: string, within = TIMEOUT): Promise<Read> {
 }
 
 /**
- * Reads the journal of a peer over HTTP. Its clock was read between request and answer, so the quickest answer gives
- * the smallest error.
+ * Reads the journal of a peer over HTTP. The peer's clock was read between request and answer, so the quickest answer
+ * gives the smallest error.
  */
 async function journalOf(peer: string, within: number): Promise<NodeJournal> {
   let clock = { offsetMs: 0, errorMs: Number.POSITIVE_INFINITY }
@@ -176,7 +177,7 @@ async function journalOf(peer: string, within: number): Promise<NodeJournal> {
     const asked = { wall: Date.now(), elapsed: performance.now() }
     const page = eventPage(await askPeer(new URL(eventPath(after), peer), within))
     const roundTrip = performance.now() - asked.elapsed
-    // Times in the answer are whole milliseconds.
+    // Times in the peer's answer are whole milliseconds, which adds one millisecond to the error.
     const errorMs = roundTrip / 2 + 1
     if (errorMs < clock.errorMs) clock = { offsetMs: Date.parse(page.now.at) - (asked.wall + roundTrip / 2), errorMs }
     return page

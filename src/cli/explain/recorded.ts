@@ -1,6 +1,7 @@
 /**
  * Replays a recording for `holdfast explain` and returns its events. Decided here: how the report says whether the
- * engine behaves as it did then. The replay itself is in src/recording, the causes are found in src/explain.
+ * replayed engine behaves as the recorded engine. The replay itself is in src/recording, the causes are found in
+ * src/explain.
  */
 import { constants } from 'node:fs'
 import { open } from 'node:fs/promises'
@@ -19,7 +20,7 @@ export type RecordingReport = {
   readonly to: string | null
   readonly turns: number
   readonly outputs: number
-  /** Whether the replayed engine behaves as recorded, as far as the recording can be replayed. */
+  /** True if the replayed engine behaves as recorded, as far as the recording can be replayed. */
   readonly matches: boolean
   readonly difference: Difference | null
   readonly gap: Gap | null
@@ -51,7 +52,7 @@ export async function readRecording(path: string): Promise<Recorded> {
   }
 }
 
-/** Returns whether the file is a recording. It may also be an event journal. */
+/** Tells whether a file is a recording. It may also be an event journal. */
 export async function isRecording(path: string): Promise<boolean> {
   const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK)
   try {
@@ -72,7 +73,7 @@ async function allOf(path: string): Promise<Buffer> {
   }
 }
 
-/** Returns the report as sentences, one each. */
+/** Returns the report about a recording as a list of sentences. */
 export function reportText({
   crash,
   difference,

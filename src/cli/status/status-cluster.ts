@@ -1,7 +1,7 @@
 /**
  * Prints the sentence of the status page for each VIP: the holder, since when and why, and the next in line. The code
- * of the page (http/page/, docs/adr/0041) makes the sentence. This file asks the other nodes, which `api.peers` lists.
- * This file decides the warning in capitals before a sentence.
+ * of the page (http/page/, docs/adr/0041) makes the sentence. The other nodes, which `api.peers` lists, are asked for
+ * their status. Decided here: the warning in capitals before a sentence.
  */
 
 import type { Snapshot } from '../../daemon/telemetry/snapshot.ts'
@@ -15,7 +15,7 @@ import { reasonWords } from '../../http/page/words.js'
 import type { PeersAnswer } from '../../http/peers/peers.ts'
 import { configurationAt } from '../explain/explain-configuration.ts'
 
-/** Information besides the status of this node. */
+/** Information for `holdfast status` besides the status of this node. */
 export type Surroundings = {
   /** Events of this node, the oldest first. */
   readonly events: readonly JournalEvent[]
@@ -41,7 +41,7 @@ async function eventsOf(socket: string, within: number): Promise<readonly Journa
     const { body } = await ask(socket, { path: '/v1/events', within })
     return readEventPage(JSON.parse(body))?.events ?? []
   } catch {
-    // A daemon of an earlier version may not return events. Then the reasons in its status are used.
+    // A daemon of an earlier version may not return events. The reasons in its status are used instead.
     return []
   }
 }
@@ -54,7 +54,7 @@ async function peersOf(file: string | null): Promise<PeersAnswer> {
 }
 
 export type Sentences = {
-  /** Lines of the text: one for each VIP, and one for each node that does not answer. */
+  /** Printed lines: one for each VIP, and one for each node that does not answer. */
   readonly lines: readonly string[]
   /** Returns the reason why a router, given by name, is in its present state. */
   readonly because: (router: string) => string
@@ -92,8 +92,8 @@ export function sentencesOf(snapshot: Snapshot, { events, peers }: Surroundings)
 type Group = ReturnType<typeof groupsOf>[number]
 
 /**
- * Returns the warning before a sentence, with its colon. Empty if a node holds the VIP and serves clients, as far as
- * the answering nodes know.
+ * Returns the warning before the sentence about a VIP, with its colon. Empty if a node holds the VIP and serves
+ * clients, as far as the answering nodes know.
  */
 function alarmOf(group: Group, snapshot: Snapshot): string {
   const [holder, ...others] = holdersOf(group)

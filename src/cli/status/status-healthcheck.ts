@@ -1,14 +1,11 @@
-/**
- * Prints health checks in `holdfast status`, and the effective priority as a sum. Decided here: the text alone. This
- * file does not know where a snapshot comes from.
- */
+/** Prints health checks in `holdfast status`, and the effective priority as a sum. Decided here: the text alone. */
 import type { HealthcheckSnapshot } from '../../daemon/health/healthcheck-snapshot.ts'
 import type { RouterSnapshot, Snapshot } from '../../daemon/telemetry/snapshot.ts'
 import { moment, seconds } from './status-time.ts'
 
 /**
- * Returns "90 = 150 - 60 (web down)" or "150 (web up; -60 if it fails)". Returns the base alone if nothing has a
- * weight.
+ * Returns the priority as a sum: "90 = 150 - 60 (web down)" or "150 (web up; -60 if it fails)". Returns the base
+ * priority alone if no tracker has a weight.
  */
 export function prioritySum(
   { priority, tracking, yieldingUntil }: RouterSnapshot,
@@ -76,7 +73,7 @@ function formatHealthcheck(check: HealthcheckSnapshot, tracking: readonly Router
   return lines
 }
 
-/** Milliseconds without a report of the worker that are normal. The worker reports every check once a second. */
+/** Milliseconds without a report of the check worker that are normal. The worker reports every check once a second. */
 const SILENT = 3_000
 
 function runsOf({ results, runs, skipped, watched }: HealthcheckSnapshot): string {

@@ -1,7 +1,4 @@
-/**
- * Prints notify programs and the webhook in `holdfast status`. Decided here: the text alone. This file does not know
- * where a snapshot comes from.
- */
+/** Prints notify programs and the webhook in `holdfast status`. Decided here: the text alone. */
 import type { NoticeSnapshot } from '../../daemon/telemetry/notice-account.ts'
 import type { WebhookSnapshot } from '../../daemon/telemetry/snapshot.ts'
 import { ago } from './status-time.ts'
@@ -11,7 +8,7 @@ export function formatNotifications(notifications: readonly NoticeSnapshot[], no
   return ['', ...notifications.map((each) => lineOf(each, now))]
 }
 
-/** Returns the line of the webhook. `undefined` comes from a daemon of an earlier version. */
+/** Returns the line about the webhook. A daemon of an earlier version sends `undefined`. */
 export function formatWebhook(webhook: WebhookSnapshot | null | undefined): string[] {
   if (webhook == null) return []
   const { to, failing, waiting, delivered, refused, expired, overflow } = webhook

@@ -1,7 +1,6 @@
 /**
  * Prints a virtual router in `holdfast status`, below the sentence about its VIP. Decided here: the text alone, and
- * that a fault which follows from another one is not shown beside it. This file does not know where a snapshot comes
- * from.
+ * that a fault which follows from another one is not shown beside it. The caller gets the snapshot.
  */
 
 import { describeMismatch } from '../../daemon/lan/mismatched-routers.ts'
@@ -30,7 +29,7 @@ export function formatRouter(router: RouterSnapshot, snapshot: Snapshot, because
     `  holder: ${holderText(router)}`,
     `  addresses: ${addresses.map(({ address, present }) => `${address} ${present ? '(here)' : '(not here)'}`).join(', ')}`,
   ]
-  // A daemon of an earlier version does not have this field.
+  // A daemon of an earlier version does not send `holding`.
   if (router.holding?.problem != null) lines.push(`  CANNOT FOLLOW ITS ADDRESS: ${router.holding.problem}`)
   if (router.departing) lines.push('  NO LONGER CONFIGURED: it is stopping')
   if (router.group !== null) lines.push(`  moves with its sync group ${router.group}`)
@@ -40,7 +39,7 @@ export function formatRouter(router: RouterSnapshot, snapshot: Snapshot, because
     )
   lines.push(...faultLines(router))
   if (router.configuredFault !== null) lines.push(`  FAULT IN ITS CONFIGURATION: ${router.configuredFault}`)
-  // A daemon of an earlier version does not have this field.
+  // A daemon of an earlier version does not send `heldBack`.
   if (router.heldBack != null)
     lines.push(`  NOT PREEMPTING the Active (priority ${router.holder.priority}): ${HELD_BACK[router.heldBack]}`)
   for (const [deadline, ms] of Object.entries(router.deadlines)) lines.push(`  ${deadlineText(deadline, ms)}`)
@@ -54,7 +53,7 @@ export function formatRouter(router: RouterSnapshot, snapshot: Snapshot, because
   for (const [code, count] of Object.entries(counters.sendFailures))
     lines.push(`  SEND FAILURES: ${code}, ${times(count)} since the start; the log has the destination`)
   lines.push(...competingLines(router, now))
-  // A daemon of an earlier version does not have this field.
+  // A daemon of an earlier version does not send `otherActives`.
   for (const { address, forMs, priority } of router.otherActives ?? [])
     lines.push(`  TWO ACTIVES: ${address} (priority ${priority}) also advertises, for ${span(forMs)}`)
   return lines
@@ -76,7 +75,7 @@ function priorityText({ heardMsAgo, priority }: NonNullable<DuplicateSnapshot['r
   return heardMsAgo == null ? `priority ${priority}` : `priority ${priority} when last heard, ${ago(heardMsAgo)}`
 }
 
-/** Returns the line about another host that answers for a VIP. A confirmed duplicate holder has a line elsewhere. */
+/** Returns the line about another host that answers for a VIP. A confirmed duplicate holder gets a line of its own. */
 function competingLines({ duplicates, competingAnswer: competing }: RouterSnapshot, now: number): string[] {
   if (competing == null || duplicates.some(({ mac }) => mac === competing.mac)) return []
   const since = clock(now - competing.sinceMsAgo, now)
@@ -137,6 +136,6 @@ const DEADLINES: Readonly<Record<string, (time: string) => string>> = {
 
 function deadlineText(deadline: string, ms: number): string {
   const text = DEADLINES[deadline]
-  // A daemon of a later version may have further deadlines.
+  // A daemon of a later version may send further deadlines.
   return text === undefined ? `${deadline} ${ms}` : text(seconds(ms))
 }

@@ -1,4 +1,4 @@
-/** Times in `holdfast status`, as on the status page: the local clock, and how long ago. PURE. */
+/** Formats times in `holdfast status`, as on the status page: the local clock, and how long ago. PURE. */
 import { clock, span } from '../../http/page/words.js'
 
 /** Returns a point in time such as "12:14:05, 3 min ago", with the day if that is not today. */
@@ -10,7 +10,8 @@ export function moment(at: string, now: number): string {
 export const ago = (ms: number): string => `${span(Math.max(0, ms))} ago`
 
 /**
- * Returns "0.1 s", "3.4 s" or "13 s". Used for remaining times and for times since something that changes every second.
+ * Returns a duration in seconds: "0.1 s", "3.4 s" or "13 s". Used for remaining times and for times since something
+ * that changes every second.
  */
 export const seconds = (ms: number): string =>
   Math.abs(ms) < 10_000 ? `${(ms / 1_000).toFixed(1)} s` : span(Math.max(0, ms))

@@ -1,6 +1,6 @@
 /**
  * `holdfast status`: asks the running daemon over its unix socket, and prints a sentence for each VIP, then the
- * details. With --json it prints the answer unchanged.
+ * details. With --json the command prints the daemon's answer unchanged.
  */
 
 import { EXIT } from '../../app/exit-code.ts'
@@ -24,7 +24,7 @@ export type StatusOptions = {
   readonly json: boolean
   /** Name of the virtual router or sync group to show. `undefined`: all virtual routers. */
   readonly router?: string | undefined
-  /** Whether the nodes of `api.peers` are asked. */
+  /** True if the nodes of `api.peers` are asked. */
   readonly asksPeers?: boolean
 }
 
@@ -94,7 +94,7 @@ export function formatStatus(snapshot: Snapshot, surroundings: Surroundings = AL
 
 const times = (count: number) => (count === 1 ? 'once' : `${count} times`)
 
-/** Returns a line if the event journal has a problem. A daemon of an earlier version does not have this field. */
+/** Returns a line if the event journal has a problem. A daemon of an earlier version does not send `journal`. */
 function formatJournal(journal: Snapshot['journal'] | undefined): string[] {
   if (journal == null || (journal.problem === null && journal.lost === 0)) return []
   const { file, lost, problem } = journal
@@ -102,7 +102,7 @@ function formatJournal(journal: Snapshot['journal'] | undefined): string[] {
   return [`event journal ${file}: ${now}, ${lost === 1 ? '1 event is' : `${lost} events are`} missing`]
 }
 
-/** Returns text about the real-time priority. A daemon of an earlier version does not have this field. */
+/** Returns the text about the real-time priority. A daemon of an earlier version does not send `scheduling`. */
 function preferred(scheduling: Snapshot['scheduling'] | undefined): string {
   if (scheduling == null) return ''
   const { policy, priority, realtimeAsked } = scheduling
@@ -113,7 +113,7 @@ function preferred(scheduling: Snapshot['scheduling'] | undefined): string {
 function formatConfig(config: ConfigSnapshot, now: number): string[] {
   const { file, hash, loadedAt, lastReload, imported, stoppedAt, managed } = config
   const lines = file === null ? [] : [`configuration: ${file}, ${hash ?? 'nothing'}, loaded ${moment(loadedAt, now)}`]
-  // A daemon of an earlier version does not have this field.
+  // A daemon of an earlier version does not send `managed`.
   if (managed != null) lines.push(...formatManaged(managed, now))
   if (imported !== null) lines.push(`  keepalived's file: ${importedText(imported)} (holdfast convert shows which)`)
   if (stoppedAt !== null)

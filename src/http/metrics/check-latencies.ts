@@ -1,6 +1,6 @@
 /**
- * Durations of the runs of each health check. They are measured in the checks' own thread, so they need not be sent to
- * the engine and back. Decided here: only checks that the engine has are kept.
+ * Collects the durations of the runs of each health check. The thread that runs the checks also serves the metrics, so
+ * the durations need not be sent to the engine. Decided here: only durations of checks that the engine has are kept.
  */
 import type { HealthcheckSnapshot } from '../../daemon/health/healthcheck-snapshot.ts'
 import { type Distribution, Histogram } from '../../metrics/histogram.ts'
@@ -15,7 +15,7 @@ export class CheckLatencies {
     this.#of(check).observe(latencyMs / 1_000)
   }
 
-  /** Returns the durations of all checks that run; a combination does not run. Drops other checks. */
+  /** Returns the durations of all health checks that run; a combination does not run. Forgets other checks. */
   distributions(checks: readonly HealthcheckSnapshot[]): readonly Distribution<HistogramName>[] {
     const run = checks.filter(({ kind }) => kind !== 'all' && kind !== 'any').map(({ name }) => name)
     for (const known of this.#histograms.keys()) if (!run.includes(known)) this.#histograms.delete(known)

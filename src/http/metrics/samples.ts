@@ -66,7 +66,7 @@ function healthcheckSamples(snapshot: HealthcheckSnapshot): Sample[] {
   ]
 }
 
-/** Returns the samples of the port itself. */
+/** Returns the metric samples of the HTTP port itself. */
 export const portSamples = ({ connections }: { readonly connections: number }): readonly Sample[] => [
   sample('holdfast_port_connections_refused_total', connections),
 ]

@@ -1,6 +1,6 @@
 /**
- * Remarks of the page: problems and notes besides the holder of each VIP. Values only. Decided here: what is worth a
- * line, and how serious it is.
+ * Makes the remarks of the status page: problems and notes besides the holder of each VIP. Values only. Decided here:
+ * which facts get a line, and how serious they are.
  */
 import { holdersOf } from './cluster.js'
 import { clock, counted, faultWords, listed, span } from './words.js'
@@ -13,7 +13,7 @@ import { clock, counted, faultWords, listed, span } from './words.js'
 
 /** Milliseconds without a report of the worker that are normal. The worker reports every check once a second. */
 const SILENT = 3_000
-/** Difference of clocks in milliseconds from which events are hard to compare. */
+/** Difference of two nodes' clocks in milliseconds from which their events are hard to compare. */
 const CLOCK_DIFFERS = 1_000
 
 /** @param {string} words @returns {Remark} */
@@ -68,7 +68,7 @@ function ofRouter(router, now) {
   } = router
   return [
     ...(configuredFault === null ? [] : [note(`${name}: ${configuredFault}`)]),
-    // A daemon of an earlier version does not have this field.
+    // A daemon of an earlier version does not send this field.
     ...(holding?.problem == null ? [] : [note(`${name} cannot follow its address: ${holding.problem}`)]),
     ...duplicates.map(({ address, mac, router: other }) =>
       bad(`${name}: ${mac}${other === null ? '' : ` (router ${other.address})`} also has ${address}`),
@@ -86,7 +86,7 @@ function ofRouter(router, now) {
     ...Object.entries(counters.sendFailures).map(([code, count]) =>
       note(`${name}: ${counted(count, 'advertisement')} could not be sent (${code}) since the start`),
     ),
-    // A daemon of an earlier version does not have this field.
+    // A daemon of an earlier version does not send the competing answer.
     ...(rival == null || duplicates.some(({ mac }) => mac === rival.mac)
       ? []
       : [

@@ -54,7 +54,7 @@ export const isHolding = ({ router }) => router.state === 'Active' || (router.st
 /** Returns the time of a node's status, by the clock of the node that serves the page. @param {Node} node */
 export const toldAt = ({ offsetMs, status }) => (status === null ? 0 : Date.parse(status.takenAt) - offsetMs)
 
-/** Difference of clocks in milliseconds below which it may be an error of its measurement. */
+/** Difference of two clocks in milliseconds below which it may be an error of the measurement. */
 const CLOCK_DIFFERS = 1_000
 
 /**
@@ -111,7 +111,7 @@ export function namesOf(nodes) {
   return (address) => names.get(address) ?? address
 }
 
-/** Tolerance in milliseconds for the same moment in a journal and in a status. */
+/** Tolerance in milliseconds within which a time in a journal and a time in a status are the same moment. */
 const SAME_MOMENT = 100
 
 /**
@@ -145,7 +145,7 @@ export function becauseOf(member, group, nameOf) {
   return demotionWords(lowered.event, cause?.event, lowered.node.name)
 }
 
-/** Limit of causes that are shown. */
+/** Limit of causes that the page shows for one state. */
 const LONGEST_CHAIN = 8
 /** Milliseconds from an action of one node until another node has heard it. Half of it is a tolerance for clocks. */
 const ON_THE_WAY = 200
@@ -174,7 +174,7 @@ export function storyOf(member, group) {
  */
 function theirs({ event, node }, group) {
   if (event.kind !== 'peerHeard' || event.news !== 'lowered') return []
-  // Another member of the sync group, in the other family, may have heard the cause.
+  // Another member of the sync group, in the other address family, may have received the cause.
   const routers = group.members.flatMap((member) =>
     (member.node.status?.routers ?? []).map((router) => ({ node: member.node, router })),
   )

@@ -17,17 +17,17 @@ import { Turns } from './turns.js'
  */
 
 const EVERY = 2_000
-/** Milliseconds between requests while a stream reports events. */
+/** Milliseconds between requests for the status while a stream reports events. */
 const EVERY_WHEN_LIVE = 5_000
-/** Timeout in milliseconds. The node needs less to report that its engine does not answer. */
+/** Timeout of a request in milliseconds. The node needs less time to report that its engine does not answer. */
 const PATIENCE = 4_000
 /** Timeout in milliseconds for the other nodes: the node limits how often it asks them. */
 const PATIENCE_WITH_PEERS = 10_000
-/** Milliseconds to wait after an event, because several come together. */
+/** Milliseconds to wait after an event, because several events come together. */
 const SOON = 50
 /** Milliseconds until the page tries again to open a stream, if the node had too many. */
 const LISTEN_AGAIN = 30_000
-/** Limit of pages. A node gives its journal page by page. */
+/** Limit of pages of events that are read. A node gives its journal page by page. */
 const MOST_PARTS = 20
 
 export class Connection {
@@ -38,9 +38,9 @@ export class Connection {
   /** @type {EventSource | undefined} */
   #stream
   #listenFrom = 0
-  /** False if this node offers no journal. */
+  /** False if the node offers no event journal. */
   #hasJournal = true
-  /** True after one failed request. A node ends each connection after a while, perhaps during a request. */
+  /** True after one failed request. A node closes each connection after a while, perhaps during a request. */
   #isDoubted = false
   #own = new Turns(() => this.#ask())
   #others = new Turns(() => this.#askOthers())
@@ -54,7 +54,7 @@ export class Connection {
     this.#onChange = onChange
   }
 
-  /** Starts. A hidden page does not ask, because a node has few streams. */
+  /** Starts the requests of the page. A hidden page sends none, because a node has few streams. */
   watch() {
     document.addEventListener('visibilitychange', () => (document.hidden ? this.#rest() : this.#begin()))
     this.#begin()
@@ -102,7 +102,7 @@ export class Connection {
     return this.line.live ? EVERY_WHEN_LIVE : EVERY
   }
 
-  /** Reads the events after the last known one. */
+  /** Reads the events after the last known event. */
   async #journal() {
     if (!this.#hasJournal || (this.line.live && this.#memory.latestEvent !== undefined)) return
     try {
@@ -152,7 +152,7 @@ export class Connection {
     }
     stream.onerror = () => {
       this.line = { ...this.line, live: false }
-      // The node refused the stream, perhaps because it has too many. For a while the page only asks.
+      // The node refused the stream, perhaps because it has too many. For a while the page only sends requests.
       if (stream.readyState === EventSource.CLOSED) {
         this.#stream = undefined
         this.#listenFrom = Date.now() + LISTEN_AGAIN

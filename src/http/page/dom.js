@@ -1,6 +1,6 @@
 /**
- * Makes elements from values, and updates the document to look like them. Decided here: what a person has opened,
- * chosen or focused stays unchanged during updates. No text is parsed as markup.
+ * Makes HTML elements from values, and updates the document to match them. Decided here: parts that a person has
+ * opened, chosen or focused stay so during updates. No text is parsed as markup.
  */
 
 /** @typedef {Node | string | number | null | undefined | false | readonly Child[]} Child */
@@ -66,7 +66,7 @@ const keyOf = (node) => (node instanceof HTMLElement ? node.dataset.key : undefi
  */
 const isSame = (one, other) => one.nodeName === other.nodeName && keyOf(one) === keyOf(other)
 
-/** Attributes that a person changes. The view only sets their first value. */
+/** Attributes that a person changes by using the page. The view only sets their first value. */
 const OF_THE_PERSON = ['open', 'checked']
 
 /**

@@ -8,7 +8,7 @@ import { Memory } from './memory.js'
 import { spoken, view } from './view.js'
 import { clock } from './words.js'
 
-/** Milliseconds between two updates. Times such as "12 s" change without news. */
+/** Milliseconds between two updates of the page. Times such as "12 s" change without news. */
 const EVERY = 1_000
 
 const memory = new Memory()
@@ -48,7 +48,7 @@ document.addEventListener('change', ({ target }) => {
   if (!(target instanceof HTMLInputElement) || target.dataset.window === undefined) return
   chosen.window = target.dataset.window
   show()
-  // One choice counts for all time lines.
+  // One choice of a time window counts for all time lines.
   for (const input of document.querySelectorAll('input[data-window]')) {
     if (input instanceof HTMLInputElement) input.checked = input.dataset.window === chosen.window
   }
@@ -65,7 +65,7 @@ document.addEventListener(
     else chosen.closed.add(router)
     show()
   },
-  // The event does not bubble.
+  // The event `toggle` does not bubble, so it is captured.
   true,
 )
 

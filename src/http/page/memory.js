@@ -1,6 +1,6 @@
 /**
- * Everything that this page knows of each node. Decided here: what an answer replaces, what stays without an answer,
- * and how much is kept. This file does not know how nodes are asked, or how the page looks.
+ * Stores everything that the status page knows about each node. Decided here: which values an answer replaces, which
+ * values stay without an answer, and how much is kept.
  */
 
 /** @typedef {import('../../daemon/telemetry/snapshot.ts').Snapshot} Snapshot */
@@ -22,13 +22,13 @@
 
 const MOST_EVENTS = 1_000
 const MOST_SEEN = 100
-/** Difference of clocks in milliseconds that is below the accuracy of the measurement. */
+/** Difference of two clocks in milliseconds that is below the accuracy of the measurement. */
 const SAME_CLOCK = 5
 
 export class Memory {
   /** @type {Snapshot | null} of the node that serves this page */
   own = null
-  /** Whether the other nodes have been asked. */
+  /** True if the other nodes have been asked. */
   knowsPeers = false
   /** Clock of the node that serves the page minus the browser's, in milliseconds. */
   skew = 0
@@ -55,7 +55,7 @@ export class Memory {
    */
   status(snapshot, now) {
     this.skew = Date.parse(snapshot.takenAt) - now
-    // In a journal without a file, each run counts its events from 1 again.
+    // In a journal without a file, each run of the daemon counts its events from 1 again.
     const events = snapshot.startedAt === this.own?.startedAt ? this.#self.events : []
     this.own = snapshot
     this.#self = answered({ ...this.#self, events }, snapshot, now + this.skew)
@@ -110,7 +110,7 @@ const withDistinctNames = (nodes) =>
     const { name, status, url } = node
     if (nodes.every((other) => other === node || other.name !== name)) return node
     const sources = (status?.routers ?? []).flatMap(({ source }) => source ?? [])
-    // A link-local address is no name that people know.
+    // A link-local address is no name that people know, so another address is preferred.
     const known = sources.find((address) => !address.includes(':')) ?? (url === null ? sources[0] : new URL(url).host)
     return known === undefined ? node : { ...node, name: `${name} (${known})` }
   })

@@ -1,6 +1,6 @@
 /**
- * The parts of an effective priority, and the priority without each part. Values only. Decided here: the only
- * consequence that is mentioned is a move of the addresses.
+ * Computes the contributions to an effective priority, and the priority without each of them. Values only. Decided
+ * here: the only consequence that the page mentions is a move of the addresses.
  */
 import { followersOf, isHolding } from './cluster.js'
 
@@ -60,7 +60,7 @@ export function withoutEach(member, group) {
 
 /** @param {Member} member @param {number} priority @param {Group} group */
 function consequenceOf(member, priority, group) {
-  // The state of a silent node is not known.
+  // The state of a node that does not answer is not known.
   if (member.node.problem !== null) return ''
   if (isHolding(member)) {
     const rival = followersOf(group).find(({ node }) => node !== member.node)

@@ -44,8 +44,8 @@ export function spansOf(node, router, now) {
 function changesOf(node, router) {
   const told = node.events.flatMap((event) => changeIn(event, router))
   const begin = told.length === 0 ? Number.POSITIVE_INFINITY : (told[0]?.at ?? 0)
-  // The journal is exact, and states that the page has seen only fill its gaps. For the same moment the journal counts:
-  // a status may have a new state but not yet its time.
+  // The journal is exact, and states that the page has seen only fill its gaps. At the same moment the journal counts,
+  // because a status may have a new state but not yet its time.
   const seen = (node.seen.get(router) ?? []).filter(
     ({ at }) => at < begin - SAME_MOMENT || !told.some((each) => near(each.at, at)),
   )
@@ -74,7 +74,7 @@ function changeIn(event, router) {
     case 'crashed':
       return [{ at, state: 'away', reason: 'crashed' }]
     case 'earlierLife':
-      // This is the last event of that run. The time of its end is unknown.
+      // This event is the last one of that run. The time at which the run ended is unknown.
       return event.ended === 'abruptly'
         ? [{ at: Date.parse(event.lastAt), state: 'away', reason: 'ended abruptly' }]
         : []
@@ -111,7 +111,7 @@ export const WINDOWS = {
   '12 h': 720 * MINUTE,
   '7 days': 10_080 * MINUTE,
 }
-/** Number of changes that the automatic window shows. */
+/** Number of state changes that the automatic time window shows. */
 const TELLING = 4
 
 /**

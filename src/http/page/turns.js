@@ -1,4 +1,7 @@
-/** Repeats a request, one at a time. A caller may request the next turn sooner. This file does not know the request. */
+/**
+ * Repeats a request; only one runs at a time. A caller may ask for the next request sooner. Not known here: the
+ * request.
+ */
 export class Turns {
   #ask
   /** @type {ReturnType<typeof setTimeout> | undefined} */

@@ -9,7 +9,7 @@ import { layersOf, withoutEach } from './priority.js'
 /** @typedef {import('./cluster.js').Member} Member */
 /** @typedef {import('../peers/peer-status.ts').PeerRouter} Router */
 
-/** Limit of colours that a person can distinguish. */
+/** Limit of colours that a person can distinguish in a bar. */
 const MOST_COLOURS = 4
 
 /** Returns the class of a part's colour, the same on each node. @param {Router} router @param {string} name */

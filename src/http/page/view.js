@@ -18,7 +18,7 @@ import { clock, span, zone } from './words.js'
  * ReadonlySet<string> }} Chosen
  */
 
-/** Number of virtual routers up to which all begin open. */
+/** Number of virtual routers up to which all are shown open at first. */
 const MOST_OPEN = 4
 
 /**
@@ -38,7 +38,7 @@ export function view(memory, line, chosen, browserNow) {
       bannerOf(line, 'this node', now, memory.skew) ?? h('p', { class: 'waiting' }, 'Connecting to this node …'),
     )
   const isStale = line.state === 'lost' || line.state === 'silent'
-  // The last known state is shown as such. Only the time line continues.
+  // Without a connection the page shows the last known state as old. Only the time line continues.
   const then = isStale ? line.since + memory.skew : now
   const known = isStale ? nodes.map((node) => (node.self ? { ...node, problem: null } : node)) : nodes
   const told = groupsOf(known).map((group) => headlineOf(group, known, then, memory.knowsPeers))

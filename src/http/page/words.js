@@ -254,7 +254,7 @@ export function eventWords(event, nameOf) {
     case 'journalGap':
       return `did not record ${counted(event.lost, 'event')}: ${event.why}`
     default:
-      // The kind comes from a node with a later version.
+      // The event has an unknown kind, because its node runs a later version.
       return String(Object.getOwnPropertyDescriptor(event, 'kind')?.value)
   }
 }

@@ -1,5 +1,5 @@
 /**
- * One request to the API of another node. Decided here: the limits of time and size, and that redirects are not
+ * Sends one request to the API of another node. Decided here: the limits of time and size, and that redirects are not
  * followed. This file does not know the meaning of an answer.
  */
 
@@ -8,8 +8,8 @@ import { get as httpsGet } from 'node:https'
 import { newNames } from '../former-names.ts'
 
 /**
- * Limit of an answer in octets, enough for 255 routers. A worker thread of 64 MiB can hold any JSON of this size as
- * objects, which take about 40 octets for each octet.
+ * Limit of another node's answer in octets, enough for 255 routers. A worker thread of 64 MiB can hold any JSON of this
+ * size as objects, which take about 40 octets for each octet.
  */
 export const LARGEST_ANSWER = 1 << 20
 
@@ -21,7 +21,7 @@ const WORDS: Readonly<Record<string, string>> = {
   ENOTFOUND: 'the host name is unknown',
 }
 
-/** Returns the answer as a JSON value. Rejects with Error whose message is the reason. */
+/** Returns the answer of another node as a JSON value. Rejects with Error whose message is the reason. */
 export async function askPeer(url: URL, within: number): Promise<unknown> {
   const body = await textOf(url, within)
   try {

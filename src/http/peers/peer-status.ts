@@ -1,11 +1,11 @@
 /**
- * Reads the part of another node's /v1/status that the status page shows. Decided here: the answer is untrusted. It is
- * checked part by part and has limits, because that node may run another version or another program.
+ * Reads the part of another node's /v1/status that the status page shows. Decided here: the answer is untrusted. Each
+ * part of the answer is checked and limited, because the other node may run another version or another program.
  */
 import * as z from 'zod'
 
 const word = z.string().max(300)
-/** Checks the length first. Otherwise a hostile list costs a problem for each of its elements. */
+/** Checks the length of a list first. Otherwise each element of a hostile list would cause a problem. */
 const few = <T extends z.ZodType>(one: T) => z.array(z.unknown()).max(300).pipe(z.array(one)).readonly()
 
 const router = z.object({
@@ -59,7 +59,7 @@ export type PeerStatus = z.output<typeof statusSchema>
 export type PeerRouter = PeerStatus['routers'][number]
 export type PeerCheck = PeerStatus['healthchecks'][number]
 
-/** Returns `undefined` for any other value. */
+/** Returns the status of another node; `undefined` if the value has another form. */
 export function readPeerStatus(value: unknown): PeerStatus | undefined {
   const read = statusSchema.safeParse(value)
   return read.success ? read.data : undefined

@@ -1,7 +1,7 @@
 /**
- * Status and event journal of the other nodes (`api.peers`), for the status page. All nodes are asked at the same time.
- * Decided here: a node that does not answer delays no other one and is shown as silent, and the number of its events
- * that are kept.
+ * Requests status and event journal of the other nodes (`api.peers`), for the status page. All nodes are asked at the
+ * same time. Decided here: a node that does not answer delays no other one and is shown as silent, and the number of
+ * its events that are kept.
  */
 import { messageOf } from '../../base/message-of.ts'
 import type { JournalEvent } from '../../events/event.ts'
@@ -11,12 +11,12 @@ import { type PeerStatus, readPeerStatus } from './peer-status.ts'
 
 export type PeerAnswer = {
   readonly url: string
-  /** Reason why there is no answer, as text; `null` if there is one. */
+  /** Reason why a node does not answer, as text; `null` if it answers. */
   readonly problem: string | null
   readonly status: PeerStatus | null
-  /** Events of its journal, the oldest first. */
+  /** Events of the other node's journal, the oldest first. */
   readonly events: readonly JournalEvent[]
-  /** Its wall clock minus that of this node. The error is half of the round trip at most. */
+  /** Wall clock of the other node minus that of this node. The error is at most half of the round trip. */
   readonly clockOffsetMs: number | null
   readonly roundTripMs: number | null
 }
@@ -24,7 +24,7 @@ export type PeerAnswer = {
 /** The answer of /v1/peers. */
 export type PeersAnswer = { readonly version: 1; readonly takenAt: string; readonly peers: readonly PeerAnswer[] }
 
-/** Timeout of each of two requests, in milliseconds. */
+/** Timeout of each of the two requests to a node, in milliseconds. */
 const PATIENCE = 1_000
 const MOST_EVENTS = 300
 
@@ -48,7 +48,9 @@ class Peer {
   readonly #url: string
   readonly #ask: Ask
   #events: readonly JournalEvent[] = []
-  /** Start of the run to which the events belong. In a journal without a file, each run counts from 1 again. */
+  /**
+   * Start of the daemon's run to which the events belong. In a journal without a file, each run counts from 1 again.
+   */
   #startedAt = ''
 
   constructor(url: string, ask: Ask) {
@@ -76,7 +78,7 @@ class Peer {
     }
   }
 
-  /** Returns the events of a node. A node without a journal is shown by its status only. */
+  /** Returns the events of another node. A node without a journal is shown by its status only. */
   async #journal({ startedAt }: PeerStatus): Promise<readonly JournalEvent[]> {
     if (startedAt !== this.#startedAt) this.#events = []
     this.#startedAt = startedAt
@@ -86,7 +88,7 @@ class Peer {
       const page = await this.#ask(new URL(`/v1/events${question}`, this.#url), PATIENCE)
       this.#events = [...this.#events, ...eventsOf(page)].slice(-MOST_EVENTS)
     } catch {
-      // The status shows that the node runs. The next request gets the missing events.
+      // The events are missing, but the status shows that the node runs. The next request gets the missing events.
     }
     return this.#events
   }

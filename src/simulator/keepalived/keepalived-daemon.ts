@@ -1,7 +1,7 @@
 /**
- * The VRRP process of a keepalived node: its instances, its sync groups, and what they track. Decided here: what one
- * member of a group does to the others, and what a fault is. Packets, time and results of checks are arguments. Does
- * not know faults of processes.
+ * The VRRP process of a keepalived node: its instances, its sync groups, and what they track. Decided here: the effect
+ * of one member of a sync group on the other members, and what a fault is. Packets, time and results of checks are
+ * arguments. Not known here: faults of processes.
  */
 import { gratuitousArp } from '../../arp/gratuitous-arp.ts'
 import { neighborAdvertisement } from '../../arp/neighbor-advertisement.ts'
@@ -20,7 +20,7 @@ import { advertisementsOf, judge, type Speaker, type Vrrp } from './keepalived-p
 export type KeepalivedContext = {
   readonly kernel: Pick<Kernel, 'carrier' | 'has' | 'mac' | 'put' | 'remove'>
   readonly send: (carried: Carried) => void
-  /** Returns whether a tracked interface is up. */
+  /** Tells whether a tracked interface is up. */
   readonly isUp: (interfaceName: string) => boolean
   readonly check: (name: string) => CheckState | undefined
   readonly onState: (instance: string, state: InstanceState, priority: number) => void
@@ -28,7 +28,7 @@ export type KeepalivedContext = {
   readonly onAnnounce: (instance: string, copies: number) => void
 }
 
-/** garp_master_repeat, garp_master_delay, and the same of garp_lower_prio. */
+/** Defaults of garp_master_repeat and garp_master_delay, and of the same keywords for garp_lower_prio. */
 const COPIES = 5
 const AGAIN = 5_000
 /**
@@ -94,7 +94,7 @@ export class KeepalivedDaemon {
       }
   }
 
-  /** Removes what an earlier run has left. */
+  /** Removes addresses that an earlier run of keepalived has left. */
   start(now: number): void {
     for (const member of this.#members) this.#setAddresses(member, false)
     for (const group of this.#groups) {
@@ -108,7 +108,7 @@ export class KeepalivedDaemon {
     for (const { instance } of this.#members) instance.stop()
   }
 
-  /** Gives the same instances other values. */
+  /** Gives the same instances new settings. */
   reload(config: Config, now: number): void {
     const { routers } = resolveRouters(config, this.#node)
     for (const [i, router] of config.virtualRouters.entries()) {
@@ -137,7 +137,7 @@ export class KeepalivedDaemon {
     }
   }
 
-  /** A member becomes Active when all others want to (VR-SG-03). */
+  /** A member of a sync group becomes Active when all other members want to become Active (VR-SG-03). */
   expire(now: number): void {
     for (const group of this.#groups) {
       const wants = group.filter(({ instance }) => instance.expire(now))

@@ -1,7 +1,8 @@
 /**
- * One vrrp_instance of a keepalived node. It models what keepalived 2.2.7 was seen to do, where it follows RFC 9568
- * §6.4 and where it does not (docs/simulate.md). `keepalived-model.test.ts` compares it with recordings. Decided here:
- * states, timers and announcements. Time is an argument. Does not know packets, kernels, processes and what is tracked.
+ * One vrrp_instance of a keepalived node. The model has the observed behaviour of keepalived 2.2.7, including
+ * differences from RFC 9568 §6.4 (docs/simulate.md). The test keepalived-model.test.ts compares the model with
+ * recordings. Decided here: states, timers and announcements. Time is an argument. Not known here: packets, kernels,
+ * processes and trackers.
  */
 import { activeDownInterval, skewTime } from '../../vrrp/timers.ts'
 import { type Address, compareAddresses } from '../../wire/address.ts'
@@ -13,20 +14,20 @@ export type InstanceState = 'Stopped' | 'Waiting' | 'Backup' | 'Active' | 'Fault
 export type InstanceSettings = {
   readonly version: 2 | 3
   readonly interval: Centis
-  /** Base priority of the file. setPriority() gets the effective one. */
+  /** Base priority in the keepalived file. setPriority() sets the effective priority. */
   readonly priority: number
   readonly source: Address
   readonly preempt: boolean
-  /** ms; 0 = none. */
+  /** Preemption delay in milliseconds; 0 = none. */
   readonly preemptDelay: number
-  /** True if it becomes Active immediately: its file says so, with priority 255. */
+  /** True if the instance becomes Active immediately, because its file has priority 255. */
   readonly startsActive: boolean
   /** garp_master_repeat and _delay: number of frames for each address, and ms after the takeover. */
   readonly announcements: readonly Block[]
   readonly refresh: { readonly every: number; readonly copies: number } | undefined
-  /** garp_lower_prio_repeat and _delay. */
+  /** garp_lower_prio_repeat and garp_lower_prio_delay: the same after an advertisement of lower priority. */
   readonly onCompetingActive: readonly Block[]
-  /** False for lower_prio_no_advert. */
+  /** False if the file has lower_prio_no_advert. */
   readonly answersLowerPriority: boolean
   /** higher_prio_send_advert. */
   readonly lastAdvertisement: boolean
@@ -53,16 +54,16 @@ export class KeepalivedInstance {
   #settings: InstanceSettings
   #state: InstanceState = 'Stopped'
   #priority: number
-  /** Interval of the Active last accepted; otherwise its own. */
+  /** Interval of the Active that was accepted last; otherwise the instance's own interval. */
   #learned: Centis
-  /** Time of its next advertisement, or of its takeover. */
+  /** Time of the instance's next advertisement, or of its takeover. */
   #timerAt: number | undefined
   #preemptsFrom: number | undefined
   #announcements: { readonly at: number; readonly copies: number }[] = []
   #refreshAt: number | undefined
-  /** True if its timer has ended and its group waits for the others. */
+  /** True if the instance's timer has expired and its sync group waits for other members. */
   #wants = false
-  /** True for an owner that has lost to another owner. */
+  /** True for an owner that has lost the election to another owner. */
   #demoted = false
 
   constructor(settings: InstanceSettings, port: InstancePort) {
@@ -80,12 +81,12 @@ export class KeepalivedInstance {
     return this.#demoted ? OWNER - 1 : this.#priority
   }
 
-  /** True if its timer has ended, and only its group keeps it from Active. */
+  /** True if the instance's timer has expired, and only its sync group keeps it from becoming Active. */
   get wants(): boolean {
     return this.#wants
   }
 
-  /** Time of its next action. */
+  /** Time of the next action of the instance. */
   get deadline(): number {
     const [next] = this.#announcements
     return Math.min(this.#timerAt ?? NEVER, next?.at ?? NEVER, this.#refreshAt ?? NEVER)
@@ -93,7 +94,7 @@ export class KeepalivedInstance {
 
   // Beginning and end ------------------------------------------------------------------------------------------------
 
-  /** Starts. `ready`: whether what it tracks is known and up. */
+  /** Starts the instance. `ready`: whether its trackers are known and up. */
   start(now: number, ready: 'yes' | 'no' | 'unknown'): void {
     if (ready === 'unknown') this.#state = 'Waiting'
     else if (ready === 'no') this.#enter('Fault')
@@ -108,8 +109,8 @@ export class KeepalivedInstance {
   }
 
   /**
-   * Reads new settings (SIGHUP) and keeps its state. An Active advertises its old values and immediately its new ones.
-   * A Backup restarts its timer.
+   * Reads new settings (SIGHUP) and keeps the state of the instance. An Active advertises its old values and
+   * immediately its new values. A Backup restarts its timer.
    */
   reload(now: number, settings: InstanceSettings, priority: number): void {
     if (this.#state === 'Active') this.#port.say(this.priority)
@@ -122,8 +123,8 @@ export class KeepalivedInstance {
   // Tracking ----------------------------------------------------------------------------------------------------------
 
   /**
-   * Sets the effective priority. A Backup's timer moves by the difference. An Active advertises it with its next
-   * advertisement.
+   * Sets the effective priority of the instance. A Backup's timer moves by the difference. An Active uses it in its
+   * next advertisement.
    */
   setPriority(now: number, priority: number): void {
     const before = this.#down()
@@ -132,7 +133,7 @@ export class KeepalivedInstance {
     this.#timerAt = Math.max(now, this.#timerAt + this.#down() - before)
   }
 
-  /** Goes to FAULT. `releases`: number of priority 0 packets if it is Active and its interface is up. */
+  /** Puts the instance into FAULT. `releases`: number of priority 0 packets if it is Active and its interface is up. */
   fail(releases: number): void {
     if (this.#state === 'Fault' || this.#state === 'Stopped') return
     if (this.#state === 'Active') this.#release(releases)
@@ -147,8 +148,8 @@ export class KeepalivedInstance {
   }
 
   /**
-   * Another program removed one of its addresses while it was Active. It goes to Backup and waits, as if another router
-   * had won.
+   * Another program removed an address of the instance while it was Active. The instance becomes Backup and waits, as
+   * if another router had won.
    */
   loseAddress(now: number): void {
     if (this.#state !== 'Active') return
@@ -159,14 +160,17 @@ export class KeepalivedInstance {
 
   // Advertisements ----------------------------------------------------------------------------------------------------
 
-  /** Handles an advertisement. Returns `lost` if it lost to the sender. */
+  /** Handles an advertisement. Returns `lost` if the instance lost the election to the sender. */
   receive(now: number, advertisement: Advertisement): 'lost' | 'asserted' | undefined {
     if (this.#state === 'Backup') this.#receiveAsBackup(now, advertisement)
     if (this.#state === 'Active') return this.#receiveAsActive(now, advertisement)
     return undefined
   }
 
-  /** Handles a discarded packet for its VRID. A Backup's timer continues, that of an Active restarts. */
+  /**
+   * Handles a discarded packet for the VRID of the instance. A Backup's timer continues, the timer of an Active
+   * restarts.
+   */
   disturb(now: number): void {
     if (this.#state === 'Active') this.#timerAt = now + this.#period
   }
@@ -200,7 +204,7 @@ export class KeepalivedInstance {
       return 'lost'
     }
     if (answersLowerPriority || priority === 0) this.#advertise(now)
-    // It does not announce over a router that resigns, although clients may have learned that router's MAC.
+    // keepalived does not announce over a router that resigns, although clients may have learned that router's MAC.
     if (priority === 0) return undefined
     this.announceOverCompeting(now)
     return 'asserted'
@@ -212,7 +216,7 @@ export class KeepalivedInstance {
 
   // Timers ------------------------------------------------------------------------------------------------------------
 
-  /** Handles an expired timer. Returns true if it would be Active now. */
+  /** Handles an expired timer of the instance. Returns true if it would now be Active. */
   expire(now: number): boolean {
     while ((this.#announcements[0]?.at ?? NEVER) <= now) this.#port.announce(this.#announcements.shift()?.copies ?? 0)
     const { refresh } = this.#settings
@@ -235,11 +239,11 @@ export class KeepalivedInstance {
     this.#enter('Active')
     const { announcements, refresh } = this.#settings
     this.#announce(now, announcements)
-    // 2.2.7 counts from here, 2.4.3 from the second block on (VR-GARP-02).
+    // keepalived 2.2.7 counts the refresh from here, 2.4.3 from the second block on (VR-GARP-02).
     this.#refreshAt = refresh && now + refresh.every
   }
 
-  /** Follows its group, which has lost. No member sends anything. */
+  /** Makes the instance follow its sync group, which has lost. No member sends a packet. */
   follow(now: number): void {
     if (this.#state === 'Active') this.#port.setAddresses(false)
     if (this.#state === 'Active' || this.#state === 'Backup') this.#becomeBackup(now, this.#learned)
@@ -263,7 +267,7 @@ export class KeepalivedInstance {
     this.#port.enters(state, this.priority)
   }
 
-  /** Drops everything that was planned (VR-GARP-05). */
+  /** Drops all planned announcements (VR-GARP-05). */
   #settle(): void {
     this.#timerAt = undefined
     this.#announcements = []

@@ -1,7 +1,7 @@
 /**
  * A simulated node that runs keepalived: its kernel, the VRRP process, and the parent process that watches it. Decided
- * here: what each fault does to which of them. No guardian removes addresses: after a kill they stay in the kernel
- * until keepalived starts again. Does not know when a fault comes, and which node answers.
+ * here: the effect of each fault on kernel and processes. No guardian removes addresses: after a kill the addresses
+ * stay in the kernel until keepalived starts again. Not known here: when a fault comes, and which node answers.
  */
 import { type Check, checksOf } from '../../config/checks.ts'
 import type { Config } from '../../config/config.ts'
@@ -15,11 +15,11 @@ import type { Carried } from '../wire.ts'
 import { KeepalivedDaemon } from './keepalived-daemon.ts'
 import type { Vrrp } from './keepalived-packets.ts'
 
-/** Milliseconds from a packet until the process runs. */
+/** Milliseconds from the arrival of a packet until the process runs. */
 const WAKES = 0.05
-/** Milliseconds until the parent process has started the VRRP process again. */
+/** Milliseconds until the parent process has started a dead VRRP process again. */
 const RESPAWNS = 40
-/** Packets that a default receive buffer holds. */
+/** Number of packets that a default receive buffer holds. */
 const MOST_QUEUED = 256
 
 /** Returns the check as keepalived runs it, which ignores init_fail (VR-TRK-05, SX-SC06). */
@@ -76,7 +76,7 @@ export class KeepalivedNode extends Machine {
 
   // Start and end --------------------------------------------------------------------------------------------------
 
-  /** Starts keepalived. If a former one is still leaving, starts after its end. */
+  /** Starts keepalived. If a former keepalived is still stopping, starts after its end. */
   start(): void {
     this.#startsAgain = this.#isEnding
     if (this.#life !== undefined || this.#parent !== undefined || !this.powered) return
@@ -225,7 +225,7 @@ export class KeepalivedNode extends Machine {
     this.#arm(life)
   }
 
-  /** keepalived has no such order. */
+  /** keepalived has no order to yield. */
   yield(): void {}
 
   /** Scripts notice the change at their next run. */

@@ -1,6 +1,6 @@
 /**
- * Advertisements of a keepalived node: how it sends them, and which of other routers it accepts. It models what 2.2.7
- * discards (docs/interop.md). Pure. Does not know what follows.
+ * Builds the advertisements of a keepalived node, and decides which advertisements of other routers it accepts. The
+ * model discards the same packets as keepalived 2.2.7 (docs/interop.md). Pure.
  */
 import type { ResolvedRouter } from '../../config/resolve.ts'
 import {
@@ -17,15 +17,15 @@ import type { Carried } from '../wire.ts'
 import type { Advertisement } from './keepalived-instance.ts'
 
 export type Vrrp = Extract<Carried, { readonly kind: 'vrrp' }>
-/** Result for a received packet. `elsewhere`: it is for another instance. */
+/** What keepalived does with a received packet. `elsewhere`: the packet is for another instance. */
 export type Judged = Advertisement | 'discarded' | 'elsewhere'
 
-/** It leaves IPv6 unicast at the kernel's own hop limit. */
+/** Hop limit of keepalived's IPv6 unicast packets, the default of the kernel. */
 const UNICAST_HOPS = 64
 const TTL = 255
 
 export type Speaker = Pick<ResolvedRouter, 'parameters'> & {
-  /** v3_checksum_as_v2: it sends the checksum without pseudo-header, and verifies none. */
+  /** True with v3_checksum_as_v2: the instance sends the checksum without pseudo-header, and verifies no checksum. */
   readonly messageOnly: boolean
   /** check_unicast_src. */
   readonly onlyListed: boolean
@@ -76,8 +76,8 @@ function isAuthentic(
 }
 
 /**
- * 2.2.7 requires the same number of addresses, and each of its own. 2.4.3 logs a difference and accepts the packet
- * (docs/interop.md).
+ * keepalived 2.2.7 requires the same number of addresses, and each of its own addresses. Version 2.4.3 logs a
+ * difference and accepts the packet (docs/interop.md).
  */
 const sameList = (heard: readonly Address[], own: readonly Address[]): boolean =>
   heard.length === own.length && own.every((each) => heard.includes(each))

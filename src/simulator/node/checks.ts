@@ -1,6 +1,6 @@
 /**
  * The worker's checks on a simulated node: the daemon's own rules and schedule (src/healthcheck) on virtual time,
- * against services that are up or down. Decided here: how long a run takes. Does not know what a check asks.
+ * against services that are up or down. Decided here: how long a run of a check takes.
  */
 import type { CheckPort, CheckPortNews } from '../../daemon/ports.ts'
 import type { CheckSpec } from '../../healthcheck/check.ts'
@@ -14,7 +14,7 @@ import type { Cancel } from '../virtual-time.ts'
 import type { LocalClock, Timers } from './local-clock.ts'
 
 const LATENCY = 2
-/** Milliseconds between two reports, which show that the worker lives. */
+/** Milliseconds between two reports, which show that the simulated worker lives. */
 const BEAT = 1_000
 
 type Run = {
@@ -30,7 +30,7 @@ export type ChecksContext = {
   readonly clock: LocalClock
   readonly timers: Timers
   readonly chance: Chance
-  /** Returns whether the target of this check is up. */
+  /** Tells whether the target of this check is up. */
   readonly isWell: (check: string) => boolean
   /** Posts a message to the event loop of the engine. */
   readonly post: (act: () => void) => void

@@ -21,7 +21,7 @@ export type Without = 'guardian' | 'lifetime' | 'drain' | 'absence'
 
 export type NodeContext = MachineContext & {
   readonly without: Without | undefined
-  /** Tape for each run of the engine of a node. */
+  /** Returns the tape for each run of the engine on a node. */
   readonly tapeOf?: ((node: string) => Tape) | undefined
 }
 
@@ -99,7 +99,7 @@ function daemonWith(
   return { daemon, orders: daemon }
 }
 
-/** Returns the port of the guardian, whose wake-ups come by the event loop. */
+/** Returns the port of the guardian, whose wake-ups arrive by the engine's event loop. */
 function heardByTheLoop(guardian: Guardian, post: (act: () => void) => void): ReturnType<Guardian['port']> {
   const port = guardian.port()
   return {

@@ -1,7 +1,7 @@
 /**
  * A model of the guardian (native/guardian): words and cleanup plans of an engine, their deadlines, the renewal of
- * lifetimes, and the execution of plans. It may be stopped and killed itself. Does not know the content of a plan. A
- * full channel and a busy word are not modelled.
+ * lifetimes, and the execution of plans. A simulated guardian may be stopped and killed, too. A full channel and a busy
+ * word are not modelled.
  */
 import type { CleanupPlan, GuardianPort } from '../../daemon/ports.ts'
 import { type Millis, millis } from '../../wire/units.ts'
@@ -18,7 +18,7 @@ export type GuardianContext = {
   readonly kernel: Kernel
   readonly send: (carried: Carried) => void
   readonly note: (text: string) => void
-  /** False: it renews, and does nothing else. */
+  /** False: the guardian renews lifetimes, and executes no plan. */
   readonly executes: boolean
 }
 
@@ -62,7 +62,7 @@ export class Guardian {
     return this.#alive && this.#stoppedAt === undefined
   }
 
-  /** Kills it. A running engine notices. */
+  /** Kills the guardian. A running engine notices its death. */
   kill(): void {
     this.#alive = false
     this.#context.timers.clear()
@@ -74,7 +74,7 @@ export class Guardian {
     if (this.#alive) this.#context.timers.after(wait, () => this.#onCall())
   }
 
-  /** Ends with its engine, whose plans it has executed. */
+  /** Ends the guardian with its engine, whose plans it has executed. */
   leave(): void {
     this.#alive = false
     this.#context.timers.clear()
@@ -156,7 +156,7 @@ export class Guardian {
     return millis(this.#stoppedAt === undefined ? 0 : now - this.#stoppedAt)
   }
 
-  /** A deadline that moved away costs one look. */
+  /** If a deadline has moved away, the guardian looks at its plan once without effect. */
   #setLook(): void {
     this.#look?.()
     this.#look = undefined

@@ -1,7 +1,7 @@
 /**
- * The kernel of a node as its daemon and its LAN see it. It has one interface, addresses with lifetimes, notifications
- * that wait, and answers to ARP and Neighbor Discovery for every installed address, whether a daemon runs or not. Does
- * not know processes and virtual routers.
+ * The kernel of a node as its daemon and its LAN see it. The kernel has one interface, addresses with lifetimes and
+ * queued notifications. It answers ARP and Neighbor Discovery for every installed address, whether a daemon runs or
+ * not.
  */
 import { arpRequest, readArp } from '../../arp/arp-packet.ts'
 import { icmpv6Frame } from '../../arp/icmpv6-frame.ts'
@@ -24,7 +24,7 @@ export const INDEX = 2
 const ARP_REPLY = 2
 const SOLICITATION = 135
 const ADVERTISEMENT = 136
-/** Solicited, override (RFC 4861 §4.4). */
+/** Flags of a Neighbor Advertisement: solicited, override (RFC 4861 §4.4). */
 const ANSWER = 0x60
 /** Milliseconds of the coarse timer by which Linux looks for expired addresses (docs/adr/0015). */
 const COARSE = 100
@@ -32,10 +32,10 @@ const COARSE = 100
 type Installed = { readonly present: PresentAddress; end: Cancel | undefined }
 
 export type KernelContext = {
-  /** Name of its one interface. */
+  /** Name of the node's one interface. */
   readonly interfaceName: string
   readonly timers: Timers
-  /** True if lifetimes end. */
+  /** True if lifetimes of addresses end. */
   readonly expires: boolean
   /** Sends a frame of the kernel itself. */
   readonly send: (frame: Uint8Array) => void
@@ -54,7 +54,7 @@ export class Kernel {
   #link: Link
   #news: NetworkEvent[] = []
   #deliver: ((event: NetworkEvent) => void) | undefined
-  /** True while a monitor socket is open. Notifications before its first read wait for it. */
+  /** True while a monitor socket is open. Notifications before its first read are queued for it. */
   #open = false
 
   constructor(mac: Mac, own: readonly PresentAddress[], context: KernelContext) {
@@ -116,7 +116,7 @@ export class Kernel {
     return true
   }
 
-  /** Drops the notifications of a monitor that has ended. */
+  /** Drops the notifications for a monitor socket that was closed. */
   forgetWatch(): void {
     this.#deliver = undefined
     this.#open = false
@@ -131,7 +131,7 @@ export class Kernel {
     for (let event = this.#news.shift(); event !== undefined; event = this.#news.shift()) this.#deliver?.(event)
   }
 
-  /** Answers a question for an installed address. */
+  /** Answers an ARP or NDP question for an installed address. */
   answer(frame: Uint8Array): void {
     const arp = readArp(frame)
     if (arp !== undefined) {

@@ -1,27 +1,29 @@
 /**
- * The clock of one node, and its timers. The clock may run fast or slow, it stands while the machine does, and its wall
- * clock may be stepped. Decided here: a stopped process has its timers held back, and they fire first when it
- * continues. Does not know which part of the node uses a timer.
+ * The clock of one simulated node, and its timers. The clock may run fast or slow, stops while the machine stops, and
+ * its wall clock may be stepped. The timers of a stopped process are held back, and fire first when the process
+ * continues.
  */
 import { type Millis, millis } from '../../wire/units.ts'
 import type { Cancel, VirtualTime } from '../virtual-time.ts'
 
-/** Milliseconds. A clock that begins at 0 would hide deadlines that are counted from 0. */
+/**
+ * Start of a simulated clock in milliseconds. A clock that begins at 0 would hide deadlines that are counted from 0.
+ */
 const ORIGIN = 50_000
-/** 2026-01-01, in ms. */
+/** Start of the wall clock: 2026-01-01, in milliseconds since the epoch. */
 const EPOCH = 1_767_225_600_000
 
 export class LocalClock {
   readonly #time: VirtualTime
   readonly #rate: number
-  /** Virtual time that the node has not noticed. */
+  /** Virtual milliseconds for which the node stood still without noticing it. */
   #stood = 0
   #stoodSince: number | undefined
   /** CLOCK_BOOTTIME minus CLOCK_MONOTONIC. */
   #asleep = 0
   #wallOffset = EPOCH
 
-  /** `rate`: 1 = right. */
+  /** `rate` of the clock: 1 = right. */
   constructor(time: VirtualTime, rate: number) {
     this.#time = time
     this.#rate = rate
@@ -43,7 +45,7 @@ export class LocalClock {
     this.#wallOffset += by
   }
 
-  /** Returns virtual ms from now. */
+  /** Returns the virtual milliseconds from now until `at`. */
   until(at: number): number {
     return Math.max(0, (at - this.now()) / this.#rate)
   }
@@ -52,7 +54,10 @@ export class LocalClock {
     this.#stoodSince = this.#time.now
   }
 
-  /** Continues after a stand. `noticed`: the kernel knows the duration (suspend); with a hypervisor it does not. */
+  /**
+   * Continues after the machine stood still. `noticed`: the kernel knows the duration (suspend); with a hypervisor the
+   * kernel does not.
+   */
   goOn(noticed: boolean): void {
     if (this.#stoodSince === undefined) return
     const stood = this.#time.now - this.#stoodSince
@@ -72,7 +77,7 @@ type Timer = { readonly at: number; readonly act: () => void; cancel: Cancel; re
 export class Timers {
   readonly #time: VirtualTime
   readonly #clock: LocalClock
-  /** Returns how late a timer fires. */
+  /** Returns by how many milliseconds a timer fires late. */
   readonly #late: () => number
   readonly #set = new Set<Timer>()
   #order = 0
@@ -95,13 +100,13 @@ export class Timers {
     }
   }
 
-  /** Holds all timers back from now on. */
+  /** Holds back all timers of the process from now on. */
   hold(): void {
     this.#held = true
     for (const timer of this.#set) timer.cancel()
   }
 
-  /** Fires the timers that are due, in order. The others continue. */
+  /** Fires the timers that are due, in order. The other timers continue. */
   release(): void {
     this.#held = false
     const now = this.#clock.now()

@@ -1,7 +1,7 @@
 /**
  * A node of a simulation without its daemon: its clock, its kernel, its power and its place on the LAN. Decided here:
- * what remains when its processes are gone, and that a stopped machine receives nothing. Does not know which daemon
- * runs on it.
+ * what remains on the node after its processes ended, and that a stopped machine receives nothing. Not known here:
+ * which daemon runs on the node.
  */
 import type { Config } from '../../config/config.ts'
 import type { PresentAddress } from '../../daemon/ports.ts'
@@ -19,9 +19,9 @@ export type MachineContext = {
   readonly time: VirtualTime
   readonly wire: Wire
   readonly chance: Chance
-  /** Largest lateness of a timer in ms. */
+  /** Largest lateness of a timer in milliseconds. */
   readonly lateness: number
-  /** Rate of its clock; 1 = right. */
+  /** Rate of the node's clock; 1 = right. */
   readonly rate: number
   readonly interfaceName: string
   readonly own: readonly PresentAddress[]
@@ -34,7 +34,7 @@ export type MachineContext = {
 /** Current state of a router. */
 export type RouterStatus = {
   readonly router: string
-  /** State with RFC 9568's name. */
+  /** State of a router with RFC 9568's name. */
   readonly state: string
   /** Effective priority. */
   readonly priority: number
@@ -53,7 +53,7 @@ export abstract class Machine implements Station {
   #powered = true
   #halted = false
 
-  /** `expires`: lifetimes of addresses end. */
+  /** `expires`: lifetimes of addresses end by themselves. */
   constructor(name: string, position: number, context: MachineContext, expires: boolean) {
     this.name = name
     this.position = position
@@ -143,7 +143,7 @@ export abstract class Machine implements Station {
   }
 
   abstract get config(): Config
-  /** Returns `undefined` if no process runs that could answer. */
+  /** Returns the states of the routers; `undefined` if no process runs that could answer. */
   abstract routerStatus(): readonly RouterStatus[] | undefined
 
   /** Starts the daemon as a service manager does, unless it runs. */
@@ -152,7 +152,7 @@ export abstract class Machine implements Station {
   abstract terminate(): void
   /** SIGKILL of the process that elects. */
   abstract killEngine(): void
-  /** SIGKILL of the process beside it. */
+  /** SIGKILL of the process that watches the electing process. */
   abstract killGuardian(): void
   abstract killBoth(): void
   abstract freezeEngine(): void
@@ -164,12 +164,12 @@ export abstract class Machine implements Station {
   /** Sets whether the targets of the named checks are up; without names, the targets of all checks. */
   abstract setService(isWell: boolean, checks?: readonly string[]): void
 
-  /** Called with a packet for its processes. */
+  /** Called with a packet for the processes of the node. */
   protected abstract hear(carried: Carried): void
   /** Called when the kernel has a notification. */
   protected abstract wake(): void
-  /** Removes its processes with their memory. */
+  /** Removes the processes of the node with their memory. */
   protected abstract vanish(): void
-  /** Called when its processes continue after a suspension. */
+  /** Called when the processes of the node continue after a suspension. */
   protected noticeSleep(): void {}
 }

@@ -1,7 +1,7 @@
 /**
  * One node of a simulation: a kernel, a guardian and an engine, which is the product's own (src/daemon) behind
- * simulated ports. Decided here: what each fault does to which of the three, and that an engine that throws is a
- * defect. Does not know when a fault comes, and which node answers.
+ * simulated ports. Decided here: the effect of each fault on kernel, guardian and engine. An exception of the engine is
+ * a defect. Not known here: when a fault comes, and which node answers.
  */
 import type { Config } from '../../config/config.ts'
 import type { LedgerEntry } from '../../daemon/addresses/ledger.ts'
@@ -16,7 +16,7 @@ import { Machine, type RouterStatus, STARTS } from './machine.ts'
 const WAKES = 0.02
 /** Milliseconds from the end of a process until its watcher runs. */
 const NOTICED = 0.3
-/** Milliseconds, as in native/guardian/heartbeat.h. */
+/** Milliseconds between two beats, as in native/guardian/heartbeat.h. */
 const BEAT = 250
 
 export class SimulatedNode extends Machine {
@@ -59,7 +59,10 @@ export class SimulatedNode extends Machine {
 
   // Start and end --------------------------------------------------------------------------------------------------
 
-  /** Starts the daemon as a service manager does, unless it runs. If it is still leaving, starts it after its end. */
+  /**
+   * Starts the daemon as a service manager does, unless it runs. If a former daemon is still stopping, starts the
+   * daemon after its end.
+   */
   start(): void {
     if (this.#life?.leaving === true) this.#startsAgain = true
     if (this.#life !== undefined || !this.powered) return
@@ -115,7 +118,7 @@ export class SimulatedNode extends Machine {
     this.#guardian?.kill()
   }
 
-  /** SIGKILL of both: the kernel goes on answering until the lifetime of the addresses ends. */
+  /** SIGKILL of engine and guardian: the kernel goes on answering until the lifetime of the addresses ends. */
   killBoth(): void {
     this.#context.note(this.name, 'engine and guardian are killed')
     this.#guardian?.leave()

@@ -1,6 +1,6 @@
 /**
  * The sockets of a daemon on a simulated node: queues with the kernel's time stamps, dated as the real backend dates
- * them. Decided here: what a socket receives. Does not know what the daemon does with it.
+ * them. Decided here: which packets a socket receives.
  */
 import { isAnswerTo } from '../../arp/probe.ts'
 import type {
@@ -21,9 +21,9 @@ import { ipv4Packet } from '../ipv4-packet.ts'
 import type { Carried } from '../wire.ts'
 import type { LocalClock } from './local-clock.ts'
 
-/** Packets of one recvmmsg. */
+/** Number of packets that one recvmmsg call reads. */
 const BATCH = 128
-/** Packets that 4 MiB hold, some 16 times a default buffer. */
+/** Number of packets that 4 MiB hold, some 16 times a default buffer. */
 const MOST_QUEUED = 4_096
 const DOWN: Failure = {
   code: 'ENETDOWN',
@@ -77,7 +77,7 @@ export class Sockets {
     return false
   }
 
-  /** Delivers what waits, in one turn of the event loop. */
+  /** Delivers the queued packets, in one turn of the event loop. */
   poll(): void {
     for (const { queue, options } of [...this.#advertisements]) if (queue.length > 0) options.onReadable()
     for (const socket of [...this.#frames]) {
