@@ -1,7 +1,7 @@
 /**
- * Updates the agent's knowledge after an event, and decides which log messages follow immediately. This file decides
- * which input is ignored: a node object without a usable name, and a cluster without nodes. It does not know the
- * consequences (agreement.ts).
+ * Updates the agent's knowledge after an event, and decides which log messages follow immediately. Decided here: which
+ * input is ignored: a node object without a usable name, and a cluster without nodes. The consequences are decided in
+ * agreement.ts.
  */
 import { AGENT_LOG } from '../../log/agent-events.ts'
 import { type AgentEvent, type AgentOrder, type AgentState, type Intent, logOrder } from './agent-state.ts'
@@ -11,7 +11,7 @@ import { type Mode, peerWishes } from './engine/desired-state.ts'
 import { peerNodes } from './engine/peers.ts'
 import { readNode } from './node-object.ts'
 
-/** The new state with the current warnings about nodes (`odd`), and the orders of the event. */
+/** The agent's state with the current warnings about nodes (`odd`), and the orders that an event causes. */
 export type Knowledge = {
   readonly state: AgentState & { readonly odd: readonly string[] }
   readonly orders: readonly AgentOrder[]
@@ -96,7 +96,7 @@ function ofEngine(state: AgentState, event: EngineEvent): Partial<Heard> {
       const problems = event.problems.join('; ')
       const isNews = problems !== state.refused?.problems
       const orders = isNews ? [logOrder(AGENT_LOG.refusalChanged, REFUSAL, { problems })] : []
-      // If the engine refused a change between unicast and multicast, the earlier mode stays.
+      // If the engine refused a change between unicast and multicast, the earlier mode stays in force.
       const mode = modeOf(awaited) === state.mode ? ((accepted && modeOf(accepted)) ?? engine.mode) : state.mode
       return { state: { ...state, engine: { ...engine, awaited: undefined }, mode }, orders }
     }
@@ -164,7 +164,7 @@ const sees = (state: AgentState, source: Source): AgentState => ({
   blind: { ...state.blind, [source]: false },
 })
 
-/** Logs when a source becomes unreadable, and not at each further attempt. */
+/** Logs when a source becomes unreadable, but not at each further attempt to read it. */
 const blinded = (state: AgentState, source: Source, message: string): Heard => ({
   state: { ...state, blind: { ...state.blind, [source]: true } },
   orders: state.blind[source] ? [] : [logOrder(AGENT_LOG.machineNotRead, message, {})],

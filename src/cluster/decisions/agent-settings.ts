@@ -1,11 +1,11 @@
 /**
  * Settings of an agent: those of its command line, in either set of flags, and of its environment. Only values without
- * a default are left open. This file does not know flags (cli/agent/agent-flags.ts), nor the effect of a setting.
+ * a default may be `undefined`. Flags are read in cli/agent/agent-flags.ts.
  */
 import type { LogFormat } from '../../config/config.ts'
 import type { Service } from './engine/vrid.ts'
 
-/** Receiver of the configuration. */
+/** Receiver of the agent's configurations. */
 export type HandOver =
   /** Hand configurations to holdfast's own engine, over the engine's control socket. */
   | { readonly to: 'engine'; readonly socket: string }
@@ -18,7 +18,7 @@ export type HandOver =
 export type PrintForm = 'yaml' | 'keepalived' | 'both'
 
 export type AgentSettings = {
-  /** `undefined`: the token of the pod. */
+  /** Path of the kubeconfig; `undefined`: the token of the pod is used. */
   readonly kubeconfig: string | undefined
   readonly handOver: HandOver
   /** Path of the cluster's template of keepalived.conf; `undefined` if the command line names no template. */
@@ -34,9 +34,9 @@ export type AgentSettings = {
    */
   readonly stableFor: number
   readonly clusterConfig: string | undefined
-  /** Name that replaces the one of cluster-config or kubeconfig. */
+  /** Name of the cluster that replaces the name in cluster-config or kubeconfig. */
   readonly clusterName: string | undefined
-  /** VRIDs that replace those computed from the name. */
+  /** VRIDs that replace those computed from the cluster's name. */
   readonly vrids: Readonly<Partial<Record<Service, number>>>
   readonly platform: string
   readonly controlPlaneTopology: string
@@ -49,16 +49,16 @@ export type AgentSettings = {
   readonly stateDirectory: string
   /** Address of the agent's metrics; `undefined`: no server. */
   readonly listen: { readonly host: string; readonly port: number } | undefined
-  /** Whether every node of the LAN runs holdfast. */
+  /** True if every node of the LAN runs holdfast. */
   readonly native: boolean
   /**
-   * Whether the agent writes the status of HostedNetServices and follows its spec. Always `false` on a bootstrap node.
+   * True if the agent writes the status of HostedNetServices and follows its spec. Always `false` on a bootstrap node.
    */
   readonly status: boolean
   /** Form in which the configuration is printed instead of handed over. */
   readonly print: PrintForm | undefined
   /** File with a NodeList that replaces the API, for tests. */
   readonly nodesFile: string | undefined
-  /** `undefined`: journald for the systemd journal, otherwise text. */
+  /** Format of the log; `undefined`: `journald` for the systemd journal, otherwise `text`. */
   readonly logFormat: LogFormat | undefined
 }

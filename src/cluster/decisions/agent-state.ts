@@ -19,12 +19,12 @@ export type Now = { readonly monotonic: number; readonly wall: number }
  */
 export type Intent = { readonly api: boolean; readonly ingress: boolean | 'unknown' }
 
-/** Events for the agent. Nodes are parsed JSON. */
+/** Events for the agent. Node objects in them are parsed JSON. */
 export type AgentEvent =
   | { readonly kind: 'nodesListed'; readonly nodes: readonly unknown[] }
   | { readonly kind: 'nodeChanged'; readonly node: unknown }
   | { readonly kind: 'nodeGone'; readonly node: unknown }
-  /** The list failed, or a watch ended and could not be resumed. */
+  /** The list of nodes failed, or a watch ended and could not be resumed. */
   | { readonly kind: 'listFailed'; readonly reason: string }
   /** The watch of the nodes was resumed where it had ended, so the nodes are known again. */
   | { readonly kind: 'watchResumed' }
@@ -32,7 +32,7 @@ export type AgentEvent =
   /** Interfaces, routes or files of this machine could not be read. */
   | { readonly kind: 'lookupFailed'; readonly reason: string }
   | { readonly kind: 'intentChanged'; readonly intent: Intent }
-  /** Mode that the cluster wants; `undefined` for no wish. */
+  /** Mode (unicast or multicast) that the cluster wants; `undefined` if it wants none. */
   | { readonly kind: 'modeWanted'; readonly mode: Mode | undefined }
   /**
    * `configured`: the engine has virtual routers. `mode`: unicast or multicast. `ingress`: at least one of the virtual
@@ -76,7 +76,7 @@ export type AgentOrder =
 export type Start = {
   readonly cluster: Cluster
   readonly intent: Intent
-  /** Mode for an engine that has no configuration yet. */
+  /** Mode (unicast or multicast) for an engine that has no configuration yet. */
   readonly mode: Mode
   /** Peers that an earlier run of the agent stored; `undefined` if that run stored no peers. */
   readonly remembered: readonly PeerNode[] | undefined
@@ -95,9 +95,9 @@ export type Refused = { readonly at: number; readonly wait: number; readonly pro
 export type AgentState = {
   readonly cluster: Cluster
   readonly intent: Intent
-  /** Whether the intent has changed and the engine does not have the new configuration yet. */
+  /** True if the wanted services have changed and the engine does not have the new configuration yet. */
   readonly isSwitched: boolean
-  /** `undefined` before the first reading. */
+  /** Interfaces and addresses of this machine; `undefined` before the first reading. */
   readonly machine: Machine | undefined
   /** Nodes of the last list with all later changes; `undefined` before the first list. */
   readonly nodes: readonly ClusterNode[] | undefined
@@ -106,7 +106,7 @@ export type AgentState = {
   readonly source: 'nothing' | 'remembered' | 'api'
   readonly blind: { readonly api: boolean; readonly machine: boolean }
   readonly defaultMode: Mode
-  /** `undefined` while no configuration is in force. */
+  /** Mode (unicast or multicast) in force; `undefined` while no configuration is in force. */
   readonly mode: Mode | undefined
   readonly wantedMode: Mode | undefined
   readonly schedule: Schedule
@@ -114,19 +114,19 @@ export type AgentState = {
   readonly engine: {
     readonly connected: boolean
     readonly configured: boolean
-    /** Mode that the engine reported. */
+    /** Mode (unicast or multicast) that the engine reported. */
     readonly mode: Mode | undefined
-    /** Whether the engine has, or had, a virtual router of ingress. */
+    /** True if the engine has, or had, a virtual router of ingress. */
     readonly ingress: boolean
     readonly awaited: Desired | undefined
     readonly accepted: Desired | undefined
   }
-  /** Last refusal of the engine. It may have a reason on this machine, which can change. */
+  /** Last refusal of the engine. Its reason may be on this machine, and may disappear. */
   readonly refused: Refused | undefined
   readonly persisted: readonly PeerNode[] | undefined
   /** Warnings that hold now and have been logged. */
   readonly told: readonly string[]
-  /** Time of the next step by the monotonic clock; `undefined` if nothing is due. */
+  /** Time at which the agent's core runs again, by the monotonic clock; `undefined` if nothing is due. */
   readonly wakeAt: number | undefined
 }
 

@@ -1,8 +1,8 @@
 /**
- * The core of the agent. It turns events of the cluster, of this machine and of the engine into configurations, stored
- * peers and log messages, and decides when to run again. A failed lookup changes nothing: without the API, the peers
- * stay; without the engine, the last configuration waits for it. A refusal is logged once. The same configuration is
- * tried again slowly, a new one immediately. This file does not know sockets, files and clocks: `now` is an argument.
+ * The core of the agent. It converts events of the cluster, of this machine and of the engine into configurations,
+ * stored peers and log messages, and decides when to run again. A failed lookup changes nothing: without the API, the
+ * peers stay; without the engine, the last configuration waits. A refusal is logged once. A refused configuration is
+ * tried again slowly, a new configuration immediately. Not known here: sockets, files and clocks; `now` is an argument.
  */
 import { AGENT_LOG } from '../../log/agent-events.ts'
 import { knownAfter } from './agent-knowledge.ts'
@@ -20,7 +20,10 @@ import { type Decision, desiredState, type Mode } from './engine/desired-state.t
 import { startSchedule, ticked } from './engine/mode.ts'
 import { againAt, handedOver, handOverAt, refusedAfter } from './handing-over.ts'
 
-/** Default of `stableFor`, in milliseconds. Peers change in groups, because nodes are added and removed in groups. */
+/**
+ * Default of `stableFor`, in milliseconds. Peers often change several at a time, because nodes are added and removed in
+ * groups.
+ */
 export const STABLE = 5_000
 const INGRESS_WAITS =
   'ingress waits until the API has answered about HostedNetServices, because ingressHa may be Disabled'
@@ -57,7 +60,7 @@ export const startAgent = ({ cluster, intent, mode, remembered, stableFor = STAB
   wakeAt: undefined,
 })
 
-/** Returns the state and the orders after an event. */
+/** Returns the agent's state after an event, and the orders that follow. */
 export function stepAgent(before: AgentState, event: AgentEvent, now: Now): Step {
   const { state: known, orders: said } = knownAfter(before, event)
   const heard = { ...known, refused: refusedAfter(before, event, now) }
@@ -78,7 +81,7 @@ export function stepAgent(before: AgentState, event: AgentEvent, now: Now): Step
   }
 }
 
-/** Returns unicast or multicast: the mode that the engine has, which stays (M8), otherwise the default mode. */
+/** Returns unicast or multicast: the mode of the engine, which stays (M8), otherwise the default mode. */
 const modeOf = ({ mode, defaultMode }: AgentState): Mode => mode ?? defaultMode
 
 /**
@@ -120,7 +123,7 @@ function changedMode(state: AgentState, now: Now): Step {
     return { state: over, orders }
   }
   orders.push(logOrder(AGENT_LOG.modeChanged, 'changing the mode', { mode: planned.mode }))
-  // The configuration is handed over when the engine has answered the one before.
+  // The configuration is handed over after the engine has answered the last hand-over.
   const debounce = overdue(state.debounce, desired, state.stableFor, now.monotonic)
   return { state: { ...over, mode: planned.mode, debounce }, orders }
 }
@@ -137,7 +140,7 @@ function written(state: AgentState): Step {
   return { state: { ...state, persisted: peers }, orders: [{ kind: 'persist', peers }] }
 }
 
-/** Returns the warnings that are new. */
+/** Returns the warnings that have not been logged yet. */
 function news(before: readonly string[], current: readonly string[]): { current: string[]; orders: AgentOrder[] } {
   const all = [...new Set(current)]
   return {
@@ -146,7 +149,7 @@ function news(before: readonly string[], current: readonly string[]): { current:
   }
 }
 
-/** Returns the time of the next step by the monotonic clock, or `undefined` if nothing is due. */
+/** Returns the time at which the core must run again, by the monotonic clock; `undefined` if nothing is due. */
 function wakeAt(state: AgentState, now: Now): number | undefined {
   const { engine, schedule, wantedMode, mode } = state
   const isFree = engine.connected && engine.awaited === undefined

@@ -1,15 +1,14 @@
 /**
  * Decides when the bootstrap node releases the API's address: after several checks in a row in which its own API and
- * Ironic did not answer. Its priority is higher than that of any other node, so no other node takes the address before.
- * This file decides the order after each check, and the time of the next check. It does not make requests.
+ * Ironic did not answer. The bootstrap node's priority is higher than that of any other node, so no other node takes
+ * the address before. Decided here: the order after each check, and the time of the next check. Requests are sent
+ * elsewhere.
  */
 
 export type BootstrapLook = { readonly apiReady: boolean; readonly ironicAnswers: boolean }
 
 export type BootstrapGuard = {
-  /**
-   * End of the time in which an API that has never been ready is waited for, because a bootstrap node starts slowly.
-   */
+  /** Time until which the guard waits for an API that has never been ready, because a bootstrap node starts slowly. */
   readonly waitsUntil: number | undefined
   /** Number of checks without API and Ironic since the API was last ready. */
   readonly misses: number
@@ -29,7 +28,8 @@ const PAUSE = 5_000
 const BEARABLE = 4
 
 /**
- * Returns the state at the start. `isStopped`: an earlier run of the agent stopped the engine and did not reload it.
+ * Returns the guard's state at the start. `isStopped`: an earlier run of the agent stopped the engine and did not
+ * reload it.
  */
 export const startBootstrapGuard = (now: number, isStopped = false): BootstrapGuard => ({
   waitsUntil: isStopped ? undefined : now + LONGEST_WAIT,

@@ -1,7 +1,6 @@
 /**
- * The name of the cluster. VRIDs, instance names and passwords are computed from it, so all nodes must find the same
- * one. A wrong name does more harm than none, so an unclear source is an error. This file does not read files, and does
- * not know the format of a kubeconfig.
+ * Finds the name of the cluster. VRIDs, instance names and passwords are computed from that name, so all nodes must
+ * find the same name. A wrong name does more harm than no name, so an unclear source is an error. No file is read here.
  */
 
 import { parse } from 'yaml'
@@ -65,7 +64,7 @@ function installConfigIn(clusterConfig: string): InstallConfig | string {
   }
 }
 
-/** Returns NAME of `https://api-int.NAME.DOMAIN:6443`. */
+/** Returns the cluster's NAME in `https://api-int.NAME.DOMAIN:6443`. */
 function nameInServer(server: string): ClusterName | string {
   const refused = (why: string) => `Cannot name the cluster by its API server "${server}": ${why}`
   const host = /^[a-z]+:\/\/(?:[^/@]*@)?(\[[^\]]*\]|[^:/?#]*)/i.exec(server)?.[1] ?? ''

@@ -4,9 +4,9 @@
  */
 
 export type NodeAddress = {
-  /** Type as in the API: `InternalIP`, `ExternalIP`, `Hostname` and others. */
+  /** Type of an address as in the API: `InternalIP`, `ExternalIP`, `Hostname` and others. */
   readonly type: string
-  /** Text as in the API, which is not always an IP address. */
+  /** Text of an address as in the API, which is not always an IP address. */
   readonly address: string
 }
 

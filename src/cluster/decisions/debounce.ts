@@ -1,28 +1,28 @@
 /**
  * Decides when a new configuration is handed over: when it has stayed the same for some time. While lookups fail, the
- * time does not count and nothing is handed over. If no configuration is in force, the first one is handed over
- * immediately, because without it the VIP has no holder.
+ * time does not count and no configuration is handed over. If no configuration is in force, the first configuration is
+ * handed over immediately, because without it the VIP has no holder.
  */
 import type { Desired } from './engine/desired.ts'
 
 export type Debounce = {
-  /** Configuration that the engine received last; `undefined` before the first. */
+  /** Configuration that the engine received last; `undefined` before the first hand-over. */
   readonly inForce: Desired | undefined
   readonly candidate: Candidate | undefined
 }
 type Candidate = {
   readonly desired: Desired
-  /** Milliseconds for which the candidate had stayed the same before `since`. */
+  /** Milliseconds for which the waiting configuration had stayed the same before `since`. */
   readonly held: number
-  /** Time since which the candidate stays the same; `undefined` while lookups fail. */
+  /** Time since which the waiting configuration stays the same; `undefined` while lookups fail. */
   readonly since: number | undefined
 }
 
 export const IDLE: Debounce = { inForce: undefined, candidate: undefined }
 
 /**
- * Returns whether two configurations are equal. One function builds them (desired-state.ts), so their keys have the
- * same order.
+ * Tells whether two configurations are equal. One function builds all configurations (desired-state.ts), so their keys
+ * have the same order.
  */
 export const isSame = (one: Desired | undefined, other: Desired | undefined): boolean =>
   JSON.stringify(one) === JSON.stringify(other)
@@ -41,7 +41,7 @@ export function offered(state: Debounce, desired: Desired | undefined, now: numb
   return candidate.since === undefined && !blind ? { inForce, candidate: { ...candidate, since: now } } : state
 }
 
-/** Returns the state after a failed lookup: the time of the candidate stops. */
+/** Returns the state after a failed lookup: the time of the waiting configuration stops. */
 export function lookupFailed(state: Debounce, now: number): Debounce {
   const { candidate } = state
   if (candidate?.since === undefined) return state

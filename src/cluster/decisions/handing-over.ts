@@ -1,7 +1,8 @@
 /**
  * Decides when a configuration is handed over: after it has stayed the same for some time, earlier if it is urgent, and
- * again to a new engine. An engine that refused it gets it again slowly, and an engine that has not answered gets
- * nothing. This file does not know which configuration is wanted (desired-state.ts), nor since when (debounce.ts).
+ * again to a new engine. A refused configuration is handed over again slowly. An engine that has not answered gets no
+ * further configuration. Not known here: which configuration is wanted (desired-state.ts), and since when
+ * (debounce.ts).
  */
 import { familyOf } from '../../wire/address.ts'
 import type { AgentEvent, AgentState, Now, Refused, Step } from './agent-state.ts'
@@ -57,8 +58,8 @@ export function handedOver(state: AgentState, event: AgentEvent, now: Now): Step
 }
 
 /**
- * Returns the last refusal of a configuration by the engine after an event, with the time of the next attempt;
- * `undefined` if the engine has not refused the last configuration.
+ * Returns the engine's last refusal of a configuration, with the time of the next attempt; `undefined` if the engine
+ * has not refused the last configuration.
  */
 export function refusedAfter({ engine, refused }: AgentState, event: AgentEvent, now: Now): Refused | undefined {
   if (engine.awaited === undefined) return refused
@@ -69,7 +70,10 @@ export function refusedAfter({ engine, refused }: AgentState, event: AgentEvent,
   return { at: now.monotonic + wait, wait, problems: event.problems.join('; ') }
 }
 
-/** Returns the time at which a refused configuration is tried again; `undefined` while another one waits. */
+/**
+ * Returns the time at which a refused configuration is handed over again; `undefined` while another configuration
+ * waits.
+ */
 export const againAt = ({ refused, debounce }: AgentState): number | undefined =>
   debounce.candidate === undefined ? refused?.at : undefined
 
@@ -83,9 +87,9 @@ export const handOverAt = (state: AgentState, now: Now): number | undefined => w
 
 /**
  * Returns the waiting configuration and its time. Before a change of mode, new peers wait for that change, so that
- * nodes do not load two configurations in a row. A move on this machine does not wait. Peers that are new while others
- * leave (a node has another address) are handed over soon. The ones that leave stay until the whole configuration is
- * due.
+ * nodes do not load two configurations in a row. A move on this machine does not wait. If peers are added while others
+ * are removed (a node has another address), the added peers are handed over soon. The removed peers stay until the
+ * whole configuration is due.
  */
 function waitingFor(state: AgentState, now: Now): { readonly at: number; readonly desired: Desired } | undefined {
   const { debounce, schedule, stableFor } = state
@@ -118,7 +122,7 @@ function patience(state: AgentState): number {
   const { engine, stableFor, debounce } = state
   const { inForce, candidate } = debounce
   if (inForce === undefined && !engine.configured) return 0
-  // A change of the spec, or of the bootstrap guard, is final.
+  // A change of the cluster's spec, or an order of the bootstrap guard, is final.
   if (state.isSwitched) return 0
   const hasMoved = candidate?.desired.instances.some((one) => {
     const last = inForce?.instances.find(({ name }) => name === one.name)
@@ -129,7 +133,7 @@ function patience(state: AgentState): number {
 }
 
 /**
- * Returns whether this node leaves an election because it lost its address, or because the API no longer lists that
+ * Tells whether this node leaves an election because it lost its address, or because the API no longer lists that
  * address.
  */
 function isUnreached({ machine, peers, debounce: { inForce, candidate } }: AgentState): boolean {
@@ -140,7 +144,9 @@ function isUnreached({ machine, peers, debounce: { inForce, candidate } }: Agent
   return left.some((one) => !hasAddress(machine.node, one.source) || !isListed(one))
 }
 
-/** Returns whether the only change is more peers. Sending advertisements to more nodes does no harm. */
+/**
+ * Tells whether the only change of the configuration is more peers. Sending advertisements to more nodes does no harm.
+ */
 function hasOnlyGrown(inForce: Desired | undefined, wanted: Desired | undefined): boolean {
   if (inForce === undefined || wanted === undefined) return false
   const bare = (desired: Desired) => ({

@@ -1,10 +1,10 @@
 /**
- * A fact about this node, such as a running container, for which a file exists or not. An unknown state leaves the file
- * as it is, so a tool that hangs or is missing does not move an address. After one minute of unknown state, the file is
- * removed. This file does not know how facts are found.
+ * A fact about this node, such as a running container, for which a file exists or not. While the fact is unknown, its
+ * file stays as it is, so a tool that hangs or is missing does not move an address. After a minute without knowledge,
+ * the file is removed. Not known here: how facts are found.
  */
 
-/** Whether the fact holds; `undefined` if not known. */
+/** True if the fact holds, false if not; `undefined` if not known. */
 export type Reading = boolean | undefined
 export type NodeFact = {
   readonly present: boolean
@@ -12,25 +12,25 @@ export type NodeFact = {
   readonly unknownSince: number | undefined
 }
 
-/** Milliseconds for which the last known state counts. */
+/** Milliseconds for which the last known fact counts. */
 export const VOUCHED_FOR = 60_000
 
-/** Returns the fact before the first reading of the node. `present`: whether the file of an earlier run exists. */
+/** Returns the fact before the first reading of the node. `present`: true if the file of an earlier run exists. */
 export const unreadFact = (present: boolean, now: number): NodeFact => ({ present, unknownSince: now })
 
-/** Returns the fact after a reading. */
+/** Returns the fact after a reading of the node. */
 export function readFact(fact: NodeFact, reading: Reading, now: number): NodeFact {
   if (reading !== undefined) return { present: reading, unknownSince: undefined }
   const unknownSince = fact.unknownSince ?? now
   return { present: fact.present && now - unknownSince < VOUCHED_FOR, unknownSince }
 }
 
-/** Returns whether the output of `crictl ps -o json` has a running container with this name. */
+/** Tells whether the output of `crictl ps -o json` has a running container with this name. */
 export function hasContainer(listing: string, name: string): Reading {
   return some(listing, 'containers', (container) => field(field(container, 'metadata'), 'name') === name)
 }
 
-/** Returns whether the output of `crictl pods -o json` has a pod whose name begins with `start`. */
+/** Tells whether the output of `crictl pods -o json` has a pod whose name begins with `start`. */
 export function hasPod(listing: string, start: string): Reading {
   return some(listing, 'items', (pod) => {
     const name = field(field(pod, 'metadata'), 'name')

@@ -1,7 +1,7 @@
 /**
- * Reads a Node object of the API. It never throws, whatever the input is. A field with an invalid value is reported
- * with that value, and the value of an earlier reading is used if there is one. So a node whose object was invalid once
- * stays a peer. This file does not know the use of an address or an annotation.
+ * Reads a Node object of the API. No input causes an exception. A field with an invalid value is reported with that
+ * value, and the value of an earlier reading is used if one exists. So a node whose object was invalid once stays a
+ * peer.
  */
 import type { ClusterNode, NodeAddress } from './cluster-node.ts'
 
@@ -10,11 +10,11 @@ export type Malformed = {
   readonly node: string
   /** Path of the invalid field in the Node object, such as `status.addresses[1].address`. */
   readonly field: string
-  /** The value as JSON, shortened. */
+  /** Invalid value as JSON, shortened. */
   readonly found: string
 }
 
-/** Result of a reading; `node` is undefined if the name is not known. */
+/** The Node object as read; `node` is undefined if its name is not known. */
 export type NodeReading = { readonly node: ClusterNode | undefined; readonly malformed: readonly Malformed[] }
 
 type Fields = Readonly<Record<string, unknown>>

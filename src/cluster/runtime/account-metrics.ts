@@ -1,6 +1,6 @@
 /**
- * Every metric of the agent in one table, as metrics/names.ts has those of the engine: name, kind, help and label.
- * `account.ts` gives the values. Documents, alert rules and tests use the names.
+ * Every metric of the agent in one table, like the engine's metrics in metrics/names.ts: name, kind, help and label.
+ * The values come from account.ts. Documents, alert rules and tests use the names.
  */
 type AgentMetric = { readonly kind: 'counter' | 'gauge'; readonly help: string; readonly label?: string }
 
@@ -57,10 +57,10 @@ export const AGENT_METRICS = {
 } as const satisfies Readonly<Record<`holdfast_agent_${string}`, AgentMetric>>
 
 export type AgentMetricName = keyof typeof AGENT_METRICS
-/** Values of each metric by the value of its label ('' without a label). */
+/** Values of each metric by the value of its label ('' for a metric without a label). */
 export type AgentSamples = Readonly<Record<AgentMetricName, Readonly<Record<string, number>>>>
 
-/** Returns the samples in Prometheus' text format. */
+/** Returns the agent's metrics in Prometheus' text format. */
 export function agentMetricsText(samples: AgentSamples): string {
   const lines: string[] = []
   for (const [name, metric] of Object.entries<AgentMetric>(AGENT_METRICS)) {

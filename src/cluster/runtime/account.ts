@@ -1,7 +1,4 @@
-/**
- * Counts what an agent has done and seen, for `/metrics`. This file does not know who reads the numbers, nor the names
- * of the metrics.
- */
+/** Counts actions and observations of an agent, for `/metrics`. */
 import { type AgentSamples, agentMetricsText } from './account-metrics.ts'
 import { FAILURE_KINDS, type FailureKind } from './api/api-failure.ts'
 import type { WatchPhase } from './api/object-watch.ts'
@@ -21,13 +18,13 @@ export class Account {
   phase: WatchPhase = 'listing'
   nodes = 0
   isConnected = false
-  /** Time of the last list by the wall clock, in milliseconds. */
+  /** Time of the last list of nodes by the wall clock, in milliseconds. */
   lastListAt: number | undefined
   readonly failures = new Map<FailureKind, number>()
   readonly statusFailures = new Map<FailureKind, number>()
   readonly handOvers = new Map<HandOverResult, number>()
   malformed = 0
-  /** `undefined` if the agent writes no status. */
+  /** Returns the counters about HostedNetServices; `undefined` if the agent writes no status. */
   status: (() => StatusAccount) | undefined
   #refused = false
 

@@ -1,8 +1,8 @@
 /**
  * The agent's process beside the engine. It passes events of the cluster, the machine and the engine to the core
- * (cluster/decisions/agreement.ts), and executes the core's orders. This file decides the role of this node, as far as
- * it is known, and how often the machine is read. Each failure is logged and tried again. Nothing here ends the
- * process, or changes the engine except through its client.
+ * (cluster/decisions/agreement.ts), and executes the core's orders. Decided here: the role of this node, as far as it
+ * is known, and how often the machine is read. Each failure is logged, and the action is tried again. No failure ends
+ * the process.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -21,7 +21,7 @@ import { ownRole } from './own-role.ts'
 export type AgentPlan = {
   /** Properties of the cluster. The role is known before the nodes only on a bootstrap node. */
   readonly cluster: Omit<Cluster, 'role'> & { readonly role: Role | undefined }
-  /** Intent before the first answer of the API. */
+  /** Services that the agent wants to hold before the first answer of the API. */
   readonly intent: Intent
   /**
    * Transport of the VRRP packets (unicast or multicast) with which the agent starts if the engine has no
@@ -31,7 +31,7 @@ export type AgentPlan = {
   readonly remembered: readonly PeerNode[] | undefined
   /** Milliseconds for which a changed list of peers must stay the same before the agent hands it to the engine. */
   readonly stableFor: number
-  /** Milliseconds between two readings of the machine. */
+  /** Milliseconds between two readings of the machine's interfaces and addresses. */
   readonly lookEvery: number
 }
 
@@ -40,7 +40,7 @@ export type AgentPorts = {
   /** Returns the interfaces and addresses of this machine, or the reason why they cannot be read. */
   readonly machine: () => Machine | string
   readonly wantedMode: () => { readonly mode: Mode | undefined; readonly problem: string | undefined }
-  /** Stores the peers. Throws the error of the file system. */
+  /** Stores the peers in a file. Throws the error of the file system. */
   readonly persist: (peers: readonly PeerNode[]) => void
   readonly log: AgentLogging
   readonly now: () => Now
@@ -59,7 +59,7 @@ export class Agent {
   #state: AgentState | undefined
   #role: Role | undefined
   #intent: Intent
-  /** Last event of each kind. When the role is known, agreement.ts starts with these events. */
+  /** Last event of each kind. When the node's role is known, agreement.ts starts with these events. */
   readonly #heard = new Map<AgentEvent['kind'], AgentEvent>()
   readonly #nodes = new Map<string, unknown>()
   #lastMachine = ''
@@ -73,7 +73,7 @@ export class Agent {
     this.#role = plan.cluster.role ?? ownRole(plan.cluster.nodeName, plan.remembered)
   }
 
-  /** Runs until `signal` is aborted. */
+  /** Runs the agent until `signal` is aborted. */
   async run(signal: AbortSignal): Promise<void> {
     this.#look()
     if (this.#role !== undefined) this.#begin(this.#role)
@@ -147,7 +147,7 @@ export class Agent {
     return 'worker'
   }
 
-  /** Starts the core with all events so far. */
+  /** Starts the core of the agent with all events so far. */
   #begin(role: Role): void {
     const { cluster, mode, remembered, stableFor } = this.#plan
     const known = this.#state?.peers ?? remembered

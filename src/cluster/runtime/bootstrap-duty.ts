@@ -1,7 +1,7 @@
 /**
  * Releases the API's address on the bootstrap node when the control plane no longer needs it there. holdfast's engine
- * has no order `stop`, so `stop` is a configuration without virtual routers. It stays in force over a restart of the
- * agent. `cluster/decisions/bootstrap-guard.ts` decides when.
+ * has no order `stop`, so `stop` is a configuration without virtual routers. That configuration stays in force over a
+ * restart of the agent. The time is decided in cluster/decisions/bootstrap-guard.ts.
  */
 
 import { join } from 'node:path'
@@ -26,10 +26,10 @@ export type BootstrapPorts = {
 
 const stoppedFile = (stateDirectory: string): string => join(stateDirectory, 'bootstrap-stopped')
 
-/** Returns whether an earlier run of the agent stopped the engine and did not reload it. */
+/** Tells whether an earlier run of the agent stopped the engine and did not reload it. */
 export const wasStopped = (stateDirectory: string): boolean => factExists(stoppedFile(stateDirectory))
 
-/** Checks the API and Ironic, and gives orders, until `signal` is aborted. */
+/** Tests the API and Ironic, and gives orders to the engine, until `signal` is aborted. */
 export async function watchBootstrap(
   { wishes, say, log, localApi, stateDirectory }: BootstrapPorts,
   signal: AbortSignal,

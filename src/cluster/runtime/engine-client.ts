@@ -1,16 +1,16 @@
 /**
- * The client of an engine, holdfast's or keepalived, as types. `keepalived-engine.ts` implements it for keepalived, and
- * cli for holdfast.
+ * The client of an engine, holdfast's or keepalived, as types. For keepalived they are implemented in
+ * keepalived-engine.ts, for holdfast in src/cli/agent.
  */
 import type { Desired } from '../decisions/engine/desired.ts'
 import type { Mode } from '../decisions/engine/desired-state.ts'
 
 export type EngineStatus = {
-  /** Whether the engine has virtual routers. */
+  /** True if the engine has virtual routers. */
   readonly configured: boolean
-  /** Whether the virtual routers use unicast or multicast; `undefined` if the engine has no virtual router. */
+  /** Mode of the virtual routers: unicast or multicast; `undefined` if the engine has no virtual router. */
   readonly mode: Mode | undefined
-  /** Whether a virtual router of the engine belongs to ingress; absent if not known. */
+  /** True if a virtual router of the engine belongs to ingress; absent if not known. */
   readonly ingress?: boolean
 }
 
@@ -22,9 +22,9 @@ export type HandedOver =
 export type EngineClient = {
   /** Reads the status of the engine. Rejects with Error if no engine answers. */
   look(): Promise<EngineStatus>
-  /** Hands a configuration over. Rejects with Error if there is no engine any more. */
+  /** Hands a configuration to the engine. Rejects with Error if the engine has ended. */
   handOver(desired: Desired): Promise<HandedOver>
-  /** Resolves with the reason when the connection is lost, or when `signal` is aborted. */
+  /** Resolves with the reason when the connection to the engine is lost, or when `signal` is aborted. */
   gone(signal: AbortSignal): Promise<string>
   close(): void
 }

@@ -1,6 +1,6 @@
 /**
- * Reads the engine of this node through its control socket: its status, and its event journal as a stream. This file
- * decides the time limit of an answer, and that a broken stream is opened again. It does not know the content.
+ * Reads the engine of this node through its control socket: its status, and its event journal as a stream. Decided
+ * here: the time limit of an answer, and that a broken stream is opened again.
  */
 import { request } from 'node:http'
 
@@ -42,7 +42,7 @@ export function askEngine(socketPath: string, path: string): Promise<unknown> {
   })
 }
 
-/** Passes on each new event of the engine's journal. `onBroken` is called each time the stream breaks. */
+/** Passes on each new event of the engine's journal. `onBroken` is called each time the connection breaks. */
 export class EngineStream {
   readonly #socketPath: string
   readonly #onEvent: (event: unknown) => void
@@ -96,7 +96,7 @@ export class EngineStream {
     try {
       this.#onEvent(JSON.parse(data))
     } catch {
-      // An incomplete event is ignored.
+      // An incomplete event in the stream is ignored.
     }
   }
 }

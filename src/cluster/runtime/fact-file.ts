@@ -1,6 +1,6 @@
 /**
- * Files of the agent: files whose existence is a fact, and files that are replaced as a whole. They belong to root and
- * are never half written.
+ * Files of the agent: files whose existence is a fact, and files that are replaced as a whole. These files belong to
+ * root and are never half written.
  */
 import {
   chmodSync,
@@ -20,13 +20,13 @@ const NEW_MODE = 0o644
 
 export const factExists = (file: string): boolean => existsSync(file)
 
-/** Creates or removes a file. Throws the error of the file system. */
+/** Creates or removes the file of a fact. Throws the error of the file system. */
 export function putFact(file: string, present: boolean): void {
   if (!present) rmSync(file, { force: true })
   else if (!existsSync(file)) replaceFile(file, '')
 }
 
-/** Replaces a file and keeps its permissions. Throws the error of the file system; then the old file stays. */
+/** Replaces a file and keeps its permissions. Throws the error of the file system; in that case the old file stays. */
 export function replaceFile(file: string, text: string): void {
   mkdirSync(dirname(file), { recursive: true })
   const mode = existsSync(file) ? statSync(file).mode & 0o7777 : NEW_MODE

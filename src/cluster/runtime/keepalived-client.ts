@@ -1,8 +1,8 @@
 /**
  * Hands a configuration over to keepalived, in the place of keepalived's monitor. The file is replaced as a whole, then
  * the order `reload` is sent to keepalived's socket; a bootstrap node sends `stop`. An order without a receiver is
- * repeated until it is received or a later order replaces it, because keepalived may start after the agent. This file
- * does not know the content of the configuration.
+ * repeated until it is received or a later order replaces it, because keepalived may start after the agent. Not known
+ * here: the content of the configuration.
  */
 import { createConnection } from 'node:net'
 import { replaceFile } from './fact-file.ts'
@@ -12,15 +12,15 @@ export type KeepalivedClientOptions = {
   readonly file: string
   readonly socket: string
   readonly tell: (message: string) => void
-  /** Whether an earlier run of the agent stopped keepalived. */
+  /** True if an earlier run of the agent stopped keepalived. */
   readonly isStopped?: boolean
   /** Milliseconds before the second attempt. The delay doubles with each attempt, up to thirty times this value. */
   readonly pause?: number
 }
 export type KeepalivedClient = {
   /**
-   * Replaces the file and sends `reload`, unless keepalived is stopped. Throws the error of the file system; then
-   * nothing has changed.
+   * Replaces the file and sends `reload`, unless keepalived is stopped. Throws the error of the file system; in that
+   * case nothing has changed.
    */
   handOver(text: string): void
   send(order: Order): void

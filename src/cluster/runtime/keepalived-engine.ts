@@ -1,6 +1,7 @@
 /**
- * keepalived as an engine. It gets a file and an order, and never answers. So each configuration that can be written
- * counts as accepted, and the connection is never lost. Its file is the configuration in force (M8).
+ * keepalived as the agent's engine. keepalived gets a file and an order, and never answers. So each configuration that
+ * can be written counts as accepted, and the connection is never lost. keepalived's file is the configuration in force
+ * (M8).
  */
 import { messageOf } from '../../base/message-of.ts'
 import type { Desired } from '../decisions/engine/desired.ts'

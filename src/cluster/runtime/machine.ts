@@ -1,4 +1,4 @@
-/** This machine in the form of the decisions: its interfaces, and the files of node-ip. */
+/** Reads this machine for cluster/decisions: its interfaces, and the files of node-ip. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Machine } from '../decisions/engine/desired-state.ts'
@@ -6,14 +6,14 @@ import { ADDRESS_FILES } from '../decisions/engine/vrrp-interface.ts'
 import type { NodeView } from '../decisions/node-ip/selection.ts'
 
 /**
- * `node-ip set` writes this file on a worker that is not in the LAN of the VIPs. No program of this node may use VRRP
- * then.
+ * `node-ip set` writes this file on a worker that is not in the LAN of the VIPs. On such a node no program may use
+ * VRRP.
  */
 export const REMOTE_WORKER = '/run/nodeip-configuration/remote-worker'
 
 /**
  * Returns the reason in the file that marks a remote worker; `undefined` without the file. Throws if the file cannot be
- * read: then the agent must not start.
+ * read, because the agent must not start in that case.
  */
 export function remoteWorker(root = '/'): string | undefined {
   try {

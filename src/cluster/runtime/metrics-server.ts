@@ -1,4 +1,4 @@
-/** `/metrics` and `/healthz` of the agent. The agent is healthy as long as it answers. */
+/** Serves `/metrics` and `/healthz` of the agent. The agent is healthy as long as it answers. */
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { Account } from './account.ts'

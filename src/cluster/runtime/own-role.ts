@@ -1,6 +1,6 @@
 /**
  * Finds the role of this node in its cluster: that of the node with its name, otherwise that of the node with its
- * address. `undefined` if there is none.
+ * address. `undefined` if the cluster has no such node.
  */
 import type { Role } from '../decisions/engine/desired.ts'
 import { type PeerNode, readPeers } from '../decisions/engine/peers.ts'
@@ -8,7 +8,7 @@ import { CONTROL_PLANE_LABEL } from '../decisions/engine/upstream-names.ts'
 import type { NodeView } from '../decisions/node-ip/selection.ts'
 import { readNode } from '../decisions/node-object.ts'
 
-/** Returns the role. `nodes` are parsed JSON, or stored peers. */
+/** Returns the role of this node. `nodes` are parsed JSON, or stored peers. */
 export function ownRole(
   nodeName: string,
   nodes: readonly unknown[] | readonly PeerNode[] | undefined,

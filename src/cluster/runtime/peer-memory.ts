@@ -1,5 +1,5 @@
 /**
- * Stores the peers in force, for a start without the API. This file decides where. An invalid file is reported and
+ * Stores the peers in force, for a start without the API. Decided here: the file. An invalid file is reported and
  * otherwise ignored.
  */
 
@@ -28,7 +28,7 @@ export function rememberedPeers(directory: string): readonly PeerNode[] | string
   }
 }
 
-/** Stores the peers. Throws the error of the file system; the old file stays then. */
+/** Stores the peers. Throws the error of the file system; in that case the old file stays. */
 export function rememberPeers(directory: string, peers: readonly PeerNode[]): void {
   replaceFile(join(directory, PEERS_FILE), `${JSON.stringify({ version: VERSION, peers }, null, 2)}\n`)
 }

@@ -1,6 +1,6 @@
 /**
- * Runs a program of the node and returns its output, with limits for time and size. Nothing here throws: a program that
- * is missing, fails, hangs or writes too much gives a result with the reason.
+ * Runs a program of the node and returns its output, with limits for time and size. No function throws: for a program
+ * that is missing, fails, hangs or writes too much, the reason is returned.
  */
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'

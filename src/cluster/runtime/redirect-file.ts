@@ -1,7 +1,7 @@
 /**
- * Writes the file for keepalived's check chk_ocp_lb and for the preset. It exists while both rules send the traffic of
- * the first API address to the load balancer. If nft gives no result, the file stays as it is, and one warning is
- * logged.
+ * Writes the file for keepalived's check chk_ocp_lb and for the preset. The file exists while both rules send the
+ * traffic of the first API address to the load balancer. If nft gives no usable output, the file stays as it is, and
+ * one warning is logged.
  */
 import { PRESET_FILES } from '../../config/schema/preset.ts'
 import { familyOf } from '../../wire/address.ts'
@@ -19,7 +19,7 @@ export type RedirectFileOptions = {
   readonly tell: (message: string) => void
 }
 
-/** Returns a function that reads the rules, writes the file, and returns the result. */
+/** Returns a function that reads the rules, writes the file, and returns whether the rules exist. */
 export function openRedirectFile({
   redirect,
   file = PRESET_FILES.iptables,
@@ -55,7 +55,7 @@ export function openRedirectFile({
 }
 
 /**
- * Returns whether nft failed because the table does not exist. After any other failure it is unknown whether the rules
+ * Tells whether nft failed because the table does not exist. After any other failure it is unknown whether the rules
  * exist.
  */
 const isAbsent = (said: ProgramResult): boolean =>

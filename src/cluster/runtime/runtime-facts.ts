@@ -1,7 +1,7 @@
 /**
- * Turns what CRI-O knows about this node into files for the presets: whether the machine-config-server runs here, and
- * whether a router of the default ingress is ready here. The questions are as frequent as those of keepalived's
- * scripts. `cluster/decisions/node-fact.ts` decides how long a file stays after the last answer.
+ * Writes two facts about this node to files for the presets, as CRI-O reports them: whether the machine-config-server
+ * runs on the node, and whether a router of the default ingress is ready. CRI-O is asked as often as by keepalived's
+ * scripts. How long a file stays after the last answer is decided in cluster/decisions/node-fact.ts.
  */
 import { PRESET_FILES } from '../../config/schema/preset.ts'
 import { hasContainer, hasPod, type NodeFact, type Reading, readFact, unreadFact } from '../decisions/node-fact.ts'

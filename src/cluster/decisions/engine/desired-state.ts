@@ -1,8 +1,8 @@
 /**
- * Computes the configuration for this node's engine from the cluster and the machine. This file decides in which
- * virtual routers the node takes part, and with which peers. If too little is known, it gives the reason, and the
- * earlier configuration stays. It does not know when a configuration is handed over (debounce.ts), nor how peers became
- * known (peers.ts).
+ * Computes the configuration for this node's engine from the cluster and the machine. Decided here: in which virtual
+ * routers the node takes part, and with which peers. If too little is known, the reason is returned, and the earlier
+ * configuration stays. Not known here: when a configuration is handed over (debounce.ts), and how peers became known
+ * (peers.ts).
  */
 import { hostPrefixLength } from '../../../config/network.ts'
 import { type Address, address, type Family, familyOf } from '../../../wire/address.ts'
@@ -19,18 +19,18 @@ export type Mode = 'unicast' | 'multicast'
 /** Number of nodes that may have the API's address, in the terms of the Infrastructure resource. */
 export type Topology = 'HighlyAvailable' | 'HighlyAvailableArbiter' | 'DualReplica' | 'SingleReplica'
 
-/** Properties that do not change while an agent runs. */
+/** Properties of the cluster that do not change while an agent runs. */
 export type Cluster = {
   readonly name: string
-  /** VRIDs that replace those computed from the name. */
+  /** VRIDs that replace those computed from the cluster's name. */
   readonly vrids: Vrids | undefined
-  /** `undefined`: the labels of the Node object decide. */
+  /** Role of this node; `undefined`: the labels of the Node object decide. */
   readonly role: Role | undefined
   /** Name of this node in the API; empty if not known. */
   readonly nodeName: string
   readonly pairs: readonly VipPair[]
   readonly topology: Topology
-  /** Whether the VIPs of both families of a service move together. */
+  /** True if the VIPs of both families of a service move together. */
   readonly grouped: boolean
 }
 
@@ -38,7 +38,7 @@ export type Cluster = {
 export type Machine = {
   readonly node: NodeView
   readonly files: AddressFiles
-  /** Whether the node is in another LAN than the VIPs (node-ip/files.ts). */
+  /** True if the node is in another LAN than the VIPs (node-ip/files.ts). */
   readonly remoteWorker: boolean
 }
 
@@ -63,7 +63,8 @@ const PRIORITY: Readonly<Record<Service, number>> = { api: 40, ingress: 20 }
 /** Priority of the bootstrap node. No other node reaches this priority, even if all its checks are up. */
 const BOOTSTRAP_PRIORITY = 70
 /**
- * Smallest number of known control plane nodes for unicast. With fewer, the other nodes may not know this node either.
+ * Smallest number of known control plane nodes for unicast. If fewer are known, the other nodes may not know this node
+ * either.
  */
 const FEWEST = 2
 
@@ -133,8 +134,8 @@ const takesPart = (role: Role, service: Service): boolean =>
   service === 'api' ? role !== 'worker' : role !== 'bootstrap'
 
 /**
- * Returns why too few control plane nodes are known; `undefined` if there are enough. One is enough in a cluster of two
- * while the bootstrap node is the second.
+ * Returns a text if too few control plane nodes are known; `undefined` if there are enough. In a cluster of two nodes
+ * one node is enough while the bootstrap node is the second.
  */
 function tooFew({ cluster: { role, topology, pairs }, peers, mode }: Known): string | undefined {
   const family = pairs[0]?.family
@@ -199,9 +200,9 @@ function instanceOf(
 }
 
 /**
- * Returns whether the instance keeps its last address. The machine has a new address that the other nodes do not know
- * yet, and still has the known one. Until the cluster reports the new address, the other nodes reach this one at the
- * old one.
+ * Tells whether a virtual router keeps its last source address. The machine has a new address that the other nodes do
+ * not know yet, and still has the known one. Until the cluster reports the new address, the other nodes reach this node
+ * at the old address.
  */
 function staysAt(
   { cluster, machine, peers, mode }: Known,
@@ -222,8 +223,8 @@ function peersOf(
   own: Address,
 ): readonly Address[] | string {
   const group = groupOf(peers, service)
-  // In a cluster of one node, the registered address of this node may differ from the present one. Then the node would
-  // be its own peer.
+  // In a cluster of one node, the registered address of this node may differ from the present one. In that case the
+  // node would be its own peer.
   const isLone = cluster.topology === 'SingleReplica'
   const others = addressesOf(
     group.filter(({ name }) => !isLone || name !== cluster.nodeName),
@@ -242,7 +243,10 @@ const vipsOf = ({ api, ingress }: VipPair): readonly Address[] => [api, ingress]
 const placeOf = ({ node, files }: Machine, pair: VipPair, vips: readonly Address[]): Attachment | string =>
   vrrpInterface(node, files, vipsOf(pair), vips)
 
-/** Returns the groups. In OpenStack, the port of a node has the VIPs of both families, so they must move together. */
+/**
+ * Returns the sync groups. In OpenStack, the port of a node has the VIPs of both families, so both VIPs must move
+ * together.
+ */
 function groupsOf(instances: readonly Instance[], { grouped, pairs }: Cluster): readonly InstanceGroup[] {
   if (!grouped || new Set(pairs.map(({ family }) => family)).size < 2) return []
   return SERVICES.flatMap((service) => {

@@ -1,6 +1,7 @@
 /**
- * The configuration for this node's engine in the terms of the cluster. It is complete: an earlier one is not needed.
- * `desired-state.ts` computes it; document.ts and keepalived-text.ts write it as text.
+ * The configuration for this node's engine in the terms of the cluster. The configuration is complete: no earlier
+ * configuration is needed. It is computed in desired-state.ts, and written as text in document.ts and
+ * keepalived-text.ts.
  */
 import type { Address } from '../../../wire/address.ts'
 import type { Service } from './vrid.ts'
@@ -18,7 +19,7 @@ export type Instance = {
   /** Number of the pair of VIPs, from 0. */
   readonly index: number
   readonly vip: Address
-  /** Prefix length: 32 or 128. */
+  /** Prefix length of the VIP: 32 or 128. */
   readonly prefixLength: number
   readonly vrid: number
   /** Base priority: 70 on a bootstrap node, otherwise 40 for the API and 20 for ingress. */
@@ -41,11 +42,11 @@ export type Instance = {
   readonly placeholder?: Address | undefined
   /** Password of VRRPv2, of which eight octets count. */
   readonly password: string
-  /** Whether the health checks of the service change the priority of the virtual router. */
+  /** True if the health checks of the service change the priority of the virtual router. */
   readonly tracked: boolean
 }
 
-/** Instances that move together (OpenStack with two families). */
+/** Virtual routers that move together (OpenStack with two families). */
 export type InstanceGroup = { readonly name: string; readonly members: readonly string[]; readonly service: Service }
 
 export type Desired = {

@@ -1,8 +1,8 @@
 /**
  * Writes the configuration as a complete document of holdfast: a plain value and its YAML. While nodes of the LAN may
  * run keepalived, the packets are those of keepalived: version 2 with a password for IPv4, version 3 for IPv6, and an
- * interval of one second. A node without peers is alone and never uses multicast. This file does not know how the
- * document is handed over.
+ * interval of one second. A node without peers is alone and never uses multicast. Not known here: how the document is
+ * handed over.
  */
 import { stringify } from 'yaml'
 import type { PresetName } from '../../../config/schema/preset.ts'
@@ -13,7 +13,7 @@ import type { Service } from './vrid.ts'
 
 export type DocumentOptions = {
   /**
-   * Whether every node of the LAN runs holdfast. Then the document uses version 3 without a password, and features that
+   * True if every node of the LAN runs holdfast. Then the document uses version 3 without a password, and features that
    * keepalived does not have.
    */
   readonly native?: boolean
@@ -32,7 +32,7 @@ const HEAD = (
 # changes, so edits are lost.
 `
 
-/** Returns the document as a value. */
+/** Returns holdfast's configuration as a value. */
 export function documentOf(desired: Desired, { native = false }: DocumentOptions = {}): DocumentValue {
   const groups = desired.groups.flatMap((group) => groupOf(group, desired))
   const grouped = new Set(groups.flatMap(({ members }) => members))
@@ -44,7 +44,7 @@ export function documentOf(desired: Desired, { native = false }: DocumentOptions
   return { version: 1, virtualRouters, ...(groups.length === 0 ? {} : { syncGroups: groups }) }
 }
 
-/** Returns the document as YAML. */
+/** Returns holdfast's configuration as YAML. */
 export function documentText(desired: Desired, options: DocumentOptions = {}): string {
   const written = stringify(documentOf(desired, options), { lineWidth: 0, aliasDuplicateObjects: false })
   return `${HEAD(desired.clusterName)}\n${written}`
@@ -88,12 +88,13 @@ function routerOf(instance: Instance, { native, grouped, bootstrap }: Place): Do
 }
 
 /**
- * Returns the source in multicast. IPv6 uses the link-local address, which only the engine knows (RFC 9568 §5.1.2.1).
+ * Returns the source address for multicast. IPv6 uses the link-local address, which only the engine knows (RFC 9568
+ * §5.1.2.1).
  */
 const sourceIn = ({ source, sourceFile, vip }: Instance) =>
   familyOf(vip) === 'ipv4' && sourceFile === undefined ? source : 'auto'
 
-/** Returns the source in unicast. If a file decides, the address in that file is the source. */
+/** Returns the source address for unicast. If a file decides, the address in that file is the source. */
 const sourceBeside = ({ source, sourceFile }: Instance) => (sourceFile === undefined ? { source } : {})
 
 /**
@@ -105,13 +106,13 @@ const peersOf = ({ peers, service }: Instance) =>
 
 type GroupValue = { readonly name: string; readonly members: readonly string[]; readonly preset: PresetName }
 
-/** Returns the group with the members that this node has. A group without members would be refused. */
+/** Returns the sync group with the members that this node has. A group without members would be refused. */
 function groupOf({ name, members, service }: InstanceGroup, { instances }: Desired): readonly GroupValue[] {
   const here = members.filter((member) => instances.some((instance) => instance.name === member))
   return here.length === 0 ? [] : [{ name, members: here, preset: PRESET[service] }]
 }
 
-/** Returns the part of the password that is in the packet. */
+/** Returns the part of the password that is sent in the packet. */
 const countedOf = (password: string) => (/^[ -~]*$/.test(password) ? password.slice(0, 8) : password)
 
 const present = (value: DocumentValue): DocumentValue =>

@@ -1,7 +1,7 @@
 /**
  * Writes the configuration as keepalived.conf. Each line is the same as in the file that OpenShift's templates render
- * for this node, without blank lines. So the agent can replace keepalived's monitor, and its result can be compared.
- * This file decides the order of the lines. It does not judge whether a better configuration for keepalived exists.
+ * for this node, without blank lines. So the agent can replace keepalived's monitor, and its file can be compared.
+ * Decided here: the order of the lines.
  */
 import type { Desired, Instance, InstanceGroup } from './desired.ts'
 import { API_SCRIPTS, GARP_REFRESH, INGRESS_SCRIPTS, TRACKED_SCRIPTS, VIP_LABEL } from './upstream-names.ts'
@@ -67,7 +67,7 @@ function instanceBlock(instance: Instance, grouped: boolean): Line {
   ]
 }
 
-/** Sorts by pair, the API of each pair first, as the templates do. */
+/** Sorts virtual routers by pair of VIPs, the API of each pair first, as OpenShift's templates do. */
 const byPair = (instances: readonly Instance[]): readonly Instance[] =>
   [...instances].sort((a, b) => a.index - b.index || a.service.localeCompare(b.service))
 

@@ -1,7 +1,7 @@
 /**
- * Decides about multicast and unicast, which cannot hear each other. The mode in force stays (M8). All nodes change at
- * the same moment of the wall clock (M9); each node plans the change for itself while the cluster is not being
- * upgraded. This file does not know configurations and files. Times are milliseconds since the epoch.
+ * Decides between multicast and unicast. A router with multicast and a router with unicast do not receive each other.
+ * The mode in force stays (M8). All nodes change at the same moment of the wall clock (M9); each node plans the change
+ * for itself while the cluster is not being upgraded. Times are milliseconds since the epoch.
  */
 import { parse } from 'yaml'
 import { z } from 'zod'
@@ -12,12 +12,12 @@ import { CONFIG_DONE, CONFIG_STATE } from './upstream-names.ts'
 const MINUTE = 60_000
 const TICK = 10 * MINUTE
 const LEAD = 5 * MINUTE
-/** Time before the change in which no new peers are handed over, in milliseconds. */
+/** Milliseconds before a change of mode in which no new peers are handed over. */
 const PREPARED = 30_000
 
 /**
- * Returns whether a keepalived.conf uses unicast or multicast; `undefined` without a file, or without an instance in
- * the file. Comments are ignored.
+ * Returns unicast or multicast, as a keepalived.conf uses it; `undefined` without a file, or without an instance in the
+ * file. Comments are ignored.
  */
 export function modeIn(keepalivedConf: string | undefined): Mode | undefined {
   if (keepalivedConf === undefined) return undefined
@@ -56,7 +56,7 @@ function yamlIn(text: string): unknown {
   }
 }
 
-/** Returns whether the cluster is being upgraded. A node without the annotation may be in the middle of an upgrade. */
+/** Tells whether the cluster is being upgraded. A node without the annotation may be in the middle of an upgrade. */
 export const isBeingUpgraded = (nodes: readonly ClusterNode[]): boolean =>
   nodes.some(({ annotations }) => annotations[CONFIG_STATE] !== CONFIG_DONE) ||
   new Set(nodes.map(({ kubeletVersion }) => kubeletVersion)).size > 1
@@ -66,7 +66,7 @@ export type Schedule = { readonly tickAt: number; readonly planned: PlannedChang
 
 const rounded = (time: number, to: number): number => Math.floor(time / to + 0.5) * to
 
-/** Returns the schedule. The first tick is the next full ten minutes that are not too close. */
+/** Returns the schedule of mode changes. The first tick is the next full ten minutes that are not too close. */
 export const startSchedule = (now: number): Schedule => ({ tickAt: rounded(now + TICK / 2, TICK), planned: undefined })
 
 /**
@@ -81,11 +81,11 @@ export function planned(tickAt: number, mode: Mode): PlannedChange {
 export type ModeFacts = {
   readonly current: Mode | undefined
   readonly wanted: Mode | undefined
-  /** `undefined` if the nodes are not known at the moment. */
+  /** Nodes of the cluster; `undefined` if they are not known at the moment. */
   readonly nodes: readonly ClusterNode[] | undefined
 }
 
-/** Returns whether the mode in force (unicast or multicast) differs from the wanted mode. */
+/** Tells whether the mode in force (unicast or multicast) differs from the wanted mode. */
 export const isChangeNeeded = ({ current, wanted }: Pick<ModeFacts, 'current' | 'wanted'>): boolean =>
   current !== undefined && wanted !== undefined && current !== wanted
 

@@ -1,8 +1,7 @@
 /**
  * Finds the address of a node as a peer: its own address in the family of the VIPs, otherwise an address that
  * OVN-Kubernetes has stored in the network of the VIPs. A VIP is never an own address, whichever node reports it. If
- * there is none, the result has the reason. (OpenShift uses an empty peer then.) This file does not know other nodes
- * and earlier results.
+ * the node has no such address, the reason is returned. (OpenShift uses an empty peer in this case.)
  */
 import { familyName, sameNetwork } from '../../../config/network.ts'
 import { type Address, addressBytes, type Family, familyOf, parseAddress } from '../../../wire/address.ts'
@@ -22,7 +21,7 @@ export type PeerWishes = {
   readonly own: Address | undefined
 }
 
-/** `odd`: texts about addresses that were skipped, also if another address was found. */
+/** Address of a node as a peer. `odd`: texts about addresses that were skipped, also if another address was found. */
 export type PeerAddress = { readonly address: Address | undefined; readonly odd: readonly string[] }
 
 /** Returns the address of a node as a peer. */

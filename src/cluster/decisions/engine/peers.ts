@@ -1,8 +1,8 @@
 /**
- * The nodes of a cluster as peers: which may have the API's address, and their address in each family. The last good
- * address of a node is kept until the node is deleted or has another one. A peer that is left out hears no
- * advertisements and becomes Active, so leaving one out is never safe. The result can be stored, and a start without
- * the API needs nothing else.
+ * Finds the nodes of a cluster that are peers: which may have the API's address, and their address in each family. The
+ * last good address of a node is kept until the node is deleted or has another address. A peer that is left out of the
+ * list receives no advertisements and becomes Active, so leaving a peer out is never safe. The list of peers can be
+ * stored for a start without the API.
  */
 import { z } from 'zod'
 import { type Address, type Family, parseAddress } from '../../../wire/address.ts'
@@ -13,9 +13,9 @@ import type { Service } from './vrid.ts'
 
 export type PeerNode = {
   readonly name: string
-  /** Whether the node may have the API's address. */
+  /** True if the node may have the API's address. */
   readonly controlPlane: boolean
-  /** Addresses in the families of the VIPs. */
+  /** Addresses of the node in the families of the VIPs. */
   readonly addresses: Readonly<Partial<Record<Family, Address>>>
 }
 

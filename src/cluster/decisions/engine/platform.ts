@@ -1,7 +1,6 @@
 /**
- * Decides whether the nodes of a cluster hold its VIPs, by platform and load balancer. If nothing is known, they do,
- * because the agent is started only where they should. This file does not know the consequences, nor how Infrastructure
- * is read.
+ * Decides whether the nodes of a cluster hold its VIPs, by platform and load balancer. If the platform is unknown, the
+ * nodes hold the VIPs, because the agent is started only where they should.
  */
 import * as z from 'zod'
 
@@ -23,13 +22,13 @@ const CLOUDS: readonly string[] = [
 ]
 
 export type PlatformNames = {
-  /** `undefined` without an install-config. */
+  /** Platform in the install-config; `undefined` without an install-config. */
   readonly installed: string | undefined
-  /** Name on the command line; empty if not given. */
+  /** Name of the platform on the command line; empty if not given. */
   readonly given: string
 }
 
-/** Returns whether the platform is on premises, or a text if the two names differ. */
+/** Tells whether the platform is on premises. Returns a text if the two names of the platform differ. */
 export function isOnPremises({ installed, given }: PlatformNames): boolean | string {
   const one = installed?.toLowerCase()
   const other = given === '' ? undefined : given.toLowerCase()
@@ -41,7 +40,7 @@ export function isOnPremises({ installed, given }: PlatformNames): boolean | str
 
 export const ELSEWHERE_REASONS = ['UnsupportedPlatform', 'UserManagedLoadBalancer'] as const
 
-/** Why the nodes hold no VIP: a reason for programs, and a text for people. */
+/** Why the nodes of the cluster hold no VIP: a reason for programs, and a text for people. */
 export type Elsewhere = { readonly reason: (typeof ELSEWHERE_REASONS)[number]; readonly message: string }
 
 const word = z.string().min(1).optional().catch(undefined)

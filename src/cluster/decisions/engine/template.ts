@@ -1,13 +1,13 @@
 /**
  * Reads the cluster's template of keepalived.conf, from which the agent needs two facts: whether sync groups are used,
- * and whether there are unknown scripts. Only the template shows that a node should use sync groups. This file does not
- * execute the template: keepalived-text.ts writes its result.
+ * and whether there are unknown scripts. Only the template shows that a node should use sync groups. The template is
+ * not executed: keepalived-text.ts writes the same text.
  */
 import { withoutComments } from './mode.ts'
 import { API_SCRIPTS, INGRESS_SCRIPTS } from './upstream-names.ts'
 
 export type TemplateFindings = {
-  /** Whether the VIPs of both families of a service form a sync group. */
+  /** True if the VIPs of both families of a service form a sync group. */
   readonly grouped: boolean
   /** Names and commands of scripts that keepalived-text.ts does not write. */
   readonly unknown: readonly string[]
@@ -17,7 +17,7 @@ const KNOWN: ReadonlySet<string> = new Set(
   [...API_SCRIPTS, ...INGRESS_SCRIPTS].flatMap((one) => [one.name, one.script]),
 )
 
-/** Reads the template. */
+/** Reads the cluster's template of keepalived.conf. */
 export function readTemplate(template: string): TemplateFindings {
   const text = withoutComments(template)
   const scripts = [...text.matchAll(/\bvrrp_script\s+([^\s{]+)|\bscript\s+"([^"]*)"/g)].map(

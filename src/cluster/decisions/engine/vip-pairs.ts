@@ -1,22 +1,22 @@
 /**
  * The VIPs of a cluster as pairs: the first VIP of the API belongs to the first of ingress, and so on. Each address has
- * the prefix length of its own family. (OpenShift uses the API's address for both; an ingress VIP without one is always
- * /128 there.) This file decides which lists are no valid pairs. It does not know which node has an address.
+ * the prefix length of its own family. (OpenShift uses the API's address for both; an ingress VIP without an API VIP is
+ * always /128 there.) Decided here: which lists are no valid pairs.
  */
 import { familyName } from '../../../config/network.ts'
 import { type Address, type Family, familyOf, isLinkLocal, isMulticast, parseAddress } from '../../../wire/address.ts'
 import type { Service } from './vrid.ts'
 
 export type VipPair = {
-  /** Number from 0, and the last part of an instance's name. */
+  /** Number of the pair from 0, and the last part of a virtual router's name. */
   readonly index: number
-  /** Family of both addresses. */
+  /** Address family of both VIPs. */
   readonly family: Family
   readonly api: Address | undefined
   readonly ingress: Address | undefined
 }
 
-/** The pairs, or all problems if there are any. */
+/** The pairs of VIPs, or all problems of the lists. */
 export type VipPairs = { readonly pairs: readonly VipPair[]; readonly problems: readonly string[] }
 
 type VipLists = Readonly<Record<Service, readonly string[]>>

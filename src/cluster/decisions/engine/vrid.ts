@@ -1,6 +1,6 @@
 /**
- * Computes the VRIDs of an OpenShift cluster from its name. All nodes, and keepalived's monitor beside them, must find
- * the same ones without communication. This file also finds the VRIDs that two clusters on one LAN share.
+ * Computes the VRIDs of an OpenShift cluster from its name. All nodes, and keepalived's monitor beside them, must
+ * compute the same VRIDs without communication. Another function finds the VRIDs that two clusters on one LAN share.
  */
 
 export type Service = 'api' | 'ingress'
@@ -29,11 +29,13 @@ export function vridsOf(clusterName: string): Vrids | undefined {
   if (clusterName.trim() === '') return undefined
   const api = fletcher8(`${clusterName}-api`) + 1
   const ingress = fletcher8(`${clusterName}-ingress`) + 1
-  // The low halves differ by the ends of the names, so this never happens. OpenShift has the rule as well.
+  // The low halves differ by the ends of the names, so equal VRIDs never occur. OpenShift has this rule as well.
   return { api, ingress: ingress === api ? ingress + 1 : ingress }
 }
 
-/** Returns the VRIDs of the name, with the given ones replaced, or a text with the reason why that is impossible. */
+/**
+ * Returns the VRIDs of a cluster name, with the given VRIDs replaced, or a text with the reason why that is impossible.
+ */
 export function chosenVrids(clusterName: string, given: Readonly<Partial<Vrids>>): Vrids | string {
   const byName = vridsOf(clusterName)
   if (byName === undefined) return 'Cannot compute VRIDs: the name of the cluster is empty'
@@ -41,7 +43,7 @@ export function chosenVrids(clusterName: string, given: Readonly<Partial<Vrids>>
   return vrids.api === vrids.ingress ? `API and ingress cannot both have VRID ${vrids.api}` : vrids
 }
 
-/** Returns the VRIDs that two clusters share. */
+/** Returns the VRIDs that two clusters have in common. */
 export const collisions = (ours: Vrids, theirs: Vrids): readonly Collision[] =>
   SERVICES.flatMap((our) =>
     SERVICES.filter((their) => ours[our] === theirs[their]).map((their) => ({

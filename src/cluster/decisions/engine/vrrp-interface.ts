@@ -2,7 +2,7 @@
  * Chooses the interface for the VIPs on this machine, and the own address that advertisements come from. First choice:
  * the file with the node's chosen address, if an interface has that address. Second: the network of the first VIP.
  * Third: the default route. So the choice follows an address from a NIC to a bridge, and no interface name is stored.
- * This file decides which rule applies, and tells why earlier ones did not. It does not read files.
+ * The returned value also says why earlier rules did not apply. No file is read here.
  */
 import { familyName, sameNetwork } from '../../../config/network.ts'
 import { type Address, addressBytes, type Family, familyOf, parseAddress } from '../../../wire/address.ts'
@@ -14,16 +14,16 @@ export const ADDRESS_FILES: Readonly<Record<Family, string>> = {
   ipv4: '/run/nodeip-configuration/ipv4',
   ipv6: '/run/nodeip-configuration/ipv6',
 }
-/** Contents of the files; `undefined` for a file that does not exist. */
+/** Contents of the address files; `undefined` for a file that does not exist. */
 export type AddressFiles = Readonly<Record<Family, string | undefined>>
 
 export type Attachment = {
   readonly interface: string
   readonly source: Address
   readonly rule: 'file' | 'network' | 'defaultRoute'
-  /** File that contains `source`, for the rule `file`. */
+  /** File that contains `source`, if the rule `file` chose the interface. */
   readonly file: string | undefined
-  /** Reasons why the earlier rules did not choose. */
+  /** Reasons why the earlier rules chose no interface. */
   readonly passedOver: readonly string[]
 }
 
@@ -98,7 +98,7 @@ function inNetwork(
   const [first] = pair
   if (first === undefined) return undefined
   const place = chosen(node, held, pair, vips, familyOf(first))
-  // Another VIP than the first may have made the choice.
+  // Another VIP than the first may have chosen the interface.
   const holder = held.find((each) => each.interface === place?.interface && each.address === place.source)
   return holder !== undefined && contains(holder, first) ? place : undefined
 }

@@ -1,13 +1,13 @@
 /**
- * The files through which other programs of the node read its address, as values. This file decides their names,
- * contents and order. It does not write them.
+ * The files by which other programs of the node learn the node's address, as values. Decided here: the names, contents
+ * and order of these files. They are written elsewhere.
  */
 import { type Address, type Family, familyOf } from '../../../wire/address.ts'
 
 export type NodeFacts = {
   readonly chosen: readonly Address[]
   readonly matches: boolean
-  /** VIPs and hints, as in OpenShift. */
+  /** VIPs and hints of the cluster, as in OpenShift. */
   readonly vips: readonly Address[]
   readonly userManagedLoadBalancer: boolean
   /** Platform as in the Infrastructure resource, in upper or lower case; empty if not known. */
@@ -23,7 +23,9 @@ export const PRIMARY = `${FOLDER}/primary-ip`
 const REMOTE_WORKER = `${FOLDER}/remote-worker`
 const DROP_IN = (unit: string) => `/etc/systemd/system/${unit}.service.d/20-nodenet.conf`
 
-/** Returns whether the node is in another LAN than the VIPs. keepalived and similar programs must not run there. */
+/**
+ * Tells whether the node is in another LAN than the VIPs. keepalived and similar programs must not run on such a node.
+ */
 export const isRemoteWorker = ({
   matches,
   vips,
@@ -54,7 +56,7 @@ export function nodeFiles(facts: NodeFacts): readonly NodeFile[] {
     { path: `${FOLDER}/ipv4`, content: first('ipv4') },
     { path: `${FOLDER}/ipv6`, content: first('ipv6') },
     { path: REMOTE_WORKER, content: remote ? "node ip doesn't match any vip, don't run keepalived" : undefined },
-    // No file of this folder ends with a newline: OpenShift's readers parse the whole file as an address.
+    // No file of this list ends with a newline, because OpenShift's readers parse the whole file as an address.
     { path: PRIMARY, content: primary },
   ]
 }

@@ -1,6 +1,6 @@
 /**
- * The hint: an address in the network from which the node's address is chosen; no node has it. This file decides which
- * variable of the environment, or of systemd's environment file, counts. It does not know where the file is.
+ * Reads the hint: an address, which no node has, in the network from which the node's address is chosen. Decided here:
+ * which variable of the environment, or of systemd's environment file, counts.
  */
 import { type Address, parseAddress } from '../../../wire/address.ts'
 
@@ -13,8 +13,8 @@ export type Environment = Readonly<Record<string, string | undefined>>
 export type Hint = { readonly addresses: readonly Address[]; readonly from: string | undefined }
 
 /**
- * Reads an environment file as in systemd.exec(5): comments, empty lines, one pair of quotes around a value. The last
- * line of a name counts.
+ * Reads an environment file as in systemd.exec(5): comments, empty lines, one pair of quotes around a value. If a name
+ * is repeated, its last line counts.
  */
 export function environmentIn(text: string): Environment {
   const pairs = text.split('\n').flatMap((line): [string, string][] => {

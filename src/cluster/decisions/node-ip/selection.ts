@@ -1,8 +1,8 @@
 /**
  * Selects the node's own address, on which kubelet, CRI-O, OVN and the engine of the VIPs are based. The same machine
- * gives the same result, whatever the order in the kernel's lists. OpenShift's result depends on that order in some
- * cases; here the hint wins, then the earlier VIP, then the lower interface index. This file also tells why each other
- * address lost. It does not know where links, hints and VIPs come from.
+ * always gives the same address, whatever the order in the kernel's lists. OpenShift's choice depends on that order in
+ * some cases; in holdfast the hint wins, then the earlier VIP, then the lower interface index. The returned value also
+ * says why each other address was not chosen.
  */
 import { sameNetwork } from '../../../config/network.ts'
 import {
@@ -17,9 +17,9 @@ import {
 export type LinkAddress = {
   readonly address: Address
   readonly prefixLength: number
-  /** IPv6: whether the preferred lifetime has ended. It is 0 from the start for VIPs. */
+  /** True if the preferred lifetime of an IPv6 address has ended. For VIPs it is 0 from the start. */
   readonly deprecated: boolean
-  /** The kernel's IFA_LABEL; empty for IPv6. */
+  /** The kernel's label of the address (IFA_LABEL); empty for IPv6. */
   readonly label: string
 }
 
@@ -28,27 +28,27 @@ export type Link = { readonly name: string; readonly index: number; readonly add
 export type Route = {
   /** Name of the interface. */
   readonly link: string
-  /** `undefined` for the default route. */
+  /** Destination of the route; `undefined` for the default route. */
   readonly destination: { readonly address: Address; readonly prefixLength: number } | undefined
-  /** Whether the route comes from a router advertisement (RTPROT_RA). */
+  /** True if the route comes from a router advertisement (RTPROT_RA). */
   readonly fromRouter: boolean
-  /** The lowest metric wins. */
+  /** Metric of the route. The lowest metric wins. */
   readonly metric: number
   readonly gateway: Address | undefined
 }
 
 export type NodeView = { readonly links: readonly Link[]; readonly routes: readonly Route[] }
 
-/** Returns whether an interface has the address. */
+/** Tells whether an interface has the address. */
 export const hasAddress = ({ links }: NodeView, wanted: Address): boolean =>
   links.some(({ addresses }) => addresses.some(({ address }) => address === wanted))
 
 export type Wishes = {
-  /** Addresses that name the wanted network. No node has a hint as its own address. */
+  /** Hints: addresses that name the wanted network. No node has a hint as its own address. */
   readonly hints: readonly Address[]
   readonly vips: readonly Address[]
   readonly preferIpv6: boolean
-  /** Whether OVN-Kubernetes runs, which has fd69::2 on every node. */
+  /** True if OVN-Kubernetes runs, which has fd69::2 on every node. */
   readonly ovn: boolean
 }
 
@@ -65,9 +65,9 @@ export type Selection = {
    * node is suitable.
    */
   readonly chosen: readonly Address[]
-  /** Whether a hint or VIP found the address, not the default route. */
+  /** True if a hint or a VIP found the address, not the default route. */
   readonly matches: boolean
-  /** Interface of the first address. */
+  /** Interface of the first chosen address. */
   readonly link: string | undefined
   /** Whether each address of the node is suitable, in the order of the interfaces. */
   readonly suitability: readonly Suitability[]
@@ -145,12 +145,12 @@ function matching(fit: readonly Candidate[], routes: readonly Route[], { hints, 
 }
 
 /**
- * Returns whether an address is in the network of a candidate. The prefix length tells the network; for DHCPv6's /128,
- * a router advertisement does.
+ * Tells whether an address is in the network of a candidate. The prefix length tells the network. For a /128 address of
+ * DHCPv6, a router advertisement tells it.
  */
 function contains(candidate: Candidate, routes: readonly Route[], value: Address): boolean {
   const { octets, prefixLength, link, address } = candidate
-  // ::ffff:192.0.2.1/64 would contain every IPv4-mapped address.
+  // An IPv4-mapped address such as ::ffff:192.0.2.1/64 would contain every other IPv4-mapped address.
   if (isMapped(address)) return false
   const wanted = addressBytes(value)
   if (octets.length !== wanted.length) return false
@@ -234,7 +234,7 @@ const isMapped = (address: Address): boolean => {
   return octets.length === 16 && octets.every((octet, i) => octet === (i === 10 || i === 11 ? 255 : 0) || i > 11)
 }
 
-/** Returns whether an address is private (RFC 1918, RFC 4193). */
+/** Tells whether an address is private (RFC 1918, RFC 4193). */
 function isPrivate(address: Address): boolean {
   const [first = 0, second = 0] = addressBytes(address)
   if (familyOf(address) === 'ipv6') return (first & 0xfe) === 0xfc

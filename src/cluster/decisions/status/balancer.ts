@@ -1,14 +1,14 @@
 /**
- * Checks whether kube-api answers at the address of the administrator's load balancer (`spec.dns.apiintIpAddress`).
- * This file decides which address is refused, how many answers are needed, and the text about it. holdfast switches
- * nothing: the virtual addresses stay the same, and HAProxy and CoreDNS are not part of holdfast.
+ * Tests whether kube-api answers at the address of the administrator's load balancer (`spec.dns.apiintIpAddress`).
+ * Decided here: which address is refused, how many answers are needed, and the texts. holdfast does not switch the
+ * address: the virtual addresses stay the same, and HAProxy and CoreDNS are not part of holdfast.
  */
 import { type Address, familyOf, isLinkLocal, isMulticast, parseAddress } from '../../../wire/address.ts'
 
 export type Balancer =
-  /** The API's own address is wanted. */
+  /** State: the API's own virtual address is wanted. */
   | { readonly kind: 'own' }
-  /** The wanted address is not possible. */
+  /** State: the wanted address of the load balancer is not possible. */
   | { readonly kind: 'refused'; readonly wished: string; readonly why: string }
   /** `answers`: answers in a row so far; `failed`: reason why the last request had no answer. */
   | { readonly kind: 'asking'; readonly place: Address; readonly answers: number; readonly failed: string | undefined }
@@ -27,14 +27,14 @@ export type BalancerEvent =
   | { readonly kind: 'asked'; readonly place: Address; readonly failed: string | undefined }
 
 /**
- * Number of equal results in a row that are needed. A server that answers once may be restarting, and one that fails
- * once may be busy.
+ * Number of equal outcomes in a row that are needed. A server that answers once may be restarting, and a server that
+ * fails once may be busy.
  */
 const IN_A_ROW = 3
 
 export const FIRST_BALANCER: Balancer = { kind: 'own' }
 
-/** Returns the state after an event. */
+/** Returns the state of the load balancer's address after an event. */
 export function stepBalancer(state: Balancer, event: BalancerEvent): Balancer {
   return event.kind === 'wished' ? wished(state, event.wish) : asked(state, event)
 }
@@ -50,7 +50,7 @@ function wished(state: Balancer, wish: Wish): Balancer {
 }
 
 function asked(state: Balancer, { failed, place }: Extract<BalancerEvent, { kind: 'asked' }>): Balancer {
-  // The answer belongs to an earlier wish.
+  // The answer belongs to an address that was wanted earlier.
   if (toAsk(state) !== place) return state
   if (state.kind === 'answers') {
     const failures = failed === undefined ? 0 : state.failures + 1
@@ -90,7 +90,7 @@ export type BalancerNews = {
 
 const NOT_SWITCHED = 'holdfast does not switch HAProxy or CoreDNS'
 
-/** Returns the texts for the conditions. */
+/** Returns the texts about the load balancer for the conditions. */
 export function newsOf(state: Balancer): BalancerNews {
   const nothing = { progressing: undefined, wrong: undefined, notManaged: undefined }
   switch (state.kind) {

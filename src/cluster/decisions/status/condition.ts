@@ -1,5 +1,5 @@
 /**
- * Conditions as in Kubernetes (meta/v1 Condition). This file decides since when a condition has its status, and the
+ * Makes conditions as in Kubernetes (meta/v1 Condition). Decided here: since when a condition has its status, and the
  * texts if the nodes hold no VIP.
  */
 import { defined } from '../../../base/defined.ts'
@@ -12,9 +12,12 @@ export type ConditionType = (typeof CONDITION_TYPES)[number]
 export type Finding = {
   readonly type: ConditionType
   readonly status: 'True' | 'False' | 'Unknown'
-  /** Reason for programs, in CamelCase. */
+  /** Reason of the condition for programs, in CamelCase. */
   readonly reason: string
-  /** Text for people. It contains nothing that changes without a reason, because each change is written to the API. */
+  /**
+   * Text of the condition for people. It contains nothing that changes without a reason, because each change is written
+   * to the API.
+   */
   readonly message: string
 }
 
@@ -33,7 +36,7 @@ export function datedConditions(
   epochMs: number,
   generation?: number,
 ): readonly Condition[] {
-  // The API stores whole seconds.
+  // The API stores times in whole seconds.
   const now = new Date(Math.floor(epochMs / 1_000) * 1_000).toISOString().replace('.000Z', 'Z')
   return findings.map((finding) => {
     const before = known.find(({ type }) => type === finding.type)

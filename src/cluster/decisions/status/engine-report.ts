@@ -1,7 +1,6 @@
 /**
  * Reads the part of the engine's report (`/v1/status`, docs/status.schema.json) that tells the holder of an address. An
- * engine of another version may report more. This file decides the meaning of the report for one address. It does not
- * know how the report was requested, nor how it is used.
+ * engine of another version may report more. Decided here: the meaning of the report for one address.
  */
 import * as z from 'zod'
 import type { Address } from '../../../wire/address.ts'
@@ -47,14 +46,14 @@ export type Duplicate = { readonly mac: string; readonly router: Address | undef
 export type Sight =
   /** This node holds the VIP and advertises it. */
   | { readonly kind: 'ours'; readonly since: string; readonly duplicates: readonly Duplicate[] }
-  /** The engine follows the router `from`, heard `agoMs` milliseconds ago. */
+  /** The engine follows the router `from`, whose last advertisement is `agoMs` milliseconds old. */
   | {
       readonly kind: 'heard'
       readonly from: Address
       readonly agoMs: number
       readonly duplicates: readonly Duplicate[]
     }
-  /** The engine listens and hears no router. */
+  /** The engine listens and receives no advertisement for the VIP. */
   | { readonly kind: 'silence' }
   /** The engine does not receive advertisements: its router has a fault, or the engine does not answer. */
   | { readonly kind: 'deaf'; readonly why: string }
@@ -88,12 +87,12 @@ function sightOf(router: z.output<typeof routerSchema>, vip: Address, present: b
   const duplicates = router.duplicates
     .filter(({ address }) => parseAddress(address.replace(/\/\d+$/, '')) === vip)
     .map(({ mac, router: other }) => ({ mac, router: other === null ? undefined : parseAddress(other.address) }))
-  // A router that is Active without the address in the kernel holds nothing.
+  // A router that is Active but has no address in the kernel does not hold the VIP.
   if (router.state === 'Active' && present) return { kind: 'ours', since: router.since, duplicates }
   const { address, heardMsAgo, self } = router.holder
   const from = self || address === null ? undefined : parseAddress(address)
   if (router.state === 'Initialize') return { kind: 'deaf', why: router.faults.join(', ') || 'it has just started' }
-  // A Backup that hears nothing for longer takes over itself.
+  // A Backup that receives no advertisement for longer takes over itself.
   if (from !== undefined && heardMsAgo !== null) return { kind: 'heard', from, agoMs: heardMsAgo, duplicates }
   return { kind: 'silence' }
 }

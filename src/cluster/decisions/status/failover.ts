@@ -1,7 +1,7 @@
 /**
- * Turns a failover into one Kubernetes Event, from the engine's event journal (docs/events.schema.json). The node that
- * has become Active reports it, so there is one reporter. The name of the Event is computed from the failover, so the
- * API refuses a second one as a duplicate. This file decides what is a failover, and the text.
+ * Converts a failover to one Kubernetes Event, from the engine's event journal (docs/events.schema.json). Only the node
+ * that has become Active reports the failover. The name of the Event is computed from the failover, so the API refuses
+ * a second Event as a duplicate. Decided here: what counts as a failover, and the text.
  */
 
 import * as z from 'zod'
@@ -33,7 +33,7 @@ export type Failover = {
   readonly reason: string
 }
 
-/** Returns the failovers in an event of the journal. Only transitions to Active have some. */
+/** Returns the failovers in an event of the journal. Only transitions to Active are failovers. */
 export function failoversIn(
   event: unknown,
   {
@@ -55,7 +55,7 @@ export function failoversIn(
     }))
 }
 
-/** Texts about `from`, by reason. */
+/** Texts about the former holder `from`, by reason of the transition. */
 const CAUSES: Readonly<Record<string, string>> = {
   activeSilent: 'fell silent',
   activeReleased: 'released it',

@@ -1,7 +1,7 @@
 /**
- * Turns the state of the cluster's addresses into the conditions Available, Degraded, Progressing and Disabled. This
- * file decides what is degraded (O3: an address without exactly one holder, or kube-api silent behind it), which reason
- * comes first, and the texts. It does not know which node publishes them, nor since when they hold.
+ * Converts the state of the cluster's addresses to the conditions Available, Degraded, Progressing and Disabled.
+ * Decided here: what is degraded (O3: an address without exactly one holder, or a kube-api that does not answer at its
+ * address), which reason comes first, and the texts.
  */
 import type { Address } from '../../../wire/address.ts'
 import type { Service } from '../engine/vrid.ts'
@@ -14,28 +14,28 @@ export type Holding = {
   readonly node: string | undefined
   /** Other hosts that answer for the VIP. */
   readonly others: readonly string[]
-  /** Node that published this. */
+  /** Node that published this holder. */
   readonly by: string | undefined
 }
 
-/** Result of requests to kube-api at the API's address, made as clients make them. */
+/** Outcome of requests to kube-api at the API's address, made as clients make them. */
 export type ProbeFinding =
   | { readonly result: 'answers' }
   | { readonly result: 'silent'; readonly address: Address; readonly why: string }
-  /** kube-api did not answer, but not often enough in a row to count as silent. */
+  /** kube-api did not answer, but not often enough in a row to count as unreachable. */
   | { readonly result: 'undecided' }
   /** This node has not asked kube-api yet. The node publishes nothing before its first request. */
   | { readonly result: 'unasked' }
 
 export type Circumstances = {
   readonly probe: ProbeFinding
-  /** Whether ingressHa is Disabled: no node should hold a VIP of ingress. */
+  /** True if ingressHa is Disabled: no node should hold a VIP of ingress. */
   readonly ingressDisabled: boolean
-  /** Text about the change in progress; `undefined` if nothing changes. */
+  /** Text about the change in progress; `undefined` if no change is in progress. */
   readonly progressing: string | undefined
-  /** Wishes that cannot be fulfilled. */
+  /** Wishes of the administrator that cannot be fulfilled. */
   readonly refused: readonly Trouble[]
-  /** Wishes that concern other programs. */
+  /** Wishes of the administrator that concern other programs. */
   readonly notManaged: string | undefined
 }
 

@@ -1,8 +1,8 @@
 /**
  * Decides what this node's agent publishes about one virtual address, from the report of its own engine. A holder
- * publishes itself immediately. A Backup corrects an entry that names another holder than it hears, and clears the
- * entry of an address without holder. It waits for a delay that grows with its rank, so that only one of N agents acts.
- * Two nodes that overwrite each other's entry are two holders.
+ * publishes itself immediately. A Backup corrects a published entry if it receives advertisements of another holder,
+ * and clears the entry of an address without holder. A Backup waits for a delay that grows with its rank, so that only
+ * one of N agents acts. Two nodes that overwrite each other's entry are two holders.
  */
 import type { Address } from '../../../wire/address.ts'
 import type { Sight } from './engine-report.ts'
@@ -16,13 +16,13 @@ export type Moment = { readonly monotonicMs: number; readonly epochMs: number }
  */
 export const CORRECT_AFTER = 5_000
 /**
- * Delay in milliseconds before a VIP counts as having no holder. An engine that listens would have taken the VIP over
- * long before.
+ * Delay in milliseconds before a VIP counts as having no holder. An engine that receives packets would have taken the
+ * VIP over long before.
  */
 export const NOBODY_AFTER = 10_000
 /**
- * Delay in milliseconds before an engine with a fault, which does not listen, counts a VIP as having no holder. It is
- * longer, so that other nodes publish first.
+ * Delay in milliseconds before an engine with a fault, which receives no packets, counts a VIP as having no holder. The
+ * delay is longer, so that other nodes publish first.
  */
 export const DEAF_AFTER = 30_000
 /** Additional delay in milliseconds for each node with a better rank. */
@@ -41,12 +41,14 @@ type Foreign = { readonly node: string; readonly since: string }
 
 export type StatementMemory = {
   readonly kind: Sight['kind'] | undefined
-  /** CLOCK_MONOTONIC: time since which the address has this state. */
+  /** Time since which the address has this state, by CLOCK_MONOTONIC. */
   readonly changedAt: number
-  /** Time since which the published entry names another holder than the engine hears; `undefined` while both agree. */
+  /**
+   * Time since which the published entry names another holder than the engine's Active; `undefined` while both agree.
+   */
   readonly wrongSince: number | undefined
   readonly foreign: Foreign | undefined
-  /** Whether the published entry has named this node since this node became the holder. */
+  /** True if the published entry has named this node since this node became the holder. */
   readonly confirmed: boolean
   readonly contests: readonly { readonly by: string; readonly at: number }[]
   /** Published entry that this agent cleared. If the entry appears again, the agent of the holder works. */
@@ -57,7 +59,7 @@ export type StatementInput = {
   readonly sight: Sight
   /** Published entry for this VIP; `undefined` if no entry exists or the entry is not known. */
   readonly entry: Holder | undefined
-  /** Whether the API has reported what is published. */
+  /** True if the API has reported the published entries. */
   readonly known: boolean
   readonly self: string
   /** Number of nodes with a better rank. */
@@ -66,9 +68,9 @@ export type StatementInput = {
    * Returns the name of the node with an address; `undefined` for a link-local address, or if no node has the address.
    */
   readonly nameOf: (address: Address) => string | undefined
-  /** Whether the service of the address was asked and did not answer. */
+  /** True if the service of the address was asked and did not answer. */
   readonly unanswered: boolean
-  /** Whether no node should hold the address, and this agent has to publish that. */
+  /** True if no node should hold the address, and this agent has to publish that. */
   readonly unwanted: boolean
 }
 
@@ -88,7 +90,7 @@ export const NO_STATEMENT: StatementMemory = {
 
 type Step = readonly [StatementMemory, HolderStatement]
 
-/** Returns the memory and the statement after a report. */
+/** Returns the agent's memory and the entry to publish after a report of the engine. */
 export function stepStatement(memory: StatementMemory, input: StatementInput, now: Moment): Step {
   const { kind } = input.sight
   const next = memory.kind === kind ? memory : { ...memory, kind, changedAt: now.monotonicMs }
@@ -148,7 +150,7 @@ function heard(
 
 function nobody(memory: StatementMemory, input: StatementInput, now: Moment): Step {
   const { known, rank, sight, unanswered } = input
-  // An engine that does not listen needs a second source: the service of the address.
+  // An engine that receives no packets needs a second source: the service of the address.
   const isBlind = sight.kind === 'deaf' && !unanswered
   const patience = (sight.kind === 'deaf' ? DEAF_AFTER : NOBODY_AFTER) + rank * RANK_STEP
   const isSoon = now.monotonicMs - memory.changedAt < patience
@@ -165,7 +167,7 @@ function empty(memory: StatementMemory, { entry, self }: StatementInput, now: Mo
     return say({ ...rest, emptied: emptied && { ...emptied, landed: true } }, foreign, '', now)
   }
   const who = `${entry.node} ${entry.since}`
-  // This agent cleared the entry, and the entry is there again. So the agent of the holder works, and its own entry
+  // This agent cleared the entry, and the entry exists again. So the agent of the holder works, and its own entry
   // counts.
   if (emptied?.who === who && emptied.landed) return [rest, NOTHING]
   return say({ ...rest, emptied: { who, landed: false } }, foreign, '', now)

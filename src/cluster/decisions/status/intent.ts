@@ -1,7 +1,7 @@
 /**
- * The administrator's wishes (`HostedNetServices.spec`) that concern the engine. This file decides the meaning of a
- * spec, and which virtual routers are left out. An invalid spec changes nothing. holdfast replaces keepalived in every
- * case; wishes about HAProxy and CoreDNS are read and not fulfilled.
+ * The administrator's wishes (`HostedNetServices.spec`) that concern the engine. Decided here: the meaning of a spec,
+ * and which virtual routers are left out. An invalid spec changes nothing. holdfast replaces keepalived in every case;
+ * wishes about HAProxy and CoreDNS are read and not fulfilled.
  */
 import * as z from 'zod'
 
@@ -56,7 +56,10 @@ function problemOf({ path, message }: z.core.$ZodIssue): string {
 
 export type IntentState = {
   readonly intent: Intent
-  /** Whether the API has answered about the object, now or before. Until then, `intent` is an assumption. */
+  /**
+   * True if the API has answered about the HostedNetServices object, now or before. Until then, `intent` is an
+   * assumption.
+   */
   readonly isKnown: boolean
   /** Problems of the last object that the API returned; empty if that object is in force. */
   readonly problems: readonly string[]
@@ -80,14 +83,16 @@ export type IntentNews =
   /** The object does not exist (404): an administrator has deleted it, or never created it. */
   | { readonly kind: 'none' }
   /**
-   * The API answered without the object. A 5xx status or no answer is not such an event. `isNoWish`: a status such as
-   * 403 or 404; if nothing was known, there is no wish.
+   * The API answered without the object. A 5xx status or a missing answer is not such an event. `isNoWish`: a status
+   * such as 403 or 404; if nothing was known, the administrator has no wish.
    */
   | { readonly kind: 'failed'; readonly why: string; readonly isNoWish: boolean }
-  /** The API shows the object again, unchanged. */
+  /** The API shows the HostedNetServices object again, unchanged. */
   | { readonly kind: 'readable' }
 
-/** Returns the state after news. An invalid object leaves the last good one in force. */
+/**
+ * Returns the state of the administrator's wishes after news. An invalid object leaves the last good object in force.
+ */
 export function stepIntent(state: IntentState, news: IntentNews): IntentState {
   switch (news.kind) {
     case 'none':
@@ -101,7 +106,7 @@ export function stepIntent(state: IntentState, news: IntentNews): IntentState {
     case 'object': {
       const read = readIntent(news.value)
       if (!('problems' in read)) return { ...state, intent: read, isKnown: true, problems: [], unreadable: undefined }
-      // A spec that the watch repeats is counted once.
+      // An invalid spec that the watch repeats is counted once.
       const isRepeated = read.problems.join() === state.problems.join()
       const refused = state.refused + (isRepeated ? 0 : 1)
       return { ...state, problems: read.problems, unreadable: undefined, refused }

@@ -1,5 +1,5 @@
 /**
- * Checks whether traffic to the API's address goes to the node's own load balancer: both rules of HAProxy's monitor, as
+ * Tests whether traffic to the API's address goes to the node's own load balancer: both rules of HAProxy's monitor, as
  * `nft -j` lists their table. A rule is recognised by its effect (destination, port, target), not by its comment. This
  * file runs no program.
  */
@@ -12,8 +12,8 @@ const CHAINS = ['ocp_prerouting', 'ocp_output']
 export type Redirect = { readonly vip: Address; readonly apiPort: number; readonly lbPort: number }
 
 /**
- * Returns whether both rules exist. `listings`: output of `nft list table` for each family that has the table.
- * `undefined` if a text is not such output.
+ * Tells whether both rules of the load balancer exist. `listings`: output of `nft list table` for each family that has
+ * the table. `undefined` if a text is not such output.
  */
 export function redirectExists(listings: readonly string[], redirect: Redirect): boolean | undefined {
   const rules = listings.map(rulesIn)

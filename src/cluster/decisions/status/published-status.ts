@@ -1,7 +1,7 @@
 /**
- * The status of HostedNetServices in the API, and the parts that agents write. There is one entry for each address, not
- * for each node: the new holder replaces the entry, so no dead node stays in the list. This file decides which parts of
- * the object are valid, because any client may have written it. It does not know which agent writes what.
+ * Reads the status of HostedNetServices in the API, and defines the fields that agents write. The status has one entry
+ * for each address, not for each node: the new holder replaces the entry, so no dead node stays in the list. Decided
+ * here: which parts of the object are valid, because any client may have written it.
  */
 
 import * as z from 'zod'
@@ -21,10 +21,10 @@ export const SERVICE_KINDS: Readonly<Record<Service, 'API' | 'Ingress'>> = { api
 export type Holder = {
   readonly address: Address
   readonly service: 'API' | 'Ingress'
-  /** Name of the node; empty if the address has no holder. */
+  /** Name of the node that holds the address; empty if the address has no holder. */
   readonly node: string
   readonly since: string
-  /** Node whose agent wrote the entry: the holder's own, or one that hears the holder. */
+  /** Node whose agent wrote the entry: the holder itself, or a node that receives the holder's advertisements. */
   readonly saidBy: string
   /** Other hosts that answer for the VIP: nodes by name, unknown hosts by address or MAC. */
   readonly alsoAnswering: readonly string[]

@@ -1,6 +1,6 @@
 /**
  * Reasons why the API of the cluster gave no usable answer: one of a few kinds, which are log fields and metric labels.
- * This file decides the kind of a Node error and of an HTTP status. It does not know the consequences.
+ * Decided here: the kind of a Node error and of an HTTP status.
  */
 
 export const FAILURE_KINDS = [
@@ -15,22 +15,22 @@ export const FAILURE_KINDS = [
   'gone',
   'rateLimited',
   'serverError',
-  /** Any other HTTP status than the ones above. */
+  /** The API answered with another HTTP status than those above. */
   'refused',
   /** The answer has another format than requested. */
   'garbage',
-  /** A stream ended too early, or in the middle of a line. */
+  /** A stream of the API ended too early, or in the middle of a line. */
   'cut',
-  /** A stream sent nothing for too long. */
+  /** A stream of the API sent nothing for too long. */
   'silent',
 ] as const
 export type FailureKind = (typeof FAILURE_KINDS)[number]
 
 export class ApiFailure extends Error {
   readonly kind: FailureKind
-  /** Milliseconds for which no further request should be made. */
+  /** Milliseconds for which no further request should be sent. */
   readonly retryAfter: number | undefined
-  /** HTTP status; `undefined` if there was no answer. */
+  /** HTTP status of the answer; `undefined` if no answer arrived. */
   readonly status: number | undefined
 
   constructor(
@@ -60,7 +60,7 @@ export const kindOfStatus = (status: number): FailureKind =>
 
 const BY_CODE: Readonly<Record<string, FailureKind>> = {
   ETIMEDOUT: 'timeout',
-  // The token has characters that a header cannot have.
+  // The token has characters that an HTTP header cannot have.
   ERR_INVALID_CHAR: 'credentials',
   ECONNRESET: 'cut',
   EPIPE: 'cut',

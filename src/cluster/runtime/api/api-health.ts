@@ -1,6 +1,6 @@
 /**
- * Checks whether the API server of this node answers, and whether Ironic answers on a bootstrap node. The certificate
- * is not verified, as in keepalived's monitor. Nothing here throws: no answer in time counts as no.
+ * Tests whether the API server of this node answers, and whether Ironic answers on a bootstrap node. The certificate is
+ * not verified, as in keepalived's monitor. No function throws: a missing answer counts as no.
  */
 import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
@@ -8,11 +8,11 @@ import { request as requestHttps } from 'node:https'
 const TIMEOUT = 5000
 export const IRONIC = 'http://localhost:6385/v1'
 
-/** Returns whether the API server is ready: status 200. */
+/** Tells whether the API server is ready: it answers with status 200. */
 export const isApiReady = async (url: string, timeout: number = TIMEOUT): Promise<boolean> =>
   (await statusOf(url, timeout)) === 200
 
-/** Returns whether Ironic answers with any status. */
+/** Tells whether Ironic answers, with any status. */
 export const doesIronicAnswer = async (url: string = IRONIC, timeout: number = TIMEOUT): Promise<boolean> =>
   (await statusOf(url, timeout)) !== undefined
 

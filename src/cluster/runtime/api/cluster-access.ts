@@ -1,7 +1,7 @@
 /**
- * Finds the API of the cluster and the credentials: a kubeconfig, or the token of a pod. Both are read for each
- * request, so rotated certificates and tokens are used. If the first address does not answer, the node's own API server
- * is asked, with the same credentials. @kubernetes/client-node reads the kubeconfig.
+ * Finds the API of the cluster and the credentials: a kubeconfig, or the token of a pod. Kubeconfig and token are read
+ * for each request, so rotated certificates and tokens are used. If the first address does not answer, the node's own
+ * API server is asked, with the same credentials. @kubernetes/client-node reads the kubeconfig.
  */
 
 import { readFileSync } from 'node:fs'
@@ -19,7 +19,7 @@ export type AccessPlan = {
    * second server is asked.
    */
   readonly local?: string | undefined
-  /** Prefix of the paths of a pod's token. */
+  /** Prefix of the path of a pod's token, for tests. */
   readonly root?: string
 }
 

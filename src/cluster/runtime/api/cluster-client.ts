@@ -1,8 +1,8 @@
 /**
- * Sends requests to the API of the cluster, one connection each. This file decides the time limit and size limit of an
- * answer, and what counts as an answer. A request that fails at one address is sent to the next one, the node's own API
- * server. It does not know where addresses and credentials come from (cluster-access.ts), nor the content. The
- * library's own requests ignore answers that are not JSON, and have no time limit.
+ * Sends requests to the API of the cluster, one connection each. Decided here: the time limit and size limit of an
+ * answer, and what counts as an answer. A request that fails at one address is sent to the next address, the node's own
+ * API server. Addresses and credentials come from cluster-access.ts. The library's own requests ignore answers that are
+ * not JSON, and have no time limit.
  */
 import { type IncomingMessage, type RequestOptions, request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
@@ -13,34 +13,36 @@ import { onAddressLost } from './lost-address.ts'
 export type Endpoint = {
   /** URL of the API server, such as `https://api-int.ostest.example.com:6443`, without a slash at the end. */
   readonly server: string
-  /** Credentials, and the authorities that are trusted. */
+  /** Credentials, and the certificate authorities that are trusted. */
   readonly options: RequestOptions
 }
 
-/** Returns the servers. It is called for each request and reads the files again. Rejects with ApiFailure. */
+/**
+ * Returns the API servers. The function is called for each request and reads the files again. Rejects with ApiFailure.
+ */
 export type ClusterAccess = () => Promise<readonly Endpoint[]>
 
 export type Question = {
   readonly path: string
   /** Default: GET. */
   readonly method?: 'GET' | 'POST' | 'PATCH' | 'PUT'
-  /** Body, sent as JSON. */
+  /** Body of the request, sent as JSON. */
   readonly body?: unknown
   /** Content type of the body; default: application/json. */
   readonly contentType?: string
 }
 
 export type Limits = {
-  /** Time limit in milliseconds of a whole answer, and of the start of a stream. */
+  /** Time limit in milliseconds of a whole answer, and of the begin of a stream. */
   readonly within: number
-  /** Milliseconds for which a stream may send nothing. */
+  /** Milliseconds for which a stream may send nothing before it counts as broken. */
   readonly silence: number
 }
 
 export const DEFAULT_LIMITS: Limits = { within: 15_000, silence: 180_000 }
-/** Size limit in octets; enough for two thousand nodes with all their images. */
+/** Size limit of an answer in octets; enough for two thousand nodes with all their images. */
 const LARGEST_ANSWER = 128 * 1024 * 1024
-/** Size limit in octets. etcd stores no object of more than 1.5 MB. */
+/** Size limit of a line in octets. etcd stores no object of more than 1.5 MB. */
 const LONGEST_LINE = 8 * 1024 * 1024
 const LONGEST_RETRY = 60_000
 /** Milliseconds between TCP keep-alive probes. They detect a server whose address moved to another node. */
@@ -56,7 +58,7 @@ type Watching = {
 export class ClusterClient {
   readonly #access: ClusterAccess
   readonly #limits: Limits
-  /** Called after each failed attempt, whether another one follows or not. */
+  /** Called after each failed attempt, even if another attempt follows. */
   readonly #onFailure: (failure: ApiFailure, server: string) => void
 
   constructor(
@@ -158,7 +160,7 @@ export class ClusterClient {
       }
       const bark = () => end(new ApiFailure('silent', `${path} sent nothing for ${silence} ms`))
       const watchdog = setTimeout(bark, silence)
-      // The watch ends when its local address is lost: its next event may be about the new address of this node.
+      // A watch ends when its local address is lost, because its next event may be about the new address of this node.
       const forget = onAddressLost(response.socket, (own) =>
         end(new ApiFailure('cut', `${path} was connected from ${own}, which this machine no longer has`)),
       )
@@ -181,7 +183,7 @@ export class ClusterClient {
   }
 }
 
-/** Returns whether the failure is an answer of the cluster. Then another server would give the same answer. */
+/** Tells whether the failure is an answer of the cluster. In that case another server would give the same answer. */
 const isAnswer = ({ kind }: ApiFailure): boolean => kind === 'gone' || kind === 'refused'
 
 function textOf(response: IncomingMessage, { path }: Question, within: number): Promise<string> {
@@ -235,7 +237,7 @@ function messageIn(text: string): string {
     const value: unknown = JSON.parse(text)
     if (typeof value === 'object' && value !== null && 'message' in value) return excerpt(String(value.message))
   } catch {
-    // The text may be the page of a proxy.
+    // The answer is not JSON; it may be the page of a proxy.
   }
   return excerpt(text)
 }

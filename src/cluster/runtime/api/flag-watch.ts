@@ -1,6 +1,6 @@
 /**
- * Watches the switch of the cluster for more log: `enable-nodeip-debug` in the ConfigMap `logging` of a namespace. It
- * is off if it is missing or not true. This file does not know what is logged.
+ * Watches the switch of the cluster for more log: `enable-nodeip-debug` in the ConfigMap `logging` of a namespace. If
+ * the key is missing or not true, the switch is off.
  */
 import type { ApiFailure } from './api-failure.ts'
 import type { ClusterClient } from './cluster-client.ts'

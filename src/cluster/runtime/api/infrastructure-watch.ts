@@ -1,6 +1,6 @@
 /**
- * Asks regularly for OpenShift's Infrastructure, which tells whether the nodes hold the VIPs. This file decides how
- * often, and uses only answers that it can read. It polls, because a kubelet may not watch the object.
+ * Asks regularly for OpenShift's Infrastructure, which tells whether the nodes hold the VIPs. Decided here: how often,
+ * and that an unreadable answer is ignored. The object is requested repeatedly, because a kubelet may not watch it.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Elsewhere, vipsElsewhere } from '../../decisions/engine/platform.ts'
@@ -9,8 +9,8 @@ import type { ClusterClient } from './cluster-client.ts'
 
 const INFRASTRUCTURE = '/apis/config.openshift.io/v1/infrastructures/cluster'
 /**
- * Milliseconds between two requests. Only an administrator changes the object; a cluster that is not OpenShift does not
- * have it.
+ * Milliseconds between two requests for the Infrastructure object. Only an administrator changes the object; a cluster
+ * that is not OpenShift does not have it.
  */
 const AGAIN = 300_000
 const AGAIN_AFTER_FAILURE = 60_000

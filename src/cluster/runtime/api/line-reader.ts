@@ -1,6 +1,6 @@
 /**
- * Splits a stream of bytes into lines. This file decides the longest line, so that a server that never ends a line
- * cannot fill the memory. It does not know the content.
+ * Splits a stream of bytes into lines. The length of a line is limited, so that a server that never ends a line cannot
+ * fill the memory.
  */
 
 export class LineReader {
@@ -12,12 +12,12 @@ export class LineReader {
     this.#longest = longest
   }
 
-  /** Whether a line has begun and not ended. */
+  /** True if a line has begun and not ended. */
   get isInside(): boolean {
     return this.#length > 0
   }
 
-  /** Returns the lines that are complete, without empty ones; `undefined` if a line is too long. */
+  /** Returns the complete lines of the stream, without empty lines; `undefined` if a line is too long. */
   take(chunk: Buffer): readonly string[] | undefined {
     const lines: string[] = []
     let rest = chunk

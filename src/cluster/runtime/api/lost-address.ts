@@ -1,17 +1,17 @@
 /**
  * Detects that a connection has lost its local address. When an address leaves this machine, its connections no longer
- * work, but the kernel reports this only after a long time without answers (20 s). This file decides how often it
- * checks. Only the kernel's answer "not a local address" counts.
+ * work, but the kernel reports this only after a long time without answers (20 s). Decided here: how often the address
+ * is tested. Only the kernel's answer "not a local address" counts.
  */
 import { createSocket } from 'node:dgram'
 import { isIPv6 } from 'node:net'
 
-/** Milliseconds between two checks. */
+/** Milliseconds between two tests of the address. */
 const LOOK_EVERY = 1_000
 
 /**
- * Calls `lost` when the local address of a socket is gone. Returns a function that stops the check. An interface that
- * is down keeps its addresses.
+ * Calls `lost` when this machine no longer has the local address of a socket. Returns a function that stops the tests.
+ * An interface that is down keeps its addresses.
  */
 export function onAddressLost(
   { localAddress }: { readonly localAddress?: string | undefined },
@@ -27,7 +27,7 @@ export function onAddressLost(
   return () => clearInterval(looks)
 }
 
-/** Returns whether this machine lacks the address. Nothing is sent: binding a socket asks the kernel. */
+/** Tells whether this machine lacks the address. No packet is sent: binding a socket asks the kernel. */
 export function isLost(address: string): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = createSocket(isIPv6(address) ? 'udp6' : 'udp4')

@@ -1,5 +1,5 @@
 /**
- * Gets the nodes of a cluster once: from a NodeList in a file, from the stored peers, or from the API. Nothing here
+ * Gets the nodes of a cluster once: from a NodeList in a file, from the stored peers, or from the API. No function
  * throws: a source without nodes gives the reason.
  */
 
@@ -17,7 +17,7 @@ export type NodeSource = () => Promise<FoundNodes>
 
 const NODES_PATH = '/api/v1/nodes'
 
-/** Returns a source that reads a file. */
+/** Returns a source of nodes that reads a file. */
 export const nodesIn =
   (file: string): NodeSource =>
   async () => {
@@ -26,7 +26,7 @@ export const nodesIn =
     return itemsOf(list.value, file)
   }
 
-/** Returns a source that reads the stored peers. */
+/** Returns a source of nodes that reads the stored peers. */
 export const rememberedIn =
   (stateDirectory: string): NodeSource =>
   async () => {

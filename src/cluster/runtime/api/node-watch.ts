@@ -1,7 +1,6 @@
 /**
- * Passes the nodes of the cluster to the core of the agent. This file decides which parts of a Node object are kept,
- * because a node lists all of its images. A watch that is resumed immediately does not count as a failure. This file
- * does not judge a node object.
+ * Passes the nodes of the cluster to the core of the agent. Only some parts of a Node object are kept, because a node
+ * lists all of its images. A watch that is resumed immediately does not count as a failure.
  */
 import type { AgentEvent } from '../../decisions/agent-state.ts'
 import type { ApiFailure, FailureKind } from './api-failure.ts'
@@ -14,10 +13,10 @@ export type NodeWatchPorts = {
   readonly onPhase: (phase: WatchPhase) => void
 }
 
-/** Failures that are ignored once, because a stream ends now and then. */
+/** Kinds of failures that are ignored once, because a stream ends now and then. */
 const HARMLESS: readonly FailureKind[] = ['cut', 'silent', 'gone']
 
-/** Watches the nodes until `signal` is aborted. */
+/** Watches the nodes of the cluster until `signal` is aborted. */
 export function watchNodes(
   client: Pick<ClusterClient, 'ask' | 'stream'>,
   { take, onFailure, onPhase }: NodeWatchPorts,
@@ -53,7 +52,7 @@ export function watchNodes(
   )
 }
 
-/** Returns the parts that node-object.ts reads, unchanged. */
+/** Returns the parts of a Node object that node-object.ts reads, unchanged. */
 function essence(object: unknown): unknown {
   const { metadata, status } = fieldsOf(object)
   const { name, labels, annotations } = fieldsOf(metadata)

@@ -1,7 +1,7 @@
 /**
- * Keeps a copy of one collection of the API: one list, then a watch that continues from the last version. This file
- * decides when to list again (410 Gone, or an invalid event), and how long to wait after a failure. The copy stays
- * while the API is away. Only the result of `read` is kept. This file does not know the meaning of the objects.
+ * Keeps a copy of one collection of the API: one list, then a watch that continues from the last version. Decided here:
+ * when to list again (410 Gone, or an invalid event), and how long to wait after a failure. The copy stays while the
+ * API is unreachable. Only the parts of an object that `read` returns are kept.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiFailure, kindOfStatus } from './api-failure.ts'
@@ -10,7 +10,7 @@ import type { ClusterClient } from './cluster-client.ts'
 export type WatchPlan<T> = {
   /** Path of the watched objects in the API, such as `/api/v1/nodes`. */
   readonly path: string
-  /** Selectors of the query. */
+  /** Selectors in the query of the request. */
   readonly query?: Readonly<Record<string, string>>
   /**
    * Returns the part of an object to keep; `undefined` drops the object. `earlier`: the part kept before of the object
@@ -20,8 +20,8 @@ export type WatchPlan<T> = {
   /** Called with all objects after a list and after each change. `changed` is undefined after a list. */
   readonly onObjects: (objects: ReadonlyMap<string, T>, changed?: Changed<T>) => void
   /**
-   * Called after a failure. `waits`: milliseconds until the next attempt; `inARow`: number of failures in a row, from
-   * 1.
+   * Called after a failed request. `waits`: milliseconds until the next attempt; `inARow`: number of failures in a row,
+   * from 1.
    */
   readonly onFailure: (failure: ApiFailure, waits: number, inARow: number) => void
   readonly onPhase?: (phase: WatchPhase) => void
@@ -53,7 +53,7 @@ const SPREAD = 240
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Watches a collection until `signal` is aborted. Failures of the API do not reject. */
+/** Watches a collection of the API until `signal` is aborted. Failures of the API do not reject. */
 export function watchObjects<T>(
   client: Pick<ClusterClient, 'ask' | 'stream'>,
   plan: WatchPlan<T>,
@@ -71,7 +71,7 @@ class ObjectWatch<T> {
   #objects = new Map<string, T>()
   /** Version of the last list or event; `undefined` if the collection must be listed. */
   #version: string | undefined
-  /** Failures in a row. */
+  /** Number of failed requests in a row. */
   #failures = 0
 
   constructor(

@@ -1,7 +1,7 @@
 /**
- * Asks kube-api for readyz through the API's virtual addresses, as a client would. This file decides how often, the
- * time limit of an answer, and when kube-api counts as silent. The certificate is not verified, as in keepalived's
- * checks, because nothing secret is sent. It does not know when an answer is needed, nor how it is used.
+ * Asks kube-api for readyz through the API's virtual addresses, as a client would. Decided here: how often, the time
+ * limit of an answer, and when kube-api counts as silent. The certificate is not verified, as in keepalived's checks,
+ * because nothing secret is sent.
  */
 import { request as httpRequest } from 'node:http'
 import { request as httpsRequest } from 'node:https'
@@ -12,7 +12,7 @@ export type ProbeOptions = {
   readonly port: number
   readonly everyMs: number
   readonly withinMs: number
-  /** Failures in a row after which kube-api counts as silent. */
+  /** Number of failures in a row after which kube-api counts as silent. */
   readonly failures: number
   /** For tests. */
   readonly scheme?: 'http' | 'https'
@@ -20,7 +20,7 @@ export type ProbeOptions = {
 
 export const PROBE: ProbeOptions = { port: 6443, everyMs: 5_000, withinMs: 2_000, failures: 3 }
 
-/** Asks for readyz. Returns `undefined` after status 200, otherwise the reason. */
+/** Sends a request for readyz. Returns `undefined` after status 200, otherwise the reason. */
 export function askReadyz(
   address: Address,
   { port, scheme = 'https', withinMs }: ProbeOptions,
@@ -54,19 +54,19 @@ export class VipProbe {
   readonly #addresses: readonly Address[]
   readonly #options: ProbeOptions
   readonly #onRound: () => void
-  /** Answers since the probe was started; `undefined` while it is stopped. */
+  /** Answers of kube-api since the probe was started; `undefined` while it is stopped. */
   #answers: Answers | undefined
   #isAsked = false
   #timer: NodeJS.Timeout | undefined
 
-  /** `onRound` is called each time after all addresses were asked. */
+  /** `onRound` is called each time after every address was asked. */
   constructor(addresses: readonly Address[], options: ProbeOptions = PROBE, onRound: () => void = () => {}) {
     this.#addresses = addresses
     this.#options = options
     this.#onRound = onRound
   }
 
-  /** Starts the probe, which asks immediately and then regularly, or stops it and drops the answers. */
+  /** Starts the probe, which asks immediately and then regularly; or stops the probe and drops the answers. */
   want(isWanted: boolean): void {
     if (isWanted === (this.#answers !== undefined)) return
     clearTimeout(this.#timer)

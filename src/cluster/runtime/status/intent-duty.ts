@@ -1,7 +1,7 @@
 /**
- * Follows the administrator's wishes. It reads the object, asks kube-api at the wanted address, and gives the intent
- * for the engine and the texts for the conditions. This file decides how often kube-api is asked. It does not know how
- * the object is watched, and changes nothing itself.
+ * Follows the administrator's wishes: reads the HostedNetServices object, asks kube-api at the wanted address, and
+ * gives the wanted services for the engine and the texts for the conditions. Decided here: how often kube-api is asked.
+ * Not known here: how the object is watched.
  */
 
 import type { Address } from '../../../wire/address.ts'
@@ -17,13 +17,13 @@ import {
   type Toggle,
 } from '../../decisions/status/intent.ts'
 
-/** Milliseconds between two requests. */
+/** Milliseconds between two requests to kube-api. */
 const ASK_EVERY = 5_000
 
 export type IntentDutyOptions = {
   readonly apiVips: readonly Address[]
   readonly ingressVips: readonly Address[]
-  /** Asks kube-api at an address. Returns `undefined` after an answer, otherwise the reason. */
+  /** Sends a request to kube-api at an address. Returns `undefined` after an answer, otherwise the reason. */
   readonly ask: (address: Address) => Promise<string | undefined>
   /** Called with the wishes in the object after its first reading and after each change. */
   readonly onIntent: (intent: Intent) => void
@@ -70,7 +70,7 @@ export class IntentDuty {
     if (isWanted) void this.#turn()
   }
 
-  /** Number of specs that were refused or could not be read. */
+  /** Number of specs of HostedNetServices that were refused or could not be read. */
   get refused(): number {
     return this.#intent.refused
   }
@@ -89,7 +89,7 @@ export class IntentDuty {
     if (isKnown) onIntent(intent)
   }
 
-  /** Returns the facts for the conditions. */
+  /** Returns the facts about the administrator's wishes for the conditions. */
   circumstances(probe: ProbeFinding): Circumstances {
     const { notManaged: outside, progressing, wrong } = newsOf(this.#balancer)
     const { intent, isKnown, problems, unreadable } = this.#intent

@@ -1,6 +1,6 @@
 /**
- * Stores the wishes that the API reported last, for a start without the API. This file decides where. An invalid file
- * gives a warning and is otherwise ignored.
+ * Stores the wishes that the API reported last, for a start without the API. Decided here: the file. An invalid file
+ * causes a warning and is otherwise ignored.
  */
 
 import { existsSync, readFileSync } from 'node:fs'
@@ -14,9 +14,9 @@ export const INTENT_FILE = 'intent.json'
 const VERSION = 1
 
 const intentSchema = z.object({
-  /** Value of ingressHa; absent if the API never reported a value. */
+  /** Last reported value of ingressHa; absent if the API never reported a value. */
   ingressHa: z.enum(['Enabled', 'Disabled']).optional(),
-  /** Reason why the nodes hold no VIP; absent if they do. */
+  /** Reason why the nodes hold no VIP; absent if they hold the VIPs. */
   elsewhere: z.object({ reason: z.enum(ELSEWHERE_REASONS), message: z.string() }).optional(),
 })
 const fileSchema = intentSchema.extend({ version: z.literal(VERSION) })
@@ -39,7 +39,7 @@ export function rememberedIntent(directory: string): RememberedIntent | string |
   }
 }
 
-/** Stores the wishes. Throws the error of the file system; the old file stays then. */
+/** Stores the wishes. Throws the error of the file system; in that case the old file stays. */
 export function rememberIntent(directory: string, intent: RememberedIntent): void {
   replaceFile(join(directory, INTENT_FILE), `${JSON.stringify({ version: VERSION, ...intent }, null, 2)}\n`)
 }

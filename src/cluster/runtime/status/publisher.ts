@@ -1,7 +1,7 @@
 /**
- * Keeps the status in the API equal to the fields of this node. Only changes are written. After the API was away, only
- * the latest state is written. This file decides how long a failed write waits, and how slowly fields are written again
- * that another client keeps overwriting. It does not know the content.
+ * Keeps the status in the API equal to the fields of this node. Only changes are written. After the API was
+ * unreachable, only the latest state is written. Decided here: how long a failed write waits, and how slowly fields are
+ * written again that another client keeps overwriting.
  */
 
 import { defined } from '../../../base/defined.ts'
@@ -10,9 +10,9 @@ import type { Claims, Published } from '../../decisions/status/published-status.
 import { readPublished } from '../../decisions/status/published-status.ts'
 import { managerOf, SPEAKER, type StatusApi, type Written } from './status-api.ts'
 
-/** Delays in milliseconds after a failure; they double up to the longest, and half of each is random. */
+/** Delays in milliseconds after a failed write; they double up to the longest, and half of each is random. */
 const RETRY = { first: 250, longest: 30_000 }
-/** Delays for fields that were refused, or that another client keeps overwriting. */
+/** Delays for writes of fields that were refused, or that another client keeps overwriting. */
 const PATIENT = { first: 1_000, longest: 60_000 }
 const FORGIVEN_AFTER = 300_000
 
@@ -116,7 +116,7 @@ class Part {
   readonly #write: (body: string) => Promise<Written>
   readonly #random: () => number
   #wanted: string | undefined
-  /** Fields that the API accepted last. */
+  /** Fields that the API accepted last from this agent. */
   #applied: string | undefined
   #isWriting = false
   #timer: NodeJS.Timeout | undefined
@@ -132,7 +132,7 @@ class Part {
   }
 
   /**
-   * Sets the fields to write. Returns whether another client has overwritten the fields, so that they must be written
+   * Sets the fields to write. Tells whether another client has overwritten the fields, so that they must be written
    * again.
    */
   want(body: string, isThere: boolean): boolean {
@@ -150,13 +150,13 @@ class Part {
     return true
   }
 
-  /** Reports that the object exists now, so a write that found no object is tried again. */
+  /** Reports that the HostedNetServices object exists now, so a write that found no object is tried again. */
   found(): void {
     if (this.#isMissing && this.#timer !== undefined) this.#pump(0)
     this.#isMissing = false
   }
 
-  /** Stops writing, because another node writes these fields now. */
+  /** Stops writing these fields, because another node writes them now. */
   forget(): void {
     this.#wanted = undefined
     this.#applied = undefined

@@ -1,7 +1,6 @@
 /**
- * Writes to the cluster's API: server-side apply of the status of HostedNetServices, and Events. This file decides the
- * requests, and whether an answer allows another attempt. It does not know credentials and connections: `Send` belongs
- * to the client.
+ * Writes to the cluster's API: server-side apply of the status of HostedNetServices, and Events. Decided here: the
+ * requests, and whether an answer allows another attempt. Credentials and connections belong to `Send`.
  */
 
 import { createHash } from 'node:crypto'
@@ -13,25 +12,28 @@ import type { ClusterClient } from '../api/cluster-client.ts'
 
 export type ApiRequest = {
   readonly method: 'GET' | 'POST' | 'PATCH'
-  /** Path of the request, with its query. */
+  /** Path of the API request, with its query. */
   readonly path: string
   readonly contentType?: string
-  /** Body, sent as JSON, which is valid YAML. */
+  /** Body of the request, sent as JSON, which is valid YAML. */
   readonly body?: unknown
 }
 export type ApiReply = { readonly status: number; readonly body: string }
-/** Sends a request. Rejects with Error if there is no answer in time. */
+/** Sends a request to the API. Rejects with Error if no answer arrives in time. */
 export type Send = (request: ApiRequest) => Promise<ApiReply>
 
 export type Written =
   | { readonly kind: 'done'; readonly object: unknown }
-  /** The object does not exist. */
+  /** The API has no such object. */
   | { readonly kind: 'missing' }
   /** The API refused the write (409): another client wrote first, or the object exists already. */
   | { readonly kind: 'conflict'; readonly why: string }
-  /** 400, 401, 403 or 422: another attempt has the same result until an administrator changes something. */
+  /**
+   * The API answered 400, 401, 403 or 422: another attempt has the same outcome until an administrator changes
+   * something.
+   */
   | { readonly kind: 'refused'; readonly why: string }
-  /** No answer, 429, 5xx, or an invalid answer. */
+  /** The write failed: no answer, 429, 5xx, or an invalid answer. */
   | { readonly kind: 'failed'; readonly why: string }
 
 const OBJECT = `/apis/${GROUP}/${VERSION}/${PLURAL}/${SINGLETON}`
@@ -52,7 +54,7 @@ export function managerOf(node: string): string {
  */
 export const SPEAKER = 'holdfast-agent'
 
-/** Returns a Send. Every HTTP status is an answer. */
+/** Returns a function that sends requests to the API. Every HTTP status counts as an answer. */
 export const sendBy =
   (client: Pick<ClusterClient, 'ask'>): Send =>
   async (request) => {
@@ -71,7 +73,7 @@ export class StatusApi {
     this.#send = send
   }
 
-  /** Applies the status with force: the holder overwrites earlier entries. */
+  /** Writes the status with force: the holder overwrites earlier entries. */
   applyStatus(manager: string, status: Readonly<Record<string, unknown>>): Promise<Written> {
     const query = new URLSearchParams({ fieldManager: manager, force: 'true' })
     const body = { apiVersion: `${GROUP}/${VERSION}`, kind: KIND, metadata: { name: SINGLETON }, status }
@@ -106,7 +108,7 @@ function messageIn(body: string): string {
     const value: unknown = JSON.parse(body)
     if (typeof value === 'object' && value !== null && 'message' in value) return String(value.message).slice(0, 300)
   } catch {
-    // The text may be the HTML page of a proxy.
+    // The answer is not JSON; it may be the HTML page of a proxy.
   }
   return body.slice(0, 300)
 }

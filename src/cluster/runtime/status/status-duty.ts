@@ -1,7 +1,7 @@
 /**
- * Everything of the agent about HostedNetServices: one watch of the object, the holders of the addresses, and the
- * administrator's wishes. This file decides which failures of the API have a meaning: a failed request does not
- * withdraw a wish. It does not know how nodes are watched, nor how an engine is configured.
+ * Connects all parts of the agent for HostedNetServices: one watch of the object, the holders of the addresses, and the
+ * administrator's wishes. Decided here: which failures of the API have a meaning. A failed request does not withdraw a
+ * wish.
  */
 
 import { parseAddress } from '../../../wire/address.ts'
@@ -34,12 +34,12 @@ export type StatusDutyOptions = {
 }
 
 const OBJECTS = `/apis/${GROUP}/${VERSION}/${PLURAL}`
-/** Failures that an administrator must fix. A 5xx status passes, and is counted. */
+/** Failures of the API that an administrator must fix. A 5xx status passes, and is counted. */
 const ANSWERS: ReadonlySet<FailureKind> = new Set(['unauthorized', 'forbidden', 'refused', 'garbage'])
 
 /**
- * Statuses for which the defaults apply, unless the API reported a wish before: the object does not exist, or is not
- * readable.
+ * HTTP statuses after which the defaults apply, unless the API reported a wish before: the object does not exist, or is
+ * not readable.
  */
 const NO_WISH: ReadonlySet<number | undefined> = new Set([401, 403, 404])
 
@@ -84,7 +84,7 @@ export class StatusDuty {
     this.intent.nodesAre(addresses.filter((address) => address !== undefined))
   }
 
-  /** Sets the reason why the nodes hold no VIP; `undefined` if they do. */
+  /** Sets the reason why the nodes hold no VIP; `undefined` if they hold the VIPs. */
   elsewhereIs(elsewhere: Elsewhere | undefined): void {
     this.holder.elsewhereIs(elsewhere)
   }

@@ -1,6 +1,6 @@
 /**
  * Combines the cluster's wishes: stored ones at the start, then each answer of the API, which is stored for the next
- * start. This file decides what the engine leaves out. An API that does not answer changes nothing.
+ * start. Decided here: which virtual routers the engine leaves out. An API that does not answer changes nothing.
  */
 import { defined } from '../../../base/defined.ts'
 import { messageOf } from '../../../base/message-of.ts'
@@ -14,15 +14,15 @@ import { isRemembered, type RememberedIntent, rememberIntent } from './intent-me
 export type WishesOptions = {
   readonly directory: string
   readonly remembered: RememberedIntent
-  /** Whether HostedNetServices is followed; otherwise ingress is wanted. */
+  /** True if the agent follows HostedNetServices; otherwise ingress is always wanted. */
   readonly isFollowed: boolean
-  /** Whether a bootstrap node has released its VIPs. */
+  /** True if a bootstrap node has released its VIPs. */
   readonly isStopped: boolean
   readonly onIntent: (intent: Intent) => void
   readonly log: AgentPorts['log']
 }
 
-/** Returns the intent for the engine. */
+/** Returns the services that the engine should hold. */
 export function intentBy(
   { elsewhere, ingressHa }: RememberedIntent,
   { isFollowed, isStopped }: Pick<WishesOptions, 'isFollowed' | 'isStopped'>,
@@ -52,7 +52,7 @@ export class Wishes {
     return intentBy(this.#known, { isFollowed, isStopped: this.#isStopped })
   }
 
-  /** Value that the API reported last. */
+  /** Last reported value of ingressHa. */
   get ingressHa(): Toggle | undefined {
     return this.#known.ingressHa
   }
@@ -61,20 +61,20 @@ export class Wishes {
     return this.#known.elsewhere
   }
 
-  /** Takes an answer of the API: the reason why the nodes hold no VIP; `undefined` if they do. */
+  /** Takes an answer of the API: the reason why the nodes hold no VIP; `undefined` if they hold the VIPs. */
   elsewhereIs(elsewhere: Elsewhere | undefined): void {
     const { elsewhere: _before, ...rest } = this.#known
     this.#news({ ...rest, ...defined({ elsewhere }) })
   }
 
-  /** Takes the decision of a bootstrap node's guard. */
+  /** Takes the order of a bootstrap node's guard. */
   stoppedIs(isStopped: boolean): void {
     if (isStopped === this.#isStopped) return
     this.#isStopped = isStopped
     this.#options.onIntent(this.intent)
   }
 
-  /** Takes an answer of the API. */
+  /** Takes the value of ingressHa in an answer of the API. */
   ingressIs(ingressHa: Toggle): void {
     this.#news({ ...this.#known, ingressHa })
   }
