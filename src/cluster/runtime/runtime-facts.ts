@@ -1,7 +1,7 @@
 /**
- * Writes two facts about this node to files for the presets, as CRI-O reports them: whether the machine-config-server
- * runs on the node, and whether a router of the default ingress is ready. CRI-O is asked as often as by keepalived's
- * scripts. How long a file stays after the last answer is decided in cluster/decisions/node-fact.ts.
+ * Writes two facts about this node, as CRI-O reports them, to files for the presets. The facts are: the
+ * machine-config-server runs on the node, and a router of the default ingress is ready on it. CRI-O is asked as often
+ * as by keepalived's scripts. How long a file stays after the last answer is decided in cluster/decisions/node-fact.ts.
  */
 import { PRESET_FILES } from '../../config/schema/preset.ts'
 import { hasContainer, hasPod, type NodeFact, type Reading, readFact, unreadFact } from '../decisions/node-fact.ts'
