@@ -1,8 +1,8 @@
 /**
- * Accidents of containers: killed, stopped, frozen, out of memory, off their network, unable to receive each other.
- * Each test checks the holder that answers the clients, and that no other router has the addresses afterwards. The
- * group heals to its first router, without a restart of any container that was not stopped. Bounds are those of the
- * mechanism plus time for a busy machine. The benchmark measures speed.
+ * Accidents of containers: killed, stopped, frozen, out of memory, off their network, unable to receive each other. Each test checks the
+ * holder that answers the clients, and that no other router has the addresses afterwards. The group heals to its first router, without a
+ * restart of any container that was not stopped. Each bound is the time of the mechanism plus time for a busy machine. The benchmark
+ * measures times.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { activeDownIntervalMs } from '../../src/lab/daemons/daemon.ts'
@@ -10,12 +10,12 @@ import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
 import { describeContainer } from '../support/require.ts'
 import { DockerTrio, FAMILIES, type Family, INTERVAL, PRIORITIES } from './docker-trio.ts'
 
-/** Active_Down_Interval of the second router without priority 0, and the time that a busy machine may take. */
+/** Limit in ms for a takeover without priority 0: Active_Down_Interval of the second router, and time for a busy machine. */
 const UNTOLD = activeDownIntervalMs(PRIORITIES[1], INTERVAL) + 2_500
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 60_000 })
 
-describeContainer('three routers in containers', () => {
+describeContainer('a group of three routers in containers', () => {
   let trio: DockerTrio
   beforeAll(async () => {
     trio = await DockerTrio.settled()
@@ -23,7 +23,7 @@ describeContainer('three routers in containers', () => {
   afterAll(() => trio?.destroy())
   beforeEach(() => trio.heal())
 
-  /** Expects one takeover by r2 within the bound. Then `heal` brings one back to r1. */
+  /** Expects one takeover by r2 within the bound. Then `heal` brings the addresses back to r1. */
   async function movesToSecondAndBack(since: number, occasion: string, heal: () => Promise<void>): Promise<void> {
     expect(trio.longestGap(since), `ms without an answer after ${occasion}`).toBeLessThan(UNTOLD)
     trio.expectHolders(['r2'], since, occasion)
@@ -41,7 +41,7 @@ describeContainer('three routers in containers', () => {
     await movesToSecondAndBack(at, 'the kill', () => r1.start())
   })
 
-  test('a stopped router leaves with status 0 and priority 0, so its successor waits for no silence', async () => {
+  test('a stopped router leaves with status 0 and priority 0, so its successor need not wait for a silence', async () => {
     const r1 = trio.router(1)
     const at = monotonicMs()
     await r1.container.stop({ t: 30 })
@@ -51,8 +51,8 @@ describeContainer('three routers in containers', () => {
     await movesToSecondAndBack(at, 'the stop', () => r1.start())
   })
 
-  describe('pause', () => {
-    test('after a short pause, in which the kernel keeps the address, one holder is left', async () => {
+  describe('a paused container', () => {
+    test('keeps the address in the kernel during a short pause, and one holder is left afterwards', async () => {
       const r1 = trio.router(1)
       const at = monotonicMs()
       await r1.container.pause()
@@ -60,7 +60,7 @@ describeContainer('three routers in containers', () => {
       await movesToSecondAndBack(at, 'the pause', () => r1.container.unpause())
     })
 
-    test('in a long pause the kernel drops the addresses, and one holder is left', async () => {
+    test('loses the addresses in the kernel during a long pause, and one holder is left afterwards', async () => {
       const r1 = trio.router(1)
       const at = monotonicMs()
       await r1.container.pause()
@@ -73,17 +73,20 @@ describeContainer('three routers in containers', () => {
     })
   })
 
-  test('when the kernel kills the engine for want of memory, the guardian carries out its cleanup plan', async () => {
+  test('if the kernel kills the engine because memory is short, the guardian executes the cleanup plan', async () => {
     const r1 = trio.router(1)
     const at = monotonicMs()
-    // No process owns files in memory, so the kernel cannot free them by a kill. It kills the largest process.
+    // No process owns files in memory, so the kernel cannot free them by a kill. The kernel kills the largest process.
     const Cmd = ['dd', 'if=/dev/zero', 'of=/dev/shm/fill', 'bs=1M']
     await (await r1.container.exec({ Cmd })).start({ Detach: true })
     await trio.settlesOn(2, 'r1 ran out of memory', [3])
     const ended = async () => !(await r1.container.inspect()).State.Running
     const sight = async () => (await r1.container.inspect()).State
     await eventually('r1 to have ended', ended, { sight, every: 100 })
-    expect((await sight()).OOMKilled, `the kernel killed for memory in r1, which wrote: ${r1.log()}`).toBe(true)
+    expect(
+      (await sight()).OOMKilled,
+      `whether the kernel killed a process of r1 for memory; log of r1: ${r1.log()}`,
+    ).toBe(true)
     await movesToSecondAndBack(at, 'the end of the memory', () => r1.start())
   })
 
@@ -101,7 +104,7 @@ describeContainer('three routers in containers', () => {
     expect(await r1.pid(), 'first process of r1').toBe(pid)
   })
 
-  test('while protocol 112 is dropped two holders are reported, and afterwards only the right one is left', async () => {
+  test('while protocol 112 is dropped two holders are reported, and afterwards only r1 is left', async () => {
     const r1 = trio.router(1)
     const observers = new Map(FAMILIES.map((family) => [family, trio.observer(family)]))
     const link = (await r1.shown()).find(({ ifname }) => ifname !== 'lo')
@@ -111,14 +114,17 @@ describeContainer('three routers in containers', () => {
     const answers = (count: number) => () => FAMILIES.every((family) => answering(family).length === count)
     await eventually('one MAC to answer in each family', answers(1), { sight, every: 50 })
 
-    // r1 receives no VRRP and sends none; all other packets pass.
+    // r1 receives and sends no VRRP. All other packets pass.
     for (const [i, router] of trio.routers.entries()) {
       const which = i === 0 ? '' : `ether saddr ${mac} `
       const chain = `chain in { type filter hook input priority 0; ${which}meta l4proto 112 drop; }`
       await router.inNetwork('nft', `table inet split { ${chain}; }`)
     }
     await eventually('two MACs to answer in each family', answers(2), { sight, every: 50 })
-    expect(await trio.holders(), 'the kernels').toEqual({ IPv4: ['r1', 'r2'], IPv6: ['r1', 'r2'] })
+    expect(await trio.holders(), 'routers whose kernel has the addresses').toEqual({
+      IPv4: ['r1', 'r2'],
+      IPv6: ['r1', 'r2'],
+    })
     const told = async () => (await Promise.all([1, 2].map((of) => alarmed(trio, of)))).every(Boolean)
     const seen = () => Promise.all([1, 2].map((of) => trio.router(of).snapshot()))
     await eventually('r1 and r2 to tell of a second holder', told, { sight: seen, every: 200 })
@@ -126,15 +132,15 @@ describeContainer('three routers in containers', () => {
     for (const router of trio.routers) await router.inNetwork('nft', 'delete', 'table', 'inet', 'split')
     await trio.settlesOn(1, 'everybody heard each other again')
     await eventually('one MAC to answer in each family', answers(1), { sight, every: 50 })
-    expect(FAMILIES.map(answering), 'who answers').toEqual(FAMILIES.map(() => [mac]))
-    // Later than any packet that might have been under way.
+    expect(FAMILIES.map(answering), 'MACs that answer for the addresses').toEqual(FAMILIES.map(() => [mac]))
+    // By then any packet that was under way has arrived.
     await sleep(1_000)
     await trio.settlesOn(1, 'a second more')
     for (const observer of observers.values()) await observer.stop()
   })
 }, ['nsenter', 'ip', 'nft'])
 
-/** Reports whether the router logs, in each family, that another router has one of its addresses. */
+/** Reports whether the router has logged, in each family, that another router has one of its addresses. */
 async function alarmed(trio: DockerTrio, position: number): Promise<boolean> {
   const routers = (await trio.router(position).snapshot())?.routers ?? []
   return routers.length > 0 && routers.every(({ duplicates }) => duplicates.length > 0)

@@ -1,15 +1,15 @@
 /**
- * Runs before the first test of test/container. It removes the leftovers of dead runs and then builds the image, once
- * for all files. Without a Docker engine it does nothing, because then no test runs (describeContainer).
+ * Runs before the first test of test/container. Removes the leftovers of dead runs and then builds the image, once for all files. Without a
+ * Docker engine it does nothing, because then no test runs (describeContainer).
  */
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { packageRoot } from '../../src/lab/installation.ts'
 import { docker, engineAnswers, removeLeftovers } from '../support/docker.ts'
 
-/** Name of another image to test in place of this checkout's. */
+/** Name of an image to test instead of the image of this checkout. */
 const OTHER = process.env.HOLDFAST_IMAGE
-/** The image stays afterwards: its layers make the next build quick. */
+/** Name of the tested image. The image stays afterwards: its layers make the next build quick. */
 export const IMAGE = OTHER ?? 'holdfast:test'
 const MINUTES = 60_000
 

@@ -1,7 +1,6 @@
 /**
- * The Dockerfile under both builders. The legacy builder has already made the image of the other tests. BuildKit
- * shares no layer with it and builds all of it. The test has a file of its own, so that its minute and a half runs
- * beside the other files.
+ * The Dockerfile under both builders. The legacy builder has already built the image of the other tests. BuildKit shares no layer with that
+ * image and builds all layers. This file is separate, so that its minute and a half runs beside the other files.
  */
 import { spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -10,10 +9,10 @@ import { docker } from '../support/docker.ts'
 import { describeContainer } from '../support/require.ts'
 import { BOTH, Containers, READ_ONLY } from './containers.ts'
 
-/** Clients: the one of 20.10 contains BuildKit, later ones have it in a plugin. */
+/** Docker clients. The client of 20.10 contains BuildKit; later clients have BuildKit in a plugin. */
 const CLIENTS = ['docker', '/usr/bin/docker']
 
-describeContainer('the builders of the image', () => {
+describeContainer('the Dockerfile', () => {
   let containers: Containers
   beforeAll(() => {
     containers = new Containers()

@@ -1,6 +1,6 @@
 /**
- * Containers of the image on a network of their own, each with its own virtual router, for the tests of the image and
- * of its builders. Decides their configuration, and that none stays. Refuses to know what the tests ask of them.
+ * Containers of the image on a network of their own, each with its own virtual router, for the tests of the image and of its builders.
+ * Decides their configuration, and that no container stays. Does not know what the tests check.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -26,13 +26,13 @@ export const BOTH = capabilities('NET_ADMIN', 'NET_RAW')
 
 export type Ran = { readonly status: number | null; readonly output: string }
 
-/** Runs a command; returns both streams and the status, which may be a failure. */
+/** Runs a command. Returns both streams and the exit status, which may be a failure. */
 export function ran(...argv: string[]): Ran {
   const { status, stdout, stderr } = spawnSync('docker', argv, { encoding: 'utf8', timeout: 60_000 })
   return { status, output: `${stdout}${stderr}` }
 }
 
-/** A started container. */
+/** A started container of the image. */
 export class Running {
   readonly id: string
 
@@ -61,7 +61,7 @@ export class Running {
     await eventually(`"${words}" in the log`, () => this.logs().includes(words), { sight: () => this.logs(), ...SOON })
   }
 
-  /** Reports whether the kernel has the address as a local one. */
+  /** Reports whether the container's kernel has the address as a local address. */
   has(address: string): boolean {
     return new RegExp(`\\|-- ${address}\\n\\s+/32 host LOCAL`).test(this.exec('cat', '/proc/net/fib_trie').output)
   }
@@ -94,9 +94,7 @@ export class Containers {
     docker(['network', 'create', '--internal', ...MARK, NETWORK])
   }
 
-  /**
-   * Returns the mounts. Each container has a VRID of its own, so that a leaving one is in no other container's group.
-   */
+  /** Returns the mounts. Each container has a VRID of its own, so that a leaving router affects no other container. */
   #mounts(interfaceName: string): string[] {
     this.#vrid += 1
     const router = {

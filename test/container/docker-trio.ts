@@ -1,8 +1,7 @@
 /**
- * Three containers of the image on a Docker network, IPv4 and IPv6, and clients in containers of their own: the start
- * of every accident in test/container. Assertions use the clients, a question by ARP, and the kernels (their
- * namespaces, read from the machine). The daemons' own reports only have to agree. Decided here: priorities,
- * addresses, and that a router is healed before the next accident, whatever its state.
+ * Three containers of the image on a Docker network with IPv4 and IPv6, and clients in containers of their own: the start of every accident
+ * in test/container. Assertions use the clients, an ARP question, and the kernels (through their namespaces). The daemons' own reports must
+ * agree. Decides priorities and addresses. Heals a router before the next accident, whatever its state is.
  */
 import { type ChildProcess, execFileSync, type SpawnOptions, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
@@ -22,16 +21,16 @@ import { IMAGE } from './build-image.ts'
 export const INTERVAL = 100
 export const PRIORITIES = [200, 150, 100] as const
 /**
- * Milliseconds, a generous limit: order and outcome are asserted. An engine that builds images meanwhile takes
- * seconds for each answer.
+ * Limit in milliseconds. The tests judge order and outcome. A Docker engine that builds images at the same time takes seconds for each
+ * answer.
  */
 export const API_PORT = 9655
 
 export const FAMILIES = ['IPv4', 'IPv6'] as const
 export type Family = (typeof FAMILIES)[number]
 /**
- * A network for each of the files that run beside each other (VITEST_POOL_ID is 1, 2, …), out of those for benchmarks (RFC 2544). That of
- * docker-compose.yml is not among them: its lab may be up as well.
+ * Number of the Docker network. Files that run beside each other (VITEST_POOL_ID is 1, 2, and so on) have different networks, out of those
+ * for benchmarks (RFC 2544). The network of docker-compose.yml is not among them, because its lab may run as well.
  */
 const NETWORK = 50 + Number(process.env.VITEST_POOL_ID ?? 1)
 const SUBNETS: Readonly<Record<Family, string>> = { IPv4: `198.18.${NETWORK}.0/24`, IPv6: `fd18:${NETWORK}::/64` }
@@ -39,20 +38,17 @@ const VIPS: Readonly<Record<Family, string>> = { IPv4: `198.18.${NETWORK}.100`, 
 
 const LENGTHS: Readonly<Record<Family, number>> = { IPv4: 24, IPv6: 64 }
 
-/** Memory limit, several times a router's need. */
+/** Memory limit in GiB, several times the need of a router. */
 const MEMORY_GIB = 0.25
 const SHARED_MEMORY = 256 * 1024 * 1024
 
-/**
- * The Docker engine, asked for when it is needed: without an engine the tests are skipped, or fail with a message of
- * their own.
- */
+/** Returns the Docker engine when it is needed. Without an engine the tests are skipped, or fail with a message of their own. */
 const engine = async () => (await getContainerRuntimeClient()).container.dockerode
 type Container = ReturnType<Awaited<ReturnType<typeof engine>>['getContainer']>
 
 /**
- * Returns a configuration with `auto`: a container that is connected to a network again gets an interface of another
- * name, eth1, eth2 and so on.
+ * Returns a configuration with interface `auto`. A container that is connected to a network again gets an interface with another name:
+ * eth1, eth2, and so on.
  */
 function configuration(priority: number): string {
   const router = { vrid: 51, interface: 'auto', priority, advertisementInterval: `${INTERVAL}ms`, minHold: '0s' }
@@ -67,7 +63,7 @@ function configuration(priority: number): string {
   })
 }
 
-/** One of the three routers: the same container through stops and starts, another one after an upgrade. */
+/** One of the three routers. Stops and starts keep its container; an upgrade replaces the container. */
 export class DockerRouter {
   readonly name: string
   readonly priority: number
@@ -85,10 +81,7 @@ export class DockerRouter {
     return this.#container
   }
 
-  /**
-   * Creates the container. The program that answers clients runs in it, so that it is frozen and dies with the
-   * daemon.
-   */
+  /** Creates the container. The program that answers clients runs in the container, so that it is frozen and dies with the daemon. */
   async create(image = IMAGE): Promise<void> {
     const started = await new GenericContainer(image)
       .withName(`${this.#network}-${this.name}`)
@@ -102,7 +95,7 @@ export class DockerRouter {
       .withSharedMemorySize(SHARED_MEMORY)
       .withBindMounts([{ source: probePath(), target: probePath(), mode: 'ro' }])
       .withCopyContentToContainer([{ content: configuration(this.priority), target: '/etc/holdfast/holdfast.yaml' }])
-      // Without a wait for the health check, which runs every 10 s.
+      // The wait ends with a log line, because the health check runs only every 10 s.
       .withWaitStrategy(Wait.forLogMessage('Serving /metrics'))
       .start()
     this.#container = (await engine()).getContainer(started.getId())
@@ -120,13 +113,13 @@ export class DockerRouter {
     await responder.start({ Detach: true })
   }
 
-  /** Starts the container as it was left. */
+  /** Starts the existing container. */
   async start(): Promise<void> {
     await this.container.start()
     await this.#respond()
   }
 
-  /** Heals the container from any state: afterwards it runs, is not paused and is on the network. */
+  /** Heals the container from any state. Afterwards the container runs, is not paused and is on the network. */
   async heal(): Promise<void> {
     if (this.#container === undefined) return this.create()
     const { State, NetworkSettings } = await this.container.inspect()
@@ -148,7 +141,7 @@ export class DockerRouter {
     return NetworkSettings.Networks[this.#network]?.IPAddress ?? ''
   }
 
-  /** Returns the pid of its first process; 0 while it does not run. */
+  /** Returns the pid of the container's first process; 0 while the container does not run. */
   async pid(): Promise<number> {
     return (await this.container.inspect()).State.Pid
   }
@@ -158,7 +151,7 @@ export class DockerRouter {
     return inNetworkOf(await this.pid(), argv)
   }
 
-  /** Returns the indexes of its interfaces except loopback, and the virtual addresses in its kernel. */
+  /** Returns the indexes of the container's interfaces except loopback, and the virtual addresses in its kernel. */
   async links(): Promise<{ readonly indexes: readonly number[]; readonly vips: readonly Family[] }> {
     const shown = await this.shown()
     const addresses = shown.flatMap(({ addr_info }) => addr_info.map(({ local }) => local))
@@ -168,7 +161,7 @@ export class DockerRouter {
     }
   }
 
-  /** Returns its interfaces; an empty list while it does not run, also if it ends during the call. */
+  /** Returns the container's interfaces; an empty list if the container does not run or ends during the call. */
   async shown(): Promise<readonly Link[]> {
     const pid = await this.pid()
     try {
@@ -180,7 +173,7 @@ export class DockerRouter {
     }
   }
 
-  /** Returns the status, `undefined` without an answer. */
+  /** Returns the status of the daemon; `undefined` without an answer. */
   async snapshot(): Promise<Snapshot | undefined> {
     try {
       const answer = await fetch(`http://${await this.address()}:${API_PORT}/v1/status`, {
@@ -213,7 +206,7 @@ type Link = {
 
 function inNetworkOf(pid: number, argv: readonly string[]): string {
   const options = { encoding: 'utf8', stdio: 'pipe', timeout: 20_000, killSignal: 'SIGKILL' } as const
-  // The error contains the program's complaint.
+  // The error contains the message of the program.
   return execFileSync('nsenter', [`--net=/proc/${pid}/ns/net`, '--', ...argv], options)
 }
 
@@ -230,7 +223,7 @@ export class DockerTrio {
     this.routers = PRIORITIES.map((_, i) => new DockerRouter(network, i + 1))
   }
 
-  /** Starts all three, with r1 Active in both families and a client of each. */
+  /** Starts all three routers, with r1 Active in both families and a client of each family. */
   static async settled(image = IMAGE): Promise<DockerTrio> {
     const trio = new DockerTrio(`holdfast-test-${process.pid}`)
     try {
@@ -252,7 +245,7 @@ export class DockerTrio {
       Labels: { [MADE_BY]: String(process.pid) },
       IPAM: {
         Driver: 'default',
-        // Reserved, so that no container is given a virtual address.
+        // The virtual addresses are reserved, so that no container gets one.
         Config: FAMILIES.map((family) => ({ Subnet: SUBNETS[family], AuxiliaryAddresses: { vip: VIPS[family] } })),
       },
     })
@@ -275,8 +268,8 @@ export class DockerTrio {
   }
 
   /**
-   * Runs a program of this machine as the only process of a container on the network. It ends when the `docker run`
-   * here ends. The program is not the image's, because the judge of the image must not be a part of it.
+   * Runs a program of this machine as the only process of a container on the network. The program ends when the `docker run` here ends. The
+   * program is not the image's, because a judge of the image must not be a part of the image.
    */
   spawn(host: Host | string, argv: readonly string[], options: SpawnOptions = {}): ChildProcess {
     const [program = '', ...rest] = argv
@@ -303,13 +296,13 @@ export class DockerTrio {
     return child
   }
 
-  /** Runs a program of this machine in the network of a container that spawn() has made. */
+  /** Runs a program of this machine in the network of a container that spawn() has created. */
   exec(host: Host | string, argv: readonly string[]): string {
     const name = this.nameOf(typeof host === 'string' ? host : host.name)
     return inNetworkOf(Number(docker(['inspect', '--format', '{{.State.Pid}}', name])), argv)
   }
 
-  /** Returns the name of the container, by which others on the network find it. */
+  /** Returns the name of the container, by which other containers on the network find it. */
   nameOf(host: string): string {
     return `${this.#network}-${host}`
   }
@@ -346,7 +339,7 @@ export class DockerTrio {
   }
 
   /**
-   * Waits in addition until the router reports Active, the others report Backup, and no other kernel has the
+   * Waits for the same as answeredBy(), and until the router reports Active, the others report Backup, and no other kernel has the
    * addresses.
    */
   async settlesOn(position: number, occasion: string, others?: readonly number[]): Promise<void> {
@@ -364,21 +357,21 @@ export class DockerTrio {
     await eventually(`${expected} after ${occasion}`, alone, { sight: () => this.sight(), every: 100 })
   }
 
-  /** Heals all three after any accident: r1 is Active for longer than an Active_Down_Interval. */
+  /** Heals all three routers after any accident. Resolves when r1 has been Active for longer than an Active_Down_Interval. */
   async heal(): Promise<void> {
     await Promise.all(this.routers.map((router) => router.heal()))
     await this.settlesOn(1, 'everything was healed')
     await sleep(5 * INTERVAL)
   }
 
-  /** Returns the longest time in ms that either client has had no answer. */
+  /** Returns the longest time in ms in which one of the clients had no answer. */
   longestGap(since: number): number {
     return Math.max(...FAMILIES.map((family) => this.prober(family).longestGap(since, monotonicMs())))
   }
 
   /**
-   * Returns the routers that have answered the client since then, without repetitions, in the order of the questions.
-   * A frozen or waiting router may answer old questions when another one already answers new ones.
+   * Returns the routers that have answered the client since then, in the order of the questions, each consecutive router once. A frozen or
+   * waiting router may answer old questions while another router already answers new ones.
    */
   holdersSince(family: Family, since: number): readonly string[] {
     const names: string[] = []
@@ -397,7 +390,7 @@ export class DockerTrio {
       expect(this.holdersSince(family, since), `who answered the client of ${family} after ${occasion}`).toEqual(names)
   }
 
-  /** Removes everything; may be called again. */
+  /** Removes containers and network. May be called again. */
   destroy(): void {
     for (const child of this.#children) child.kill('SIGKILL')
     this.#children.clear()

@@ -1,6 +1,6 @@
 /**
- * The image as its users see it: its contents, writable paths, users, capabilities, errors, process 1, signals and
- * the health check. builders.test.ts tests both builders.
+ * The image as its users see it: contents, writable paths, users, capabilities, errors, process 1, signals and the health check.
+ * builders.test.ts tests both builders.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ const NNP = ['--security-opt', 'no-new-privileges']
 const ROOT_USER = ['--user', '0']
 const ENDED = 77
 
-/** Returns the output of a command in a container of the image; as root, which may read everything. */
+/** Returns the output of a command in a container of the image, run as root, which may read every file. */
 const shell = (script: string): string =>
   docker(['run', '--rm', ...MARK, ...ROOT_USER, '--network', 'none', '--entrypoint', 'sh', IMAGE, '-c', script])
 
@@ -43,14 +43,17 @@ describeContainer('the image', () => {
       const size = (image: string) => Number(docker(['image', 'inspect', '--format', '{{.Size}}', image]))
       const over = (size(IMAGE) - size(base.trim())) / 1e6
       expect(over).toBeLessThanOrEqual(150)
-      // Node alone is larger: a smaller figure belongs to another base.
+      // Node alone is larger than this. A smaller figure belongs to another base.
       expect(over).toBeGreaterThan(90)
     })
 
     test('the image has no compiler, no npm, no Node in the PATH, and no set-user-ID file beyond those of its base', () => {
       const tools =
         'sh cc gcc g++ c++ tcc clang ld as strip make cmake python python3 node npm npx yarn corepack setcap curl wget git'
-      expect(shell(`for tool in ${tools}; do command -v $tool || true; done`), 'sh is there').toMatch(/^\S*\/sh\n$/)
+      expect(
+        shell(`for tool in ${tools}; do command -v $tool || true; done`),
+        'tools in the PATH, of which only sh is in the image',
+      ).toMatch(/^\S*\/sh\n$/)
       expect(
         shell("find / -xdev '(' -name 'npm*' -o -name '*.tgz' -o -name node_modules ')' -not -path '/proc/*'"),
       ).toBe('/opt/holdfast/node_modules\n')
@@ -111,7 +114,9 @@ describeContainer('the image', () => {
       await container.takesTheAddress()
       const status = JSON.parse(container.exec('holdfast', 'status', '--json').output)
       expect(status).toMatchObject({ guardian: 'guarded', journal: { problem: null } })
-      expect(container.logs(), 'its guardian is no stranger').not.toMatch(/socket for VRRP|Cannot/)
+      expect(container.logs(), 'log of the container, without a complaint about another program').not.toMatch(
+        /socket for VRRP|Cannot/,
+      )
       expect(container.exec('sh', '-c', 'echo >/opt/holdfast/x').output).toContain('Read-only file system')
     })
 
@@ -150,7 +155,7 @@ describeContainer('the image', () => {
       expect(container.exec('holdfast-healthcheck', 'ready').status).toBe(0)
       const capture = ['holdfast', 'capture', '-i', 'eth0', '--json', '--count', '1']
       const captured = ran('exec', ...ROOT_USER, container.id, ...capture)
-      expect(captured, 'capture as root').toMatchObject({
+      expect(captured, 'exit and output of capture as root').toMatchObject({
         status: 0,
         output: expect.stringContaining('"interface":"eth0"'),
       })
@@ -166,7 +171,7 @@ describeContainer('the image', () => {
       ['both', capabilities(), 'Cannot run without CAP_NET_ADMIN and CAP_NET_RAW: '],
     ] as const
     test.each(users.flatMap(([who, user]) => missing.map(([what, ...rest]) => [who, what, user, ...rest] as const)))(
-      '%s without %s gets an error that names it',
+      '%s without %s gets an error that names the missing one',
       async (_, __, user, options, words) => {
         const container = start([...user, ...options])
         expect(await container.exitStatus()).toBe(ENDED)
@@ -204,19 +209,25 @@ describeContainer('the image', () => {
       // An orphan: its parent has ended, and no process of the command waits for it.
       container.exec('sh', '-c', '(sleep 3 >/dev/null 2>&1 & echo $! >/tmp/orphan)')
       const orphan = container.exec('cat', '/tmp/orphan').output.trim()
-      expect(container.exec('cat', `/proc/${orphan}/stat`).output, 'its parent').toMatch(/^\d+ \(sleep\) \w 1 /)
+      expect(
+        container.exec('cat', `/proc/${orphan}/stat`).output,
+        'status of the orphan, whose parent is process 1',
+      ).toMatch(/^\d+ \(sleep\) \w 1 /)
       const look = () =>
         container.exec('sh', '-c', `[ -d /proc/${orphan} ] && cat /proc/${orphan}/stat || echo gone`).output
       await eventually('the orphan to be reaped', () => look() === 'gone\n', { sight: look, ...SOON })
     })
 
-    test.each(['TERM', 'INT'])('SIG%s makes the router leave: the address goes, and the status is 0', async (name) => {
-      const container = start([...READ_ONLY, ...BOTH])
-      await container.takesTheAddress()
-      container.signal(name)
-      expect(await container.exitStatus()).toBe(0)
-      expect(container.logs()).toContain('holdfast has stopped')
-    })
+    test.each(['TERM', 'INT'])(
+      'SIG%s makes the router leave, with its address removed and exit status 0',
+      async (name) => {
+        const container = start([...READ_ONLY, ...BOTH])
+        await container.takesTheAddress()
+        container.signal(name)
+        expect(await container.exitStatus()).toBe(0)
+        expect(container.logs()).toContain('holdfast has stopped')
+      },
+    )
 
     test('SIGHUP makes the daemon read the configuration again', async () => {
       const container = start([...READ_ONLY, ...BOTH])
@@ -270,7 +281,7 @@ describeContainer('the image', () => {
     const health = (container: Running) => container.inspect('{{.State.Health.Status}}')
     const lastWords = (container: Running) => container.inspect('{{range .State.Health.Log}}{{.Output}}{{end}}')
 
-    test('the container is healthy, unhealthy while the engine is frozen, and healthy again after it', async () => {
+    test('the container is healthy, is unhealthy while the engine is frozen, and is healthy again afterwards', async () => {
       const container = start([...READ_ONLY, ...BOTH, '--health-interval', '1s', '--health-retries', '1'])
       const becomes = (state: string) =>
         eventually(state, () => health(container) === state, { sight: () => lastWords(container), ...SOON })

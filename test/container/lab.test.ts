@@ -1,7 +1,6 @@
 /**
- * `make lab` as a user types it. docker-compose.yml starts, each fault happens once, and the observations of its
- * client are compared with those of its Prometheus. Refuses to know how the lab does it. Bounds are those of the
- * mechanism plus time for a busy machine.
+ * `make lab` as a user types it. docker-compose.yml starts, each fault happens once, and the observations of its client are compared with
+ * those of its Prometheus. Does not know how the lab works. Each bound is the time of the mechanism plus time for a busy machine.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -15,8 +14,7 @@ import { describeContainer } from '../support/require.ts'
 
 const FAULTS = ['drain', 'stop', 'kill', 'oom', 'pause', 'disconnect', 'carrier', 'split', 'keepalived']
 /**
- * Milliseconds for faults without priority 0, or that only a kernel handles: they take Active_Down_Interval, 0.7 s at
- * 200 ms.
+ * Limit in ms for faults without priority 0, or that only a kernel handles. They take Active_Down_Interval, 0.7 s at an interval of 200 ms.
  */
 const UNTOLD = 5_000
 
@@ -45,17 +43,17 @@ describeContainer('make lab', () => {
     }
   }, 600_000)
 
-  test('each fault happens, and has a line in the table', () => {
+  test('plays each fault, and prints a line for each fault in its table', () => {
     expect(story.rows.map(({ name }) => name)).toEqual(FAULTS)
     for (const { title } of story.rows) expect(words).toContain(`| ${title} | IPv4 `)
   })
 
-  test.each(FAULTS)('%s has one holder before and after it, and an outage that ends', (name) => {
+  test.each(FAULTS)('has one holder before and after the fault %s, and an outage that ends', (name) => {
     const { before, during, after, fault, back } = rowOf(name)
-    expect(before.holder, 'who had the addresses before').toBe('r1')
-    expect(after.holder, 'who had the addresses afterwards').toBe('r1')
-    expect(before.actives, 'whom Prometheus had as Active before').toEqual(['r1'])
-    expect(after.actives, 'whom Prometheus had as Active afterwards').toEqual(['r1'])
+    expect(before.holder, 'holder before the fault').toBe('r1')
+    expect(after.holder, 'holder after the fault').toBe('r1')
+    expect(before.actives, 'Actives before the fault, according to Prometheus').toEqual(['r1'])
+    expect(after.actives, 'Actives after the fault, according to Prometheus').toEqual(['r1'])
     if (name === 'split') expect(during).toEqual({ parted: ['r1', 'r2'] })
     else if (name === 'keepalived') expect(during).toEqual({ holder: 'keepalived', actives: [] })
     else expect(during).toEqual({ holder: 'r2', actives: ['r2'] })
@@ -63,21 +61,21 @@ describeContainer('make lab', () => {
       expect(outageMs, `ms without an answer of ${address}`).toBeLessThan(UNTOLD)
   })
 
-  test('the client misses a node that dies without priority 0, and a split has two holders', () => {
+  test('shows an outage when a node dies without priority 0, and two holders in a split', () => {
     for (const { outageMs } of Object.values(rowOf('kill').fault)) expect(outageMs).toBeGreaterThan(200)
     expect(rowOf('split').overlapMs).toBeGreaterThan(1_000)
   })
 
-  test('Prometheus scrapes the three routers with the shipped rules, and counts as many moves as the client', () => {
+  test('has a Prometheus that scrapes the three routers with the shipped rules, and counts as many moves as the client', () => {
     const shipped = readFileSync(join(packageRoot(), 'deploy', 'prometheus', 'holdfast.rules.yml'), 'utf8')
     expect(story.up, 'routers that are scraped').toBe(3)
     expect(story.rules, 'rules that are evaluated').toBe(shipped.match(/^ +- (record|alert): /gm)?.length)
     expect(story.changesByPrometheus).toBe(story.changes)
-    // A move and the move back; a router that is cut off stays Active.
+    // Each fault causes a move and a move back, except the split: a router that is cut off stays Active.
     expect(story.changes).toBe(2 * (FAULTS.length - 1))
   })
 
-  test('the lab leaves nothing behind', () => {
+  test('leaves no container and no network behind', () => {
     const left = ['--filter', 'label=com.docker.compose.project', '--format', '{{.Labels}}']
     const ours = `${docker(['ps', '--all', ...left])}${docker(['network', 'ls', ...left])}`
       .split('\n')

@@ -1,8 +1,7 @@
 /**
- * The manifests of deploy/static-pod, each run by podman on nodes of a LAN. Container runtime, cgroups, capabilities
- * and read-only root are real; there is no kubelet. The judges are a client that asks the virtual address once a
- * millisecond, and the kernel. On OpenShift's nodes a stand-in keeps to the contract of the cluster's monitor: it
- * writes keepalived's file and sends "reload" and "stop".
+ * The manifests of deploy/static-pod, each run by podman on nodes of a LAN. Container runtime, cgroups, capabilities and read-only root are
+ * real; there is no kubelet. Assertions use a client that asks for the virtual address once a millisecond, and the kernel. On OpenShift's
+ * nodes a stand-in plays the cluster's monitor: it writes keepalived's file and sends "reload" and "stop".
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,12 +20,12 @@ import { IMAGE } from './build-image.ts'
 
 const SUPPORT = join(packageRoot(), 'test', 'support')
 const SAMPLES = join(packageRoot(), 'test', 'samples', 'keepalived')
-/** Image of OpenShift. It stays after the run, as IMAGE does. */
+/** Image of OpenShift. It stays after the run, as IMAGE stays. */
 const OPENSHIFT = 'holdfast-openshift:test'
 const MONITOR = 'holdfast-stand-in-monitor:test'
 const INGRESS_VIP = '10.77.0.101'
 const MEBIBYTE = 1024 * 1024
-/** Milliseconds: outcomes are asserted, and a busy machine may take its time. */
+/** Limits in milliseconds. The tests judge outcomes, and a busy machine may be slow. */
 const WITHIN = { within: 30_000, every: 50 }
 const PATIENCE = { timeout: 300_000 }
 
@@ -62,7 +61,7 @@ RUN ln -s /opt/holdfast/runtime/node /usr/local/lib/monitor.mjs /usr/local/bin/ 
   }
 }
 
-/** Makes the edits that docs/static-pod.md asks for. */
+/** Returns the text with the edits that docs/static-pod.md asks for. */
 const edit = (text: string) =>
   text
     .replace(/image: \S+\/holdfast:\S+/g, `image: localhost/${IMAGE}`)
@@ -71,7 +70,7 @@ const edit = (text: string) =>
     .replaceAll('192.168.111.5', LAB_VIP)
     .replaceAll('192.168.111.4', INGRESS_VIP)
 
-/** Addresses of the nodes of the samples; the cluster's other nodes are absent. */
+/** Addresses of the nodes in the samples. The cluster's other nodes are absent. */
 const ADDRESSES: Readonly<Record<string, string>> = {
   '192.168.111.77': '10.77.0.11',
   '192.168.111.20': '10.77.0.12',
@@ -79,7 +78,7 @@ const ADDRESSES: Readonly<Record<string, string>> = {
   '192.168.111.23': '10.77.0.14',
 }
 
-/** Returns OpenShift's own file (test/samples/keepalived) with the places that its monitor has not filled in yet. */
+/** Returns OpenShift's own file (test/samples/keepalived) with the placeholders that its monitor has not filled in yet. */
 function templateFor(file: string, address: string): string {
   const text = readFileSync(join(SAMPLES, file), 'utf8')
     .replace(/192\.168\.111\.5\b/g, '{{API}}')
@@ -87,15 +86,12 @@ function templateFor(file: string, address: string): string {
     .replace(/interface \S+/g, 'interface eth0')
     .replace(/^ *192\.168\.111\.(22|24)$/gm, '')
     .replace(/192\.168\.111\.\d+/g, (one) => ADDRESSES[one] ?? one)
-  // Two nodes share a sample: for the second node the two addresses are exchanged.
+  // Two nodes share a sample. For the second node the two addresses are exchanged.
   const [, source = address] = /unicast_src_ip (\S+)/.exec(text) ?? []
   return text.replaceAll(source, 'OTHER').replaceAll(address, source).replaceAll('OTHER', address)
 }
 
-/**
- * Returns the requests of the cluster's checks, in their own form. `crictl`: the node's program, outside of the
- * container.
- */
+/** Returns the requests of the cluster's checks, as the cluster writes them. `crictl` is the node's program outside the container. */
 const scriptsFor = (crictl: string): Readonly<Record<string, string>> => ({
   'chk_ocp_script.sh': `#!/bin/bash
 /usr/bin/curl -o /dev/null -kLfs http://localhost:9444/haproxy_ready && [ -e /var/run/keepalived/iptables-rule-exists ]
@@ -157,8 +153,8 @@ const settled = (node: PodNode, container: string) =>
   })
 
 /**
- * Returns the node that has the address alone for a while. An advertisement decides between equal nodes that take
- * over together, and the first one to answer may lose.
+ * Returns the node that has had the address alone for a while. One advertisement decides between equal nodes that take over together, and
+ * the first node that answers may lose.
  */
 async function keeper(home: Lab, vip: string, client: Watch, but?: string): Promise<string> {
   let [name, since] = ['', 0]
@@ -176,7 +172,7 @@ async function keeper(home: Lab, vip: string, client: Watch, but?: string): Prom
 }
 
 /**
- * Waits until `by` holds the address alone. A loser answers for some milliseconds, until it has received the winner
+ * Waits until `by` holds the address alone. A loser answers for some milliseconds, until it has received the winner's advertisement
  * (docs/adr/0045).
  */
 const held = (home: Lab, vip: string, by: string) =>
@@ -193,7 +189,10 @@ function expectProtected(node: PodNode, container: string, capabilities: string)
     expect(status).toMatch(new RegExp(`^${set}:\\s*0*${capabilities}$`, 'm'))
   expect(status).toMatch(/^NoNewPrivs:\s*1$/m)
   expect(status).toMatch(/^Name:\s*(holdfast-guardi|keepalived)/m)
-  expect(node.exec(container, 'touch', '/opt/written').ok, 'its root file system can be written').toBe(false)
+  expect(
+    node.exec(container, 'touch', '/opt/written').ok,
+    'whether the root file system of the container can be written',
+  ).toBe(false)
   expect(node.workingSet(container) / MEBIBYTE).toBeLessThan(128)
 }
 
@@ -265,14 +264,14 @@ describeStaticPod(() => {
       }
       const first = await keeper(home, LAB_VIP, client)
 
-      // All processes of a pod end together: none is left to send priority 0.
+      // All processes of a pod end together, so no process is left to send priority 0.
       const killed = podOf(first).kill()
       await client.moves(first, killed)
       podOf(first).startAgain()
       await settled(podOf(first), 'holdfast')
       const holder = await keeper(home, LAB_VIP, client)
 
-      // The first process alone ends: the runtime starts the container again, as kubelet would.
+      // The first process alone ends. The runtime starts the container again, as kubelet would.
       const guardian = podOf(holder).pid('holdfast')
       process.kill(guardian, 'SIGKILL')
       await eventually(
@@ -282,7 +281,7 @@ describeStaticPod(() => {
       )
       await settled(podOf(holder), 'holdfast')
 
-      // A frozen engine is not alive, and has lost its addresses before the probe asks.
+      // The liveness probe of a frozen engine fails. The engine has lost its addresses before the probe asks.
       const frozen = await keeper(home, LAB_VIP, client)
       const [, engine = 0] = familyOf(podOf(frozen).pid('holdfast'))
       const stopped = monotonicMs()
@@ -296,13 +295,13 @@ describeStaticPod(() => {
       await settled(podOf(frozen), 'holdfast')
       expect(podOf(frozen).live('holdfast')).toBe(true)
 
-      // kubelet stops a pod whose manifest is removed: the address is handed over, not dropped.
+      // kubelet stops a pod whose manifest is removed. The address must be handed over.
       const leaver = await keeper(home, LAB_VIP, client)
       const asked = monotonicMs()
       await podOf(leaver).stop()
       await client.moves(leaver, asked)
       await keeper(home, LAB_VIP, client, leaver)
-      // Without priority 0 the successor would wait for three intervals and more: 300 ms.
+      // Without priority 0 the successor would wait for three intervals and more, which is 300 ms.
       judgeTime('milliseconds without an answer while it was handed over', client.silence(asked), 300, 'RFC 9568 §6.1')
     })
   })
@@ -320,7 +319,7 @@ describeStaticPod(() => {
         const worker = node(4, 'openshift-ingress.yaml')
         const files = ['bootstrap.conf', 'master.conf', 'master.conf', 'worker.conf']
         for (const [index, pod] of [bootstrap, second, third, worker].entries()) {
-          // Files that the operator of the cluster has put there.
+          // These files are written by the operator of the cluster.
           const resources = '/etc/kubernetes/static-pod-resources/keepalived'
           pod.write(`${resources}/keepalived.conf.tmpl`, templateFor(files[index] ?? '', pod.host.address))
           pod.write('/etc/kubernetes/kubeconfig', '')
@@ -333,7 +332,7 @@ describeStaticPod(() => {
             pod.write(`${resources}/scripts/${name}.tmpl`, text, 0o755)
         }
 
-        // Routers of the ingress on the worker and, not ready, on a control plane node.
+        // Ingress routers run on the worker and, not ready, on a control plane node.
         const ports = (pod: PodNode, ...each: string[]) =>
           home.spawn(pod.host, [process.execPath, join(SUPPORT, 'ready-ports.mjs'), pod.path('/'), ...each], {
             stdio: 'ignore',
@@ -345,7 +344,8 @@ describeStaticPod(() => {
         await Promise.all([bootstrap, second, third, worker].map((pod) => pod.start()))
         const api = watch(home, LAB_VIP)
         const ingress = watch(home, INGRESS_VIP)
-        // 70 against 40: the bootstrap node has the API; the worker's router is ready, the other one only lives.
+        // The bootstrap node has the API's address by priority 70 against 40. The worker's ingress router is ready, the other one is only
+        // alive.
         await api.answers('r1')
         await ingress.answers('r4')
         await held(home, LAB_VIP, 'r1')
@@ -355,12 +355,12 @@ describeStaticPod(() => {
           expect(pod.live('keepalived')).toBe(true)
           expectProtected(pod, 'keepalived', pod === bootstrap ? '3000' : '43000')
         }
-        // The instance is in fault without a router, which is no reason to restart the container.
+        // Without an ingress router the instance is in fault, which is no reason to restart the container.
         expect(second.live('keepalived')).toBe(true)
         expect(second.exec('keepalived', 'holdfast-healthcheck', 'ready').ok).toBe(false)
 
-        // The checks of the file ran with the image's own curl and with chroot into the node. The machine-config-server
-        // has 40 and 3, a ready router 20 and 10.
+        // The checks of the file ran with the image's own curl and with chroot into the node. The machine-config-server adds 40 and 3, and
+        // a ready router adds 20 and 10.
         const priorities = (pod: PodNode) => {
           const { routers } = JSON.parse(pod.exec('keepalived', 'holdfast', 'status', '--json').said)
           return Object.fromEntries(
@@ -376,13 +376,15 @@ describeStaticPod(() => {
           { sight: () => [priorities(third), priorities(worker)], ...WITHIN },
         )
 
-        // The cluster has an API: the monitor of the bootstrap node says "stop".
+        // The cluster now has an API, so the monitor of the bootstrap node sends "stop".
         const said = monotonicMs()
         bootstrap.write('/opt/openshift/manifests/stop', '')
         await api.moves('r1', said)
         const holder = await keeper(home, LAB_VIP, api, 'r1')
-        // One Skew_Time of a second at most; without priority 0 it would be three seconds and more.
-        expect(api.silence(said), 'milliseconds without an answer while it was handed over').toBeLessThan(2_500)
+        // The limit is one Skew_Time of a second. Without priority 0 the outage would last three seconds and more.
+        expect(api.silence(said), 'ms without an answer while the bootstrap node handed the address over').toBeLessThan(
+          2_500,
+        )
         expect(bootstrap.live('keepalived')).toBe(true)
         expect(bootstrap.exec('keepalived', 'holdfast-healthcheck', 'ready').ok).toBe(false)
 

@@ -1,6 +1,6 @@
 /**
- * The image of three routers is replaced, one router after the other, the last in line first. The steps are those of
- * an operator: stop, remove, start the new one, check that it is Backup, go on. Two clients ask during all of it.
+ * The image of three routers is replaced, one router after the other, the router with the lowest priority first. The steps are those of an
+ * operator: stop, remove, start the new container, check that it is Backup, go on. Two clients ask during the whole upgrade.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { activeDownIntervalMs } from '../../src/lab/daemons/daemon.ts'
@@ -14,8 +14,8 @@ const NEXT = 'holdfast:test-next'
 const REVISION = 'next'
 const LABEL = 'org.opencontainers.image.revision'
 /**
- * Milliseconds of a planned move. A leaving router waits for its successor, which is one Skew_Time away; the rest is
- * for a busy machine. A client whose neighbour entry is not corrected asks again after 5 s at the earliest.
+ * Limit in ms without an answer in a planned move. A leaving router waits for its successor, which takes over after one Skew_Time; the rest
+ * is for a busy machine. A client whose neighbour entry is not corrected asks again after 5 s at the earliest.
  */
 const PLANNED = activeDownIntervalMs(PRIORITIES[1], INTERVAL) + 2_500
 

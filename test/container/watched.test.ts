@@ -1,7 +1,6 @@
 /**
- * A real Prometheus in a container scrapes three routers by their names. The addresses move away from a killed
- * router, and back. The stored values are compared with the observations of the clients: the number of moves, and the
- * holder at each time.
+ * A real Prometheus in a container scrapes three routers by their names. The addresses move away from a killed router, and back. The stored
+ * values are compared with the observations of the clients: the number of moves, and the holder at each time.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eventually, monotonicMs, sleep } from '../../src/lab/wait.ts'
@@ -10,13 +9,13 @@ import { describeContainer } from '../support/require.ts'
 import { API_PORT, DockerTrio, FAMILIES, type Family } from './docker-trio.ts'
 
 const SCRAPE = 15_000 / FASTER
-/** Milliseconds: a scrape may answer from values that are a moment old, and takes its time. */
+/** Tolerance in ms. A scrape takes some time and may answer with values that are a moment old. */
 const SLACK = SCRAPE + 1_500
 
 describeContainer('a Prometheus that scrapes three routers in containers', () => {
   let trio: DockerTrio
   let prometheus: Prometheus
-  /** Wall clock minus CLOCK_MONOTONIC, in ms. */
+  /** Difference between the wall clock and CLOCK_MONOTONIC, in ms. */
   let epoch = 0
 
   beforeAll(async () => {
@@ -53,10 +52,7 @@ describeContainer('a Prometheus that scrapes three routers in containers', () =>
     ).toEqual([name, name])
   }
 
-  /**
-   * Returns the number of times that it became Active in its present life, by its counter at a time (seconds since
-   * the epoch, or now).
-   */
+  /** Returns how often the router became Active since its start, by its counter at a time (seconds since 1970, or now). */
   const becameActive = (family: Family, position: number, at?: number): number => {
     const instance = `${trio.nameOf(trio.router(position).name)}:${API_PORT}`
     const counter = `holdfast_vrrp_transitions_total{to="Active",router="${family}",instance="${instance}"}`
@@ -70,7 +66,7 @@ describeContainer('a Prometheus that scrapes three routers in containers', () =>
     const r1 = trio.router(1)
     await r1.container.kill()
     await trio.settlesOn(2, 'r1 was killed', [3])
-    // After a failed scrape of r1 its series end.
+    // After a failed scrape of r1, the series of r1 end.
     await tellsOf(2)
     await sleep(2 * SLACK)
     await r1.start()
@@ -80,10 +76,10 @@ describeContainer('a Prometheus that scrapes three routers in containers', () =>
 
     for (const family of FAMILIES) {
       const seen = trio.holdersSince(family, at)
-      expect(seen, `who answered the client of ${family}`).toEqual(['r2', 'r1'])
-      // r1 has a new life, and counts from 0.
+      expect(seen, `routers that answered the client of ${family}`).toEqual(['r2', 'r1'])
+      // r1 has restarted, and its counters begin at 0.
       const counted = [1, 2, 3].map((of) => becameActive(family, of) - (of === 1 ? 0 : becameActive(family, of, from)))
-      expect(counted, `became Active for ${family}, by the counters of r1, r2, r3`).toEqual([1, 1, 0])
+      expect(counted, `times that r1, r2 and r3 became Active for ${family}, by their counters`).toEqual([1, 1, 0])
 
       const seconds = Math.ceil(Date.now() / 1_000 - from)
       const told = prometheus.query(`holdfast_vrrp_state{state="Active",router="${family}"}[${seconds}s]`)
@@ -98,7 +94,7 @@ describeContainer('a Prometheus that scrapes three routers in containers', () =>
           true,
         )
       }
-      // In the other direction: a router that answered for two scrapes was scraped as the Active.
+      // The other direction: a router that answered for two scrapes must have been scraped as the Active.
       const long = periods.filter((period) => period.to - Math.max(period.from, at) > 2 * SLACK)
       expect(long.map(({ name }) => name).slice(-2), `long periods of ${family}`).toEqual(['r2', 'r1'])
       for (const period of long) {

@@ -1,6 +1,6 @@
 /**
- * Decides which counters and log lines of a daemon would be a complaint. Of a daemon that has ended only the log is
- * read. Refuses to know the events before.
+ * Decides which counters and log lines of a daemon count as a problem. For a daemon that has ended, only the log is read. Does not know the
+ * events of the test.
  */
 import { expect } from 'vitest'
 import type { Daemon } from '../../src/lab/daemons/daemon.ts'
@@ -21,7 +21,7 @@ export async function expectContent(daemon: Daemon): Promise<void> {
 
 function expectQuiet(daemon: Daemon, lines: readonly string[]): void {
   const where = `${daemon.kind} on ${daemon.plan.host.name}`
-  expect(lines, `log lines of ${where} that are no plain news: ${lines.join(' | ')}`).toEqual([])
+  expect(lines, `log lines of ${where} that report a problem: ${lines.join(' | ')}`).toEqual([])
 }
 
 async function expectContentKeepalived(daemon: Keepalived): Promise<void> {
@@ -54,17 +54,16 @@ async function expectContentHoldfast(daemon: Holdfast): Promise<void> {
 
 const WARN = 40
 /**
- * Expected log lines: advice on the configuration, and messages of the cleanup plan. Another one reports that a
- * competing Active's kernel answers for the address after a heal or after its daemon's death. holdfast has to notice
- * that.
+ * Log lines that are no problem: advice on the configuration, and messages of the cleanup plan. Also the report that the kernel of a
+ * competing Active still answers for the address, after a heal or after the death of its daemon. holdfast must report that.
  */
 const NEWS = [
-  // Only with HOLDFAST_TEST_IO: limits of that way to the kernel.
+  // These lines come only with HOLDFAST_TEST_IO. They name the limits of that kind of socket.
   /^io: raw-socket: /,
   /: warning: |^engine died: removed \d+ VIPs?, sent priority 0$|^engine killed by signal 9 \(SIGKILL\)$/,
   /: another host, [0-9a-f:]{17}, answers for \S+ as well$|^Removed .*: an earlier run left it$/,
-  // The same line at a repeated question. FRR's macvlan answers until zebra removes its carrier, for longer on a busy
-  // machine.
+  // This line comes again at each repeated question. FRR's macvlan answers until zebra removes its carrier, and on a busy machine for
+  // longer.
   /: duplicate holder: 00:00:5e:00:0[12]:[0-9a-f]{2} .* as well: gratuitous ARP or NA sent again$/,
   /: Leaving → Initialize: /,
 ]

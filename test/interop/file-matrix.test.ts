@@ -1,7 +1,7 @@
 /**
- * holdfast between two keepalived nodes, all with keepalived's file, through the events of docs/mixed-groups.md.
- * These are the two cells with most differences; npm run bench:matrix has all twelve, beside groups of one kind.
- * Decides the bounds by the formula of keepalived's own outages.
+ * holdfast between two keepalived nodes, all with keepalived's file, through the events of docs/mixed-groups.md. These are the two cells
+ * with the most differences. npm run bench:matrix has all twelve cells, beside groups of one kind. Decides the bounds by the formula of
+ * keepalived's own outages.
  */
 import { expect, type TestContext } from 'vitest'
 import { judgeTime } from '../judge/time.ts'
@@ -14,21 +14,22 @@ const CELLS: Readonly<Record<string, Row>> = {
   'IPv4 unicast': { family: 'ipv4', version: 2, transport: 'unicast', intervalMs: 1_000 },
   'IPv6 multicast': { family: 'ipv6', version: 3, transport: 'multicast', intervalMs: 1_000 },
 }
-/** ms for a busy machine; the formula's parts differ by 844 ms and more. */
+/** Tolerance in ms for a busy machine. The parts of the formula differ by 844 ms and more. */
 const SLACK = 700
 const PROMISE = 'docs/migrating-from-keepalived.md'
 /**
- * ms with several holders. One advertisement decides between equal nodes that take over together, and a leaving node
- * goes 5 ms after the successor's announcement. Both took 10 to 20 ms when the daemons had a CPU. This bound is
- * larger, because a daemon without CPU reads the advertisement late and answers until then (149 ms was seen). Nodes
- * that need a second advertisement answer together for 1 s and more. npm run bench:matrix checks 20 ms.
+ * Limit in ms with several holders. One advertisement decides between equal nodes that take over together, and a leaving node stops 5 ms
+ * after the successor's announcement. Both took 10 to 20 ms for daemons with a CPU. A daemon without CPU reads the advertisement late, and
+ * answers until then (149 ms was seen). Nodes that need a second advertisement answer together for 1 s and more. npm run bench:matrix
+ * checks 20 ms.
  */
 const SEVERAL = 500
 /**
- * ms of a hand-over. A node that leaves too early leaves the client for the successor's Skew_Time, 727 ms and more.
+ * Limit in ms without an answer in a hand-over. A node that leaves too early leaves the client for the successor's Skew_Time, 727 ms and
+ * more.
  */
 const HANDED_OVER = 400
-/** Skew_Time in ms of the smallest of the priorities 40, 60 and 70, which is the longest. */
+/** Skew_Time in ms of priority 40. It is the longest Skew_Time of the priorities 40, 60 and 70. */
 const SKEW = ((256 - 40) / 256) * 1_000
 
 function nobodyAllowed({ event, outcome }: Measured): number {
@@ -36,7 +37,7 @@ function nobodyAllowed({ event, outcome }: Measured): number {
   if (outcome === 'comes') return 20_000
   if (event.startsWith('SIGKILL')) return 3_000 + SKEW + SLACK
   if (event.startsWith('SIGTERM') || event.endsWith('FAULT')) return SKEW + SLACK
-  // A better node takes the address from an existing holder.
+  // A better node takes the address from a living holder.
   return HANDED_OVER
 }
 
@@ -52,7 +53,8 @@ async function plays(row: Row, { onTestFinished }: TestContext): Promise<void> {
   }
 }
 
-describeInterop('holdfast among keepalived nodes, all with the same file', () => {
+describeInterop('a group of keepalived nodes and one holdfast node with the same file', () => {
   const turns = new Turns(2)
-  for (const [name, row] of Object.entries(CELLS)) turns.test(name, (context) => plays(row, context))
+  for (const [name, row] of Object.entries(CELLS))
+    turns.test(`keeps its outages within the bounds: ${name}`, (context) => plays(row, context))
 })

@@ -3,6 +3,6 @@ import { describeFrr } from '../support/require.ts'
 import { matchesOf } from './match.ts'
 import { playMatches } from './matrix.ts'
 
-describeFrr('beside FRR', () => {
+describeFrr('a group of holdfast and FRR', () => {
   playMatches([...matchesOf('frr', 'v3 IPv4'), ...matchesOf('frr', 'v3 IPv6')], 4)
 })

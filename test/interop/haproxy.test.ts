@@ -1,6 +1,6 @@
 /**
- * Debian's HAProxy under checks of both kinds, as on an OpenShift node. A reload may end connections, and moves no
- * address. Its death moves the addresses. A reload counts only when another worker has taken over.
+ * Debian's HAProxy under http and tcp checks, as on an OpenShift node. A reload of HAProxy may end connections, and moves no address. The
+ * death of HAProxy moves the addresses. A reload counts only when a new worker has taken over.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,8 +14,8 @@ import { describeHaproxy } from '../support/require.ts'
 
 const WITHIN = 8_000
 /**
- * Options of an engine with real-time priority. An engine without CPU for three intervals rightly loses its address,
- * and here HAProxy must be the only cause.
+ * Options of an engine with real-time priority. An engine without CPU for three intervals rightly loses its address, and here only HAProxy
+ * may cause a move.
  */
 const IN_TIME = ['--realtime']
 const RELOADS = 5
@@ -44,10 +44,10 @@ backend own_tcp
   server own 127.0.0.1:8080
 `
 
-/** -W: a process that starts workers, and another one with each SIGUSR2; -db: in the foreground. */
+/** Arguments of HAProxy. -W: a master process, which starts new workers with each SIGUSR2. -db: in the foreground. */
 const ARGUMENTS = ['haproxy', '-W', '-db', '-f']
 
-describeHaproxy('HAProxy under http and tcp checks every second', () => {
+describeHaproxy('a node with http and tcp checks of HAProxy every second', () => {
   let lab: Lab
   let haproxy: LoggedProcess
   let first: Holdfast
@@ -78,7 +78,7 @@ describeHaproxy('HAProxy under http and tcp checks every second', () => {
     await Promise.all([first.ready(), second.ready()])
     const isWell = async () => (await checks()).every(({ result }) => result === 'up') && prober.holder === 'r1'
     await eventually('all checks up and r1 to answer', isWell, { sight })
-    // The log arrives by another way than the status, and later when this machine is busy.
+    // A log line and the status arrive by different ways. On a busy machine, the log line arrives later.
     const isTold = () => healthchecks.every(({ name }) => told().some((msg) => msg.startsWith(toldUp(name))))
     await eventually('the log to say so of each', isTold, { sight })
   })
@@ -89,7 +89,7 @@ describeHaproxy('HAProxy under http and tcp checks every second', () => {
   const toldUp = (name: string) => `healthcheck ${name}: first result: up`
   const sight = async () => ({ holder: prober.holder, checks: await checks(), told: told(), haproxy: haproxy.lines })
 
-  test(`${RELOADS} reloads: nothing moves, nothing fails, every poll has a result`, async () => {
+  test(`keeps its addresses in ${RELOADS} reloads of HAProxy, and every check run has a result`, async () => {
     const holders = prober.holders.length
     const lines = told().length
     const before = await checks()
@@ -104,20 +104,19 @@ describeHaproxy('HAProxy under http and tcp checks every second', () => {
       await sleep(1_000)
     }
     const after = await checks()
-    expect(told().slice(lines), 'changes of a check').toEqual([])
+    expect(told().slice(lines), 'log lines about a changed check result during the reloads').toEqual([])
     expect(prober.holders.slice(holders), 'changes of holder').toEqual([])
     for (const [i, { name, runs, results }] of after.entries()) {
       const { runs: asked = 0, results: { ok = 0 } = {} } = before[i] ?? {}
       const failed = runs - asked - ((results.ok ?? 0) - ok)
-      // Skipped slots are not counted. Each reload is an event with three checks 20 ms apart, and a busy node takes
-      // longer for one of them. (On two cores with two other files, two of five were skipped.) A poll without a
-      // result would have been cut off after 900 ms, and so have failed.
+      // Skipped slots are not counted. Each reload is followed by three checks 20 ms apart. A check on a busy node takes longer than that:
+      // on two cores beside two other files, two of five were skipped. A run without an answer fails after 900 ms.
       expect([name, failed], 'failed runs').toEqual([name, 0])
       expect(runs - asked, `runs of ${name} in ${RELOADS} s`).toBeGreaterThanOrEqual(2)
     }
   })
 
-  test('all three checks notice the death of all its processes, and the addresses move', async () => {
+  test('loses its addresses when all processes of HAProxy are killed, and all three checks notice', async () => {
     const at = haproxy.killFamily()
     const moved = await eventually('r2 to answer', () => prober.movedFrom('r1', at), { sight, every: 5 })
     console.log(`HAProxy killed: the client is answered by the other node after ${(moved.at - at).toFixed(0)} ms`)

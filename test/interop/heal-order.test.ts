@@ -1,8 +1,8 @@
 /**
- * The one order of packets in which no router is asked: the cut heals between the question for another holder of the
- * address and the advertisement. keepalived yields to the advertisement in silence, and only later packets can show
- * that (docs/adr/0022). By chance it happens once in hundreds of heals, here every time: the bridge opens with the
- * advertisement. The pair and its assertions are in pair.ts.
+ * The only order of packets in which no router asks. The cut heals after the Active has asked for another holder of the address, and before
+ * the Active advertises. keepalived yields to the advertisement without a packet, and only later packets can show that (docs/adr/0022). By
+ * chance this happens once in hundreds of heals. Here it happens every time, because the bridge opens with the advertisement. The pair and
+ * its assertions are in pair.ts.
  */
 import { type TestContext, test } from 'vitest'
 import { ADVERTISEMENT, Gate, PROBE } from '../../src/lab/gate.ts'
@@ -13,16 +13,19 @@ import { Turns } from '../support/turns.ts'
 import type { Match, Protocol } from './match.ts'
 import { Pair } from './pair.ts'
 
-/** ms after a takeover until its announcements end, which would hide a stale neighbor entry. */
+/** Time in ms after a takeover until its announcements end, which would hide a stale neighbour entry. */
 const ANNOUNCED = 5_500
-/** ms without an answer. A client without the announcement waits 5 to 8 s, until its kernel doubts its entry. */
+/** Limit in ms without an answer. A client without the announcement waits 5 to 8 s, until its kernel doubts its entry. */
 const SILENCE = 500
-/** ms of keepalived's announcements. It sends five in 5 to 45 ms: that is another order. */
+/**
+ * Longest time in ms from the first to the last announcement of a takeover by keepalived: five announcements in 5 to 45 ms. More time shows
+ * another order of the packets.
+ */
 const BATCH = 200
 const RUNS = Number(process.env.REPEAT ?? '1')
 
 type Row = Pick<Match, 'protocol' | 'transport' | 'listed'> & {
-  /** The cut of the question stays after the heal: not even the next question reaches a router. */
+  /** Whether the cut of the question stays after the heal, so that later questions reach no router either. */
   readonly deaf?: boolean
 }
 const rows: readonly Row[] = [
@@ -69,13 +72,13 @@ async function heals(row: Row, context: TestContext): Promise<void> {
   await group.wireIsClean()
 }
 
-describeInterop('a cut that heals with an advertisement', () => {
+describeInterop('a cut that heals between the question and the advertisement', () => {
   const turns = new Turns(3)
   const nameOf = (row: Row) => `${titleOf(row)}: keepalived yields before anybody was asked, and the client is told`
-  // A peer has its own address at every question.
+  // The question of a unicast router has the address of its peer.
   for (const row of rows.filter(({ listed, transport }) => listed || transport === 'unicast'))
     turns.test(nameOf(row), (context) => heals(row, context))
-  // With one router only: an unlisted router has to be asked in the microseconds in which keepalived still answers.
+  // One row at a time. An unlisted router must be asked in the microseconds in which keepalived still answers.
   for (const row of rows.filter(({ listed, transport }) => !listed && transport === 'multicast'))
     test(nameOf(row), (context) => heals(row, context))
 })

@@ -1,6 +1,6 @@
 /**
- * Real keepalived on the same node. If holdfast would remove keepalived's addresses, it does not start and names the reason. With
- * --force it starts. A keepalived in another network namespace, or without VRRP, does not matter.
+ * Real keepalived on the same node. If holdfast would remove keepalived's addresses, holdfast does not start and names the reason. With
+ * --force, holdfast starts. A keepalived in another network namespace, or without VRRP, does not matter.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -14,9 +14,7 @@ import { LoggedProcess } from '../../src/lab/logged-process.ts'
 import { eventually } from '../../src/lab/wait.ts'
 import { describeInterop } from '../support/require.ts'
 
-/**
- * The least privileges of the daemon: it then cannot read the descriptors of a root process with all capabilities.
- */
+/** Command with the least privileges of the daemon. The daemon then cannot read the descriptors of a root process with all capabilities. */
 const LEAST = ['setpriv', '--bounding-set', '-all,+net_admin,+net_raw', '--inh-caps', '-all']
 
 let lab: Lab | undefined
@@ -43,7 +41,7 @@ const holds = (keepalived: Keepalived) =>
     within: 10_000,
   })
 
-describeInterop('keepalived on the same node', () => {
+describeInterop('a start of holdfast beside keepalived on the same node', () => {
   test.each([
     ['by its socket', []],
     ['also by a daemon that may not look at its descriptors', LEAST],
@@ -61,9 +59,12 @@ describeInterop('keepalived on the same node', () => {
     const said = /Cannot run: keepalived \(pid (\d+)\).* speaks VRRP in this network namespace/.exec(text(daemon))
     expect(said, text(daemon)).not.toBeNull()
     const comm = spawnSync('cat', [`/proc/${said?.[1]}/comm`], { encoding: 'utf8' }).stdout.trim()
-    expect(comm, 'the process of that pid').toBe('keepalived')
+    expect(comm, 'name of the process with the reported pid').toBe('keepalived')
     expect(text(daemon)).toContain('--force runs anyway')
-    expect(text(daemon).includes('probably'), 'no more is claimed than was seen').toBe(launcher.length > 0)
+    expect(
+      text(daemon).includes('probably'),
+      'whether the message says "probably", as it must if the descriptors could not be read',
+    ).toBe(launcher.length > 0)
     expect(lab.addresses(lab.router(1)), 'the addresses of keepalived').toEqual(before)
     expect(await keepalived.state()).toBe('Active')
 
@@ -76,7 +77,7 @@ describeInterop('keepalived on the same node', () => {
     ])
   })
 
-  test('--force runs beside it, which log and status tell', async () => {
+  test('runs with --force, and log and status name the keepalived beside it', async () => {
     const { lab, neighbour } = plans()
     const keepalived = new Keepalived(lab, neighbour)
     await holds(keepalived)
@@ -94,7 +95,7 @@ describeInterop('keepalived on the same node', () => {
     expect((await statusCommand(daemon.socket, { json: false })).stdout).toMatch(/^KEEPALIVED \(pid \d+\) spoke VRRP/m)
   })
 
-  test('without VRRP, or in another network namespace, it is no reason', async () => {
+  test('succeeds if keepalived runs without VRRP or in another network namespace', async () => {
     const { lab, neighbour, ours } = plans()
     const elsewhere = new Keepalived(lab, { ...neighbour, host: lab.router(2), priority: 50 })
     const directory = join(lab.directory, 'keepalived-checkers')
@@ -110,7 +111,7 @@ describeInterop('keepalived on the same node', () => {
     await checkers.line(/Starting Keepalived/, 10_000)
     const daemon = new Holdfast(lab, ours, {}, [], {}, LEAST)
     await daemon.ready()
-    expect(checkers.exit, 'the keepalived without VRRP still runs').toBeUndefined()
+    expect(checkers.exit, 'exit of the keepalived without VRRP, which must still run').toBeUndefined()
     expect(daemon.records.filter(({ msg }) => /keepalived|VRRP in this network/.test(msg))).toEqual([])
     await elsewhere.ready()
   })

@@ -1,6 +1,6 @@
 /**
  * Compares holdfast with `keepalived -t` for each file, in a network namespace with the interface that the files name. If keepalived
- * accepts a file without a message, holdfast accepts it. If keepalived reports a problem, holdfast reports one too.
+ * accepts a file without a message, holdfast must accept it. If keepalived reports a problem, holdfast must report a problem.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -12,10 +12,10 @@ import { FILE_CASES } from '../support/keepalived-files.ts'
 import { sample } from '../support/keepalived-text.ts'
 import { describeInterop } from '../support/require.ts'
 
-/** Exit statuses of the samples: openshift.md gives 5 and 6; no password there is shorter than nine letters. */
+/** Expected exit statuses of keepalived for the samples. 5 and 6 are warnings: no password in the samples is shorter than nine letters. */
 const SAMPLES: Readonly<Record<string, number>> = { worker: 5, master: 5, 'legacy-4.5-vsphere-master': 6 }
 
-describeInterop('files beside keepalived -t', () => {
+describeInterop('a keepalived file', () => {
   const folder = mkdtempSync(join(tmpdir(), 'hf-files-'))
   const exits = new Map<string, number>()
   const fileOf = (index: number) => join(folder, `${index}.conf`)
@@ -44,7 +44,7 @@ describeInterop('files beside keepalived -t', () => {
   }
 
   test.each(FILE_CASES.map((each, index) => [each.title, each, index] as const))(
-    '%s',
+    'is judged by holdfast as by keepalived -t: %s',
     (_, { exit, ours: expected }, index) => {
       expect({ keepalived: exits.get(`${index}.conf`), ours: ours(fileOf(index)) }).toEqual({
         keepalived: exit,
@@ -53,7 +53,7 @@ describeInterop('files beside keepalived -t', () => {
     },
   )
 
-  test.each(samples)('the sample %s', (name) => {
+  test.each(samples)('is judged by holdfast as by keepalived -t: sample %s', (name) => {
     expect({ keepalived: exits.get(`${name}.conf`), ours: ours(join(folder, `${name}.conf`)) }).toEqual({
       keepalived: SAMPLES[name],
       ours: 'warned',

@@ -1,8 +1,8 @@
 /**
- * The simulator's model of keepalived (src/simulator/keepalived/keepalived-node.ts) beside the real one: the same
- * files, the same accidents at the same times, and two or three nodes of keepalived alone. Both must have the same
- * holders in the same order, and equal numbers of announcements and packets with priority 0. Times may differ within
- * an interval. MODEL_TABLE=FILE writes both results. The real keepalived is the reference.
+ * The simulator's model of keepalived (src/simulator/keepalived/keepalived-node.ts) beside the real keepalived: the same files, the same
+ * accidents at the same times, and two or three nodes of keepalived alone. Both must have the same holders in the same order, and equal
+ * numbers of announcements and of packets with priority 0. Times may differ within an interval. MODEL_TABLE=FILE writes both histories. The
+ * real keepalived is the reference.
  */
 import { writeFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -19,11 +19,11 @@ import { address } from '../../src/wire/address.ts'
 import { read } from '../support/keepalived-text.ts'
 import { describeInterop } from '../support/require.ts'
 
-/** Interval in ms. It is long, because keepalived without CPU for three intervals takes over for no reason. */
+/** Interval in ms. It is long, because a keepalived without CPU for three intervals takes over for no reason. */
 const INTERVAL = Number(process.env.MODEL_INTERVAL ?? '1000')
-/** Shortest time of a holder in ms; a shorter one is a hand-over, whose order is chance. */
+/** Shortest time of a holder in ms. A shorter time is a hand-over, whose order is chance. */
 const MOMENT = 100
-/** ms for the place of an accident in an interval, for the start of a process, and for a busy machine. */
+/** Tolerance in ms: the phase of an accident within an interval, the start of a process, and a busy machine. */
 const TOLERANCE = INTERVAL + 300
 /** Number of concurrent labs. */
 const BESIDE = 4
@@ -31,20 +31,20 @@ const RUNS = Number(process.env.REPEAT ?? '1')
 
 type Story = {
   readonly name: string
-  /** r1, r2, …, with their start in ms. */
+  /** The routers r1, r2, and so on, with the start of each in ms. */
   readonly routers: readonly { readonly priority: number; readonly startsAt: number }[]
   readonly preempt?: boolean
   readonly faults: readonly Fault[]
   readonly ms: number
-  /** The number of announcements depends on the first of equal nodes, or on the number of waiting advertisements. */
+  /** Whether the number of announcements depends on chance: on the first of equal nodes, or on the number of waiting advertisements. */
   readonly race?: boolean
-  /** Shortest time of a holder in ms: two nodes meet again at any point of the interval. */
+  /** Shortest time of a holder in ms, for a story in which two nodes meet again at any phase of the interval. */
   readonly moment?: number
 }
 type Change = { readonly at: number; readonly holders: readonly string[] }
 type Counts = Readonly<Record<string, number>>
 type Seen = { readonly changes: readonly Change[]; readonly announced: Counts; readonly released: Counts }
-/** Result of the real keepalived, and the story with its real times: on a busy machine, actions come late. */
+/** Record of the real keepalived, and the story with its real times. On a busy machine, accidents come late. */
 type Played = { readonly seen: Seen; readonly story: Story }
 
 const TWO = [
@@ -57,7 +57,7 @@ const on = (node: string, kind: Fault['kind'], ms: number, more: Partial<Fault> 
   ...more,
 })
 
-/** By 10 s the second batch of announcements of the first holder is over. */
+/** Stories. The second batch of announcements of the first holder ends before 10 s. */
 const STORIES: readonly Story[] = [
   {
     ...{ name: 'a better one comes second', faults: [], ms: 17_000 },
@@ -101,8 +101,8 @@ const STORIES: readonly Story[] = [
 // The real one ----------------------------------------------------------------------------------------------------------
 
 /**
- * Plays a story on real nodes. `others` resolves when all concurrent stories are over: reading a capture blocks the
- * process, and would delay their actions.
+ * Plays a story on real nodes. `others` resolves when all concurrent stories have ended. Reading a capture blocks the process, and would
+ * delay the accidents of other stories.
  */
 async function playReal(story: Story, lab: Lab, others: Promise<unknown>, over: () => void): Promise<Played> {
   const capture = await Capture.start(lab, 'model')
@@ -135,7 +135,7 @@ async function playReal(story: Story, lab: Lab, others: Promise<unknown>, over: 
   }))
   const starts = (i: number): number => Math.round(beganAt(daemons.get(`r${i + 1}`)) - began)
   const routers = story.routers.map(({ priority, startsAt }, i) => {
-    // A restarted node has reported its start twice; of its first life only the begin is known.
+    // A restarted node has reported two starts. Of its first life only the begin is known.
     const isStartedAgain = faults.some(({ kind, node }) => node === `r${i + 1}` && STARTED_AGAIN.has(kind))
     return { priority, startsAt: isStartedAgain ? when(startsAt) + STARTS : starts(i) }
   })
@@ -143,7 +143,7 @@ async function playReal(story: Story, lab: Lab, others: Promise<unknown>, over: 
   return { seen, story: { ...story, faults, routers } }
 }
 
-/** ms from the process start to the state machine. */
+/** Time in ms from the process start to the start of the state machine. */
 const STARTS = 70
 const STARTED_AGAIN: ReadonlySet<Fault['kind']> = new Set(['stop', 'crash both', 'crash guardian'])
 
@@ -200,7 +200,7 @@ function countsOf(lab: Lab, frames: readonly Frame[]): Pick<Seen, 'announced' | 
 
 // The model -----------------------------------------------------------------------------------------------------------------
 
-/** Returns a host as createLab makes it. */
+/** Returns a host as createLab creates it. */
 const hostAt = (position: number): Host => ({
   ...{ name: `r${position}`, namespace: '', port: '', address: `10.77.0.${10 + position}` },
 })
@@ -229,7 +229,7 @@ function playModel(story: Story): Seen {
   return { changes: lasting(moments.get(address(LAB_VIP)) ?? [], story), announced, released }
 }
 
-/** Returns the changes without short holders; consecutive changes with the same holders are one. */
+/** Returns the changes without short holders. Consecutive changes with the same holders become one. */
 function lasting(changes: readonly Change[], { moment = MOMENT, ms: end }: Story): Change[] {
   const kept: Change[] = []
   changes.forEach(({ at, holders }, i) => {
@@ -271,20 +271,21 @@ async function playAll(stories: readonly Story[]): Promise<Played[]> {
 function expectAlike({ seen: real, story }: Played): void {
   const model = playModel(story)
   const both = ` of "${story.name}":\nkeepalived: ${shown(real)}\nmodel:      ${shown(model)}`
-  // The winner among equal nodes is chance.
+  // Among equal nodes, the winner is chance.
   const equals = new Set(story.routers.length > 2 ? ['r1', 'r2'] : [])
   const holdersOf = ({ changes }: Seen) =>
     changes.map(({ holders }) => holders.map((holder) => (equals.has(holder) ? 'an equal one' : holder)))
   expect(holdersOf(real), `who answered, one after the other,${both}`).toEqual(holdersOf(model))
   for (const [n, { at }] of real.changes.entries())
-    expect(Math.abs(at - (model.changes[n]?.at ?? 0)), `ms between both at change ${n + 1}${both}`).toBeLessThan(
-      TOLERANCE,
-    )
+    expect(
+      Math.abs(at - (model.changes[n]?.at ?? 0)),
+      `ms between the model and keepalived at change ${n + 1}${both}`,
+    ).toBeLessThan(TOLERANCE)
   expect(real.released, `advertisements with priority 0${both}`).toEqual(model.released)
   if (story.race !== true) expect(real.announced, `gratuitous ARP${both}`).toEqual(model.announced)
 }
 
-describeInterop('the model of keepalived beside keepalived', () => {
+describeInterop('the model of keepalived in the simulator', () => {
   const all = Array.from({ length: RUNS }, () => STORIES).flat()
   let played: Played[] = []
   let again = 0
@@ -292,20 +293,23 @@ describeInterop('the model of keepalived beside keepalived', () => {
     played = await playAll(all)
   }, 60_000 * all.length)
 
-  test.each(all.map((story, i) => [story.name, i + 1] as const))('%s (%i)', async (_name, nth) => {
-    const [first, story] = [played[nth - 1], all[nth - 1]]
-    if (first === undefined || story === undefined) throw new Error('It was not played')
-    try {
-      return expectAlike(first)
-    } catch {
-      // A keepalived without CPU for three intervals takes over for no reason (docs/performance.md).
-      again++
-    }
-    const [alone] = await playAll([story])
-    if (alone === undefined) throw new Error('It was not played')
-    played[nth - 1] = alone
-    expectAlike(alone)
-  })
+  test.each(all.map((story, i) => [story.name, i + 1] as const))(
+    'has the holders, announcements and priority-0 packets of real keepalived: %s (%i)',
+    async (_name, nth) => {
+      const [first, story] = [played[nth - 1], all[nth - 1]]
+      if (first === undefined || story === undefined) throw new Error('Cannot find the played story')
+      try {
+        return expectAlike(first)
+      } catch {
+        // A keepalived without CPU for three intervals takes over for no reason (docs/performance.md). So the story is played again.
+        again++
+      }
+      const [alone] = await playAll([story])
+      if (alone === undefined) throw new Error('Cannot find the story that was played again')
+      played[nth - 1] = alone
+      expectAlike(alone)
+    },
+  )
 
   afterAll(() => {
     const file = process.env.MODEL_TABLE

@@ -1,6 +1,6 @@
 /**
- * Asks keepalived 2.2.7 itself for each file of test/support/keepalived-refusals.ts: the exit status of -t and of the
- * daemon where it refuses the file, and the dump (SIGUSR1) where it runs.
+ * Runs keepalived 2.2.7 with each file of test/support/keepalived-refusals.ts. For a refused file, the test checks the exit status of -t
+ * and of the daemon. For an accepted file, the test checks the dump (SIGUSR1).
  */
 import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -10,10 +10,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { REFUSED, USED, type Used } from '../support/keepalived-refusals.ts'
 import { describeInterop } from '../support/require.ts'
 
-/** Daemons that run at the same time, each in its own namespaces. */
+/** Number of daemons that run at the same time, each in its own namespaces. */
 const AT_ONCE = 6
 
-/** $0: a folder with keepalived.conf. Prints the exit status of -t, and of the daemon if it ends by itself. */
+/** Script for a folder $0 with keepalived.conf. Prints the exit status of -t, and of the daemon if the daemon ends by itself. */
 const ASK = `
 mount -t tmpfs none /run
 ip link add eth0 type veth peer name other
@@ -34,7 +34,7 @@ for i in $(seq 50); do sleep 0.1; grep -q "VRRP Sockpool" keepalived.data 2>/dev
 kill "$(cat /run/p)"; wait $daemon
 `
 
-describeInterop('the recorded values of keepalived', () => {
+describeInterop('keepalived 2.2.7', () => {
   const folder = mkdtempSync(join(tmpdir(), 'hf-recorded-'))
   const cases = [...REFUSED.map(({ text }) => text), ...USED.map(([, text]) => text)]
   const answers: string[] = []
@@ -54,12 +54,15 @@ describeInterop('the recorded values of keepalived', () => {
   }, 120_000)
   afterAll(() => rmSync(folder, { recursive: true }))
 
-  test.each(REFUSED.map((each, index) => [each.title, index, each.test] as const))('%s', (_, index, status) => {
-    expect(answers[index]?.trim().split('\n')).toEqual([`test ${status}`, 'daemon 2'])
-  })
+  test.each(REFUSED.map((each, index) => [each.title, index, each.test] as const))(
+    'refuses the file as recorded: %s',
+    (_, index, status) => {
+      expect(answers[index]?.trim().split('\n')).toEqual([`test ${status}`, 'daemon 2'])
+    },
+  )
 
   test.each(USED.map(([title, , used], index) => [title, index + REFUSED.length, used] as const))(
-    '%s',
+    'uses the value as recorded: %s',
     (_, index, used) => {
       expect(answers[index]).not.toContain('daemon')
       expect(valuesOf(readFileSync(join(placeOf(index), 'keepalived.data'), 'utf8'))).toMatchObject(used)

@@ -1,7 +1,7 @@
 /**
- * The rows of the interop matrix as values: the neighbour, the protocol, how it is sent, and the router with the
- * higher priority. Decides which cells exist (FRR has neither unicast nor passwords, keepalived has both) and their
- * timing. Refuses to know the steps of a row (matrix.ts).
+ * The rows of the interop matrix as values: the neighbour, the protocol, the transport, and the router with the higher priority. Decides
+ * which cells exist (FRR has neither unicast nor passwords, keepalived has both) and their timing. Does not know the steps of a row
+ * (matrix.ts).
  */
 import type { DaemonKind } from '../../src/lab/daemons/daemon.ts'
 
@@ -11,13 +11,13 @@ export type Transport = 'multicast' | 'unicast'
 export type Neighbour = 'keepalived' | 'frr'
 
 export type Match = {
-  /** Multicast, with each other's address configured. */
+  /** Whether multicast routers list each other's address. */
   readonly listed?: boolean
   readonly protocol: Protocol
   readonly transport: Transport
   readonly high: DaemonKind
   readonly low: DaemonKind
-  /** Beginning of the names of its tests. */
+  /** Beginning of the names of the row's tests. */
   readonly name: string
 }
 
@@ -32,7 +32,7 @@ const CELLS: Readonly<Record<Neighbour, Readonly<Record<Protocol, readonly Trans
 
 export const PRIORITY = { high: 200, low: 100 } as const
 
-/** Returns the interval: version 2 knows only whole seconds. */
+/** Returns the interval in ms. Version 2 has whole seconds only. */
 export const intervalOf = (protocol: Protocol): number => (protocol === 'v2 PASS IPv4' ? 1_000 : 100)
 
 /** Returns Skew_Time of RFC 9568 §6.1. In version 2 it is not scaled by the interval (RFC 3768 §6.1). */
@@ -44,12 +44,12 @@ export function activeDownIntervalOf(protocol: Protocol, priority: number): numb
   return 3 * intervalOf(protocol) + skewTimeOf(protocol, priority)
 }
 
-/** Returns the daemon on holdfast's side: another daemon there tests the harness itself. */
+/** Returns the daemon in holdfast's place. Another daemon there tests the harness itself. */
 function ourSide(neighbour: Neighbour): DaemonKind {
   return process.env.INTEROP_DRY_RUN === '1' ? neighbour : 'holdfast'
 }
 
-/** Returns the matches in both directions, each as often as REPEAT says (once). */
+/** Returns the matches in both directions, each REPEAT times (by default once). */
 export function matchesOf(neighbour: Neighbour, protocol: Protocol): Match[] {
   const ours = ourSide(neighbour)
   const repeat = Number(process.env.REPEAT ?? '1')

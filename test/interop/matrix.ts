@@ -1,7 +1,7 @@
 /**
- * The steps in every row of the interop matrix: election, preemption, takeover from a killed router, leaving, a cut and its heal. All
- * neighbours and protocols share the steps. If a neighbour must differ, the assertion names the difference. This file does not know
- * the list of rows (match.ts) and how the two routers are observed (pair.ts).
+ * The steps of every row of the interop matrix: election, preemption, takeover from a killed router, leaving, a cut and its heal. All
+ * neighbours and protocols share the steps. If a neighbour must differ, the assertion names the difference. Does not know the list of rows
+ * (match.ts) and how the two routers are observed (pair.ts).
  */
 import { expect, type TestContext } from 'vitest'
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
@@ -12,20 +12,23 @@ import { Turns } from '../support/turns.ts'
 import { activeDownIntervalOf, type Match, PRIORITY, skewTimeOf } from './match.ts'
 import { Pair } from './pair.ts'
 
-/** Phases of the heals within an interval, so that either router advertises first. The second one may not notice the competing Active. */
+/**
+ * Phases of the heals within an interval, so that each router advertises first in some heals. The router that advertises second may not
+ * notice the competing Active.
+ */
 const PHASES = [0, 0.29, 0.61, 0.13, 0.47, 0.83]
-/** ms after a takeover until its announcements end, which would hide a stale neighbour entry. */
+/** Time in ms after a takeover until its announcements end, which would hide a stale neighbour entry. */
 const ANNOUNCED = 5_500
 /**
- * ms without an answer. keepalived alone leaves a client without an answer for 3 s and more in every other heal. A
- * client that resolves the address again and gets no answer asks again after 1 s.
+ * Limit in ms without an answer. keepalived alone leaves a client without an answer for 3 s and more in every other heal. A client that
+ * resolves the address again and gets no answer asks again after 1 s.
  */
 const SILENCE = 2_500
-/** ms for a busy machine: the bounds below distinguish mechanisms, they do not measure. */
+/** Tolerance in ms for a busy machine. The bounds below distinguish mechanisms, and measure no times. */
 const SLACK = 1_000
 /**
- * ms of a hand-over, on the same machine. A router that first removes the address leaves the client for a Skew_Time,
- * 600 ms.
+ * Limit in ms without an answer in a hand-over, on a busy machine. A router that first removes the address leaves the client for a
+ * Skew_Time, 600 ms.
  */
 const HANDED_OVER = 300
 
@@ -34,13 +37,13 @@ type Check = (frames: readonly Frame[]) => void
 type Step = (group: Pair) => Promise<Check>
 const NOTHING: Check = () => {}
 
-/** Time of the capture's clock in s. */
+/** Returns the time of the capture's clock in s. */
 const now = (): number => Date.now() / 1_000
 const since = (frames: readonly Frame[], at: number) => frames.filter((frame) => Number(frame.at) >= at)
 
 /**
- * Plays the steps one after the other, as accidents follow each other on a node. There is one LAN, one start of the
- * daemons and one capture.
+ * Plays the steps one after the other, as accidents follow each other on a node. One LAN, one start of the daemons and one capture serve
+ * all steps.
  */
 async function play(match: Match, steps: readonly Step[], { onTestFinished }: TestContext): Promise<void> {
   const group = new Pair(match)
@@ -81,7 +84,7 @@ const preempts: Step = async (group) => {
   return (frames) => {
     const last = group.from('low', frames).at(-1)
     const first = sinceSilence(group.from('high', frames), 3 * group.intervalMs)
-    // The loser may send one last advertisement when its addresses are off (docs/architecture.md, Protocol decisions), no more.
+    // The loser may send one last advertisement after its addresses are removed (docs/architecture.md, Protocol decisions), and no more.
     const late = group.from('low', frames).filter(({ at }) => Number(at) > Number(first?.at))
     expect(
       late.length,
@@ -91,8 +94,8 @@ const preempts: Step = async (group) => {
 }
 
 /**
- * Returns the first frame of the last run without a silence of so many ms. A router may stop again while it starts
- * (FRR, when its macvlan comes up late). The other one then has to follow it, and is not late.
+ * Returns the first frame of the last run of frames without a silence of `silence`. A router may stop again while it starts (FRR, when its
+ * macvlan comes up late). The other router then must follow, and is not late.
  */
 function sinceSilence(frames: readonly Frame[], silence: number): Frame | undefined {
   const begins = frames.filter(({ at }, i) => i === 0 || 1000 * (Number(at) - Number(frames[i - 1]?.at)) > silence)
@@ -113,13 +116,13 @@ const takesOver: Step = async (group) => {
   const down = activeDownIntervalOf(protocol, PRIORITY.low)
   const took = group.movedAfter('high', at)
   judgeTime(`from the kill of ${high} until ${low} answered the client`, took, down + SLACK, 'RFC 9568 §6.1')
-  // The dead node's kernel keeps the address until the next start of its daemon.
+  // The kernel of the dead node keeps the address until the next start of its daemon.
   await group.bothAreContent()
   await comesBack(group, 'it was killed')
   return NOTHING
 }
 
-/** Kills the engine alone: the cleanup plan sends priority 0 in its place, in the format that the neighbour reads. */
+/** Kills the engine alone. The cleanup plan sends priority 0 in its place, in the format that the neighbour reads. */
 const leavesByItsWill: Step = async (group) => {
   const killed = now()
   const leaver = group.daemon('high')
@@ -135,13 +138,13 @@ const leavesByItsWill: Step = async (group) => {
   return (frames) => {
     const meanwhile = since(group.from('high', frames), killed).filter((frame) => Number(frame.at) < over)
     const zero = meanwhile.filter(({ priority }) => priority === '0')
-    expect(zero.length, 'advertisements of priority 0 in its name').toBeGreaterThan(0)
+    expect(zero.length, 'packets with priority 0 in the name of the killed engine').toBeGreaterThan(0)
   }
 }
 
 const leaves: Step = async (group) => {
   const { high, low, protocol } = group.match
-  // A router that has just started must first have received the other one.
+  // A router that has just started must first receive the other router.
   await sleep(2 * group.intervalMs)
   const leaver = group.daemon('high')
   await group.bothAreContent()
@@ -151,19 +154,19 @@ const leaves: Step = async (group) => {
   const skew = skewTimeOf(protocol, PRIORITY.low)
   const took = group.movedAfter('high', at)
   judgeTime(`from SIGTERM of ${high} until ${low} answered the client`, took, skew + SLACK, 'RFC 9568 §6.4.2')
-  // holdfast answers until its successor has announced itself; the others first remove the address.
+  // holdfast answers until its successor has announced itself. The other daemons first remove the address.
   const silence = leaver instanceof Holdfast ? HANDED_OVER : skew + SLACK
   const unanswered = group.silenceSince(at)
   judgeTime(`without an answer when ${high} left`, unanswered, silence, 'docs/migrating-from-keepalived.md')
   if (high !== 'frr')
-    expect(await leaver.exited, `the end of ${high} after SIGTERM`).toMatchObject({ code: 0, signal: null })
+    expect(await leaver.exited, `exit of ${high} after SIGTERM`).toMatchObject({ code: 0, signal: null })
   await group.bothAreContent()
   await comesBack(group, 'it was told to leave')
   return (frames) => {
     const zero = since(group.from('high', frames), left).find(({ priority }) => priority === '0')
     const successor = since(group.from('low', frames), left)[0]
-    expect(zero, `an advertisement of priority 0 from ${high}`).toBeDefined()
-    expect(Number(zero?.at), `priority 0 of ${high} before the first advertisement of ${low}`).toBeLessThan(
+    expect(zero, `packet with priority 0 from ${high} after SIGTERM`).toBeDefined()
+    expect(Number(zero?.at), `time of priority 0 of ${high}, before the first advertisement of ${low}`).toBeLessThan(
       Number(successor?.at),
     )
   }
@@ -173,7 +176,7 @@ const heals: Step = async (group) => {
   const { high } = group.match
   await sleep(ANNOUNCED)
   const healedAt: number[] = []
-  // A cut costs seconds if the interval is one second.
+  // With an interval of one second, a cut takes seconds, so fewer cuts are played.
   for (const phase of PHASES.slice(0, group.intervalMs > 100 ? 2 : PHASES.length)) {
     group.lab.cut(group.high.host)
     await group.splits()
@@ -184,8 +187,8 @@ const heals: Step = async (group) => {
     const at = group.lab.heal(group.high.host)
     const occasion = `a heal ${later.toFixed(0)} ms after the split`
     await group.isElected('high', occasion)
-    // FRR does not know of the competing Active and does not announce again: the client finds the address when it
-    // resolves it again.
+    // FRR does not know of the competing Active and does not announce again. The client finds the address when it resolves the address
+    // again.
     if (high === 'frr') group.clientForgets()
     await group.settlesOn('high', occasion)
     const entry = high === 'frr' ? 'whose neighbour entry was flushed' : 'with its cached neighbour entry'
@@ -202,7 +205,7 @@ const heals: Step = async (group) => {
   }
 }
 
-/** Defines two tests a row. `beside`: number of concurrent tests, because they wait more than they work. */
+/** Defines two tests for each row. `beside` is the number of concurrent tests, which wait more than they work. */
 export function playMatches(matches: readonly Match[], beside: number): void {
   const turns = new Turns(beside)
   for (const match of matches) {
@@ -210,11 +213,11 @@ export function playMatches(matches: readonly Match[], beside: number): void {
     const [dies, byWill] =
       high === 'holdfast' ? [', with its engine killed', [leavesByItsWill]] : ['', [] as readonly Step[]]
     turns.test(
-      `${name}: ${high} is elected before ${low}, which never speaks; killed${dies} and told to leave, it is followed and comes back`,
+      `${name}: ${high} is elected before ${low}, which sends nothing, is followed when it is killed${dies} or leaves, and gets the address back`,
       (context) => play(match, [elects, takesOver, ...byWill, leaves], context),
     )
     turns.test(
-      `${name}: ${high} comes second and preempts ${low}, which is Active beside it while it is cut off and gives way after the heal`,
+      `${name}: ${high} preempts ${low}, and after a cut with two Actives ${low} yields at the heal`,
       (context) => play(match, [preempts, heals], context),
     )
   }

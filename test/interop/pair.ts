@@ -1,7 +1,7 @@
 /**
- * Two routers of different make on one LAN with one virtual router, for every interop test. Has the assertions about both routers and
- * about the wire. Decides addresses, the holder of an address, and the sender of a packet. FRR never removes an address; its
- * macvlan interface goes down instead. This file does not know the order of a test.
+ * Two routers of different make on one LAN with one virtual router, for every interop test. Has the assertions about both routers and about
+ * the packets. Decides addresses, the holder of an address, and the sender of a packet. FRR never removes an address; its macvlan interface
+ * goes down instead. Does not know the order of a test.
  */
 import { expect } from 'vitest'
 import type { Daemon, DaemonKind, RouterPlan } from '../../src/lab/daemons/daemon.ts'
@@ -18,13 +18,10 @@ import { intervalOf, type Match, PRIORITY } from './match.ts'
 export type Which = 'high' | 'low'
 const other = (which: Which): Which => (which === 'high' ? 'low' : 'high')
 
-/** The link-local address comes first (VR-TX-04); the client asks for the other one. */
+/** IPv6 addresses. The link-local address comes first (VR-TX-04); the client asks for the other address. */
 export const VIPS6 = ['fe80::100', 'fd77::100'] as const
 export const PASSWORD = 'swordfis'
-/**
- * Capture filter. Of ICMPv6 it takes only neighbour advertisements: an ICMP error quotes an advertisement that found
- * no receiver.
- */
+/** Capture filter. Of ICMPv6 only neighbour advertisements are captured: an ICMP error quotes an advertisement that found no receiver. */
 const WATCHED = 'proto 112 or arp or (icmp6 and ip6[40] = 136)'
 const numberOf = (host: Host) => host.address.split('.').at(-1)
 const linkLocal = (host: Host) => `fe80::${numberOf(host)}`
@@ -104,7 +101,7 @@ export class Pair {
     return daemon
   }
 
-  /** Returns the routers whose kernel answers for the address: it has the address, on an interface that is up. */
+  /** Returns the routers whose kernel answers for the address. Their kernel has the address on an interface that is up. */
   holders(): string[] {
     const answers = (host: Host): boolean =>
       linksOf(host).some(
@@ -125,7 +122,7 @@ export class Pair {
     }
   }
 
-  /** Generous limit in ms: order and outcome are asserted here, speed where the scenario says so. */
+  /** Limit in ms. The tests judge order and outcome; times only where a step says so. */
   get within(): number {
     return Math.max(10_000, 15 * this.intervalMs)
   }
@@ -135,7 +132,7 @@ export class Pair {
     await this.#comes(which, occasion, async () => true)
   }
 
-  /** Waits for the same, and that no other router would answer. */
+  /** Waits for the same as moves(), and until no other router would answer. */
   async settlesOn(which: Which, occasion: string): Promise<void> {
     await this.#comes(which, `alone to be Active after ${occasion}`, async () =>
       this.#clientIsAnsweredBy(which) ? this.onlyHolder(which) : false,
@@ -146,7 +143,7 @@ export class Pair {
     return this.holders().join() === this[which].host.name
   }
 
-  /** Waits like settlesOn, but for any entry of the client. */
+  /** Waits for the same as settlesOn(), with any neighbour entry of the client. */
   async isElected(which: Which, occasion: string): Promise<void> {
     const { kind, host } = this[which]
     const elected = async () => (await this.daemon(which).state()) === 'Active' && this.onlyHolder(which)
@@ -193,15 +190,15 @@ export class Pair {
     ip(this.lab.client, 'neigh flush dev eth0')
   }
 
-  /** Counters and log lines of both routers. */
+  /** Checks counters and log lines of both routers. */
   async bothAreContent(): Promise<void> {
     for (const daemon of this.#daemons.values()) await expectContent(daemon)
   }
 
-  /** Ends the capture; everything in it must decode cleanly. Returns the frames in order. */
+  /** Ends the capture and checks that every frame decodes without an error. Returns the frames in order. */
   async wireIsClean(): Promise<Frame[]> {
     const frames = (await this.#capture?.stop()) ?? []
-    expect(faults(frames), `what tshark finds wrong with ${frames.length} frames`).toEqual([])
+    expect(faults(frames), `problems that tshark finds in ${frames.length} frames`).toEqual([])
     const said = frames.filter(({ versionAndType }) => versionAndType !== '')
     const seen = (of: (frame: Frame) => string) => [...new Set(said.map(of))].sort()
     expect(
@@ -215,10 +212,11 @@ export class Pair {
       ).toEqual(['1'])
     const group = this.#v6 ? 'ff02::12' : '224.0.0.18'
     const destinations = seen(({ destination }) => destination)
-    if (this.match.transport === 'multicast') expect(destinations, 'where advertisements went').toEqual([group])
-    else expect(destinations, 'where advertisements went').not.toContain(group)
+    if (this.match.transport === 'multicast')
+      expect(destinations, 'destinations of the advertisements').toEqual([group])
+    else expect(destinations, 'destinations of the advertisements').not.toContain(group)
     const strangers = said.filter(({ source }) => ![this.#source('high'), this.#source('low')].includes(source))
-    expect(strangers, 'advertisements of neither router').toEqual([])
+    expect(strangers, 'advertisements of a source that is neither router').toEqual([])
     return frames
   }
 
@@ -233,7 +231,7 @@ export class Pair {
     return frames.filter(({ source, versionAndType }) => versionAndType !== '' && source === this.#source(which))
   }
 
-  /** Gratuitous ARP or unsolicited neighbour advertisements for the address that FRR's virtual MAC sent. */
+  /** Returns gratuitous ARP and unsolicited neighbour advertisements for the address from FRR's virtual MAC. */
   announcedByFrr(frames: readonly Frame[]): Frame[] {
     return frames.filter(({ arpOperation, arpSender, arpTarget, mac, naSolicited, naTarget }) => {
       const announced = arpOperation !== '' ? arpSender === this.vip && arpTarget === this.vip : naTarget === this.vip
@@ -242,7 +240,7 @@ export class Pair {
   }
 }
 
-/** Adds fixed addresses without DAD in place of the kernel's: the source of a packet then identifies its sender. */
+/** Adds fixed addresses without DAD in place of the kernel's addresses. The source of a packet then identifies its sender. */
 export function addIpv6(host: Host): void {
   const addresses = [linkLocal(host), globalAddress(host)].map((one) => `address add ${one}/64 dev eth0 nodad`)
   const lines = ['address flush dev eth0 scope link', ...addresses]

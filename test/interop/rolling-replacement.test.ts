@@ -1,8 +1,7 @@
 /**
- * A typical migration of five nodes with keepalived's file. keepalived is stopped and holdfast is started with the
- * same file, node after node, the holder last, and all the way back. A client resolves the address again every
- * millisecond. Each outage is compared with the outage of a leaving keepalived in the same group. Refuses to know the
- * content of the file.
+ * A typical migration of five nodes with keepalived's file. On one node after the other, the holder last, keepalived is stopped and
+ * holdfast is started with the same file; then all nodes go back to keepalived. A client resolves the address again every millisecond. Each
+ * outage is compared with the outage of a leaving keepalived in the same group. Does not know the content of the file.
  */
 import { expect, type TestContext } from 'vitest'
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
@@ -15,8 +14,8 @@ import { expectContent } from './content.ts'
 
 const NODES = 5
 /**
- * `equal`: equal priorities as on OpenShift. Otherwise priorities differ, and the holder takes the address back when
- * it returns.
+ * A row. `equal`: equal priorities as on OpenShift. Otherwise priorities differ, and the first holder takes the address back when it
+ * returns.
  */
 type Plan = Row & { readonly equal?: boolean }
 
@@ -32,26 +31,23 @@ const ROWS: Readonly<Record<string, Plan>> = {
   'v3 IPv4': { family: 'ipv4', version: 3, transport: 'multicast', intervalMs: 1_000 },
   'v3 IPv6': { family: 'ipv6', version: 3, transport: 'unicast', intervalMs: 1_000 },
 }
-/** For manual runs: EQUAL=1 runs all rows with equal priorities. */
+/** Switch for manual runs: EQUAL=1 runs all rows with equal priorities. */
 const EQUAL = process.env.EQUAL === '1'
-/**
- * ms for a daemon that a busy machine wakes late. A wait for an interval, 1 s, or an Active_Down_Interval costs more
- * than this.
- */
+/** Tolerance in ms for a daemon that a busy machine wakes late. A wait for an interval (1 s) or an Active_Down_Interval is longer. */
 const SLACK = 500
 /**
- * ms of a hand-over. holdfast answers until its successor does; a router that goes first leaves the client for a
- * Skew_Time, 600 ms and more.
+ * Limit in ms without an answer in a hand-over. holdfast answers until its successor answers. A router that stops first leaves the client
+ * for a Skew_Time, 600 ms and more.
  */
 const HANDED_OVER = 300
 /**
- * ms without an answer. If several equal keepalived nodes take over, a loser may announce last. The winner announces
- * again 30 and 120 ms after the last of them (docs/adr/0045). Otherwise the client would wait for 5 s.
+ * Limit in ms without an answer. If several equal keepalived nodes take over, a loser may announce last. The winner announces again 30 and
+ * 120 ms after the loser's last announcement (docs/adr/0045). Otherwise the client would wait for 5 s.
  */
 const REMINDED = 500
 /**
- * ms with two holders. One advertisement, here after 1 s, decides between two holders at a move. A node that missed it
- * decides with the next one. A daemon without CPU reads it late: 150 ms were seen beside nine other files. npm run
+ * Limit in ms with two holders. One advertisement, which here comes after 1 s, decides between two holders at a move. A node that missed it
+ * decides with the next advertisement. A daemon without CPU reads the advertisement late: 150 ms were seen beside nine other files. npm run
  * bench:matrix checks the exact figure.
  */
 const TWO_HOLDERS = 500
@@ -101,7 +97,7 @@ class Replacement {
     return this.group.row.intervalMs
   }
 
-  /** Stops the daemon of the node and starts another one with its file. */
+  /** Stops the daemon of the node and starts another daemon with its file. */
   async replace(position: number, kind: FileKind): Promise<void> {
     const { group } = this
     const name = group.nameOf(position)
@@ -114,7 +110,7 @@ class Replacement {
         () => group.stop(position),
         (one) => one !== name,
       )
-      // A router does not preempt an equal one.
+      // A router does not preempt a router with equal priority.
       if (this.#equal) await this.#nothing(`${kind} on ${name} was started`, () => this.#start(position, kind))
       else
         await this.#move(
@@ -148,7 +144,7 @@ class Replacement {
     this.moves.push({ what, kind, from: before, to: after, silence, lost, twoHolders, rivals, story })
   }
 
-  /** Asserts that the address does not move, neither then nor in the next advertisements. */
+  /** Asserts that the address moves neither at the action nor in the next intervals. */
   async #nothing(occasion: string, cause: () => Promise<unknown>): Promise<void> {
     const { group } = this
     const holder = group.holder()
@@ -177,11 +173,11 @@ async function replaces(name: string, plan: Plan, { onTestFinished }: TestContex
   const roll = new Replacement(plan)
   onTestFinished(() => roll.group.destroy())
   await roll.begin()
-  // Reference: keepalived's own outage when its holder leaves and comes back, twice, since outages differ.
+  // The reference is keepalived's own outage when its holder leaves and comes back. It is measured twice, since outages differ.
   for (let i = 0; i < 2; i++) await roll.replace(roll.holder, 'keepalived')
   const alone = [...roll.moves]
   await roll.replaceAll('holdfast')
-  expect(roll.group.daemon(1), 'the daemon of the first node').toBeInstanceOf(Holdfast)
+  expect(roll.group.daemon(1), 'daemon of the first node after the migration').toBeInstanceOf(Holdfast)
   await roll.replaceAll('keepalived')
 
   const mixed = roll.moves.slice(alone.length)
@@ -194,12 +190,11 @@ async function replaces(name: string, plan: Plan, { onTestFinished }: TestContex
     const { story, ...figures } = move
     const told = `${JSON.stringify(figures)}; in ms since then:\n${story.join('\n')}\n`
     const theirs = alone.filter(({ what }) => what === move.what).map(({ silence }) => silence)
-    // Equal keepalived nodes have outages of seconds now and then. A node that is followed by holdfast nodes is not
-    // affected.
+    // Equal keepalived nodes sometimes have outages of seconds. A node whose successors are holdfast nodes has none.
     const least = equal ? Math.min(...theirs) : Math.max(...theirs)
     const handedOver = move.what === 'leaves' && move.kind === 'holdfast'
     const allowed = handedOver ? (equal ? REMINDED : HANDED_OVER) : least + SLACK
-    // A client without CPU asks less often and receives less. Its lost answers count, one for each millisecond.
+    // A client without CPU asks less often and receives fewer answers. So its lost answers count, one for each millisecond.
     const outage = Math.min(move.silence, move.lost)
     const promise = 'docs/migrating-from-keepalived.md'
     judgeTime(`without an answer; keepalived alone ${theirs.join(' and ')}: ${told}`, outage, allowed, promise)

@@ -1,8 +1,7 @@
 /**
- * Runs every sample of test/samples/keepalived on a node with the interface and addresses of its file. Real
- * keepalived and holdfast, each alone on its LAN, show the same table of instances in their dumps. Scripts are
- * replaced by a script that passes, because no test machine has those of the samples. Refuses to know the content of
- * a sample (test/unit/config/keepalived-samples.test.ts does).
+ * Runs every sample of test/samples/keepalived on a node with the interface and addresses of its file. Real keepalived and holdfast, each
+ * alone on its LAN, show the same table of instances in their dumps. The sample's scripts are replaced by a script that passes, because no
+ * test machine has them. Does not know the content of a sample (test/unit/config/keepalived-samples.test.ts does).
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,12 +14,12 @@ import { eventually } from '../../src/lab/wait.ts'
 import { describeInterop } from '../support/require.ts'
 
 const SAMPLES = join(packageRoot(), 'test', 'samples', 'keepalived')
-/** keepalived waits 3 × interval + Skew_Time after its checks have passed; a busy machine takes longer. */
+/** Limit in ms. keepalived waits 3 × interval + Skew_Time after its checks have passed; a busy machine takes longer. */
 const WITHIN = { within: 40_000, every: 500 }
 
 type Instance = Readonly<Record<string, string | readonly string[]>>
 
-/** Lines of an instance that both write; of addresses and peers only the addresses. */
+/** Keys of an instance that both daemons write. Of addresses and peers only the addresses are compared. */
 const KEYS = ['VRRP Version', 'State', 'Interface', 'Virtual Router ID', 'Priority', 'Effective priority']
 
 function instancesIn(dump: string): Record<string, Instance> {
@@ -45,16 +44,14 @@ function instancesIn(dump: string): Record<string, Instance> {
 
 type Node = { readonly folder: string; readonly file: string; readonly host: Host }
 
-/**
- * Creates an interface of the file's name, with the source address of the file and one in the network of its address.
- */
+/** Creates an interface with the name in the file, with the source address of the file and an address in the network of its VIP. */
 function nodeFor(lab: Lab, host: Host, sample: string, kind: string): Node {
   const text = readFileSync(join(SAMPLES, sample), 'utf8').replace(/^(\s*script ).*$/gm, '$1"/bin/true"')
   const [, link = 'eth0'] = /^\s*interface (\S+)/m.exec(text) ?? []
   const sources = [...text.matchAll(/^ *unicast_src_ip (\S+)/gm)].map(([, source = '']) => source)
   const own = [...new Set([...sources, '10.0.0.77', '192.168.111.20', 'fd2e:6f44:5dd8:c956::14'])]
   const at = (address: string) => `${address}/${address.includes(':') ? '64 nodad' : '24'}`
-  // Two nodes have the same address: each is alone on its side of the cable.
+  // Two nodes have the same address, so each is alone on its side of the cable.
   ip(lab.bridge, `link set ${host.port} nomaster`)
   for (const command of ['link set eth0 down', `link set eth0 name ${link}`, `link set ${link} up`])
     lab.exec(host, ['ip', ...command.split(' ')])
@@ -70,22 +67,22 @@ function nodeFor(lab: Lab, host: Host, sample: string, kind: string): Node {
 }
 
 function start(lab: Lab, { folder, file, host }: Node, daemon: readonly string[]): LoggedProcess {
-  // The namespaces of a machine share its folders; these nodes have their own.
+  // All namespaces share the folders of the machine, so each node gets a /run of its own.
   const script = 'mount -t tmpfs none /run && exec "$@"'
   const argv = [...daemon, '-f', file, '--dont-fork', '--vrrp', '--log-detail', '--log-console']
   return new LoggedProcess(lab, host, ['sh', '-c', script, 'sh', ...argv], { TMPDIR: folder })
 }
 
-/** Returns the table of instances when no change is under way. */
+/** Returns the table of instances when two dumps in a row are equal. */
 async function table(node: Node, process: LoggedProcess): Promise<Record<string, Instance>> {
   const path = join(node.folder, 'keepalived.data')
   let found: Record<string, Instance> = {}
-  // Before that the signal would end the process.
+  // Before this line, the signal would end the process.
   await process.line(/Entering|Initialize/, WITHIN.within)
   await eventually(
     `${node.file} to be in force`,
     () => {
-      // The dump is requested each time and read at the next attempt, because it is written late.
+      // Each attempt requests a dump and reads the dump of the attempt before, because the daemon writes it late.
       if (existsSync(path)) found = instancesIn(readFileSync(path, 'utf8'))
       process.signal('SIGUSR1')
       const all = Object.values(found)
@@ -96,23 +93,27 @@ async function table(node: Node, process: LoggedProcess): Promise<Record<string,
   return found
 }
 
-describeInterop('a sample runs as in keepalived', () => {
+describeInterop('a sample of a keepalived file', () => {
   const samples = readdirSync(SAMPLES).filter((name) => name.endsWith('.conf'))
-  // All samples wait for the same few seconds.
-  test.concurrent.each(samples)('%s', { timeout: 120_000 }, async (sample) => {
-    const lab = createLab({ routers: 2, clients: [] })
-    try {
-      const [ours, theirs] = [
-        nodeFor(lab, lab.router(1), sample, 'holdfast'),
-        nodeFor(lab, lab.router(2), sample, 'keepalived'),
-      ]
-      const holdfast = start(lab, ours, [join(packageRoot(), 'bin', 'holdfast'), 'keepalived'])
-      const keepalived = start(lab, theirs, ['keepalived'])
-      const [mine, real] = await Promise.all([table(ours, holdfast), table(theirs, keepalived)])
-      expect(Object.keys(mine).length, 'instances in the dump').toBeGreaterThan(0)
-      expect(mine, 'the instances in the dump of holdfast, beside those of keepalived').toEqual(real)
-    } finally {
-      lab.destroy()
-    }
-  })
+  // All samples wait for the same few seconds, so they run together.
+  test.concurrent.each(samples)(
+    'has the same instances in holdfast as in keepalived: %s',
+    { timeout: 120_000 },
+    async (sample) => {
+      const lab = createLab({ routers: 2, clients: [] })
+      try {
+        const [ours, theirs] = [
+          nodeFor(lab, lab.router(1), sample, 'holdfast'),
+          nodeFor(lab, lab.router(2), sample, 'keepalived'),
+        ]
+        const holdfast = start(lab, ours, [join(packageRoot(), 'bin', 'holdfast'), 'keepalived'])
+        const keepalived = start(lab, theirs, ['keepalived'])
+        const [mine, real] = await Promise.all([table(ours, holdfast), table(theirs, keepalived)])
+        expect(Object.keys(mine).length, 'instances in the dump').toBeGreaterThan(0)
+        expect(mine, 'instances in the dump of holdfast, compared with those of keepalived').toEqual(real)
+      } finally {
+        lab.destroy()
+      }
+    },
+  )
 })

@@ -1,6 +1,6 @@
 /**
- * Mismatched routers: they have our VRID but another version, password, address list or checksum, or a hop limit that ttlCheck refuses.
- * VRRP then makes both routers Active. Each side must name the other, so that an operator does not search for a network fault.
+ * Mismatched routers: routers with our VRID but another version, password, address list or checksum, or with a hop limit that ttlCheck
+ * refuses. VRRP then makes both routers Active. Each side must name the other, so that an operator does not search for a network fault.
  */
 import { expect, test } from 'vitest'
 import { statusCommand } from '../../src/cli/status/status.ts'
@@ -103,7 +103,7 @@ const FRR_CASES: readonly Case[] = [
 ]
 
 function play({ both, extra, ipv6Unicast = false, neighbour, ours, reason, says, theirs, title }: Case): void {
-  test(`${neighbour}: ${title}`, async ({ onTestFinished }) => {
+  test(`${neighbour} and holdfast name each other: ${title}`, async ({ onTestFinished }) => {
     const lab = createLab({ routers: 2 })
     onTestFinished(() => lab.destroy())
     const [us, them] = [lab.router(1), lab.router(2)]
@@ -128,7 +128,7 @@ function play({ both, extra, ipv6Unicast = false, neighbour, ours, reason, says,
     const named = async () => (await strangers()).some((one) => one.address === address && one.reason === reason)
     await eventually(`holdfast to name ${address} for ${reason}`, named, { sight: strangers, within: 5_000, every: 50 })
     const { stdout } = await statusCommand(holdfast.socket, { json: false })
-    expect(stdout, 'the status in words').toContain(address)
+    expect(stdout, 'output of holdfast status').toContain(address)
     const logged = holdfast.records.filter(({ level, msg }) => level >= 40 && msg.includes(address))
     expect(logged, `warnings of holdfast that name ${address}`).not.toEqual([])
     for (const secret of [PASSWORD, PASSWORD.toUpperCase()])

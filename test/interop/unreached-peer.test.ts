@@ -1,8 +1,8 @@
 /**
- * A cut so long that the kernel has lost its unicast peer. The better router's advertisement waits in the neighbor
- * table, and leaves with the first exchange of addresses after the heal. keepalived yields to it without a word,
- * before any router was asked (docs/adr/0022). The client must not keep keepalived's MAC. Decides how a kernel gets
- * into this state. The pair and its assertions are in pair.ts.
+ * A cut so long that the kernel has lost its unicast peer. The better router's advertisement waits in the kernel for the neighbour's MAC.
+ * The kernel sends it with the first exchange of addresses after the heal. Then keepalived yields to it without a packet, before any router
+ * was asked (docs/adr/0022). The client must not keep keepalived's MAC. Decides how a kernel gets into this state. The pair and its
+ * assertions are in pair.ts.
  */
 import { expect, test } from 'vitest'
 import { Holdfast } from '../../src/lab/daemons/holdfast.ts'
@@ -14,7 +14,7 @@ import { describeInterop } from '../support/require.ts'
 import type { Match, Protocol } from './match.ts'
 import { globalAddress, Pair, type Which } from './pair.ts'
 
-/** ms after a takeover until its announcements end, which would hide a stale neighbor entry. */
+/** Time in ms after a takeover until its announcements end, which would hide a stale neighbour entry. */
 const ANNOUNCED = 5_500
 const SILENCE = 1_000
 const RUNS = Number(process.env.REPEAT ?? '1')
@@ -46,9 +46,8 @@ class Neighbors {
   }
 
   /**
-   * Sends a packet of another program of this node to the other node, so that its kernel asks the LAN. In IPv6 the
-   * kernel asks with the packet's source, which the other node looks for. A question of its own would have the
-   * link-local address.
+   * Sends a packet of another program of this node to the other node, so that its kernel asks the LAN. In IPv6 the kernel asks with the
+   * packet's source, which the other node then resolves. A question of the kernel's own would have the link-local address.
    */
   ask(of: Which): void {
     const to = this.#address(this.#group[of === 'high' ? 'low' : 'high'].host)
@@ -91,10 +90,10 @@ describeInterop('a unicast peer that the kernel lost', () => {
         await advertises(high)
         const waits = neighbors.state('high')
         const at = group.lab.heal(group.high.host)
-        // The wire changes in a process of its own.
+        // A separate process changes the bridge.
         await sleep(2)
         neighbors.ask('low')
-        expect(waits, "holdfast's kernel looked for keepalived").toBe('INCOMPLETE')
+        expect(waits, "state of the entry for keepalived in holdfast's kernel").toBe('INCOMPLETE')
         await group.isElected('high', `heal ${i + 1}`)
         await group.settlesOn('high', `heal ${i + 1}`)
         judgeTime('a client with its cached entry without an answer', group.silenceSince(at), SILENCE, 'docs/adr/0007')
