@@ -2,7 +2,7 @@ import fc from 'fast-check'
 
 type Arbitraries<Values extends readonly unknown[]> = { readonly [Each in keyof Values]: fc.Arbitrary<Values[Each]> }
 
-/** Checks a property with `runs` random inputs, one value of each arbitrary. A property that returns false fails as one that throws. */
+/** Checks a property with `runs` random inputs, one value of each arbitrary. A property fails if it returns false or throws. */
 export function forAll<Values extends [unknown, ...unknown[]]>(
   runs: number,
   arbitraries: Arbitraries<Values>,

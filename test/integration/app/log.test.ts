@@ -1,4 +1,4 @@
-/** The log never waits for its reader: lines are whole, in order, bounded, and what is lost is counted. */
+/** The log of the engine never waits for its reader. Lines are whole, in order and bounded, and lost lines are counted. */
 import { execFileSync } from 'node:child_process'
 import {
   closeSync,
@@ -27,12 +27,12 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
-/** 999 characters and a newline. */
+/** Returns a line of 999 characters and a newline. */
 const line = (i: number) => `${String(i).padStart(6, '0')} ${'x'.repeat(992)}\n`
 
-describe('a pipe', () => {
+describe('the log output in a pipe', () => {
   let reader = -1
-  /** One object a test: what an earlier test left in its pipe is lost when that is closed. */
+  /** One counter for each test: lines in the pipe of an earlier test are lost when that pipe is closed. */
   let counted = { lost: 0 }
   let output: LogOutput
 
@@ -42,7 +42,7 @@ describe('a pipe', () => {
     reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
     const counter = { lost: 0 }
     counted = counter
-    // Blocking, as a shell makes it; the socket inside LogOutput owns the descriptor from here on.
+    // The pipe is opened in blocking mode, as a shell opens it. From here on, the socket inside LogOutput owns the descriptor.
     output = new LogOutput(openSync(path, 'w'), () => {
       counter.lost++
     })
@@ -65,19 +65,19 @@ describe('a pipe', () => {
     }
   }
 
-  test('nobody reads: bounded, counted, and never slow', async () => {
-    // Who waited for the reader would wait for ever.
+  test('is bounded and never slow without a reader, and counts the lost lines', async () => {
+    // A writer that waited for the reader would wait for ever.
     const before = performance.now()
     for (let i = 0; i < 5_000; i++) output.write(line(i))
     expect(performance.now() - before, 'milliseconds for 5 000 lines').toBeLessThan(5_000)
-    // 64 KiB of pipe and 256 KiB of buffer.
+    // The pipe holds 64 KiB, and the buffer 256 KiB.
     expect([counted.lost > 4_600, counted.lost < 5_000], `lost ${counted.lost} of 5 000`).toEqual([true, true])
     const flushing = performance.now()
     await output.flush(100)
-    expect(performance.now() - flushing, 'milliseconds for a flush with the limit 100').toBeLessThan(5_000)
+    expect(performance.now() - flushing, 'milliseconds that a flush with a limit of 100 ms took').toBeLessThan(5_000)
   })
 
-  test('a reader that comes back gets whole lines, in order', async () => {
+  test('gives whole lines in order to a reader that comes back', async () => {
     for (let i = 0; i < 200; i++) output.write(line(i))
     let text = ''
     for (let i = 0; i < 100 && text.length < 200_000; i++) {
@@ -89,7 +89,7 @@ describe('a pipe', () => {
     await output.flush(100)
   })
 
-  test('a reader that is gone costs the lines and nothing else', async () => {
+  test('loses only lines if the reader is gone', async () => {
     output.write(line(0))
     await output.flush(100)
     closeSync(reader)
@@ -103,7 +103,7 @@ describe('a pipe', () => {
   })
 })
 
-test('a file gets everything, behind what others wrote', async () => {
+test('appends every line to a file, after the lines of other processes', async () => {
   const path = join(directory, 'log')
   const fd = openSync(path, 'w')
   writeSync(fd, 'guardian\n')
@@ -114,7 +114,7 @@ test('a file gets everything, behind what others wrote', async () => {
   closeSync(fd)
 })
 
-describe('the records of the engine', () => {
+describe('the log records of the engine', () => {
   const path = () => join(directory, 'log')
   const lines = () => readFileSync(path(), 'utf8').trimEnd().split('\n')
   const opened = (settings: LogSettings, recorder = new Recorder()) => {
@@ -122,7 +122,7 @@ describe('the records of the engine', () => {
     return { log, recorder }
   }
 
-  test('are JSON lines with time, level, message and fields in a file; below the level there is none', async () => {
+  test('are JSON lines with time, level, message and fields in a file, and records below the level are left out', async () => {
     const recorder = new Recorder()
     recorder.log(LOG.transition, 'before the log was there', { router: 'api' })
     const { log } = opened({ level: 'info' }, recorder)
@@ -147,19 +147,19 @@ describe('the records of the engine', () => {
     ])
   })
 
-  test('have the format of the configuration, whatever reads them', async () => {
+  test('have the format of the configuration for every reader', async () => {
     const { log, recorder } = opened({ level: 'info', format: 'journald' })
     recorder.log(atOtherLevel(LOG.transition, true), 'api: Active → Backup', { router: 'api', reason: 'linkDown' })
     await log.flush()
     expect(lines()).toEqual(['<4>WARN  api: Active → Backup event=transition reason=linkDown'])
   })
 
-  test('follow another level and another format while it runs', async () => {
+  test('change level and format while the engine runs', async () => {
     const { log, recorder } = opened({ level: 'info', format: 'text' })
     const say = (text: string) => {
       recorder.log(LOG.rehearsed, text)
       recorder.log(LOG.noGuardian, text)
-      // As the next turn of the engine does.
+      // The next turn of the engine flushes in the same way.
       recorder.flush()
     }
     say('one')
@@ -182,24 +182,27 @@ describe('the records of the engine', () => {
     ])
   })
 
-  test.each(['json', 'text', 'journald'] as const)('are one line each in %s, whatever is in them', async (format) => {
-    const { log, recorder } = opened({ level: 'info', format })
-    const hostile = 'x\n<0>forged\r\n{"level":60}\u2028\u0085\u001b[2J\u009b2J\0'
-    for (let i = 0; i < 3; i++)
-      recorder.log(LOG.packetDiscarded, `Discarded ${hostile}`, { router: hostile, reason: hostile })
-    await log.flush()
-    const bytes = readFileSync(path(), 'utf8')
-    expect(bytes.split('\n')).toHaveLength(4)
-    expect(/[^\P{Cc}\n]|[\p{Cf}\p{Zl}\p{Zp}]/u.exec(bytes), bytes).toBeNull()
-    for (const line of lines()) {
-      expect(line).toMatch({ json: /^\{"level":40,/, text: /^\d{4}-\S+ WARN {2}/, journald: /^<4>WARN {2}/ }[format])
-      if (format === 'json') expect(JSON.parse(line)).toMatchObject({ msg: `Discarded ${hostile}`, reason: hostile })
-    }
-  })
+  test.each(['json', 'text', 'journald'] as const)(
+    'are one line each in the format %s, whatever characters they contain',
+    async (format) => {
+      const { log, recorder } = opened({ level: 'info', format })
+      const hostile = 'x\n<0>forged\r\n{"level":60}\u2028\u0085\u001b[2J\u009b2J\0'
+      for (let i = 0; i < 3; i++)
+        recorder.log(LOG.packetDiscarded, `Discarded ${hostile}`, { router: hostile, reason: hostile })
+      await log.flush()
+      const bytes = readFileSync(path(), 'utf8')
+      expect(bytes.split('\n')).toHaveLength(4)
+      expect(/[^\P{Cc}\n]|[\p{Cf}\p{Zl}\p{Zp}]/u.exec(bytes), bytes).toBeNull()
+      for (const line of lines()) {
+        expect(line).toMatch({ json: /^\{"level":40,/, text: /^\d{4}-\S+ WARN {2}/, journald: /^<4>WARN {2}/ }[format])
+        if (format === 'json') expect(JSON.parse(line)).toMatchObject({ msg: `Discarded ${hostile}`, reason: hostile })
+      }
+    },
+  )
 })
 
-describe('the format where none is configured', () => {
-  test('is that of the journal where JOURNAL_STREAM names the descriptor, and JSON where it names another one', () => {
+describe('the log format without a configured format', () => {
+  test('is journald if JOURNAL_STREAM names the descriptor, and JSON if it names another descriptor', () => {
     const descriptor = openSync(join(directory, 'log'), 'w')
     const { dev, ino } = fstatSync(descriptor)
     expect(formatOf(descriptor, {})).toBe('json')
@@ -210,7 +213,7 @@ describe('the format where none is configured', () => {
   })
 })
 
-test('a record of more than 48 KiB is one JSON document in the journal, and whole everywhere else', () => {
+test('writes a record of more than 48 KiB as one JSON document to the journal, and as a whole line elsewhere', () => {
   const descriptor = openSync(join(directory, 'log'), 'w')
   const { dev, ino } = fstatSync(descriptor)
   const written = (environment: Record<string, string>): string => {

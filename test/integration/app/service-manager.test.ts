@@ -1,4 +1,4 @@
-/** The words for a service manager; what it hears of a real daemon is test/netns/service-manager.test.ts. */
+/** The text of the messages to a service manager. test/netns/service-manager.test.ts tests the messages of a real daemon. */
 import { expect, test } from 'vitest'
 import { routersText, ServiceManager } from '../../../src/app/service-manager.ts'
 import { Chronicle } from '../../../src/daemon/telemetry/chronicle.ts'
@@ -37,7 +37,7 @@ function manager(routerSummaries: readonly RouterSummary[] = [summary('api', 'Ac
   return { made, told, chronicle }
 }
 
-test('one line however long, whatever is in it', () => {
+test('a status message is one line of bounded length, whatever characters it contains', () => {
   const { made, told } = manager([summary('x', 'Initialize', { faults: [`one\nREADY=1 ${'y'.repeat(400)}`] })])
   made.leaving()
   expect(told[0]?.split('\n')).toEqual([
@@ -47,7 +47,7 @@ test('one line however long, whatever is in it', () => {
   expect(told[0]?.length).toBeLessThan(330)
 })
 
-test('a reload that joins another one is announced, and READY comes once, behind both', async () => {
+test('a reload during another reload is announced, and READY comes once, after both', async () => {
   const { made, told } = manager()
   let end: (answer: { ok: boolean; reason?: string }) => void = () => {}
   const both = new Promise<{ ok: boolean; reason?: string }>((resolve) => {
@@ -59,10 +59,10 @@ test('a reload that joins another one is announced, and READY comes once, behind
   await Promise.all(reloads)
   expect(told.slice(2)).toEqual(['READY=1\nSTATUS=api is Active with 10.0.0.200. Reload failed: one problem'])
   await made.reloading(async () => ({ ok: true }))
-  expect(told.at(-1), 'that is over').toBe('READY=1\nSTATUS=api is Active with 10.0.0.200')
+  expect(told.at(-1), 'last message after both reloads').toBe('READY=1\nSTATUS=api is Active with 10.0.0.200')
 })
 
-test('many changes are one line', async () => {
+test('many changes of state in one turn cause one status message', async () => {
   const { told, chronicle } = manager()
   const change = () => chronicle.record({ kind: 'faultChanged', router: 'api', fault: 'linkDown', present: true })
   for (let i = 0; i < 20; i++) change()

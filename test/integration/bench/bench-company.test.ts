@@ -1,8 +1,8 @@
-/** Several labs at a time: who waits for whom. */
+/** Several labs that run at the same time, and the order in which they wait for each other. */
 import { expect, test } from 'vitest'
 import { together } from '../../../bench/failover/company.ts'
 
-test('no accident happens before all runs are ready, and no run ends before all were observed', async () => {
+test('no accident happens before all runs are ready, and no run ends before all runs were observed', async () => {
   const seen: string[] = []
   await together(['a', 'b', 'c'], async (name, turn) => {
     seen.push(`${name} starts`)
@@ -18,7 +18,7 @@ test('no accident happens before all runs are ready, and no run ends before all 
   expect(of('ends')).toEqual([6, 7, 8])
 })
 
-test('a failed run is not waited for, and its error comes when the others have ended', async () => {
+test('the other runs do not wait for a failed run, and its error comes after they have ended', async () => {
   const seen: string[] = []
   const all = together(['well', 'ill'], async (name, turn) => {
     if (name === 'ill') throw new Error('no cable')

@@ -1,4 +1,4 @@
-/** What the benchmark makes of a result: table, picture, plan and command line. All of it out of values, nothing is run. */
+/** The table, picture, plan and command line that the benchmark makes of a result. The input is values; no benchmark runs. */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
@@ -51,7 +51,7 @@ const PAIR = result(
   cell('frr', [], { unsupported: 'it has <no> such thing' }),
 )
 
-describe('the table', () => {
+describe('the table of the benchmark', () => {
   test('has a row for each cell, with the ratio of the medians, noise and impossible cells', () => {
     const rows = markdown(PAIR).split('\n')
     const ours = rows.find((row) => row.includes('IPv4 | holdfast |'))
@@ -61,7 +61,7 @@ describe('the table', () => {
     expect(rows.find((row) => row.includes('IPv4 | frr |'))).toContain('cannot: it has <no> such thing')
   })
 
-  test('counts runs that failed, and shows the figure of a scenario that has its own', () => {
+  test('counts failed runs, and shows the special figure of a scenario that has one', () => {
     const failed = { at: '', tookMs: 1, pressure: 0, load: 0, failure: 'no answer' }
     const more = { scenario: 'load2', theory: { of: 'takeovers', from: 0, to: 0 } } as const
     const text = markdown(result(cell('holdfast', [record(1, { takeovers: 3 }), failed], more)))
@@ -70,13 +70,13 @@ describe('the table', () => {
     expect(text).toContain('| 3.0 / 3.0 / 3.0 / 3.0 |')
   })
 
-  test('has the quality of the gauge', () => {
+  test('has the quality of the gauge that measured', () => {
     expect(markdown(PAIR)).toContain('an overlap of 80.00 to 86.00 ms was seen as 82.00')
   })
 })
 
-describe('a run', () => {
-  test('is noisy when tasks waited, when the gauge was late or when probes never left', () => {
+describe('a run of the benchmark', () => {
+  test('is noisy if tasks waited, the gauge was late, or probes were not sent', () => {
     expect(noiseOf({ theory: THEORY }, record(250))).toBeUndefined()
     expect(noiseOf({ theory: THEORY }, record(250, { pressure: 0.5 }))).toBe('pressure 50 %')
     const run = record(250).run
@@ -88,7 +88,7 @@ describe('a run', () => {
     expect(noiseOf({ theory: THEORY }, missed)).toBe('100 probes never left')
   })
 
-  test('of a scenario whose accident is load is not noisy', () => {
+  test('is not noisy in a scenario whose accident is load', () => {
     const theory = { of: 'takeovers', from: 0, to: 0 } as const
     expect(noiseOf({ theory }, record(1, { pressure: 0.9 }))).toBeUndefined()
     const loss = { of: 'takeovers', from: 0.5, to: 0.5 } as const
@@ -97,7 +97,7 @@ describe('a run', () => {
     )
   })
 
-  test('is shown by its outage, unless the old node goes on answering', () => {
+  test('is shown by its outage, unless the old node still answers', () => {
     expect(figureOf({ scenario: 'sigterm', theory: THEORY })).toBe('outage')
     expect(figureOf({ scenario: 'group', theory: THEORY })).toBe('moved')
     expect(figureOf({ scenario: 'check-hung', theory: THEORY })).toBe('moved')
@@ -107,16 +107,16 @@ describe('a run', () => {
   })
 })
 
-describe('the picture', () => {
+describe('the picture of the benchmark', () => {
   const svg = picture(PAIR, { intervalMs: 100, family: 4 }) ?? ''
 
-  test('is drawn from the result alone, the same every time', () => {
+  test('depends on the result alone, and is the same each time', () => {
     expect(svg).toBe(picture(PAIR, { intervalMs: 100, family: 4 }))
     expect(picture(PAIR, { intervalMs: 10, family: 4 })).toBeUndefined()
     expect(excerpts(PAIR)).toEqual([{ intervalMs: 100, family: 4 }])
   })
 
-  test('has a mark for each run, hollow where it was noisy, and a shape for each daemon', () => {
+  test('has a mark for each run, which is hollow for a noisy run, and a shape for each daemon', () => {
     expect(svg.match(/<circle /g)).toHaveLength(3)
     expect(svg.match(/<circle [^>]*class="blue noisy"/g)).toHaveLength(1)
     expect(svg.match(/<rect [^>]*class="vermillion"/g)).toHaveLength(3)
@@ -140,13 +140,13 @@ describe('the picture', () => {
     expect([timeText(1), timeText(4.25), timeText(42), timeText(4_200)]).toEqual(['≤ 1 ms', '4.3 ms', '42 ms', '4.2 s'])
   })
 
-  test('breaks titles where words end', () => {
+  test('breaks titles between words', () => {
     expect(wrapped('one two three', 7)).toEqual(['one two', 'three'])
     expect(wrapped('', 7)).toEqual([])
   })
 })
 
-describe('the file', () => {
+describe('the file of benchmark results', () => {
   test('is JSON with a line for each run, and reads back', () => {
     const text = resultText(PAIR)
     expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(PAIR)))
@@ -154,7 +154,7 @@ describe('the file', () => {
   })
 })
 
-describe('the budgets', () => {
+describe('the budgets of docs/performance.md', () => {
   const judged = (...runs: readonly RunRecord[]) =>
     budgetJudgements(result(cell('holdfast', runs))).map(({ limit, measured, judgement }) => [
       limit.what,
@@ -162,8 +162,8 @@ describe('the budgets', () => {
       judgement,
     ])
 
-  test('are met, missed, or missed only where the machine was noisy', () => {
-    // Active_Down_Interval of priority 150 at 100 ms is 341.4 ms, and 5 are left.
+  test('are met, missed, or missed on a noisy machine only', () => {
+    // Active_Down_Interval of priority 150 at an interval of 100 ms is 341.4 ms, and 5 ms more are allowed.
     expect(judged(record(300))).toEqual([['moved', 301, 'met']])
     expect(judged(record(300), record(400))).toEqual([['moved', 401, 'missed']])
     expect(judged(record(300), record(400, { pressure: 0.8 }))).toEqual([['moved', 401, 'missed in noisy runs only']])
@@ -171,14 +171,14 @@ describe('the budgets', () => {
     expect(judged()).toEqual([])
   })
 
-  test('are holdfast’s alone, and have rows in the table', () => {
+  test('apply to holdfast alone, and have rows in the table', () => {
     expect(budgetJudgements(result(cell('keepalived', [record(900)])))).toEqual([])
     expect(markdown(PAIR)).toContain(
       '| node or link gone | `cut` | 100 ms | IPv4 | moved ≤ 346 ms in 95 of 100 | 341 ms | 3 | met |',
     )
   })
 
-  test('are known for each of these scenarios', () => {
+  test('exist for each of these scenarios', () => {
     const titles = [
       'engine',
       'group',
@@ -200,11 +200,11 @@ describe('the budgets', () => {
   })
 })
 
-describe('the short table', () => {
+describe('the short table of the benchmark', () => {
   const page = (table: string) =>
     `before\n<!-- by bench:failover: its table -->${table}<!-- end of its table -->\nafter\n`
 
-  test('has the daemons side by side, and takes the place of the one before', () => {
+  test('has the daemons side by side, and replaces the earlier table', () => {
     const text = inPage(page('yesterday'), PAIR)
     expect(text).not.toContain('yesterday')
     expect(text).toContain(
@@ -222,10 +222,10 @@ describe('the short table', () => {
   })
 })
 
-describe('the plan', () => {
+describe('the plan of the benchmark', () => {
   const known = ['cut', 'heal', 'load2']
 
-  test('takes the daemons by turns and measures slow cells less often', () => {
+  test('alternates the daemons and measures slow cells less often', () => {
     const { requests } = readOptions(
       [
         '--scenario',
@@ -253,7 +253,7 @@ describe('the plan', () => {
     expect(cells.filter(({ cell: one }) => one.intervalMs === 1_000).map(({ runs }) => runs)).toEqual(Array(8).fill(4))
   })
 
-  test('of the whole table names each cell once, with enough runs', () => {
+  test('names each cell of the whole table once, with enough runs', () => {
     const cells = planned(wholeTable(known))
     const keys = cells.map(({ cell: one }) => Object.values(one).join(' '))
     expect(new Set(keys).size).toBe(keys.length)
@@ -262,7 +262,7 @@ describe('the plan', () => {
     expect(fast.every(({ runs }) => runs >= 20)).toBe(true)
   })
 
-  test('puts together what may run at the same time, and takes about as long', () => {
+  test('groups cells that may run at the same time, and keeps its length', () => {
     const one = (scenario: string, lineUp: LineUp, intervalMs = 100) => ({
       cell: { scenario, intervalMs, family: 4, lineUp } as const,
       runs: 1,
@@ -315,7 +315,7 @@ describe('the plan', () => {
 })
 
 const rsvg = spawnSync('rsvg-convert', ['--version']).status === 0
-test.runIf(rsvg)('the picture is SVG that a drawing program takes', () => {
+test.runIf(rsvg)('the picture is SVG that a drawing program accepts', () => {
   const { status, stderr } = spawnSync('rsvg-convert', ['--format', 'png'], {
     input: picture(PAIR, { intervalMs: 100, family: 4 }) ?? '',
   })

@@ -1,4 +1,4 @@
-/** The command line as a whole: help, the path of the socket, and the reply to a misspelt word. */
+/** The command line as a whole: help, the path of the socket, and the answer to a misspelt word. */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, test, vi } from 'vitest'
@@ -39,7 +39,7 @@ const COMMANDS = readdirSync(join(import.meta.dirname, '..', '..', '..', 'src', 
   file.replace(/\.ts$/, ''),
 )
 
-test('holdfast --help lists each command of src/cli/commands with a description, and no other one', async () => {
+test('holdfast --help lists each command of src/cli/commands with a description, and no other command', async () => {
   const { status, stdout, stderr } = await run('--help')
   expect([status, stderr]).toEqual([0, ''])
   const [, list = ''] = stdout.split('Commands:\n')
@@ -93,7 +93,7 @@ test.each([
   expect(await run(word)).toMatchObject({ status: 64, stderr: expect.stringContaining(`(Did you mean ${meant}?)`) })
 })
 
-test('an option with a mistake still has the nearest one suggested', async () => {
+test('a misspelt option gets the nearest option as a suggestion', async () => {
   expect((await run('status', '--jso')).stderr).toContain('(Did you mean --json?)')
 })
 

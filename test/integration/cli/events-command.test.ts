@@ -1,4 +1,4 @@
-/** `holdfast events` and where it gets them: a real control socket, and the file with the daemon down. */
+/** `holdfast events` and its two sources: a real control socket, and the journal file of a stopped daemon. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import type { Server } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -44,7 +44,7 @@ async function open(chronicle: Chronicle): Promise<Server> {
 const told = async (options: { json?: boolean; since?: string } = {}) =>
   await eventsCommand({ ...places(), json: options.json ?? false, since: options.since })
 
-test('a line for each event, with what led to it', async () => {
+test('holdfast events prints a line for each event, with its cause', async () => {
   const chronicle = new Chronicle()
   chronicle.record({ kind: 'stopOrdered', trigger: 'SIGTERM' })
   chronicle.record({ kind: 'stopped' })
@@ -61,7 +61,7 @@ test('a line for each event, with what led to it', async () => {
   ).toEqual(chronicle.read().events)
 })
 
-test('what the daemon has forgotten comes out of its file, each event once', async () => {
+test('events that the daemon has forgotten come from its journal file, each event once', async () => {
   const chronicle = new Chronicle()
   for (let i = 0; i < 3; i++) chronicle.record({ kind: 'packetsLost', interface: 'eth0', count: i + 1 })
   const all = chronicle.read().events
@@ -80,7 +80,7 @@ test('what the daemon has forgotten comes out of its file, each event once', asy
   ).toEqual([1, 2, 3, 4])
 })
 
-test('with the daemon down the file, and a word about it; without a file exit 69', async () => {
+test('without a daemon, holdfast events prints the journal file and a note, and without a file it ends with status 69', async () => {
   const chronicle = new Chronicle()
   chronicle.record({ kind: 'stopped' })
   writeFileSync(places().file, `${JSON.stringify(chronicle.read().events[0])}\n`)
@@ -91,7 +91,7 @@ test('with the daemon down the file, and a word about it; without a file exit 69
   expect(await told()).toMatchObject({ exitCode: 69, stdout: '' })
 })
 
-test('--since is a duration back or a moment; anything else is exit 64', async () => {
+test('--since accepts a duration or a time, and any other value ends with status 64', async () => {
   expect(momentOf('2h', 10_000_000)).toBe(2_800_000)
   expect(momentOf('2026-11-22T03:00:00Z', 0)).toBe(Date.parse('2026-11-22T03:00:00Z'))
   expect(momentOf('yesterday evening', 0)).toBeUndefined()
@@ -103,7 +103,7 @@ test('--since is a duration back or a moment; anything else is exit 64', async (
   expect(await told({ since: 'when?' })).toMatchObject({ exitCode: 64, stderr: expect.stringContaining('"when?"') })
 })
 
-test('--follow tells what happens, also in the next life of the daemon', async () => {
+test('--follow prints new events, also after a restart of the daemon', async () => {
   const first = new Chronicle()
   first.record({ kind: 'stopOrdered', trigger: 'SIGTERM' })
   const server = await open(first)
@@ -127,7 +127,7 @@ test('--follow tells what happens, also in the next life of the daemon', async (
   await following
 })
 
-test('pages are asked for until there are no more', async () => {
+test('holdfast events requests pages until the last one', async () => {
   const chronicle = new Chronicle()
   for (let i = 0; i < 250; i++) chronicle.record({ kind: 'stopped' })
   const asked: number[] = []

@@ -1,6 +1,6 @@
 /**
- * What `holdfast explain` tells on a node whose peers do not answer: the cause out of its own journal, its peers by its own
- * configuration, what is wrong now, and what it does not know. Journals of real daemons (test/samples/journals), or made up
+ * The story of `holdfast explain` on a node whose peers do not answer. It has the cause from the node's own journal, the peers from its
+ * configuration, the present faults, and what is unknown. The journals come from real daemons (test/samples/journals), or were written
  * after them.
  */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -23,7 +23,7 @@ const BEGIN = Date.parse('2026-11-22T21:00:00.000Z')
 
 type Made = Fact & { readonly ms: number; readonly because?: number }
 
-/** Events of one node, `ms` after the begin. */
+/** Builds events of one node; `ms` counts from the begin. */
 const made = (...facts: readonly Made[]): readonly JournalEvent[] =>
   facts.map(
     ({ ms, ...fact }, i): JournalEvent => ({
@@ -41,7 +41,7 @@ type Transition = Extract<Fact, { kind: 'transition' }>
 type Rest = Pick<Transition, 'from' | 'to' | 'reason'> &
   Partial<Pick<Transition, 'self' | 'peer' | 'priority' | 'heard'>> & { readonly because?: number }
 
-/** Of web4 and web6, one sync group. */
+/** Builds a transition of web4 or web6, which are one sync group. */
 const moves = (ms: number, name: 'web4' | 'web6', rest: Rest): Made => ({
   ...{
     ms,
@@ -77,7 +77,7 @@ function tell(events: readonly JournalEvent[], more: Partial<NodeJournal> = {}, 
 const headlines = ({ incidents }: Story) => incidents.map(({ headline }) => headline)
 const last = (story: Story) => story.incidents.at(-1)
 
-describe('the node that loses the address', () => {
+describe('explain on the node that loses the address', () => {
   test('finds the check that failed in its own journal', () => {
     const told = tell(sample('check-fails', 'r1'), { name: 'r1' }, LISTED)
     expect(last(told)).toMatchObject({ cause: 'checkFailed', noticedBy: 'r1' })
@@ -93,7 +93,7 @@ describe('the node that loses the address', () => {
     expect(last(told)?.headline).toMatch(/moved from r1 to 10\.77\.0\.12: a reload changed the configuration on r1/)
   })
 
-  test('names a listed peer that has the higher priority as such, without advice against a stranger', () => {
+  test('names a listed peer that has the higher priority, without advice against a mismatched router', () => {
     const told = tell(sample('check-fails', 'r2'), { name: 'r2' }, LISTED)
     const lost = told.incidents.find(({ headline }) => headline.includes('moved from r2'))
     expect(lost?.headline).toBe(
@@ -102,7 +102,7 @@ describe('the node that loses the address', () => {
     expect(lost?.prevention).not.toMatch(/onlyListedPeers|stranger/)
   })
 
-  test('of a router that is not listed it says that its journal is not here', () => {
+  test('says that the journal of an unlisted router is missing', () => {
     const told = tell(sample('check-fails', 'r2'), { name: 'r2' }, new Map([['vip', new Set(['10.77.0.13'])]]))
     const lost = told.incidents.find(({ headline }) => headline.includes('moved from r2'))
     expect(lost).toMatchObject({ cause: 'outranked' })
@@ -112,7 +112,7 @@ describe('the node that loses the address', () => {
     expect(lost?.prevention).toContain('onlyListedPeers')
   })
 
-  test('says after link down that the address left this node, and nothing of the consequences', () => {
+  test('says after link down that the address left this node, and does not name the consequences', () => {
     const told = tell(sample('carrier-lost', 'r1'), { name: 'r1' }, LISTED)
     expect(headlines(told).at(-1)).toMatch(/^vip \(10\.77\.0\.100\) left r1: r1 lost its link\.$/)
     expect(told.incidents.filter(({ cause }) => cause === 'networkMoved' || cause === 'fault')).toEqual([])
@@ -128,7 +128,7 @@ describe('the node that loses the address', () => {
   })
 })
 
-describe('two routers of one sync group', () => {
+describe('explain for two routers of one sync group', () => {
   const lost = (router: 'web4' | 'web6', peer: string, ms: number, because: number): Made =>
     moves(ms, router, {
       from: 'Active',
@@ -147,7 +147,7 @@ describe('two routers of one sync group', () => {
     lost('web6', 'fe80::12', 60_002, 4),
   )
 
-  test('are one story, of the member that knows its peer', () => {
+  test('tells one story, from the member that knows its peer', () => {
     const told = tell(events)
     const moved = told.incidents.filter(({ headline }) => headline.includes('moved from node1'))
     expect(moved).toHaveLength(1)
@@ -155,7 +155,7 @@ describe('two routers of one sync group', () => {
     expect(moved[0]?.headline).toMatch(/^web4, web6 moved from node1 to 10\.44\.0\.12: listed peer 10\.44\.0\.12 has/)
   })
 
-  test('a member that follows the other one is no fault', () => {
+  test('does not call a member that follows the other member a fault', () => {
     const told = tell(
       made(
         started(0),
@@ -179,7 +179,7 @@ describe('two routers of one sync group', () => {
     )
   })
 
-  test('the one that follows the other is not the story, whichever comes first', () => {
+  test('does not make the following member the story, whichever member comes first', () => {
     const told = tell(
       made(
         started(0),
@@ -195,7 +195,7 @@ describe('two routers of one sync group', () => {
     )
   })
 
-  test('what the IPv6 member heard came from the listed node that the IPv4 member follows', () => {
+  test('attributes advertisements to the IPv6 member to the listed node that the IPv4 member follows', () => {
     const heard = (peer: string) => ({ heard: { peer, priority: 90, agoMs: 500 }, because: 4 })
     const told = tell(
       made(
@@ -216,7 +216,7 @@ describe('two routers of one sync group', () => {
     expect(told.incidents[0]?.steps[0]?.words).toBe('heard that 10.44.0.11 has priority 90 instead of 150')
   })
 
-  test('can be asked for by the name of the group', () => {
+  test('accepts the name of the group', () => {
     const told = storyOf([{ name: 'node1', events }], {
       router: 'web',
       since: BEGIN + 30_000,
@@ -227,7 +227,7 @@ describe('two routers of one sync group', () => {
   })
 })
 
-describe('the journals of both nodes', () => {
+describe('explain with the journals of both nodes', () => {
   const begun = (self: string, self6: string): readonly Made[] => [
     started(0),
     moves(1, 'web4', { from: 'Backup', to: 'Active', reason: 'activeSilent', self }),
@@ -242,7 +242,7 @@ describe('the journals of both nodes', () => {
       { router: undefined, since: BEGIN + 10_000, problems: [], listed: WEB },
     )
 
-  test('a cut that is healed is one story, also of the member that follows the other one', () => {
+  test('tells a healed cut as one story, also for the member that follows the other one', () => {
     const told = both({}, [
       ...begun('10.44.0.12', 'fe80::12'),
       { ms: 60_000, kind: 'peerHeard', router: 'web4', peer: '10.44.0.11', priority: 200, news: 'active' },
@@ -255,7 +255,7 @@ describe('the journals of both nodes', () => {
     expect(told.incidents.map(({ cause }) => cause)).toEqual(['healed'])
   })
 
-  test('an engine that does not answer, and has recorded nothing since, is named as the cause', () => {
+  test('names an engine that does not answer and has recorded nothing since as the cause', () => {
     const took = [
       started(0),
       moves(1, 'web4', { from: 'Initialize', to: 'Backup', reason: 'startup', self: '10.44.0.12' }),
@@ -277,7 +277,7 @@ describe('the journals of both nodes', () => {
   })
 })
 
-describe('a third node', () => {
+describe('explain on a third node', () => {
   const events = made(
     started(0),
     moves(1, 'web4', { from: 'Initialize', to: 'Backup', reason: 'startup', self: '10.44.0.13' }),
@@ -292,14 +292,14 @@ describe('a third node', () => {
     },
   )
 
-  test('tells the move that it heard, and whom to ask', () => {
+  test('tells the move that the node received, and which node to ask', () => {
     expect(headlines(tell(events, { name: 'node3' }))).toEqual([
       'web4 (10.44.0.100) moved from 10.44.0.11 to 10.44.0.12, as node3 heard: listed peer 10.44.0.11 lowered its priority (150 → 90); reason: ask that node (--peer URL).',
     ])
   })
 })
 
-describe('a third node in a split brain', () => {
+describe('explain on a third node in a split brain', () => {
   const LATER = BEGIN + 3_600_000
   const several = (ms: number, present: boolean, router: 'web4' | 'web6' = 'web4'): Made => {
     const [one, other] = router === 'web4' ? ['10.44.0.11', '10.44.0.12'] : ['fe80::11', 'fe80::12']
@@ -319,7 +319,7 @@ describe('a third node in a split brain', () => {
     "web4 (10.44.0.100): listed peer 10.44.0.11 and listed peer 10.44.0.12 are both Active, as node3 hears: they do not receive each other's advertisements (firewall? switch?)"
   const texts = ({ now }: Story) => now.map(({ words }) => words)
 
-  test('names both while it lasts, also when it began before --since', () => {
+  test('names both Actives during the split brain, also if it began before --since', () => {
     const events = made(...backup, several(61_000, true), several(61_001, true, 'web6'))
     const told = tell(events, { name: 'node3' })
     expect(headlines(told)).toEqual([
@@ -332,7 +332,7 @@ describe('a third node in a split brain', () => {
     expect(formatStory(later, 'in the last 10s')).not.toContain('Nothing has happened')
   })
 
-  test('tells how long it lasted when it is over, also when it began before --since', () => {
+  test('tells the duration after the split brain, also if it began before --since', () => {
     const events = made(...backup, several(61_000, true), several(3_600_500, false))
     const told = tell(events, { name: 'node3' }, WEB, LATER)
     expect(texts(told)).toEqual([])
@@ -345,7 +345,7 @@ describe('a third node in a split brain', () => {
     ])
   })
 
-  test('is silent where the journals of both are here, which tell it all', () => {
+  test('adds nothing if the journals of both Actives tell the split brain', () => {
     const active = (self: string) =>
       made(started(0), moves(1, 'web4', { from: 'Backup', to: 'Active', reason: 'activeSilent', self }))
     const journals = [
@@ -366,7 +366,7 @@ describe('a third node in a split brain', () => {
     ])
   })
 
-  test('takes the better Active that it follows from then on for no move', () => {
+  test('does not call it a move if the node then follows the better Active', () => {
     const better: Made = {
       ...{ ms: 60_000, kind: 'peerHeard', router: 'web4', peer: '10.44.0.12', priority: 200, news: 'active' },
       previous: { peer: '10.44.0.11', priority: 150 },
@@ -376,12 +376,12 @@ describe('a third node in a split brain', () => {
   })
 })
 
-describe('what is wrong now', () => {
+describe('explain about present faults', () => {
   const active = [started(0), moves(1, 'web4', { from: 'Backup', to: 'Active', reason: 'activeSilent' })] as const
   const LATER = BEGIN + 3_600_000
   const texts = ({ now }: Story) => now.map(({ words }) => words)
 
-  test('an engine that died without a word', () => {
+  test('names an engine that died without a release', () => {
     const told = tell(made(...active), { running: false }, WEB, LATER)
     expect(texts(told)).toEqual([
       expect.stringMatching(
@@ -391,7 +391,7 @@ describe('what is wrong now', () => {
     expect(formatStory(told, 'in the last 10s')).not.toContain('Nothing has happened')
   })
 
-  test('an engine that does not answer', () => {
+  test('names an engine that does not answer', () => {
     const told = tell(made(...active), { running: undefined, stuck: true }, WEB, LATER)
     expect(texts(told)).toEqual([
       expect.stringMatching(/process is running but not responding \(frozen or no CPU\); Active for web4/),
@@ -404,7 +404,7 @@ describe('what is wrong now', () => {
     ...{ present: true, reaction: 'announce', ...more },
   })
 
-  test('a split brain that began before --since, with a listed peer', () => {
+  test('names a split brain with a listed peer that began before --since', () => {
     const told = tell(made(...active, duplicate(5_000, { peer: '10.44.0.12' })), {}, WEB, LATER)
     expect(texts(told)).toEqual([
       expect.stringMatching(
@@ -414,7 +414,7 @@ describe('what is wrong now', () => {
     expect(formatStory(told, 'in the last 15s')).not.toContain('Nothing has happened')
   })
 
-  test('two journals that both end as Active', () => {
+  test('names two Actives if two journals both end as Active', () => {
     const other = made(
       started(0),
       moves(3_000, 'web4', { from: 'Backup', to: 'Active', reason: 'activeSilent', self: '10.44.0.12' }),
@@ -427,7 +427,7 @@ describe('what is wrong now', () => {
     expect(texts(told)).toEqual([expect.stringMatching(/^web4 \(10\.44\.0\.100\): node1 and node2 are both Active/)])
   })
 
-  test('a failed check of the Active, a fault, a refused reload; over when they are over', () => {
+  test('names a failed check of the Active, a fault and a refused reload, until each of them ends', () => {
     const check = (ms: number, from: 'up' | 'down', to: 'up' | 'down'): Made => ({
       ...{ ms, kind: 'checkChanged', check: 'web', from, to, reason: 'connectionRefused' },
       effects: [{ router: 'web4', adds: to === 'down' ? -60 : 0 }],
@@ -447,7 +447,7 @@ describe('what is wrong now', () => {
     expect(texts(tell(made(...wrong, started(9_000)))), 'a new run').toEqual([])
   })
 
-  test('advises against a listed peer neither duplicateAllowed nor taking its address', () => {
+  test('advises neither duplicateAllowed nor the removal of the address in a split brain with a listed peer', () => {
     const told = tell(made(...active, duplicate(5_000, { peer: '10.44.0.12' })))
     const found = told.incidents.find(({ cause }) => cause === 'duplicateHolder')
     expect(found?.headline).toContain('listed peer 10.44.0.12')
@@ -469,7 +469,7 @@ describe('what is wrong now', () => {
   })
 })
 
-test('minHold is part of how long it took', () => {
+test('counts minHold as a part of the duration of a move', () => {
   const events = made(
     started(0),
     moves(1, 'web4', { from: 'Initialize', to: 'Backup', reason: 'startup' }),
@@ -487,14 +487,14 @@ test('minHold is part of how long it took', () => {
   expect(text).toMatch(/node1 waited 2\.6 s \(minHold: the VIP had moved 2\.5 s before\)/)
 })
 
-test('the end of a yield is told as such', () => {
+test('tells the end of a yield as its cause', () => {
   const events = sample('one-after-the-other', 'r1')
   const told = tell(events, { name: 'r1' }, LISTED)
   const back = told.incidents.filter(({ cause, headline }) => cause === 'yielded' && headline.includes('to r1'))
   expect(back.map(({ headline }) => headline)).toEqual([expect.stringContaining('yield period ended on r1')])
 })
 
-describe('the command', () => {
+describe('holdfast explain', () => {
   let folder: string
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'holdfast-explain-'))
@@ -524,7 +524,7 @@ virtualRouters:
     })
   const story = async (more: object = {}): Promise<Story> => JSON.parse((await run(more)).stdout)
 
-  test('asks api.peers by itself, without this node, and names those that do not answer', async () => {
+  test('asks the nodes of api.peers except its own, and names nodes that do not answer', async () => {
     const { problems } = await story()
     expect(problems.filter((each) => each.startsWith('peer '))).toEqual([
       expect.stringMatching(/^peer http:\/\/127\.0\.0\.2:1 \(api\.peers\) did not answer: /),
@@ -532,13 +532,13 @@ virtualRouters:
     expect((await story({ asksPeers: false })).problems.filter((each) => each.startsWith('peer '))).toEqual([])
   })
 
-  test('the journal of this node as a peer doubles nothing', async () => {
+  test('shows events once if the journal of its own node is given as a peer', async () => {
     const [once, twice] = [await story(), await story({ peers: [join(folder, 'events.jsonl')] })]
     expect(twice.nodes).toHaveLength(1)
     expect(twice.incidents).toEqual(once.incidents)
   })
 
-  test('a wrong name fails with what was meant', async () => {
+  test('fails for a wrong name, and names the nearest name', async () => {
     expect(await run({ router: 'vipp' })).toEqual({
       ...{ exitCode: 64, stdout: '' },
       stderr: 'holdfast: no virtual router or sync group is called "vipp": did you mean "vip"?\n',
@@ -546,7 +546,7 @@ virtualRouters:
     expect((await run({ router: 'vip' })).exitCode).toBe(0)
   })
 
-  test('a configuration that cannot be read is a note', async () => {
+  test('adds a note if the configuration cannot be read', async () => {
     rmSync(join(folder, 'holdfast.yaml'))
     expect((await story()).problems).toContainEqual(
       expect.stringMatching(/^Cannot use the configuration .*: the nodes of api\.peers are not asked/),

@@ -1,4 +1,4 @@
-/** `holdfast status` begins with a sentence for each VIP, out of all nodes, and tells each cause once and in words. */
+/** `holdfast status` begins with a sentence for each VIP, from the reports of all nodes, and names each cause once and in words. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -10,7 +10,7 @@ import { readPeerStatus } from '../../../src/http/peers/peer-status.ts'
 import type { PeersAnswer } from '../../../src/http/peers/peers.ts'
 import { FakeWorld, link, ROUTER, type RouterConfig, VIP } from '../../unit/daemon/fake-world.ts'
 
-/** After everything that this file does. */
+/** Time of the snapshots, after every event of this file. */
 const TAKEN_AT = Date.now() + 60_000
 const DOWN = 4_000
 const WEIGHED: RouterConfig = { ...ROUTER, priority: 150, track: [{ healthcheck: 'web', weight: -60 }] }
@@ -28,7 +28,7 @@ function active(router: RouterConfig, check?: 'up' | 'down'): FakeWorld {
   return world
 }
 
-/** The snapshot of a node of this name, all taken at one moment. */
+/** Returns the snapshot as one of a node with this name; all snapshots have one time. */
 const called = (snapshot: Snapshot, hostname: string): Snapshot => ({
   ...{ ...snapshot, hostname, pid: hostname.length },
   takenAt: new Date(TAKEN_AT).toISOString(),
@@ -44,7 +44,7 @@ const peersOf = (...snapshots: readonly Snapshot[]): PeersAnswer => ({
 
 const firstLine = (text: string) => text.split('\n')[0]
 
-test('the first line has the holder, since when, why, and the next in line', () => {
+test('the first line of status has the holder, the time and the cause of the takeover, and the next holder', () => {
   const own = called(active(ROUTER).daemon.snapshot(), 'node1')
   const other = called(worldWith({ ...ROUTER, priority: 90 }).daemon.snapshot(), 'node22')
   const told = formatStatus(own, { events: [], peers: peersOf(other) })
@@ -55,7 +55,7 @@ test('the first line has the holder, since when, why, and the next in line', () 
   )
 })
 
-test('a failed check of the holder is told in capitals, on the holder and on a Backup, and where else it has failed', () => {
+test('status shows a failed check of the holder in capitals, on the holder and on a Backup, and names other nodes where it failed', () => {
   const holder = called(active(WEIGHED, 'down').daemon.snapshot(), 'node1')
   const sick = called(worldWith({ ...WEIGHED, priority: 100 }, 'down').daemon.snapshot(), 'node22')
   const well = called(worldWith({ ...WEIGHED, priority: 100 }, 'up').daemon.snapshot(), 'node22')
@@ -69,7 +69,7 @@ test('a failed check of the holder is told in capitals, on the holder and on a B
   expect(formatStatus(healthy, { events: [], peers: peersOf(sick) })).not.toContain('ACTIVE, BUT')
 })
 
-test('two nodes that are both Active are told first, and so is a node that does not answer', () => {
+test('status begins with two nodes that are both Active, or a node that does not answer', () => {
   const [one, other] = ['node1', 'node22'].map((name) => called(active(ROUTER).daemon.snapshot(), name))
   if (one === undefined || other === undefined) throw new Error('no snapshots')
   expect(firstLine(formatStatus(one, { events: [], peers: peersOf(other) }))).toMatch(
@@ -93,7 +93,7 @@ test('two nodes that are both Active are told first, and so is a node that does 
   )
 })
 
-test('a priority names the state of each check and what a failure would do', () => {
+test('status shows a priority with the state of each check and the effect of a failure', () => {
   expect(formatStatus(active(WEIGHED, 'up').daemon.snapshot())).toContain(
     '\n  priority 150 (web up; -60 if it fails), every',
   )
@@ -102,7 +102,7 @@ test('a priority names the state of each check and what a failure would do', () 
   expect(failed).toContain('\n  lowers api by 60\n')
 })
 
-test('a fault that follows from another one is not told beside it', () => {
+test('status does not show a fault that follows from another shown fault', () => {
   const world = new FakeWorld([ROUTER])
   world.links.set(2, link(2, 'eth0', { up: false }))
   const snapshot = world.start().daemon.snapshot()

@@ -1,4 +1,4 @@
-/** `holdfast status` against a control socket, a dead one, a foreign one and none; and what the HTTP doors refuse. */
+/** `holdfast status` with a living, a dead, a foreign and a missing control socket, and the requests that the HTTP listeners refuse. */
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { type IncomingHttpHeaders, request, type Server } from 'node:http'
 import { createServer } from 'node:net'
@@ -44,7 +44,7 @@ function ask(socketPath: string, path: string, method = 'GET', order?: string): 
   })
 }
 
-/** Whoever connects is the user whom `uid` says. */
+/** Builds the ports of a control socket; `uid` is the user of every client. */
 const ports = (snapshot: () => Snapshot, uid: number | undefined = 0, refused: unknown[] = []) => ({
   snapshot,
   events: sourceOf(new Chronicle()),
@@ -65,7 +65,7 @@ async function control(): Promise<{ path: string; world: FakeWorld; server: Serv
   return { path, world, server }
 }
 
-test('a daemon that runs: lines for people, JSON for programs, only its owner may connect', async () => {
+test('a running daemon gives lines for people and JSON for programs, and only its user may connect', async () => {
   const { path, world } = await control()
   const told = await statusCommand(path, { json: false })
   expect([told.exitCode, told.stderr]).toEqual([0, ''])
@@ -76,9 +76,9 @@ test('a daemon that runs: lines for people, JSON for programs, only its owner ma
   expect(statSync(path).mode & 0o777).toBe(0o600)
 })
 
-test('what did not leave this node is told, and only when there is any', () => {
+test('status shows packets that could not be sent, and nothing if all were sent', () => {
   const world = new FakeWorld().start()
-  expect(formatStatus(world.daemon.snapshot()), 'nothing went wrong').not.toMatch(/SEND FAILURES/)
+  expect(formatStatus(world.daemon.snapshot()), 'status without a failed sending').not.toMatch(/SEND FAILURES/)
   world.sendFailure = failure('ENOBUFS')
   world.advance(10_000)
   const snapshot = world.daemon.snapshot()
@@ -87,13 +87,13 @@ test('what did not leave this node is told, and only when there is any', () => {
   expect(formatStatus(snapshot)).toContain(`\n  SEND FAILURES: ENOBUFS, ${failed} times since the start`)
 })
 
-test('no daemon: exit 69, one line that names the socket', async () => {
+test('without a daemon, status ends with 69 and one line that names the socket', async () => {
   const { exitCode, stdout, stderr } = await statusCommand(join(directory, 'none.sock'), { json: false })
   expect([exitCode, stdout]).toEqual([69, ''])
   expect(stderr).toMatch(/^holdfast: Cannot reach the daemon at .*none\.sock: .*\n$/)
 })
 
-test('a daemon that says nothing: exit 69 within 4 s', async () => {
+test('with a daemon that does not answer, status ends with 69 within 4 s', async () => {
   const path = join(directory, 'mute.sock')
   const mute = createServer()
   servers.push(mute)
@@ -104,7 +104,7 @@ test('a daemon that says nothing: exit 69 within 4 s', async () => {
   expect(performance.now() - before).toBeLessThan(4_000)
 })
 
-test('a program that is no daemon: exit 69, not a stack trace', async () => {
+test('with another program at the socket, status ends with 69 and no stack trace', async () => {
   const path = join(directory, 'other.sock')
   const other = createApi({ '/v1/status': () => ({ status: 200, contentType: 'text/html', body: '<html>' }) })
   servers.push(other)
@@ -112,7 +112,7 @@ test('a program that is no daemon: exit 69, not a stack trace', async () => {
   expect((await statusCommand(path, { json: false })).exitCode).toBe(69)
 })
 
-test('a socket that a dead daemon left is taken over, one that is answered is not', async () => {
+test('a daemon replaces the socket of a dead daemon, and leaves a socket with a listener', async () => {
   const { path, server } = await control()
   await expect(
     openControlSocket(
@@ -125,7 +125,7 @@ test('a socket that a dead daemon left is taken over, one that is answered is no
   expect(await isAnswered(path)).toBe(false)
 })
 
-test('a file that is no socket is left alone', async () => {
+test('a daemon does not replace a file that is no socket', async () => {
   const path = join(directory, 'file')
   writeFileSync(path, 'precious')
   await expect(
@@ -137,7 +137,7 @@ test('a file that is no socket is left alone', async () => {
   expect(statSync(path).size).toBe(8)
 })
 
-test('a folder that cannot be made is told with what it was for', async () => {
+test('if a folder cannot be created, the message names its purpose', async () => {
   const path = join(directory, 'not-a-folder', 'x', 'holdfast.sock')
   writeFileSync(join(directory, 'not-a-folder'), '')
   await expect(
@@ -148,7 +148,7 @@ test('a folder that cannot be made is told with what it was for', async () => {
   ).rejects.toThrow(/^Cannot listen on .*holdfast.sock: ENOTDIR/)
 })
 
-test('only GET and HEAD, only what is there, and silence is said to be silence', async () => {
+test('the socket serves existing paths by GET and HEAD only, and reports an engine that does not answer', async () => {
   const path = join(directory, 'api.sock')
   const server = createApi({
     '/v1/status': () => json({ version: 1 }),
@@ -171,7 +171,7 @@ test('only GET and HEAD, only what is there, and silence is said to be silence',
   expect([head.status, head.body, head.headers['content-length']]).toEqual([200, '', String(get.body.length)])
 })
 
-test('commands: POST and nothing else, bounded, and what goes wrong is said', async () => {
+test('a command needs POST, has a bounded body, and reports its failure', async () => {
   const path = join(directory, 'commands.sock')
   const taken: string[] = []
   const server = createApi(
@@ -188,9 +188,14 @@ test('commands: POST and nothing else, bounded, and what goes wrong is said', as
   await new Promise<void>((resolve) => server.listen(path, resolve))
   expect(await ask(path, '/v1/echo', 'POST', '{"a":1}')).toMatchObject({ status: 202, body: 'taken\n' })
   expect(await ask(path, '/v1/echo?x', 'POST')).toMatchObject({ status: 202 })
-  expect((await ask(path, '/v1/echo', 'POST', 'x'.repeat(4_096))).status, 'the longest').toBe(202)
-  expect((await ask(path, '/v1/echo', 'POST', 'x'.repeat(4_097))).status, 'too long').toBe(413)
-  expect((await ask(path, '/v1/echo', 'POST', 'x'.repeat(3_000_000))).status, 'far too long').toBe(413)
+  expect((await ask(path, '/v1/echo', 'POST', 'x'.repeat(4_096))).status, 'status for the longest allowed body').toBe(
+    202,
+  )
+  expect(
+    (await ask(path, '/v1/echo', 'POST', 'x'.repeat(4_097))).status,
+    'status for a body that is one octet too long',
+  ).toBe(413)
+  expect((await ask(path, '/v1/echo', 'POST', 'x'.repeat(3_000_000))).status, 'status for a body of 3 MB').toBe(413)
   expect(taken.map(({ length }) => length)).toEqual([7, 0, 4_096])
   expect(await ask(path, '/v1/broken', 'POST')).toMatchObject({ status: 503, body: 'no such thing\n' })
   for (const method of ['GET', 'HEAD', 'PUT', 'DELETE']) {
@@ -201,10 +206,10 @@ test('commands: POST and nothing else, bounded, and what goes wrong is said', as
   expect([wrong.status, wrong.headers.allow]).toEqual([405, 'GET, HEAD'])
   expect((await ask(path, '/v1/nothing', 'POST')).status).toBe(405)
   expect(await ask(path, '/v1/nothing')).toMatchObject({ status: 404, body: expect.stringContaining('/v1/echo') })
-  expect(await ask(path, '/v1/status'), 'it lives').toMatchObject({ status: 200 })
+  expect(await ask(path, '/v1/status'), 'answer to the next request').toMatchObject({ status: 200 })
 })
 
-test('a command at a socket that is none: exit 69, the same line for each', async () => {
+test('each command without a daemon ends with 69 and the same line', async () => {
   const path = join(directory, 'none.sock')
   for (const result of [await reloadCommand(path, { json: false }), await stopCommand(path)]) {
     expect([result.exitCode, result.stdout]).toEqual([69, ''])
@@ -212,7 +217,7 @@ test('a command at a socket that is none: exit 69, the same line for each', asyn
   }
 })
 
-test('reload: what changed in lines, or what is wrong with the file; the exit status says which', async () => {
+test('reload prints the changes or the problems of the file, and its exit status distinguishes them', async () => {
   const path = join(directory, 'reload.sock')
   const problem = { file: '/f.yaml', line: 3, column: 7, path: 'a', message: 'no', severity: 'error' as const }
   const answers: [number, ReloadAnswer][] = [
@@ -270,7 +275,7 @@ test('reload: what changed in lines, or what is wrong with the file; the exit st
   }
 })
 
-test("status counts what became of keepalived's keywords, and tells of a stop", async () => {
+test("status counts keepalived's keywords by their handling, and shows a stop", async () => {
   const { world } = await control()
   const snapshot = world.daemon.snapshot()
   const counts = { carried: 41, withoutEffect: 3, notSupported: 1, refused: 0, unknown: 2 }
@@ -283,7 +288,7 @@ test("status counts what became of keepalived's keywords, and tells of a stop", 
   expect(formatStatus(snapshot)).not.toMatch(/keepalived's|STOPPED/)
 })
 
-test('status tells of a reload that failed, until one works', async () => {
+test('status shows a failed reload until a reload succeeds', async () => {
   const { world } = await control()
   const snapshot = world.daemon.snapshot()
   expect(formatStatus(snapshot)).not.toMatch(/configuration|RELOAD/)

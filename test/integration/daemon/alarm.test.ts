@@ -40,7 +40,7 @@ function tickAt(at: number): void {
   callback?.()
 }
 
-test('waits whole milliseconds, the nearest, and at least one', () => {
+test('the alarm waits for the nearest whole millisecond, and at least one', () => {
   alarm.set(millis(1010.9))
   alarm.set(millis(1010.5))
   alarm.set(millis(1000.5))
@@ -48,7 +48,7 @@ test('waits whole milliseconds, the nearest, and at least one', () => {
   expect(waits).toEqual([11, 10, 1, 1])
 })
 
-test('an early tick re-arms and decides nothing', () => {
+test('an early tick re-arms the timer and expires no deadline', () => {
   alarm.set(millis(1010.9))
   tickAt(1009.6)
   expect([fired, waits]).toEqual([[], [11, 1]])
@@ -56,13 +56,13 @@ test('an early tick re-arms and decides nothing', () => {
   expect(fired).toEqual([1010.95])
 })
 
-test('a late tick says when it really is', () => {
+test('a late tick passes on the present time', () => {
   alarm.set(millis(1010))
   tickAt(1500)
   expect(fired).toEqual([1500])
 })
 
-test('the same deadline again does not touch the timer; another one replaces it', () => {
+test('the same deadline again does not touch the timer, and another deadline replaces it', () => {
   alarm.set(millis(1010))
   alarm.set(millis(1010))
   expect([waits.length, cancelled]).toEqual([1, 0])
@@ -70,27 +70,27 @@ test('the same deadline again does not touch the timer; another one replaces it'
   expect([waits.length, cancelled]).toEqual([2, 1])
 })
 
-test('the same deadline after it has fired is armed again', () => {
+test('a deadline that has fired can be armed again', () => {
   alarm.set(millis(1010))
   tickAt(1010)
   alarm.set(millis(1010))
   expect(waits.length).toBe(2)
 })
 
-test('undefined: nothing is waited for', () => {
+test('without a deadline the alarm sets no timer', () => {
   alarm.set(millis(1010))
   alarm.set(undefined)
   expect([cancelled, pending]).toEqual([1, undefined])
 })
 
-test('a day away: looks at the clock once a minute', () => {
+test('for a deadline a day away, the alarm reads the clock once a minute', () => {
   alarm.set(millis(now + 86_400_000))
   expect(waits).toEqual([60_000])
   tickAt(now + 60_000)
   expect([waits, fired]).toEqual([[60_000, 60_000], []])
 })
 
-test('a wake-up is told the moment itself; of one that has passed, a moment from now, so that nobody spins', () => {
+test('a wake-up gets its own time, or a time shortly after now if its time has passed, so that the loop cannot spin', () => {
   const moments: number[] = []
   const fine = new Alarm(
     { now: () => millis(now) },
@@ -104,7 +104,7 @@ test('a wake-up is told the moment itself; of one that has passed, a moment from
   expect(moments).toEqual([1010.9, 1000.5, 1001.25, 61_000.25])
 })
 
-test('with the real event loop it comes when it is due, not before', async () => {
+test('with the real event loop the tick comes at its deadline, not before', async () => {
   const due = await new Promise<number>((resolve) => {
     const real = new Alarm({ now: () => millis(performance.now()) }, (at) => resolve(at - wanted))
     const wanted = millis(performance.now() + 20.5)

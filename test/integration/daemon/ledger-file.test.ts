@@ -1,4 +1,4 @@
-/** The ledger file on a real disk: it is replaced as a whole, checked when it is read, and never waited for. */
+/** The ledger file on a real disk. The file is replaced as a whole and checked when it is read, and the engine never waits for it. */
 import { execFileSync } from 'node:child_process'
 import {
   closeSync,
@@ -36,7 +36,7 @@ const file = () => join(directory, 'addresses.json')
 const ledger = (where = directory) => new LedgerFile(where, (message) => problems.push(message))
 const entries = () => readLedger(directory).entries
 
-test('what is written is read again', async () => {
+test('a written ledger is read with the same entries', async () => {
   const kept = ledger()
   kept.write([ENTRY, SIX])
   await kept.flush()
@@ -44,7 +44,7 @@ test('what is written is read again', async () => {
   expect([statSync(file()).mode & 0o777, readdirSync(directory), problems]).toEqual([0o600, ['addresses.json'], []])
 })
 
-test('the directory is made; none is no problem when reading', async () => {
+test('writing creates the directory, and reading without a directory is no problem', async () => {
   const deep = join(directory, 'a', 'b')
   expect(readLedger(deep)).toEqual({ entries: [], problem: undefined })
   const kept = ledger(deep)
@@ -62,7 +62,7 @@ test.each([
   expect(readLedger(directory)).toEqual({ entries: [], problem: expect.stringContaining(file()) })
 })
 
-test('entries that are none are dropped, the others count', () => {
+test('invalid entries are dropped, and the other entries are used', () => {
   const wrong = [
     null,
     7,
@@ -76,7 +76,7 @@ test('entries that are none are dropped, the others count', () => {
   expect(readLedger(directory)).toEqual({ entries: [ENTRY], problem: undefined })
 })
 
-test('a place that cannot be written to is a sentence, not an exception', async () => {
+test('an unwritable path gives a message, not an exception', async () => {
   writeFileSync(join(directory, 'file'), '')
   const below = join(directory, 'file', 'below')
   const kept = ledger(below)
@@ -86,7 +86,7 @@ test('a place that cannot be written to is a sentence, not an exception', async 
   expect(readLedger(below).problem).toMatch(/^Cannot read/)
 })
 
-test('what could not be written is written with the next change, and leaves no half of a file', async () => {
+test('a ledger that could not be written is written with the next change, and leaves no partial file', async () => {
   // rename() does not replace a folder, even for root.
   mkdirSync(file())
   const kept = ledger()
@@ -99,7 +99,7 @@ test('what could not be written is written with the next change, and leaves no h
   expect([entries(), problems.length]).toEqual([[ENTRY, SIX], 1])
 })
 
-test('the ledger grows, is written only when it grew, and keeps what stays', async () => {
+test('the ledger is written only after it has grown, and keeps entries that are still needed', async () => {
   const kept = ledger()
   const grown = new AddressLedger(kept)
   grown.add([])
@@ -118,7 +118,7 @@ test('the ledger grows, is written only when it grew, and keeps what stays', asy
   expect(entries()).toEqual([SIX])
 })
 
-test('a disk that hangs keeps nobody waiting; the newest list is written when it answers', async () => {
+test('no caller waits for a disk that hangs, and the newest list is written when the disk answers', async () => {
   // Opening a FIFO for writing waits for a reader.
   execFileSync('mkfifo', [`${file()}.new`])
   const kept = ledger()

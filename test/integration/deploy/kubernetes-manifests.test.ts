@@ -1,6 +1,6 @@
 /**
- * deploy/kubernetes against what Kubernetes publishes of itself (kubernetes-types) and the rules for schemas of custom
- * resources; what the agent writes against that schema; and what it asks the API for against its RBAC.
+ * deploy/kubernetes compared with Kubernetes' own published types (kubernetes-types) and the rules for schemas of custom resources. The
+ * objects that the agent writes are compared with that schema, and the agent's requests with its RBAC.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -52,10 +52,10 @@ const TYPES: Readonly<Record<string, string>> = {
   Event: 'core/v1',
 }
 
-/** Those types have no extensions of JSON Schema, which faultsOf() judges. */
+/** Leaves out extensions of JSON Schema, which those types do not have; faultsOf() judges them. */
 const isTyped = (key: string, value: unknown): unknown => (key.startsWith('x-kubernetes-') ? undefined : value)
 
-/** The compiler's complaints; a value of a kind is written down as a literal of its type. */
+/** Returns the compiler's errors; a value of a kind is written as a literal of its type. */
 function complaintsAbout(values: Readonly<Record<string, { readonly kind: string }>>): string {
   for (const [name, value] of Object.entries(values))
     writeFileSync(
@@ -84,13 +84,13 @@ const FAILOVER = failoverEvent(
   'uid-1',
 )
 
-/** Where the agent's pod runs, and where rbac-logging.yaml is applied. */
+/** Namespace of the agent's pod, in which rbac-logging.yaml is applied. */
 const INFRA = 'openshift-kni-infra'
 const SOON = { within: 10_000, every: 20 }
 
 type Grant = { readonly namespace: string | undefined; readonly rule: PolicyRule }
 
-/** All rules; a ClusterRole's are for every namespace. */
+/** Returns all rules. The rules of a ClusterRole apply to every namespace. */
 function grants(): readonly Grant[] {
   const roles = ['rbac.yaml', 'rbac-logging.yaml'].flatMap(manifestsIn) as unknown as readonly (ClusterRole | Role)[]
   return roles.flatMap(({ kind, metadata, rules = [] }) =>
@@ -98,7 +98,7 @@ function grants(): readonly Grant[] {
   )
 }
 
-/** As an API server decides: a list or watch has the name of its field selector. */
+/** Decides as an API server does: a list or watch has the name of its field selector. */
 function isGranted({ namespace, rule }: Grant, { path, query, verb }: LoggedRequest): boolean {
   const where = resourceAddress(path)
   if (where === undefined) return false
@@ -115,7 +115,7 @@ function isGranted({ namespace, rule }: Grant, { path, query, verb }: LoggedRequ
 }
 
 describe('deploy/kubernetes', () => {
-  test('has only what Kubernetes has, and a typing error is found', { timeout: 60_000 }, () => {
+  test('has only fields that Kubernetes has, and a typing error is found', { timeout: 60_000 }, () => {
     const right = Object.fromEntries(
       readdirSync(FOLDER)
         .flatMap(manifestsIn)
@@ -128,7 +128,7 @@ describe('deploy/kubernetes', () => {
     expect(complaintsAbout({ wrong })).toMatch(/rulez.*does not exist/)
   })
 
-  test('the group is a DNS name, as an API server wants it, and the names agree with the code', () => {
+  test('has a DNS name as its group, as an API server demands, and the names of the code', () => {
     expect(crd.spec.group).toMatch(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$/)
     expect(crd.metadata?.name).toBe(`${PLURAL}.${GROUP}`)
     expect([crd.spec.group, version?.name, crd.spec.names.kind, crd.spec.names.plural]).toEqual([
@@ -139,11 +139,11 @@ describe('deploy/kubernetes', () => {
     ])
     expect(crd.spec.scope).toBe('Cluster')
     expect(version?.subresources).toEqual({ status: {} })
-    // The only part of a rule that may look at metadata is its name.
+    // A rule may read nothing of the metadata except the name.
     expect(schema['x-kubernetes-validations']).toMatchObject([{ rule: "self.metadata.name == 'cluster'" }])
   })
 
-  test('its schema is structural, and a slip in it is found', () => {
+  test('has a structural schema, and a mistake in the schema is found', () => {
     expect(faultsOf(schema)).toEqual([])
     expect(faultsOf({ type: 'object', properties: { a: {} } })).toEqual(['.: type is missing'.replace('.:', '.a:')])
     expect(faultsOf({ type: 'object', default: 1 })).toEqual(['.: its default is none of its values'])
@@ -174,7 +174,7 @@ describe('deploy/kubernetes', () => {
     expect('problems' in readIntent(object)).toBe(!good && !isName)
   })
 
-  test('what the agent writes is valid, whole, and read again as it was', () => {
+  test('accepts the objects that the agent writes, and they are read back without a difference', () => {
     const around = {
       probe: { result: 'answers' },
       ingressDisabled: false,
@@ -207,7 +207,7 @@ describe('deploy/kubernetes', () => {
     ).toEqual([])
     expect(readPublished(object)).toMatchObject(status)
     expect(prunedFrom(schema, { status: { holders: [{ saidby: 1 }] } })).toEqual(['.status.holders[].saidby'])
-    // Let go of by one of two: what is left has to be valid, or the API refuses to let go.
+    // One of two holders gives the address up. The rest must be valid, or the API refuses the change.
     expect(
       judge(schema, { ...objectOf({}), status: { holders: [{ address: '10.0.0.200', service: 'API' }] } }).ok,
     ).toBe(true)
@@ -216,7 +216,7 @@ describe('deploy/kubernetes', () => {
     ).toEqual([])
   })
 
-  test('RBAC allows each request that the agent makes, and each rule is needed', async () => {
+  test('allows each request of the agent by RBAC, and has no rule without a request', async () => {
     const api = await new KubeApi({ kinds: { [`${GROUP}/${VERSION}/${PLURAL}`]: KIND } }).start()
     api.store.put(`${GROUP}/${VERSION}/${PLURAL}`, manifestsIn('cluster.yaml')[0] as unknown as KubeObject)
     const engine = await new FakeEngine(join(workshop, 'engine.sock')).start()
@@ -249,7 +249,7 @@ describe('deploy/kubernetes', () => {
     expect(refused.map(({ verb, path }) => `${verb} ${path}`)).toEqual([])
   })
 
-  test('the name of a field manager fits, for any node', () => {
+  test("has room for the field manager's name of any node", () => {
     expect(managerOf('node-1')).toBe('holdfast-agent/node-1')
     const [one, other] = ['a', 'b'].map((last) => managerOf(`${'n'.repeat(252)}${last}`))
     expect(one).toHaveLength(128)

@@ -1,7 +1,7 @@
 /**
- * deploy/static-pod against what Kubernetes publishes of itself (its types, as package kubernetes-types has them) and what
- * keepalived's pods have: kubelet drops an unknown field without a word, so a typing error would go unseen until it matters.
- * Decides what makes a pod stand in keepalived's place; test/container/pods.test.ts runs them.
+ * deploy/static-pod compared with Kubernetes' published types (package kubernetes-types) and with the pods of keepalived. kubelet ignores
+ * an unknown field without a message, so a typing error would stay unnoticed. Decides what a pod needs in keepalived's place.
+ * test/container/pods.test.ts runs the pods.
  */
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -21,14 +21,14 @@ const FOLDER = join(ROOT, 'deploy', 'static-pod')
 const MANIFESTS = readdirSync(FOLDER).filter((name) => name.endsWith('.yaml') && !name.endsWith('.holdfast.yaml'))
 const BUILD = join(ROOT, 'build')
 mkdirSync(BUILD, { recursive: true })
-/** Inside the package, where the types are found. */
+/** Folder inside the package, where the compiler finds the types. */
 const workshop = mkdtempSync(join(BUILD, 'static-pod-'))
 afterAll(() => rmSync(workshop, { recursive: true, force: true }))
 
 const textOf = (name: string) => readFileSync(join(FOLDER, name), 'utf8')
 const podOf = (name: string): Pod => parse(textOf(name))
 
-/** What the compiler says of these values, each written down as a literal: only of those it asks for unknown fields. */
+/** Returns the compiler's errors about these values, each written as a literal: only for a literal, unknown fields are errors. */
 function complaintsAbout(values: Readonly<Record<string, unknown>>): Record<string, string> {
   for (const [name, value] of Object.entries(values))
     writeFileSync(
@@ -67,7 +67,7 @@ function containerOf(pod: Pod, name: string): Container {
   return found
 }
 
-/** The container that has holdfast in it. */
+/** Returns the container with holdfast in it. */
 const daemonOf = (name: string): Container =>
   containerOf(podOf(name), name === 'kubeadm-api.yaml' ? 'holdfast' : 'keepalived')
 
@@ -83,7 +83,7 @@ const mebibytes = (quantity: unknown) =>
   `${quantity}`.endsWith('Mi') ? Number.parseInt(`${quantity}`, 10) : Number.POSITIVE_INFINITY
 
 describe('the manifests of static pods', () => {
-  test('are those of the documentation', () => {
+  test('are the manifests of the documentation', () => {
     expect(MANIFESTS).toEqual([
       'kubeadm-api.yaml',
       'openshift-agent.yaml',
@@ -94,7 +94,7 @@ describe('the manifests of static pods', () => {
     for (const name of MANIFESTS) expect(readFileSync(join(ROOT, 'docs', 'static-pod.md'), 'utf8')).toContain(name)
   })
 
-  test('have only what a Pod has, and a typing error is found', { timeout: 60_000 }, () => {
+  test('have only fields of a Pod, and a typing error is found', { timeout: 60_000 }, () => {
     const slips: Readonly<Record<string, readonly [RegExp | string, string]>> = {
       unknownField: ['hostNetwork:', 'hostNetwrk:'],
       unknownFieldDeep: ['capabilities:', 'capabilties:'],
@@ -116,7 +116,7 @@ describe('the manifests of static pods', () => {
     expect(complaints.wrongType).toContain("Type 'string' is not assignable to type 'number'")
   })
 
-  test.each(MANIFESTS)('%s asks for no more than keepalived, and is protected like it', (name) => {
+  test.each(MANIFESTS)('%s has no more rights than the pod of keepalived, and the same protection', (name) => {
     const { spec } = podOf(name)
     expect(spec).toMatchObject({
       hostNetwork: true,
@@ -127,7 +127,7 @@ describe('the manifests of static pods', () => {
     const { resources, securityContext, livenessProbe, readinessProbe } = daemonOf(name)
     expect(millicores(resources?.requests?.cpu)).toBeLessThanOrEqual(100)
     expect(mebibytes(resources?.requests?.memory)).toBeLessThanOrEqual(128)
-    // A process that has used up its quota stands still, and its addresses with it.
+    // A process that has used up its CPU quota stops, and its addresses with it.
     expect(resources?.limits?.cpu).toBeUndefined()
     expect(securityContext).toMatchObject({
       allowPrivilegeEscalation: false,
@@ -136,15 +136,15 @@ describe('the manifests of static pods', () => {
     })
     expect(securityContext?.privileged).toBeUndefined()
     expect(securityContext?.capabilities?.add?.slice(0, 2)).toEqual(['NET_ADMIN', 'NET_RAW'])
-    // One plain command each: podman joins the words into a line for a shell.
+    // Each probe is one plain command: podman joins the words into a line for a shell.
     expect(livenessProbe?.exec?.command).toEqual(['holdfast-healthcheck', 'live'])
     expect(readinessProbe?.exec?.command).toEqual(['holdfast-healthcheck', 'ready'])
-    // Longer than the script waits for an answer, so that it can say why.
+    // The probe's timeout is longer than the script's wait for an answer, so that the script can print the reason.
     for (const probe of [livenessProbe, readinessProbe]) expect(probe?.timeoutSeconds).toBeGreaterThan(2)
     expect(livenessProbe?.initialDelaySeconds).toBe(20)
   })
 
-  /** Pod for pod, what keepalived's has (cluster 4.18); what is added is holdfast's own. */
+  /** Volumes that only holdfast's pod has. All others are those of keepalived's pod (cluster 4.18). */
   const OWN = ['/run/holdfast <- /run/holdfast', '/tmp <- emptyDir']
   test.each([
     [
@@ -192,7 +192,7 @@ describe('the manifests of static pods', () => {
     expect(settings).toMatchObject({ bootstrap, unicast: true, print: undefined })
   })
 
-  test('openshift-agent.yaml: both are holdfast, and meet where they look for each other', () => {
+  test('openshift-agent.yaml has holdfast as engine and as agent, with the same paths in both containers', () => {
     const pod = podOf('openshift-agent.yaml')
     const [engine, agent] = [containerOf(pod, 'keepalived'), containerOf(pod, 'keepalived-monitor')]
     expect(agent.image).toBe(engine.image)
@@ -212,19 +212,19 @@ describe('the manifests of static pods', () => {
     const socket = handOver.to === 'engine' ? handOver.socket : ''
     for (const each of [engine, agent])
       expect(hostFolder(each, socket)).toEqual({ on: '/run/holdfast', readOnly: false })
-    // Of the node, because a start without the API goes by them.
+    // These files are on the node, because a start without the API uses them.
     for (const [each, file] of [
       [engine, '/var/lib/holdfast/managed.yaml'],
       [agent, join(stateDirectory, 'peers.json')],
     ] as const)
       expect(hostFolder(each, file)).toEqual({ on: '/var/lib/holdfast', readOnly: false })
-    // What one writes and the other asks for.
+    // The agent writes these files, and the presets of the engine read them.
     for (const file of Object.values(PRESET_FILES)) {
       const { on, readOnly } = hostFolder(agent, file)
       expect(readOnly, file).toBe(false)
       expect(hostFolder(engine, file).on, file).toBe(on)
     }
-    // By them the agent finds out in which mode the group of keepalived is, and when it changes.
+    // From these files the agent learns the mode of keepalived's group, and a change of it.
     for (const name of ['keepalived.conf', 'monitor.conf', 'monitor-user.conf'])
       expect(hostFolder(agent, join(KEEPALIVED_FOLDER, name))).toEqual({ on: '/etc/keepalived', readOnly: true })
     for (const each of [engine, agent])
@@ -236,30 +236,31 @@ describe('the manifests of static pods', () => {
     expect(mountsOf(pod, agent)).toContain('/host <- /')
   })
 
-  test('the pod of a worker is that of a control plane node', () => {
+  test('use the same pod for a worker and for a control plane node', () => {
     expect(podOf('openshift-ingress.yaml')).toEqual(podOf('openshift-control-plane.yaml'))
   })
 
-  test('the configuration beside the one for kubeadm is one', () => {
+  test('have a valid configuration beside the one for kubeadm', () => {
     const name = 'kubeadm-api.holdfast.yaml'
     const parsed = parseConfig(textOf(name), name)
     expect('problems' in parsed ? parsed.problems.map(formatProblem) : []).toEqual([])
   })
 })
 
-test('the pod with a memory limit ends its engine before the kernel ends the whole container', () => {
+test('end the engine of a pod with a memory limit before the kernel ends the whole container', () => {
   const { env, resources, securityContext } = daemonOf('kubeadm-api.yaml')
   const [, heap = ''] =
     /^--max-old-space-size=(\d+)$/.exec(env?.find(({ name }) => name === 'NODE_OPTIONS')?.value ?? '') ?? []
   const [, limit = ''] = /^(\d+)Mi$/.exec(String(resources?.limits?.memory)) ?? []
-  // The worker thread has 64 MiB of its own, code and buffers some 60.
+  // The worker thread has 64 MiB of its own; code and buffers have some 60 MiB. Node gives the worker the larger of the flag and its own
+  // bound.
   // Node gives the larger of the flag and its own bound to the worker.
   expect(Number(heap)).toBe(64)
   expect(Number(limit) - Number(heap)).toBeGreaterThanOrEqual(64 + 60)
   expect(securityContext?.seLinuxOptions).toEqual({ type: 'spc_t' })
 })
 
-test('the kubeadm pod has the number of its priority class and a seccomp profile', () => {
+test('give the kubeadm pod the number of its priority class and a seccomp profile', () => {
   const { spec } = podOf('kubeadm-api.yaml')
   expect(spec).toMatchObject({
     priorityClassName: 'system-node-critical',

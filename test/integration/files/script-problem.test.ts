@@ -1,6 +1,6 @@
 /**
- * Programs of health checks and notifications, judged on the disk of this machine: which are refused, left out or reported,
- * by `holdfast check` and by a reload. A disk that answers late costs a real wait.
+ * Programs of health checks and notifications, judged on the disk of this machine. `holdfast check` and a reload refuse, leave out or
+ * report such programs. A disk that answers late costs a real wait.
  */
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -16,7 +16,7 @@ import { scriptProblems } from '../../../src/files/script-problem.ts'
 let directory = ''
 beforeAll(() => {
   directory = mkdtempSync(join(tmpdir(), 'hf-script-'))
-  // Otherwise the folder is not one in which a program may lie.
+  // Without this mode, the folder is not a safe place for a program.
   chmodSync(directory, 0o755)
 })
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
@@ -33,7 +33,7 @@ const router = (keys: string, checks: readonly string[]) =>
   `healthchecks:\n${checks.map((each) => `  - { ${each} }\n`).join('')}virtualRouters:\n` +
   `  - { name: a, vrid: 1, interface: eth0, addresses: [10.0.0.200], stagger: false, ${keys} }\n`
 
-/** Problems of the programs of `notify:` of a router and of its group. */
+/** Returns the problems of the programs in `notify:` of a router and of its group. */
 async function notifyProblems(ofRouter: string, ofGroup: string): Promise<readonly string[]> {
   const head = 'virtualRouters:\n  - { name: a, vrid: 1, interface: eth0, addresses: [10.0.0.1]'
   const groups = `syncGroups:\n  - { name: g, members: [a], notify: ${ofGroup} }\n`
@@ -42,7 +42,7 @@ async function notifyProblems(ofRouter: string, ofGroup: string): Promise<readon
   return (await scriptProblems(parsed.config, parsed.locate)).map(formatProblem)
 }
 
-test('a script that others can write is refused, one that is not there may come', async () => {
+test('a check script that others can write is refused, and a missing script is accepted', async () => {
   const script = write('check.sh', '#!/bin/sh\n')
   const file = write('exec.yaml', router('track: [{ healthcheck: s }]', [`name: s, exec: [${script}, -x], ${QUICK}`]))
   chmodSync(script, 0o755)
@@ -90,7 +90,7 @@ test('a reload with a script that others can write is refused as well, with its 
   ])
 })
 
-test('a reload of a keepalived file leaves such a script out, and takes it in again', async () => {
+test('a reload of a keepalived file leaves a script out while others can write it, and uses it afterwards', async () => {
   const script = write('open.sh', '#!/bin/sh\n')
   const file = write(
     'open.conf',
@@ -119,7 +119,7 @@ test('a reload of a keepalived file leaves such a script out, and takes it in ag
   })
 })
 
-test('capabilities of a user who has none are a warning, with its place; those of root are not', async () => {
+test('capabilities for a user without capabilities cause a warning with its place, and for root they do not', async () => {
   const told = (notify: string) =>
     notifyProblems(`{ active: [/bin/true], capabilities: keep${notify} }`, '{ active: [/bin/true] }')
   expect(await told('')).toEqual([])
@@ -130,7 +130,7 @@ test('capabilities of a user who has none are a warning, with its place; those o
   ])
 })
 
-test('a program that others can write is refused, one that is not there may come, each with its place', async () => {
+test('a notification program that others can write is refused with its place, and a missing program is accepted', async () => {
   const script = write('told', '#!/bin/sh\n')
   const told = () =>
     notifyProblems(`{ active: [/bin/true], change: [${script}] }`, '{ active: [/bin/true], user: hf-nobody-here }')

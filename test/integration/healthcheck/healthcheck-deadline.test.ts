@@ -4,13 +4,13 @@ import { monotonicNow } from '../../../src/healthcheck/probe.ts'
 import { sleep } from '../../../src/lab/wait.ts'
 import { millis } from '../../../src/wire/units.ts'
 
-/** The thread does nothing else, as in a stall. */
+/** Blocks the thread for `ms`. */
 function stall(ms: number): void {
   const until = monotonicNow() + ms
   while (monotonicNow() < until);
 }
 
-test('a deadline passes once, not early', async () => {
+test('the deadline of a check passes once, and not early', async () => {
   const startedAt = monotonicNow()
   const passed: number[] = []
   startDeadline(millis(50), () => passed.push(monotonicNow() - startedAt))
@@ -19,7 +19,7 @@ test('a deadline passes once, not early', async () => {
   expect(passed[0]).toBeGreaterThanOrEqual(48.5)
 })
 
-test('one that was ended never passes', async () => {
+test('a deadline of an ended check never passes', async () => {
   let passed = 0
   const end = startDeadline(millis(20), () => passed++)
   end()
@@ -27,16 +27,16 @@ test('one that was ended never passes', async () => {
   expect(passed).toBe(0)
 })
 
-test('a thread that slept through it gives back what it slept, once and never more than the deadline itself', async () => {
+test('a deadline moves by the time that its thread was stalled, once and by at most its own length', async () => {
   const startedAt = monotonicNow()
   let passedAt: number | undefined
   startDeadline(millis(100), () => {
     passedAt = monotonicNow()
   })
   stall(300)
-  // An answer that came meanwhile has its turn first.
+  // An answer that arrived during the stall is read first.
   await sleep(20)
-  expect(passedAt, 'passed right after the stall').toBeUndefined()
+  expect(passedAt, 'time at which the deadline passed, right after the stall').toBeUndefined()
   await sleep(250)
-  expect((passedAt ?? 0) - startedAt, 'ms until it passed').toBeGreaterThanOrEqual(390)
+  expect((passedAt ?? 0) - startedAt, 'ms until the deadline passed').toBeGreaterThanOrEqual(390)
 })

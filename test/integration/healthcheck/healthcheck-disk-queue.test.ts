@@ -1,9 +1,9 @@
-/** Disks that do not answer: what is asked beside them, and how many threads of libuv they can keep. */
+/** Disks that do not answer: requests to other disks, and the number of libuv threads that such disks can occupy. */
 import { expect, test } from 'vitest'
 import { DiskQueue, mountPointsOf, NotAsked } from '../../../src/healthcheck/disk-queue.ts'
 import { sleep } from '../../../src/lab/wait.ts'
 
-/** The first folder is the file system. */
+/** Takes the first folder of a path as the file system. */
 const MOUNTS = () => (path: string) => path.split('/')[1] ?? ''
 
 function asking(mostSlow = 2) {
@@ -25,7 +25,7 @@ function asking(mostSlow = 2) {
   return { begun, ask, answer: (path: string) => answers.get(path)?.() }
 }
 
-test('one after the other while they are answered', async () => {
+test('requests to disks run one after the other while the disks answer', async () => {
   const { begun, ask, answer } = asking()
   const first = ask('/a/1')
   const second = ask('/a/2')
@@ -37,7 +37,7 @@ test('one after the other while they are answered', async () => {
   expect(await second).toBe('/a/2')
 })
 
-test('one that is not answered steps aside; its file system is asked nothing else until it is', async () => {
+test('a request without an answer no longer blocks other disks, and its file system gets no other request until it answers', async () => {
   const { begun, ask, answer } = asking()
   for (const path of ['/dead/1', '/dead/2', '/well/1']) void ask(path)
   await sleep(150)
@@ -48,7 +48,7 @@ test('one that is not answered steps aside; its file system is asked nothing els
   expect(begun).toEqual(['/dead/1', '/well/1', '/dead/2'])
 })
 
-test('three disks that are gone keep three threads; nobody else is asked until one is back', async () => {
+test('three disks that do not answer occupy three threads, and no further request starts until one answers', async () => {
   const { begun, ask, answer } = asking()
   for (const path of ['/a/1', '/b/1', '/c/1', '/d/1', '/e/1']) void ask(path)
   await sleep(400)
@@ -58,7 +58,7 @@ test('three disks that are gone keep three threads; nobody else is asked until o
   expect(begun).toEqual(['/a/1', '/b/1', '/c/1', '/d/1'])
 })
 
-test('who is not asked in time is told so, and is not asked any more', async () => {
+test('a request that cannot start in time fails, and does not start later', async () => {
   const { begun, ask, answer } = asking()
   const abort = new AbortController()
   void ask('/a/1')
@@ -71,7 +71,7 @@ test('who is not asked in time is told so, and is not asked any more', async () 
   expect(begun).toEqual(['/a/1'])
 })
 
-test('the deepest mount point comes first, and blanks in it are no blanks of the file', () => {
+test('the deepest mount point comes first, and spaces in its name are read correctly', () => {
   const text = [
     '23 29 0:21 / / rw shared:7 - ext4 /dev/vda rw',
     '24 23 0:22 / /mnt/a\\040disk rw - nfs4 server:/x rw',

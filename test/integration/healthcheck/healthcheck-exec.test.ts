@@ -66,7 +66,7 @@ function probe(program: string, changes: Partial<ExecSpec> = {}): Probe {
 const marked = () => markedProcesses(mark)
 const family = () => programsOf(mark)
 
-describe('what a program says', () => {
+describe('the result of a check program', () => {
   test.each([
     ['exit 0', 'ok', 'ok', 'ended with 0'],
     ['echo not ready >&2; exit 3', 'fail', 'exitStatus', 'ended with 3: not ready'],
@@ -78,12 +78,12 @@ describe('what a program says', () => {
     expect(family()).toEqual([])
   })
 
-  test('arguments go to the program as they are: there is no shell', async () => {
+  test('arguments reach the program unchanged, without a shell', async () => {
     const path = script('test "$1" = "a && exit 1; \\$HOME" && test "$#" = 1')
     expect((await ask(probe(path, { argv: [path, 'a && exit 1; $HOME'] }))).reason).toBe('ok')
   })
 
-  test('its environment is PATH and what is asked for; its session and group are its own', async () => {
+  test('its environment is PATH and the configured variables, and it has its own session and process group', async () => {
     process.env.HOLDFAST_SECRET = 'x'
     const path = script('env | cut -d= -f1 | sort | tr "\\n" " " >&2; exit 1')
     const { detail } = await ask(probe(path, { environment: { PORT: '6443' } }))
@@ -93,7 +93,7 @@ describe('what a program says', () => {
     expect((await ask(probe(script('test "$(cut -d" " -f5,6 /proc/$$/stat)" = "$$ $$"')))).reason).toBe('ok')
   })
 
-  test('a lot of output holds nobody up, and the first words are kept', async () => {
+  test('much output delays no other check, and the first words are kept', async () => {
     const path = script(
       'echo first; i=0; while [ $i -lt 3000 ]; do echo 0123456789012345678901234567890123456789; i=$((i+1)); done; exit 1',
     )
@@ -103,7 +103,7 @@ describe('what a program says', () => {
     expect(detail.length).toBeLessThan(1_200)
   })
 
-  test('output without end is the end of it', async () => {
+  test('a program with endless output is ended', async () => {
     const { reason, took } = await ask(probe('/usr/bin/yes'), 5_000)
     expect(reason).toBe('badAnswer')
     expect(took).toBeLessThan(3_000)
@@ -112,7 +112,7 @@ describe('what a program says', () => {
 })
 
 describe('a program that does not end (VR-TRK-07)', () => {
-  test('the result is there at the deadline, the program is told to end', async () => {
+  test('has the result `timeout` at its deadline, and gets SIGTERM', async () => {
     const path = script(`trap 'echo asked > ${folder}/asked; exit 0' TERM; echo waiting; sleep 60 & wait`)
     const abort = new AbortController()
     const run = probe(path).start(abort.signal)
@@ -128,7 +128,7 @@ describe('a program that does not end (VR-TRK-07)', () => {
     expect(family()).toEqual([])
   })
 
-  test('one that ignores SIGTERM and forks grandchildren: none survives', async () => {
+  test('leaves no process, even if it ignores SIGTERM and forks grandchildren', async () => {
     const path = script(`trap '' TERM; for i in 1 2 3; do (trap '' TERM; sleep 61 & sleep 62) & done; sleep 63`)
     const abort = new AbortController()
     const run = probe(path).start(abort.signal)
@@ -138,19 +138,19 @@ describe('a program that does not end (VR-TRK-07)', () => {
     expect((await run.result).reason).toBe('timeout')
     // 2 s after the deadline all are killed.
     judgeTime('ms from deadline to result', monotonicNow() - abortedAt, 1_500, 'docs/healthchecks.md')
-    expect(family().length, 'SIGTERM was not enough').toBeGreaterThan(0)
+    expect(family().length, 'processes that SIGTERM has not ended').toBeGreaterThan(0)
     await run.ended
     expect(monotonicNow() - abortedAt, 'ms from deadline to SIGKILL').toBeGreaterThanOrEqual(1_990)
     expect(family()).toEqual([])
   })
 
-  test('its parent ends by SIGTERM, a grandchild ignores it: it does not survive either', async () => {
+  test('leaves no process, even if its parent ends by SIGTERM and a grandchild ignores SIGTERM', async () => {
     const path = script(`(trap '' TERM; sleep 64) & sleep 65`)
     expect((await ask(probe(path), 200)).reason).toBe('timeout')
     expect(family()).toEqual([])
   })
 
-  test('one that gives its children sessions of their own, twice forked, deaf to SIGTERM: none survives', async () => {
+  test('leaves no process, even if its children are forked twice into own sessions and ignore SIGTERM', async () => {
     const away = `setsid sh -c 'trap "" TERM; (setsid sh -c "trap \\"\\" TERM; sleep 71 & sleep 72" &) ; sleep 73'`
     const path = script(`trap '' TERM; ${away} & ${away} & sleep 74`)
     const abort = new AbortController()
@@ -162,14 +162,14 @@ describe('a program that does not end (VR-TRK-07)', () => {
     expect(family()).toEqual([])
   })
 
-  test('a daemon that a program starts ends with it', async () => {
+  test('a daemon that a check program starts ends with the program', async () => {
     const path = script(`setsid sh -c 'echo $$ > ${folder}/pid; sleep 75' & sleep 0.2; exit 0`)
     expect((await ask(probe(path))).reason).toBe('ok')
     expect(Number(readFileSync(join(folder, 'pid'), 'utf8'))).toBeGreaterThan(1)
     expect(family()).toEqual([])
   })
 
-  test('when the other end of the channel goes, everything goes', async () => {
+  test('if the other end of the channel closes, the launcher and all programs end', async () => {
     const gone = probe(script(`trap '' TERM; setsid sleep 76 & sleep 77`))
     void gone.start(new AbortController().signal)
     await eventually('a start', () => family().length >= 3, { sight: family })
@@ -177,7 +177,7 @@ describe('a program that does not end (VR-TRK-07)', () => {
     await eventually('nobody', () => marked().length === 0, { sight: marked })
   })
 
-  test('a launcher that is killed takes its program along, and the next run has another', async () => {
+  test('a killed launcher ends its program, and the next run has a new launcher', async () => {
     const again = probe(script(`test -e ${folder}/second && exit 0; touch ${folder}/second; exec sleep 78`))
     const run = again.start(new AbortController().signal)
     await eventually('a start', () => family().some(({ name }) => name === 'sleep'), { sight: family })
@@ -202,7 +202,7 @@ describe('a program that does not end (VR-TRK-07)', () => {
     },
   )
 
-  test('what a program leaves behind ends with it, and does not hold the result up', async () => {
+  test('processes that a program leaves end with it, and do not delay the result', async () => {
     const path = script('sleep 66 & exit 0')
     const { reason, took } = await ask(probe(path), 5_000)
     expect(reason).toBe('ok')
@@ -223,16 +223,16 @@ describe('a program that does not end (VR-TRK-07)', () => {
     abort.abort()
     run.abandon?.()
     await run.ended
-    expect(monotonicNow() - stoppedAt, 'ms from stop to end').toBeLessThan(1_500)
+    expect(monotonicNow() - stoppedAt, 'ms from stop() until all processes have ended').toBeLessThan(1_500)
     expect(family()).toEqual([])
   })
 })
 
-test('a disk that does not answer: the result is there at the deadline', async () => {
+test('if the disk does not answer, the result comes at the deadline', async () => {
   const path = script('exit 0')
   const channel = join(folder, 'fifo')
   spawnSync('mkfifo', [channel])
-  // A FIFO without a writer holds a thread of libuv each: nothing on any disk is answered any more.
+  // A FIFO without a writer blocks one thread of libuv each. Then no request to any disk is answered.
   const held = Array.from({ length: 4 }, () => open(channel, 'r'))
   const abort = new AbortController()
   const run = probe(path).start(abort.signal)
@@ -242,12 +242,12 @@ test('a disk that does not answer: the result is there at the deadline', async (
   const writer = openSync(channel, constants.O_RDWR | constants.O_NONBLOCK)
   for (const file of await Promise.all(held)) await file.close()
   closeSync(writer)
-  expect(result, 'one second after the deadline').toMatchObject({ outcome: 'fail', reason: 'timeout' })
+  expect(result, 'result one second after the deadline').toMatchObject({ outcome: 'fail', reason: 'timeout' })
   await run.ended
   expect(family()).toEqual([])
 })
 
-describe('what is not run', () => {
+describe('a check program that is not run', () => {
   test.each([
     ['writable by everybody', 0o777, 'scriptUnsafe', 'is writable for all users'],
     ['not executable', 0o644, 'notRunnable', 'EACCES'],
@@ -256,15 +256,15 @@ describe('what is not run', () => {
     const result = await ask(probe(path))
     expect(result).toMatchObject({ outcome: 'fail', reason })
     expect(result.detail).toContain(words)
-    expect(existsSync(join(folder, 'ran')), 'it ran').toBe(false)
+    expect(existsSync(join(folder, 'ran')), 'whether the program ran').toBe(false)
   })
 
-  test('in a folder that everybody may write to', async () => {
+  test('is one in a folder that every user may write to', async () => {
     const path = script('exit 0')
     chmodSync(folder, 0o777)
     expect(await ask(probe(path))).toMatchObject({ outcome: 'fail', reason: 'scriptUnsafe' })
     chmodSync(folder, 0o1777)
-    expect((await ask(probe(path))).reason, 'a sticky folder keeps its files').toBe('ok')
+    expect((await ask(probe(path))).reason, 'result in a folder with the sticky bit, which is safe').toBe('ok')
   })
 
   test.each([
@@ -274,17 +274,17 @@ describe('what is not run', () => {
     expect(await ask(probe(path))).toMatchObject({ outcome: 'fail', reason })
   })
 
-  test('unless it is to be: that others can change it; or it is no failure that it is not', async () => {
+  test('is run with the option that allows it, or is no failure with the option that skips it', async () => {
     const path = script(`echo ran >> ${folder}/ran`, 0o777)
     expect(await ask(probe(path, { unsafe: 'skip' }))).toMatchObject({ outcome: 'unknown', reason: 'scriptUnsafe' })
-    expect(existsSync(join(folder, 'ran')), 'it ran').toBe(false)
+    expect(existsSync(join(folder, 'ran')), 'whether the program ran').toBe(false)
     expect(await ask(probe(path, { unsafe: 'run' }))).toMatchObject({ outcome: 'ok' })
     expect(readFileSync(join(folder, 'ran'), 'utf8')).toBe('ran\n')
     chmodSync(path, 0o666)
     expect(await ask(probe(path, { unsafe: 'run' }))).toMatchObject({ outcome: 'fail', reason: 'notRunnable' })
   })
 
-  test.skipIf(!isRoot)("another user's, and another group's to write", async () => {
+  test.skipIf(!isRoot)('is one of another user, or one that another group can write', async () => {
     const path = script('exit 0')
     chownSync(path, 65_534, 0)
     expect((await ask(probe(path))).detail).toContain('belongs to user 65534')
@@ -292,38 +292,44 @@ describe('what is not run', () => {
     chownSync(path, 0, 65_534)
     chmodSync(path, 0o775)
     expect((await ask(probe(path))).detail).toContain('is writable for group 65534')
-    // What an ACL for another user looks like.
+    // The mode bits of a file with an ACL for another user.
     chownSync(path, 0, 0)
     expect((await ask(probe(path))).detail).toContain('is writable for group 0')
   })
 
-  test.skipIf(!isRoot)('by a link in a folder of another user, wherever it leads at the moment', async () => {
+  test.skipIf(!isRoot)("is one behind a link in another user's folder, wherever the link leads", async () => {
     const theirs = join(folder, 'theirs')
     const link = join(theirs, 'check')
     mkdirSync(theirs)
     symlinkSync(script('exit 0'), link)
     expect((await ask(probe(link))).reason, 'a link of root in a folder of root').toBe('ok')
     lchownSync(link, 65_534, 0)
-    expect((await ask(probe(link))).detail, 'the link').toContain(`${link} belongs to user 65534`)
+    expect((await ask(probe(link))).detail, 'detail for a link of another user').toContain(
+      `${link} belongs to user 65534`,
+    )
     chownSync(theirs, 65_534, 0)
     lchownSync(link, 0, 0)
-    expect((await ask(probe(link))).detail, 'its folder').toContain(`${theirs} belongs to user 65534`)
-    // The folder is passed on the way of another link.
+    expect((await ask(probe(link))).detail, 'detail for a link in a folder of another user').toContain(
+      `${theirs} belongs to user 65534`,
+    )
+    // The other user's folder is on the way of another link.
     const outer = join(folder, 'outer')
     symlinkSync('theirs/check', outer)
-    expect((await ask(probe(outer))).detail, 'on the way of a link').toContain(`${theirs} belongs to user 65534`)
+    expect((await ask(probe(outer))).detail, 'detail for a link that leads through a folder of another user').toContain(
+      `${theirs} belongs to user 65534`,
+    )
     expect((await ask(probe(join(theirs, '..', 'outer')))).reason).toBe('scriptUnsafe')
   })
 
-  test('by links that lead in a circle', async () => {
+  test('is one behind links that lead in a circle', async () => {
     const link = join(folder, 'circle')
     symlinkSync(link, link)
     expect(await ask(probe(link))).toMatchObject({ outcome: 'fail', reason: 'notRunnable' })
   })
 })
 
-describe('user', () => {
-  test('it has no privilege left, whoever it is, and gets none by a file', async () => {
+describe('the user of a check program', () => {
+  test('has no privileges, whichever user it is, and gets none from a file', async () => {
     const path = script('grep -E "^(Cap|NoNewPrivs)" /proc/self/status | tr -s "\\t\\n" " " >&2; exit 1')
     const { detail } = await ask(probe(path))
     expect(detail).toContain(
@@ -346,15 +352,20 @@ describe('user', () => {
     },
   )
 
-  test.skipIf(!isRoot)('another user has nothing for all that', async () => {
-    const { detail } = await ask(probe(script(RIGHTS), { user: 'nobody', capabilities: 'keep' }))
-    expect(detail).toContain('CapPrm: 0000000000000000 CapEff: 0000000000000000 CapBnd: 0000000000000000 NoNewPrivs: 1')
-  })
+  test.skipIf(!isRoot)(
+    'without `keep`, another user has no capabilities beside programs that keep theirs',
+    async () => {
+      const { detail } = await ask(probe(script(RIGHTS), { user: 'nobody', capabilities: 'keep' }))
+      expect(detail).toContain(
+        'CapPrm: 0000000000000000 CapEff: 0000000000000000 CapBnd: 0000000000000000 NoNewPrivs: 1',
+      )
+    },
+  )
 
   test.skipIf(!isRoot).each([
     ['none', [], 0],
     ['its own', ['--user', '65534:65534'], 0],
-    // Its exec would have whatever is in the bounding set.
+    // Its exec would otherwise get every capability of the bounding set.
     ['root', ['--user', '0:0'], 1],
   ] as const)('a daemon of another user, user %s: "keep" gives what that daemon has', async (_, user, noNewPrivs) => {
     const some = '-all,+net_admin,+setuid,+setgid'
@@ -376,19 +387,21 @@ describe('user', () => {
     expect(output).toContain(`NoNewPrivs: ${noNewPrivs}`)
   })
 
-  test.skipIf(!isRoot)('it runs as the user, with no other groups', async () => {
+  test.skipIf(!isRoot)('is the configured user, with no other groups', async () => {
     const path = script('test "$(id -u) $(id -g) $(id -G)" = "65534 65534 65534" || { id >&2; exit 1; }')
     expect((await ask(probe(path, { user: 'nobody' }))).detail).toContain('ended with 0')
   })
 
-  test('one that is not there: unknown, by its name', async () => {
+  test('makes the check unknown if the user does not exist, and the reason names the user', async () => {
     const result = await ask(probe(script('exit 0'), { user: 'no-such-user' }))
     expect(result).toMatchObject({ outcome: 'unknown', reason: 'userNotPermitted' })
     expect(result.detail).toBe('User "no-such-user" does not exist on this node')
   })
 
-  test.skipIf(!isRoot)('where the capability is missing: unknown, by the name of the user', () => {
-    const program = `
+  test.skipIf(!isRoot)(
+    'makes the check unknown if the capability to change the user is missing, and the reason names the user',
+    () => {
+      const program = `
       const { runnerImport } = await import('vite')
       const load = async (file) => (await runnerImport(file, { configFile: false, logLevel: 'error' })).module
       const [exec, ports] = await Promise.all(process.argv.slice(1).map(load))
@@ -396,21 +409,22 @@ describe('user', () => {
       const probe = exec.execProbe(spec, ports.probePorts.launch)
       console.log(JSON.stringify(await probe.start(new AbortController().signal).result))
     `
-    const files = [
-      join(import.meta.dirname, '../../../src/healthcheck/probes/exec.ts'),
-      join(import.meta.dirname, '../../support/probe-ports.ts'),
-    ]
-    const node = [process.execPath, '--input-type=module', '-e', program, ...files]
-    const without = ['--inh-caps=-all', '--bounding-set=-setuid,-setgid']
-    const { stdout, stderr } = spawnSync('setpriv', [...without, ...node], { encoding: 'utf8' })
-    expect(JSON.parse(stdout === '' ? `"${stderr}"` : stdout)).toMatchObject({
-      outcome: 'unknown',
-      reason: 'userNotPermitted',
-      detail: 'Cannot run /bin/true as "nobody": CAP_SETUID and CAP_SETGID are missing',
-    })
-  })
+      const files = [
+        join(import.meta.dirname, '../../../src/healthcheck/probes/exec.ts'),
+        join(import.meta.dirname, '../../support/probe-ports.ts'),
+      ]
+      const node = [process.execPath, '--input-type=module', '-e', program, ...files]
+      const without = ['--inh-caps=-all', '--bounding-set=-setuid,-setgid']
+      const { stdout, stderr } = spawnSync('setpriv', [...without, ...node], { encoding: 'utf8' })
+      expect(JSON.parse(stdout === '' ? `"${stderr}"` : stdout)).toMatchObject({
+        outcome: 'unknown',
+        reason: 'userNotPermitted',
+        detail: 'Cannot run /bin/true as "nobody": CAP_SETUID and CAP_SETGID are missing',
+      })
+    },
+  )
 
-  test('names come from the database, numbers need none', async () => {
+  test('is looked up by its name in the user database, and a number needs no lookup', async () => {
     const database = join(folder, 'passwd')
     writeFileSync(database, 'root:x:0:0::/root:/bin/sh\nweb:x:33:34::/:/bin/false\nbroken:x\n')
     expect(await userNamed('web', database)).toEqual({ uid: 33, gid: 34 })
@@ -421,7 +435,7 @@ describe('user', () => {
   })
 })
 
-test('a deadline that passed before the start starts nothing', async () => {
+test('a run whose deadline passed before its start starts no program', async () => {
   const abort = new AbortController()
   abort.abort()
   const run = probe(script(`touch ${folder}/ran`)).start(abort.signal)

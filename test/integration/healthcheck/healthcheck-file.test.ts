@@ -22,8 +22,8 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-describe('what a file says', () => {
-  test('present or not', async () => {
+describe('the result of a file check', () => {
+  test('is up or down by the presence of the file', async () => {
     const probe = fileProbe({ kind: 'file', path, content: 'present' })
     expect(await ask(probe)).toMatchObject({ outcome: 'fail', reason: 'missing', detail: `${path} does not exist` })
     writeFileSync(path, '')
@@ -45,7 +45,7 @@ describe('what a file says', () => {
     expect({ outcome: result.outcome, value: result.value }).toEqual({ outcome, value })
   })
 
-  /** One run, and how often it looks. */
+  /** Runs the check once, and counts how often it reads the file. */
   async function weigh() {
     let looks = 0
     const queue = new DiskQueue()
@@ -68,7 +68,7 @@ describe('what a file says', () => {
     expect(await weigh()).toEqual({ outcome: 'ok', value: 120, looks: 2 })
   })
 
-  test('a file that stays empty is 0, and is waited for once', async () => {
+  test('a file that stays empty has weight 0, and is read again once', async () => {
     writeFileSync(path, '')
     expect(await weigh()).toEqual({ outcome: 'ok', value: 0, looks: 2 })
     const past = Date.now() / 1000 - 60
@@ -76,18 +76,18 @@ describe('what a file says', () => {
     expect(await weigh()).toEqual({ outcome: 'ok', value: 0, looks: 1 })
   })
 
-  test('a whole line counts immediately, however new it is', async () => {
+  test('a complete line counts immediately, however new the file is', async () => {
     writeFileSync(path, '7\n')
     expect(await weigh()).toEqual({ outcome: 'ok', value: 7, looks: 1 })
   })
 
-  test('a file that is being written at the deadline says nothing', async () => {
+  test('a file that is being written at the deadline gives no result', async () => {
     writeFileSync(path, '')
     const { outcome, value } = await ask(fileProbe({ kind: 'file', path, content: 'weight' }), 30)
     expect([outcome, value]).toEqual(['unknown', undefined])
   })
 
-  test('a FIFO that nobody writes to is not waited for', async () => {
+  test('the check does not wait for a FIFO without a writer', async () => {
     execFileSync('mkfifo', [path])
     expect(
       (await ask(fileProbe({ kind: 'file', path, content: 'weight' }))).took,
@@ -95,23 +95,23 @@ describe('what a file says', () => {
     ).toBeLessThan(1_900)
   })
 
-  test('the deadline ends a look that does not come back', async () => {
+  test('the deadline ends a read that does not return', async () => {
     const abort = new AbortController()
     const run = fileProbe({ kind: 'file', path, content: 'present' }).start(abort.signal)
-    // Before the threads that look had their turn.
+    // The abort comes before the reading threads have run.
     abort.abort()
     expect(await run.result).toMatchObject({ outcome: 'fail', reason: 'timeout' })
     await run.ended
   })
 
-  test('a weight that is missing is 0 (VR-TRK-09); a folder holds none', async () => {
+  test('a missing weight is 0 (VR-TRK-09), and a folder has no weight', async () => {
     expect(await ask(fileProbe({ kind: 'file', path, content: 'weight' }))).toMatchObject({ outcome: 'ok', value: 0 })
     const result = await ask(fileProbe({ kind: 'file', path: folder, content: 'weight' }))
     expect(result).toMatchObject({ outcome: 'unknown', reason: 'unreadable' })
   })
 })
 
-describe('what the kernel reports', () => {
+describe('a watch of the checked file', () => {
   const watched = () => eventually('a watch', () => source?.armed, { sight: () => source?.armed, within: 1_000 })
 
   async function watch(): Promise<() => number> {
@@ -156,19 +156,19 @@ describe('what the kernel reports', () => {
     before()
     const events = await watch()
     await sleep(10)
-    expect(events(), 'before').toBe(0)
+    expect(events(), 'events before the change').toBe(0)
     act()
     await soon(events)
   })
 
-  test('other files of the folder are none of its business', async () => {
+  test('ignores other files of the folder', async () => {
     const events = await watch()
     writeFileSync(join(folder, 'other'), '')
     await sleep(50)
     expect(events()).toBe(0)
   })
 
-  test('a folder that was replaced is watched after the next run, and one that appears as well', async () => {
+  test('watches a replaced or new folder after the next run', async () => {
     const deep = join(folder, 'run')
     path = join(deep, 'weight')
     let events = 0

@@ -8,7 +8,7 @@ const signal = new AbortController().signal
 const failing = (code: string): Promise<never> => Promise.reject(Object.assign(new Error(code), { code }))
 const asked = () => Promise.reject(new Error('no resolver is to be asked'))
 
-describe('the addresses of a name', () => {
+describe('the lookup of a host name', () => {
   test.each([
     ['192.0.2.1', ['192.0.2.1']],
     ['[2001:db8::1]', ['2001:db8::1']],
@@ -19,7 +19,7 @@ describe('the addresses of a name', () => {
     expect(found.map(({ address }) => address)).toEqual(wanted)
   })
 
-  test('an answer is used for a while before it is asked for again', async () => {
+  test('uses an answer for a while before the next request', async () => {
     let questions = 0
     const host = new HostName('api.example', () => {
       questions++
@@ -29,7 +29,7 @@ describe('the addresses of a name', () => {
     expect(questions).toBe(1)
   })
 
-  test('an old answer stands while the resolver is silent or in trouble, and goes when the name goes', async () => {
+  test('keeps an old answer while the resolver is silent or fails, and drops it when the name does not exist', async () => {
     let resolve: () => Promise<LookupAddress[]> = () => Promise.resolve([{ address: '192.0.2.1', family: 4 }])
     const host = new HostName('api.example', () => resolve(), 0)
     await host.addresses(signal)
@@ -58,7 +58,7 @@ describe('the addresses of a name', () => {
     expect(error).toMatchObject({ reason, message })
   })
 
-  test('no address at all is no answer', async () => {
+  test('does not accept an answer without an address', async () => {
     const empty = new HostName('api.example', () => Promise.resolve([]))
     await expect(empty.addresses(signal)).rejects.toMatchObject({ reason: 'nameNotFound' })
   })

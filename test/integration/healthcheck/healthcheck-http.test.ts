@@ -15,7 +15,7 @@ import { closeServersAfterEach, serveHttp, serveTcp } from '../../support/loopba
 closeServersAfterEach()
 
 const native = loadNative()
-/** Both ways to a server: what a worker uses, and what it falls back to. */
+/** Both HTTP clients: the one that a worker uses, and the one that it falls back to. */
 const WAYS: readonly (readonly [string, HttpPorts])[] = [
   ['streams of the system', { openStream: (...order) => openStream(native, ...order) }],
   ["Node's sockets", {}],
@@ -58,7 +58,7 @@ class TimerGaps {
   }
 }
 
-describe.each(WAYS)('over %s', (_way, ports) => {
+describe.each(WAYS)('an http check over %s', (_way, ports) => {
   const httpProbe = (spec: HttpSpec, more: HttpPorts = {}) => probeOverSockets(spec, { ...ports, ...more })
 
   const at = (port: number, path = '/') => `http://127.0.0.1:${port}${path}`
@@ -95,7 +95,7 @@ describe.each(WAYS)('over %s', (_way, ports) => {
       expect((await ask(httpProbe(httpSpec(at(port), { body })))).reason).toBe(reason)
     })
 
-    test('a body without end: the status decides at once, and a match is looked for in its first 64 KiB', async () => {
+    test('for an endless body, the status decides immediately, and a match is searched in the first 64 KiB', async () => {
       const { port } = await serveHttp((_request, response) => {
         const more = () => {
           while (response.write('x'.repeat(16_384)));
@@ -107,7 +107,7 @@ describe.each(WAYS)('over %s', (_way, ports) => {
       const body = { kind: 'contains', text: 'y' } as const
       const { reason, took } = await ask(httpProbe(httpSpec(at(port), { body })))
       expect(reason).toBe('contentMissing')
-      expect(took, 'it does not wait for the deadline').toBeLessThan(1_900)
+      expect(took, 'ms until the result, which must come before the deadline').toBeLessThan(1_900)
     })
   })
 
@@ -127,7 +127,7 @@ describe.each(WAYS)('over %s', (_way, ports) => {
         const body = { kind: 'contains', text: 'y' } as const
         const result = await ask(httpProbe(httpSpec(at(port), { body })), 500)
         expect(result.reason).toBe(reason)
-        expect(result.took, 'ms').toBeLessThan(1_500)
+        expect(result.took, 'ms until the result').toBeLessThan(1_500)
         expect(gaps.stop(), 'longest time between two timers, ms').toBeLessThan(400)
       } finally {
         end()
@@ -135,7 +135,7 @@ describe.each(WAYS)('over %s', (_way, ports) => {
     })
   })
 
-  describe('what is asked', () => {
+  describe('the request', () => {
     async function seen(changes: Parameters<typeof httpSpec>[1], path = '/'): Promise<IncomingMessage> {
       let request: IncomingMessage | undefined
       const { port } = await serveHttp((each, response) => {
@@ -147,7 +147,7 @@ describe.each(WAYS)('over %s', (_way, ports) => {
       return request
     }
 
-    test('method, path, headers and Host', async () => {
+    test('has the configured method, path, headers and Host', async () => {
       const { method, url, headers } = await seen(
         { method: 'OPTIONS', headers: { host: 'api.example', 'x-probe': '1' } },
         '/readyz?verbose',
@@ -156,11 +156,11 @@ describe.each(WAYS)('over %s', (_way, ports) => {
       expect(headers).toMatchObject({ host: 'api.example', 'x-probe': '1', connection: 'close' })
     })
 
-    test("without one Host is the URL's, with its port", async () => {
+    test("has the URL's host and port as Host if none is configured", async () => {
       expect((await seen({})).headers.host).toMatch(/^127\.0\.0\.1:\d+$/)
     })
 
-    test('credentials of the URL become a header and never a word in a result', async () => {
+    test('sends credentials of the URL in a header and never shows them in a result', async () => {
       let authorization: string | undefined
       const { port } = await serveHttp((request, response) => {
         authorization = request.headers.authorization
@@ -171,14 +171,14 @@ describe.each(WAYS)('over %s', (_way, ports) => {
       expect(detail).not.toMatch(/cret|me:/)
     })
 
-    test('each run on a connection of its own', async () => {
+    test('has a connection of its own in each run', async () => {
       const server = await serveHttp((_request, response) => response.end())
       const probe = httpProbe(httpSpec(at(server.port)))
       for (let i = 0; i < 3; i++) await ask(probe)
       expect(server.accepted()).toBe(3)
     })
 
-    test('over a unix socket, whatever the host of the URL', async () => {
+    test('goes to the configured unix socket, whatever the host of the URL is', async () => {
       const folder = mkdtempSync(join(tmpdir(), 'hf-socket-'))
       try {
         const path = join(folder, 's')
@@ -193,8 +193,8 @@ describe.each(WAYS)('over %s', (_way, ports) => {
     })
   })
 
-  describe('redirects, as curl -L', () => {
-    test('are followed, with the method that is left of it', async () => {
+  describe('redirects, as with curl -L', () => {
+    test('are followed with the method that HTTP prescribes', async () => {
       const asked: string[] = []
       const { port } = await serveHttp((request, response) => {
         asked.push(`${request.method} ${request.url}`)
@@ -206,14 +206,14 @@ describe.each(WAYS)('over %s', (_way, ports) => {
       expect(asked).toEqual(['POST /a', 'GET /b?x=1', 'GET /c'])
     })
 
-    test('a loop ends', async () => {
+    test('end if they form a loop', async () => {
       const server = await serveHttp((_request, response) => response.writeHead(301, { location: '/' }).end())
       const { outcome, reason } = await ask(httpProbe(httpSpec(at(server.port), { redirects: 10 })))
       expect({ outcome, reason }).toEqual({ outcome: 'fail', reason: 'tooManyRedirects' })
       expect(server.accepted()).toBe(11)
     })
 
-    test('what is meant for one host is not told to another; a 3xx without a place is the answer', async () => {
+    test('send no secret of one host to another, and a 3xx without a location is the answer', async () => {
       const told: (string | undefined)[] = []
       const other = await serveHttp((request, response) => {
         told.push(request.headers.authorization, request.headers.cookie, String(request.headers['x-probe']))
@@ -237,8 +237,8 @@ describe.each(WAYS)('over %s', (_way, ports) => {
     })
   })
 
-  describe('what a server can do wrong', () => {
-    test('nobody listens', async () => {
+  describe('a faulty server', () => {
+    test('that does not listen gives a refused connection', async () => {
       const server = await serveTcp()
       await server.stop()
       const { outcome, reason } = await ask(httpProbe(httpSpec(at(server.port))))
@@ -260,7 +260,7 @@ describe.each(WAYS)('over %s', (_way, ports) => {
       expect(took, 'ms until the result, deadline 150').toBeLessThan(5_000)
     })
 
-    test('a body that stops in the middle when the body must match', async () => {
+    test('whose body stops in the middle fails a body match', async () => {
       const { port } = await serveHttp((_request, response) => response.writeHead(200).write('rea'))
       const body = { kind: 'contains', text: 'ready' } as const
       expect((await ask(httpProbe(httpSpec(at(port), { body })), 150)).reason).toBe('timeout')
@@ -281,8 +281,8 @@ describe.each(WAYS)('over %s', (_way, ports) => {
     })
   })
 
-  describe('names', () => {
-    test('localhost is the loopback of either family and asks no resolver', async () => {
+  describe('host names', () => {
+    test('resolve localhost to the loopback of each family without a resolver', async () => {
       const { port } = await serveHttp((_request, response) => response.end(), { port: 0, host: '::1' })
       const probe = httpProbe(httpSpec(`http://localhost:${port}/`), {
         resolve: () => Promise.reject(new Error('asked')),
@@ -290,7 +290,7 @@ describe.each(WAYS)('over %s', (_way, ports) => {
       expect((await ask(probe)).reason).toBe('ok')
     })
 
-    test('a resolver that does not answer: the deadline ends it, and its late answer is used', async () => {
+    test('end a run at its deadline if the resolver does not answer, and a late answer is used', async () => {
       const { port } = await serveHttp((_request, response) => response.end())
       let answer: (addresses: { address: string; family: number }[]) => void = () => {}
       let questions = 0
@@ -306,12 +306,12 @@ describe.each(WAYS)('over %s', (_way, ports) => {
         expect(reason).toBe('timeout')
         expect(detail).toContain('still looking up "api.example"')
       }
-      expect(questions, 'one question at a time').toBe(1)
+      expect(questions, 'requests to the resolver, one at a time').toBe(1)
       answer([{ address: '127.0.0.1', family: 4 }])
       expect((await ask(probe)).reason).toBe('ok')
     })
 
-    test('a name that does not exist', async () => {
+    test('give the reason if the name does not exist', async () => {
       const gone = () => Promise.reject(Object.assign(new Error('getaddrinfo'), { code: 'ENOTFOUND' }))
       const { outcome, reason, detail } = await ask(httpProbe(httpSpec('http://api.example/'), { resolve: gone }))
       expect({ outcome, reason }).toEqual({ outcome: 'fail', reason: 'nameNotFound' })

@@ -26,20 +26,20 @@ const tls = (changes: Partial<TlsSpec> = {}): { tls: TlsSpec } => ({
 })
 const url = (port: number) => `https://127.0.0.1:${port}/readyz`
 
-describe('certificates', () => {
-  test('of the authority that the file names, for the address of the URL', async () => {
+describe('the certificate of an https check', () => {
+  test('is accepted from the authority in the configured file, for the address of the URL', async () => {
     const { port } = await serveHttps(leaf, (_request, response) => response.end())
     expect(await ask(httpProbe(httpSpec(url(port), tls())))).toMatchObject({ outcome: 'ok', detail: '200' })
   })
 
-  test('of an authority that nobody knows: refused, unless nothing is verified', async () => {
+  test('is refused from an unknown authority, unless verification is off', async () => {
     const { port } = await serveHttps(leaf, (_request, response) => response.end())
     const { outcome, reason } = await ask(httpProbe(httpSpec(url(port), tls({ caFile: undefined }))))
     expect({ outcome, reason }).toEqual({ outcome: 'fail', reason: 'certificateRefused' })
     expect((await ask(httpProbe(httpSpec(url(port), tls({ caFile: undefined, verify: false }))))).reason).toBe('ok')
   })
 
-  test('for another name: refused; the name that is wanted goes into SNI', async () => {
+  test('is refused for another name, and the wanted name is sent as SNI', async () => {
     const names: unknown[] = []
     const server = await serveHttps(leaf, (request, response) => {
       names.push('servername' in request.socket ? request.socket.servername : undefined)
@@ -50,10 +50,10 @@ describe('certificates', () => {
     expect(other.detail).toContain('other.example')
     expect((await ask(httpProbe(httpSpec(url(server.port), tls({ serverName: 'api.example' }))))).reason).toBe('ok')
     expect((await ask(httpProbe(httpSpec(url(server.port), tls())))).reason).toBe('ok')
-    expect(names, 'an address is no name for SNI').toEqual(['api.example', false])
+    expect(names, 'names that the server received as SNI; none for an address').toEqual(['api.example', false])
   })
 
-  test('that has ended: refused', async () => {
+  test('is refused after its end', async () => {
     const to = new Date(Date.now() - 60_000)
     const { port } = await serveHttps(authority.issue('IP:127.0.0.1', { to }), (_request, response) => response.end())
     const { reason, detail } = await ask(httpProbe(httpSpec(url(port), tls())))
@@ -61,7 +61,7 @@ describe('certificates', () => {
     expect(detail).toBe('Certificate refused: certificate has expired')
   })
 
-  test('authorities that cannot be read are no fault of the server', async () => {
+  test('causes no failure of the server if the file of authorities cannot be read', async () => {
     const { port } = await serveHttps(leaf, (_request, response) => response.end())
     const { outcome, reason } = await ask(httpProbe(httpSpec(url(port), tls({ caFile: '/nonexistent/ca.pem' }))))
     expect({ outcome, reason }).toEqual({ outcome: 'unknown', reason: 'unreadable' })
@@ -70,12 +70,12 @@ describe('certificates', () => {
     expect((await ask(httpProbe(httpSpec(url(port), tls({ caFile: broken }))))).reason).toBe('unreadable')
   })
 
-  test('something that is not TLS', async () => {
+  test('is missing if the server does not use TLS', async () => {
     const server = await serveTcp((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
     expect((await ask(httpProbe(httpSpec(url(server.port), tls())))).reason).toBe('tlsFailed')
   })
 
-  test('a handshake that nobody answers ends at the deadline', async () => {
+  test('is given up at the deadline if the server does not answer the handshake', async () => {
     const server = await serveTcp()
     const { reason, detail } = await ask(httpProbe(httpSpec(url(server.port), tls())), 100)
     expect(reason).toBe('timeout')
@@ -83,7 +83,7 @@ describe('certificates', () => {
   })
 })
 
-describe('sessions', () => {
+describe('TLS sessions', () => {
   const isResumed = (socket: object) => socket instanceof TLSSocket && socket.isSessionReused()
 
   test.each(['TLSv1.2', 'TLSv1.3'] as const)(
@@ -102,24 +102,24 @@ describe('sessions', () => {
     },
   )
 
-  test('one that an older connection is given is not used once its chain was forgotten', async () => {
+  test('are not resumed with a session of an older connection whose chain was forgotten', async () => {
     const { port } = await serveHttps(leaf, (_request, response) => response.end())
     const client = new TlsClient(tls().tls, '127.0.0.1')
     const older = await client.connect({ host: '127.0.0.1', port })
     const [session] = await once(older, 'session')
     vi.spyOn(Date, 'now').mockReturnValue(Date.now() + 10 * 365 * 86_400_000)
     const waiting = client.connect({ host: '127.0.0.1', port })
-    // It reads the file of authorities.
+    // A changed file of authorities is read again.
     older.emit('session', session)
     const newer = await waiting
     vi.restoreAllMocks()
     await once(newer, 'secureConnect')
-    expect(newer.isSessionReused(), 'it has been shown the certificates').toBe(false)
+    expect(newer.isSessionReused(), 'whether the session was resumed without a view of the certificates').toBe(false)
     older.destroy()
     newer.destroy()
   })
 
-  test('a certificate that ends while sessions are resumed is refused from then on', async () => {
+  test('do not hide the end of a certificate while they are resumed', async () => {
     // openssl writes whole seconds.
     const to = new Date(Math.ceil(Date.now() / 1_000) * 1_000 + 2_000)
     const short = authority.issue('IP:127.0.0.1', { to })
@@ -134,12 +134,12 @@ describe('sessions', () => {
       const before = Date.now() < to.getTime() - 100
       const after = Date.now() > to.getTime() + 1_000
       const { reason } = await ask(probe)
-      if (before) expect(reason, 'before it ends').toBe('ok')
-      if (after) expect(reason, 'after it ended').toBe('certificateRefused')
+      if (before) expect(reason, 'result before the end of the certificate').toBe('ok')
+      if (after) expect(reason, 'result after the end of the certificate').toBe('certificateRefused')
       reasons.push(reason)
       await sleep(100)
     }
-    expect(resumed.includes(true), 'sessions were resumed').toBe(true)
+    expect(resumed.includes(true), 'whether a session was resumed').toBe(true)
     expect(new Set(reasons)).toEqual(new Set(['ok', 'certificateRefused']))
   })
 })

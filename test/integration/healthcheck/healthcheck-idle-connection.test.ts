@@ -28,8 +28,8 @@ function watch(open: () => Promise<Socket>, renewAfter?: number): Watched {
 const armed = ({ idle }: Watched) =>
   eventually('a connection', () => idle.armed, { sight: () => idle.armed, within: 2_000 })
 
-describe('the idle connection', () => {
-  test('is opened after a run that went well, once', async () => {
+describe('the idle connection beside the polls', () => {
+  test('is opened once, after a successful run', async () => {
     const server = await serveTcp()
     const watched = watch(opener(server.port))
     watched.idle.afterRun(TIMEOUT)
@@ -42,26 +42,29 @@ describe('the idle connection', () => {
     expect(server.accepted()).toBe(1)
     watched.idle.close()
     await eventually('its end', () => server.open().length === 0, { sight: () => server.open().length, within: 1_000 })
-    expect(watched.events(), 'an end of our own is no event').toBe(0)
+    expect(watched.events(), 'events after the check closed the connection itself').toBe(0)
   })
 
-  test.each(['fin', 'rst'] as const)('its end by %s is one event, and it waits before it comes back', async (how) => {
-    const server = await serveTcp()
-    const watched = watch(opener(server.port))
-    watched.idle.afterRun(OK)
-    await armed(watched)
-    await server.stop(how)
-    await eventually('an event', () => watched.events() > 0, { sight: watched.events, within: 1_000 })
-    await sleep(20)
-    expect(watched.events()).toBe(1)
-    expect(watched.idle.armed).toBe(false)
-    const again = await serveTcp(() => {}, server.port)
-    watched.idle.afterRun(OK)
-    await sleep(50)
-    expect(again.accepted(), 'it lived for a moment only, so its server is given time').toBe(0)
-  })
+  test.each(['fin', 'rst'] as const)(
+    'causes one event when the server ends it by %s, and is reopened after a wait',
+    async (how) => {
+      const server = await serveTcp()
+      const watched = watch(opener(server.port))
+      watched.idle.afterRun(OK)
+      await armed(watched)
+      await server.stop(how)
+      await eventually('an event', () => watched.events() > 0, { sight: watched.events, within: 1_000 })
+      await sleep(20)
+      expect(watched.events()).toBe(1)
+      expect(watched.idle.armed).toBe(false)
+      const again = await serveTcp(() => {}, server.port)
+      watched.idle.afterRun(OK)
+      await sleep(50)
+      expect(again.accepted(), 'connections so soon after a short one').toBe(0)
+    },
+  )
 
-  test('a server that ends it at once gets two of them in three seconds, however often runs go well', async () => {
+  test('is opened at most twice in three seconds if the server ends it immediately', async () => {
     const server = await serveTcp((socket) => socket.end())
     const watched = watch(opener(server.port))
     const until = Date.now() + 2_800
@@ -73,7 +76,7 @@ describe('the idle connection', () => {
     expect(watched.events()).toBe(2)
   })
 
-  test('is renewed, to be with the process that answers now, without a gap and without an event', async () => {
+  test('is renewed without a gap and without an event, so that it belongs to the process that now answers', async () => {
     const server = await serveTcp()
     const watched = watch(opener(server.port), 100)
     watched.idle.afterRun(OK)
@@ -81,7 +84,7 @@ describe('the idle connection', () => {
     const [first] = server.open()
     await sleep(120)
     watched.idle.afterRun(OK)
-    expect(watched.idle.armed, 'the old one stays until the new one is there').toBe(true)
+    expect(watched.idle.armed, 'whether the old connection stays until the new one is open').toBe(true)
     await eventually('the old one is gone', () => first?.destroyed, {
       sight: () => server.open().length,
       within: 1_000,
@@ -92,7 +95,7 @@ describe('the idle connection', () => {
     await eventually('an event', () => watched.events() === 1, { sight: watched.events, within: 1_000 })
   })
 
-  test('one that cannot be opened is no event', async () => {
+  test('causes no event if it cannot be opened', async () => {
     const watched = watch(() => Promise.reject(new Error('refused')))
     watched.idle.afterRun(OK)
     await sleep(20)
@@ -100,20 +103,20 @@ describe('the idle connection', () => {
     expect(watched.idle.armed).toBe(false)
   })
 
-  test('a server that may have been held up by it is left alone', async () => {
+  test('is not reopened to a server that it may have blocked', async () => {
     const server = await serveTcp()
     const watched = watch(opener(server.port))
     watched.idle.afterRun(OK)
     await armed(watched)
     watched.idle.afterRun(TIMEOUT)
-    expect(watched.idle.armed, 'it goes, so that the next run tells').toBe(false)
+    expect(watched.idle.armed, 'whether the connection is open after a run without an answer').toBe(false)
     watched.idle.afterRun(OK)
     await sleep(50)
     expect({ armed: watched.idle.armed, accepted: server.accepted() }).toEqual({ armed: false, accepted: 1 })
     expect(watched.events()).toBe(0)
   })
 
-  test('a stream is not listened to, and its end is no event', async () => {
+  test('is not used for a stream, whose end causes no event', async () => {
     const server = await serveTcp((socket) => socket.write('x'.repeat(100_000)))
     const watched = watch(opener(server.port))
     watched.idle.afterRun(OK)

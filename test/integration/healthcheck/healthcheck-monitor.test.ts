@@ -36,8 +36,8 @@ const watched = (name: string) =>
 const ok = (): Promise<LoopbackServer> => serveHttp((_request, response) => response.end())
 const at = (server: LoopbackServer) => httpSpec(`http://127.0.0.1:${server.port}/`)
 
-describe('one check', () => {
-  test('the first run is at once, and its result is told with reason, latency and since when', async () => {
+describe('a monitored check', () => {
+  test('runs first immediately, and reports its result with reason, latency and time', async () => {
     const before = monotonicNow()
     void monitor.configure([checkSpec(at(await ok()))])
     await heard('check up')
@@ -47,7 +47,7 @@ describe('one check', () => {
     expect(change?.last?.latency).toBeGreaterThan(0)
   })
 
-  test('what a program says comes as one short line', async () => {
+  test('reports the output of a program as one short line', async () => {
     const argv = ['/bin/sh', '-c', 'printf "\\033[2Jone\\ntwo "; head -c 2000 /dev/zero | tr "\\0" x; exit 1'] as const
     void monitor.configure([checkSpec({ kind: 'exec', argv: [...argv], environment: {}, user: undefined })])
     await heard('check down')
@@ -57,7 +57,7 @@ describe('one check', () => {
   })
 
   test.skipIf(process.getuid?.() !== 0)(
-    'another "capabilities" is another launcher: the next run has others',
+    'gets another launcher if "capabilities" changes, and the next run has the new ones',
     async () => {
       const argv = ['/usr/sbin/chroot', '/', '/bin/true'] as const
       const spec = (capabilities?: 'keep') =>
@@ -72,7 +72,7 @@ describe('one check', () => {
     },
   )
 
-  test('is asked every interval, and skips the slots that a run takes', async () => {
+  test('runs at every interval, and skips the slots that a run takes', async () => {
     const server = await serveHttp((_request, response) => setTimeout(() => response.end(), 120))
     const spec = checkSpec(
       { ...at(server), body: { kind: 'contains', text: '' }, events: false },
@@ -88,7 +88,7 @@ describe('one check', () => {
     expect(skipped, 'slots skipped').toBeGreaterThanOrEqual(2 * (runs - 1))
   })
 
-  test('fall is reached at fastInterval, not at interval', async () => {
+  test('reaches fall at fastInterval, not at interval', async () => {
     const server = await serveHttp((_request, response) => response.writeHead(answers).end())
     let answers = 200
     void monitor.configure([checkSpec({ ...at(server), events: false }, { interval: millis(2_000), fall: 3 })])
@@ -97,12 +97,12 @@ describe('one check', () => {
     await heard('check down')
     const down = changes.at(-1)
     expect(down?.last).toMatchObject({ ok: false, reason: 'status' })
-    // One interval until it is noticed, two fast ones until it is certain; three long ones would take 6 s.
+    // One interval passes until the failure is noticed, and two fast intervals until it is certain. Three long intervals would take 6 s.
     expect((down?.since ?? 0) - (changes[0]?.since ?? 0), 'ms from up to down').toBeLessThan(4_500)
     expect(down?.runs).toBe(4)
   })
 
-  test('a server that hangs: failed after interval and timeout', async () => {
+  test('fails after interval and timeout if the server hangs', async () => {
     let hangs = false
     const server = await serveHttp((_request, response) => hangs || response.end())
     const spec = checkSpec(at(server), { interval: millis(200), timeout: millis(300), fall: 1 })
@@ -115,7 +115,7 @@ describe('one check', () => {
     expect((changes.at(-1)?.heardAt ?? 0) - hungAt, 'ms from hanging to down').toBeLessThan(5_000)
   })
 
-  test('results that stop coming: unknown after unknownAfter', async () => {
+  test('is unknown after unknownAfter without a result', async () => {
     const server = await ok()
     const caFile = '/nonexistent/ca.pem'
     const spec = checkSpec(at(server), { interval: millis(50), unknownAfter: millis(300) })
@@ -129,8 +129,8 @@ describe('one check', () => {
   })
 })
 
-describe('events', () => {
-  test.each(['fin', 'rst'] as const)('the end of a process by %s is noticed long before the next poll', async (how) => {
+describe('an event of a checked service', () => {
+  test.each(['fin', 'rst'] as const)('reports the end of a process by %s long before the next poll', async (how) => {
     const server = await ok()
     void monitor.configure([checkSpec(at(server), { interval: millis(60_000) })])
     await watched('check')
@@ -142,7 +142,7 @@ describe('events', () => {
     expect(heardAt - killedAt, 'ms from its end to the change, an interval of a minute').toBeLessThan(5_000)
   })
 
-  test('an end that is no end of the service moves nothing', async () => {
+  test('changes nothing if the service still answers', async () => {
     const server = await ok()
     void monitor.configure([checkSpec(at(server), { interval: millis(60_000) })])
     await watched('check')
@@ -154,7 +154,7 @@ describe('events', () => {
     expect(results()).toEqual(['check up'])
   })
 
-  test('a target that is back within (fall − 1) × fastInterval moves nothing', async () => {
+  test('changes nothing if the target is back within (fall − 1) × fastInterval', async () => {
     const first = await ok()
     void monitor.configure([checkSpec(at(first), { interval: millis(60_000), fastInterval: millis(200), fall: 4 })])
     await watched('check')
@@ -169,8 +169,8 @@ describe('events', () => {
     expect(results()).toEqual(['check up'])
   })
 
-  test('a server that takes one connection at a time is not held up for long', async () => {
-    // Like a simple HTTP server without threads: the next is accepted when the one before has gone.
+  test('does not block a server for long that accepts one connection at a time', async () => {
+    // The server acts like a simple HTTP server without threads: it accepts a connection after the one before has ended.
     let busy: Socket | undefined
     const waiting: Socket[] = []
     const serve = (socket: Socket) => {
@@ -208,7 +208,7 @@ describe('the list of checks', () => {
   const spec = (server: LoopbackServer, name: string, changed: Parameters<typeof checkSpec>[1] = {}): CheckSpec =>
     checkSpec(tcpSpec(server.port), { name, interval: millis(60_000), ...changed })
 
-  test('one that did not change is not touched; one that did carries on; one that went is closed', async () => {
+  test('does not touch an unchanged check, continues a changed check, and closes a removed check', async () => {
     const server = await serveTcp()
     void monitor.configure([spec(server, 'a'), spec(server, 'b'), spec(server, 'c')])
     for (const name of ['a', 'b', 'c']) await watched(name)
@@ -230,7 +230,7 @@ describe('the list of checks', () => {
     })
   })
 
-  test('one that asks somebody else stands as before until its first result, which decides alone', async () => {
+  test('keeps the result of a check with a new target until its first run, which then decides alone', async () => {
     const [one, other] = [await serveTcp(), await serveTcp()]
     const rule = { fall: 3, rise: 3, fastInterval: millis(5_000) }
     void monitor.configure([spec(one, 'a', rule)])
@@ -248,7 +248,7 @@ describe('the list of checks', () => {
     await heard('a up')
   })
 
-  test('one that is unknown and stands as before still does when it is changed', async () => {
+  test('keeps the former result of an unknown check also when the check changes', async () => {
     const unknowable: CheckSpec['probe'] = { ...httpSpec('http://127.0.0.1:1/'), url: 'no URL' }
     const former = { result: 'up', since: millis(5), weight: undefined } as const
     const rule = { unknownAfter: millis(100), interval: millis(50) }
@@ -263,14 +263,14 @@ describe('the list of checks', () => {
     expect(reportOf('check')).toMatchObject({ result: 'unknown', countsAs: 'up' })
   })
 
-  test('what stood before a restart: the first result is told at once, also when it says the same', async () => {
+  test('after a restart reports the first result immediately, also if it equals the former result', async () => {
     const former = { result: 'up', since: millis(5), weight: undefined } as const
     void monitor.configure([spec(await serveTcp(), 'a')], new Map([['a', former]]))
     await heard('a up')
     expect(changes[0]).toMatchObject({ result: 'up', since: 5, runs: 1 })
   })
 
-  test('what stood before a restart goes on: one failure of three moves nothing', async () => {
+  test('after a restart continues the former result: one failure of three changes nothing', async () => {
     const server = await serveTcp()
     await server.stop()
     const former = { result: 'up', since: millis(5), weight: undefined } as const
@@ -283,8 +283,8 @@ describe('the list of checks', () => {
   })
 })
 
-describe('once more before a takeover', () => {
-  test('each of them runs, and a failure counts as if fall were reached', async () => {
+describe('the repeated checks before a takeover', () => {
+  test('run all, and a failure counts as if fall were reached', async () => {
     const good = await serveTcp()
     const bad = await serveTcp()
     const base = { interval: millis(60_000), fall: 5 }
@@ -300,7 +300,7 @@ describe('once more before a takeover', () => {
     expect(reports.map(({ check, result }) => `${check} ${result}`).toSorted()).toEqual(['bad down', 'good up'])
   })
 
-  test('one that lifts by being down: its first success counts as if rise were reached', async () => {
+  test('count a first success as if rise were reached, for a check that raises the priority while it is down', async () => {
     const gone = await serveTcp()
     await gone.stop()
     const { port } = gone
@@ -311,7 +311,7 @@ describe('once more before a takeover', () => {
     expect(await monitor.askOnceMore({ up: [], down: ['check'] }, millis(2_000))).toMatchObject([{ result: 'up' }])
   })
 
-  test('a run that began before the question does not answer it; who is late is missing', async () => {
+  test('do not count a run that began before the request, and leave out late results', async () => {
     let slow = true
     const server = await serveHttp((_request, response) =>
       slow ? setTimeout(() => response.end(), 150) : response.end(),
@@ -325,8 +325,8 @@ describe('once more before a takeover', () => {
   })
 })
 
-describe('a run that never ends', () => {
-  test('gathers no questions: who is not answered in time waits no longer', () => {
+describe('a check run that never ends', () => {
+  test('collects no requests, and a request without an answer in time stops waiting', () => {
     const endless = new Promise<never>(() => {})
     const probe = { start: () => ({ result: endless, ended: endless }), events: undefined }
     const options = { former: undefined, onChange: () => {}, random: () => 0 }
@@ -338,8 +338,8 @@ describe('a run that never ends', () => {
   })
 })
 
-describe('stop', () => {
-  /** What each leads to; libuv keeps one inotify instance a thread once it had one. */
+describe('the stop of the monitor', () => {
+  /** Returns what each descriptor leads to; libuv keeps one inotify instance for each thread that had one. */
   const descriptors = () =>
     readdirSync('/proc/self/fd').flatMap((fd) => {
       try {
@@ -350,7 +350,7 @@ describe('stop', () => {
       }
     })
 
-  test('leaves no socket, whatever was under way', async () => {
+  test('leaves no socket, whatever run was under way', async () => {
     const hanging = await serveTcp((socket) => socket.resume())
     const idle = await serveTcp()
     const before = descriptors()
@@ -381,7 +381,7 @@ describe('stop', () => {
     expect(monitor.reports()).toEqual([])
   })
 
-  test('failing checks at a high rate leave nothing behind', async () => {
+  test('leaves no descriptor after checks that fail at a high rate', async () => {
     const gone = await serveTcp()
     await gone.stop()
     const probes = [
@@ -403,7 +403,10 @@ describe('stop', () => {
       sight: () => monitor.reports().map(({ runs }) => runs),
       within: 40_000,
     })
-    expect(descriptors().length - early, 'descriptors more after 60 failures of each at least').toBeLessThanOrEqual(8)
-    expect(results().length, 'one change each').toBe(4)
+    expect(
+      descriptors().length - early,
+      'growth of the number of descriptors after at least 60 failures of each check',
+    ).toBeLessThanOrEqual(8)
+    expect(results().length, 'reported changes, one for each check').toBe(4)
   }, 120_000)
 })

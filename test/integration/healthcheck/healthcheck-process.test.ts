@@ -22,7 +22,7 @@ afterEach(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** A program of its own name; longer than the kernel keeps. */
+/** Name of the test's program, longer than the kernel stores. */
 const NAME = `hf${process.pid}-a-long-name`
 
 function run(): ChildProcess {
@@ -33,11 +33,14 @@ function run(): ChildProcess {
   return child
 }
 
-test('by name, so many at least', async () => {
+test('a process check counts processes by name, and needs at least the configured number', async () => {
   const one = processProbe({ kind: 'process', name: NAME, count: 1 }, probePorts.watchEnd)
   const absent = await ask(one)
   expect(absent).toMatchObject({ outcome: 'fail', reason: 'missing' })
-  expect(absent.detail.includes("not the host's PID namespace"), 'says what it cannot see').toBe(!isHostNamespace())
+  expect(
+    absent.detail.includes("not the host's PID namespace"),
+    'whether the detail names processes that the check cannot see',
+  ).toBe(!isHostNamespace())
   const child = run()
   await eventually('it runs', async () => (await ask(one)).outcome === 'ok', { sight: () => 'not yet', within: 2_000 })
   expect((await ask(processProbe({ kind: 'process', name: NAME, count: 2 }, probePorts.watchEnd))).detail).toContain(
@@ -50,7 +53,7 @@ test('by name, so many at least', async () => {
   })
 })
 
-test('one that has become another program does not run any more, whatever runs under its number', async () => {
+test('a process that has become another program no longer counts, whatever runs under its pid', async () => {
   const probe = processProbe({ kind: 'process', name: NAME, count: 1 }, probePorts.watchEnd)
   const path = join(folder, NAME)
   copyFileSync('/bin/sh', path)
@@ -63,7 +66,7 @@ test('one that has become another program does not run any more, whatever runs u
   rmSync(path)
 })
 
-test('its end is an event', async () => {
+test('the end of a counted process causes an event', async () => {
   let events = 0
   const probe = processProbe({ kind: 'process', name: NAME, count: 1 }, probePorts.watchEnd)
   source = probe.events?.(() => events++)
@@ -76,10 +79,10 @@ test('its end is an event', async () => {
   expect(source?.armed).toBe(true)
   child.kill('SIGKILL')
   await eventually('an event', () => events > 0, { sight: () => events, within: 1_000 })
-  expect(source?.armed, 'nothing is left to watch').toBe(false)
+  expect(source?.armed, 'whether the watch is still armed').toBe(false)
 })
 
-test('names with parentheses and spaces', () => {
+test('a process check reads names with parentheses and spaces', () => {
   const rest = ['S', ...Array(18).fill('0'), '4711'].join(' ')
   expect(parseStat(`12 (a) b (c) ${rest} 0`)).toEqual({ name: 'a) b (c', state: 'S', startedAt: '4711' })
   expect(parseStat('12 broken')).toBeUndefined()

@@ -1,4 +1,4 @@
-/** Checks in a thread of their own, as the daemon will host them: told by messages, killed with work under way. */
+/** Health checks in a thread of their own, as the daemon runs them: controlled by messages, and killed during work. */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -36,7 +36,7 @@ async function server(): Promise<{ readonly port: number; readonly process: Chil
 
 const RUNS = 20
 
-/** Both kinds at once: one death, two figures. */
+/** Checks of both kinds at once: one death gives two figures. */
 const KINDS = {
   http: (port: number) => httpSpec(`http://127.0.0.1:${port}/`),
   tcp: (port: number) => tcpSpec(port),
@@ -80,12 +80,12 @@ test('a process that is killed is noticed by its FIN, not by the next poll', asy
     const { min, median, p95, max } = spreadOf(values)
     const figures = [min, median, p95, max].map((ms) => ms.toFixed(1)).join(' / ')
     console.log(`${kind}: SIGKILL of the server to healthChanged in the other thread, ${RUNS} runs, ms: ${figures}`)
-    // The interval is a minute, so every figure like this one came by the event; how good it is, is for a quiet machine.
-    expect(median, `${kind}: median, ms`).toBeLessThan(5_000)
+    // The interval is a minute, so each time below comes from the event. A benchmark on a quiet machine shows how short the time is.
+    expect(median, `${kind}: median of the ms from the death to the report`).toBeLessThan(5_000)
   }
 }, 120_000)
 
-test('a beat now and then tells of every check, with nothing changed', async () => {
+test('regular beats report every check, also without a change', async () => {
   const { port } = await server()
   thread.order({ kind: 'setChecks', checks: [checkSpec(tcpSpec(port), { name: 'a' })], formerly: [] })
   await thread.hear('a up', (news) => news.kind === 'healthChanged')
@@ -94,7 +94,7 @@ test('a beat now and then tells of every check, with nothing changed', async () 
   expect(thread.told.filter(({ news }) => news.kind === 'healthChanged').length).toBe(1)
 })
 
-test('what a check starts with is told before its first result', async () => {
+test('the initial result of a check is reported before its first run', async () => {
   const { port } = await server()
   const check = checkSpec(tcpSpec(port), { name: 'a', initial: 'down', rise: 2, fastInterval: millis(200) })
   thread.order({ kind: 'setChecks', checks: [check], formerly: [] })
@@ -105,7 +105,7 @@ test('what a check starts with is told before its first result', async () => {
   expect(up.news).toMatchObject({ report: { result: 'up', runs: 2 } })
 })
 
-test('once more, and stop: both are answered', async () => {
+test('the thread answers a request to repeat the checks, and a stop', async () => {
   const { port } = await server()
   thread.order({ kind: 'setChecks', checks: [checkSpec(tcpSpec(port), { name: 'a' })], formerly: [] })
   await thread.hear('a up', (news) => news.kind === 'healthChanged')
@@ -116,10 +116,10 @@ test('once more, and stop: both are answered', async () => {
   await thread.hear('its end', ({ kind }) => kind === 'checksStopped')
   const beats = thread.told.length
   await sleep(1_500)
-  expect(thread.told.length, 'words after it').toBe(beats)
+  expect(thread.told.length, 'messages after the stop').toBe(beats)
 })
 
-test('a thread that hangs falls silent, and what it started ends with it', async () => {
+test('a thread that hangs sends no beats, and the programs that it started end with it', async () => {
   const probe = { kind: 'exec', argv: ['/bin/sleep', '69'], environment: {}, user: undefined } as const
   const checks = [checkSpec(probe, { name: 'slow', timeout: millis(60_000) })]
   thread.order({ kind: 'setChecks', checks, formerly: [] })
@@ -134,9 +134,9 @@ test('a thread that hangs falls silent, and what it started ends with it', async
   await sleep(1_200)
   const words = thread.told.length
   await sleep(4_500)
-  expect(thread.told.length, 'words of a thread that hangs').toBe(words)
+  expect(thread.told.length, 'messages of a thread that hangs').toBe(words)
   await thread.end()
-  // Not even as a zombie: its launcher has waited for it.
+  // The program is not left as a zombie either: its launcher has waited for it.
   await eventually('its end', () => stateOf(pid) === 'gone', { sight: () => stateOf(pid), within: 5_000 })
 })
 

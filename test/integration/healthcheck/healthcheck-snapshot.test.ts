@@ -1,4 +1,4 @@
-/** Health checks in status, metrics and the log: what is told, in which words, and what is told to nobody. */
+/** Health checks in status, metrics and the log: their texts, and the details that are shown to no reader. */
 import { expect, test } from 'vitest'
 import { formatStatus } from '../../../src/cli/status/status.ts'
 import { CheckLatencies } from '../../../src/http/metrics/check-latencies.ts'
@@ -21,7 +21,7 @@ const TRACK = [
   { healthcheck: 'alive' },
 ]
 
-/** Of two clocks that count whole milliseconds. */
+/** Tolerance in ms between two clocks that count whole milliseconds. */
 const ROUNDED = 5
 
 function trackingWorld(): FakeWorld {
@@ -37,7 +37,7 @@ function trackingWorld(): FakeWorld {
 const named = (world: FakeWorld, name: string) =>
   world.daemon.snapshot().healthchecks.find((check) => check.name === name)
 
-test('each check: what it asks, its last result and since when, and what it adds where', () => {
+test('status has the target, last result, time and weight of each check', () => {
   const before = Date.now()
   const world = trackingWorld()
   expect(named(world, 'mcs')).toMatchObject({
@@ -63,13 +63,13 @@ test('each check: what it asks, its last result and since when, and what it adds
     last: null,
     routers: [{ router: 'api', adds: -20, required: false, fault: null }],
   })
-  // Whenever it was asked, between the start of this test and now.
+  // The time lies between the start of this test and now.
   const since = Date.parse(named(world, 'mcs')?.since ?? '')
   expect(since).toBeGreaterThanOrEqual(before - 300 - ROUNDED)
   expect(since).toBeLessThanOrEqual(Date.now() - 300 + ROUNDED)
 })
 
-test('an effective priority is told as its sum', () => {
+test('status shows an effective priority as a sum', () => {
   const world = trackingWorld()
   expect(formatStatus(world.daemon.snapshot())).toContain(
     '  priority 73 = 40 + 50 (lb up) - 20 (both down) + 3 (eth1 up), every 1000 ms\n',
@@ -84,11 +84,11 @@ test('an effective priority is told as its sum', () => {
   expect(formatStatus(plain.daemon.snapshot())).toContain('  priority 128, every')
 })
 
-test('status tells of each check in lines', () => {
+test('status shows each check in lines', () => {
   const world = trackingWorld()
   const lines = formatStatus(world.daemon.snapshot())
   expect(lines).toMatch(/\nhealthcheck mcs: down since \d\d:\d\d:\d\d, under 1 s ago\n {2}exec \/usr\/bin\/mcs\n/)
-  expect(lines, 'its age would be that of the last report').toContain(
+  expect(lines, 'lines of status, which show no age: that would be the age of the last report').toContain(
     '\n  last result: connectionRefused (connect ECONNREFUSED) in 1.5 ms\n',
   )
   expect(lines).toMatch(/\nhealthcheck lb: unknown, counts as up since/)
@@ -104,7 +104,7 @@ test('status tells of each check in lines', () => {
   )
 })
 
-test('nothing that may be a secret is in it, and no detail is for everybody', () => {
+test('status shows no possible secret, and details only to authorized readers', () => {
   const snapshot = trackingWorld().daemon.snapshot()
   expect(JSON.stringify(snapshot)).not.toContain('geheim')
   const open = publicStatus(snapshot)
@@ -113,7 +113,7 @@ test('nothing that may be a secret is in it, and no detail is for everybody', ()
   expect(formatStatus(open)).toContain('  last result: connectionRefused in 1.5 ms')
 })
 
-test('the path of a URL, which may be a token, is for the control socket alone', () => {
+test('only the control socket shows the path of a URL, which may be a token', () => {
   const snapshot = trackingWorld().daemon.snapshot()
   const [check] = snapshot.healthchecks
   if (check === undefined) throw new Error('no check')
@@ -124,7 +124,7 @@ test('the path of a URL, which may be a token, is for the control socket alone',
   expect(shown('http://10.0.0.9/')).toBe('http://10.0.0.9')
 })
 
-test('metrics: what it counts as, since when, what it adds, how it ended and how long it took', () => {
+test('the metrics have the result, time, weight, outcomes and durations of each check', () => {
   const before = Date.now()
   const snapshot = trackingWorld().daemon.snapshot()
   const samples = samplesOf(snapshot, '1.2.3')
@@ -133,7 +133,12 @@ test('metrics: what it counts as, since when, what it adds, how it ended and how
       samples.filter((each) => each.name === name).map(({ labels, value }) => [Object.values(labels).join(' '), value]),
     )
   expect(of('holdfast_healthcheck_up')).toEqual({ lb: 1, mcs: 0, both: 0, alive: 1 })
-  expect(of('holdfast_healthcheck_unknown'), 'unheard of').toEqual({ lb: 1, mcs: 0, both: 0, alive: 1 })
+  expect(of('holdfast_healthcheck_unknown'), 'metric of checks without a result').toEqual({
+    lb: 1,
+    mcs: 0,
+    both: 0,
+    alive: 1,
+  })
   const { mcs = 0 } = of('holdfast_healthcheck_since_timestamp_seconds')
   expect(1_000 * mcs).toBeGreaterThanOrEqual(before - 300 - ROUNDED)
   expect(1_000 * mcs).toBeLessThanOrEqual(Date.now() - 300 + ROUNDED)
@@ -152,7 +157,7 @@ test('metrics: what it counts as, since when, what it adds, how it ended and how
   ])
 })
 
-test('a check that flaps gets a bounded number of lines, and the last one is how things are', () => {
+test('a flapping check causes a bounded number of log lines, and the last line has its present result', () => {
   const world = new FakeWorld([ROUTER], { healthchecks: [{ name: 'lb', tcp: '127.0.0.1:1' }] }).start()
   const lines = () => world.records.map(({ message }) => message).filter((line) => line.startsWith('healthcheck lb: '))
   world.health('lb', 'up')
@@ -171,7 +176,7 @@ test('a check that flaps gets a bounded number of lines, and the last one is how
   expect(lines().at(-1)).toContain('changes that were not logged')
 })
 
-test('a line of the log says what a check adds where, since when and how long its last run took', () => {
+test('a log line has the weight of a check for each router, the time, and the duration of its last run', () => {
   const world = trackingWorld()
   world.health('alive', 'down')
   const lines = world.records.filter(({ message }) => message.startsWith('healthcheck '))
@@ -194,7 +199,7 @@ test('a line of the log says what a check adds where, since when and how long it
   })
 })
 
-test('since when is the same in every snapshot, whatever two clocks say to the millisecond', async () => {
+test('the time of a result is the same in every snapshot, even if two clocks differ by a millisecond', async () => {
   const world = trackingWorld()
   const since = named(world, 'mcs')?.since
   for (let i = 0; i < 5; i++) {

@@ -9,8 +9,8 @@ import { closeServersAfterEach, serveTcp } from '../../support/loopback-server.t
 
 closeServersAfterEach()
 
-describe('tcp', () => {
-  test('a port that accepts is well, and the connection does not stay', async () => {
+describe('a tcp check', () => {
+  test('is up if the port accepts, and the connection is closed', async () => {
     const server = await serveTcp()
     expect(await ask(tcpProbe(tcpSpec(server.port)))).toMatchObject({ outcome: 'ok', detail: 'connected' })
     await eventually('no connection', () => server.open().length === 0, {
@@ -19,13 +19,13 @@ describe('tcp', () => {
     })
   })
 
-  test('one that nobody listens on is not', async () => {
+  test('is down if no process listens on the port', async () => {
     const server = await serveTcp()
     await server.stop()
     expect(await ask(tcpProbe(tcpSpec(server.port)))).toMatchObject({ outcome: 'fail', reason: 'connectionRefused' })
   })
 
-  test('what is sent arrives, and what is wanted may come in pieces', async () => {
+  test('sends its text, and accepts the wanted answer in pieces', async () => {
     const server = await serveTcp((socket) =>
       socket.on('data', (data) => {
         if (!data.toString().includes('PING')) return
@@ -37,7 +37,7 @@ describe('tcp', () => {
     expect((await ask(tcpProbe(tcpSpec(server.port, expecting)))).reason).toBe('ok')
   })
 
-  test('what is sent arrives even when nothing is wanted', async () => {
+  test('sends its text even if no answer is wanted', async () => {
     let received = ''
     const server = await serveTcp((socket) => {
       socket.on('data', (data) => {
@@ -62,8 +62,8 @@ describe('tcp', () => {
     expect(await ask(tcpProbe(tcpSpec(server.port, wanted)), 150)).toMatchObject({ outcome: 'fail', reason })
   })
 
-  test('a socket that met itself is no service', async () => {
-    // Ports of the ephemeral range are what a client gets; asked for by name the meeting is certain.
+  test('does not take a socket that is connected to itself for a service', async () => {
+    // A client gets a port of the ephemeral range. If the port is asked for by number, the connection to itself is certain.
     const server = await serveTcp()
     await server.stop()
     const socket = connect({ host: '127.0.0.1', port: server.port, localPort: server.port, localAddress: '127.0.0.1' })

@@ -1,4 +1,4 @@
-/** What a loopback never shows: connections that take their time, fail later, or are one of several. */
+/** Connections that a loopback never shows: slow ones, ones that fail later, and one of several. */
 import { expect, test } from 'vitest'
 import { openInTurn, type Stream, type StreamEvents } from '../../../src/healthcheck/connection/stream.ts'
 import { sleep } from '../../../src/lab/wait.ts'
@@ -12,7 +12,7 @@ const EINPROGRESS = -115
 const ECONNRESET = 104
 const EHOSTUNREACH = 113
 
-/** A socket whose connection is made when the test says so. */
+/** A socket whose connection is made when the test orders it. */
 class SlowSocket implements NativeSocket {
   readonly meta = new Uint8Array(META_SIZE)
   readonly data = new Uint8Array(4_096)
@@ -68,7 +68,7 @@ function opened() {
   return { socket, stream, heard }
 }
 
-test('a connection that takes its time gets the question when it is there', () => {
+test('a slow connection gets the request when it is open', () => {
   const { socket, stream, heard } = opened()
   expect([stream.connected, socket.sent]).toEqual([false, []])
   socket.connected = true
@@ -80,11 +80,11 @@ test('a connection that takes its time gets the question when it is there', () =
   expect(socket.closed).toBe(true)
 })
 
-test('what came before an error counts, and the error says what was under way', () => {
+test('data before an error counts, and the error names the operation', () => {
   const { socket, heard } = opened()
   socket.connected = true
   socket.onWritable?.()
-  // So the kernel has it: the reason once, then an end like any other.
+  // The kernel reports an error in this order: the reason once, then an end like any other.
   socket.incoming = ['abc', 'end']
   socket.onError(ECONNRESET)
   expect(heard).toEqual(['abc', 'read ECONNRESET 192.0.2.1:80'])
@@ -94,10 +94,10 @@ test('what came before an error counts, and the error says what was under way', 
   other.socket.onError(EHOSTUNREACH)
   expect(other.heard).toEqual(['connect EHOSTUNREACH 192.0.2.1:80'])
   other.socket.onError(ECONNRESET)
-  expect(other.heard.length, 'it ends once').toBe(1)
+  expect(other.heard.length, 'events after the end').toBe(1)
 })
 
-test('a server that never stops sending gets a bounded number of reads in one wake-up', () => {
+test('data of a server that never stops sending is read in a bounded number of reads for each wake-up', () => {
   const { socket, heard } = opened()
   socket.connected = true
   socket.onWritable?.()
@@ -107,10 +107,10 @@ test('a server that never stops sending gets a bounded number of reads in one wa
   expect(first).toBeGreaterThan(0)
   expect(first).toBeLessThanOrEqual(64)
   socket.onReadable()
-  expect(heard.length, 'the next wake-up goes on').toBe(2 * first)
+  expect(heard.length, 'reads after the next wake-up').toBe(2 * first)
 })
 
-test('nothing is heard of one that was closed', () => {
+test('a closed stream causes no event', () => {
   const { socket, stream, heard } = opened()
   stream.close()
   socket.incoming = ['abc']
@@ -141,7 +141,7 @@ function severalAddresses(addresses: readonly [string, ...string[]]) {
   return { stream, streams, heard }
 }
 
-test('an address that refuses is followed by the next at once; the last refusal is told', () => {
+test('after an address that refuses, the next is tried immediately, and the last refusal is reported', () => {
   const { streams, heard } = severalAddresses(['a', 'b'])
   expect([...streams.keys()]).toEqual(['a'])
   streams.get('a')?.events.onEnd(new Error('a refuses'))
@@ -150,7 +150,7 @@ test('an address that refuses is followed by the next at once; the last refusal 
   expect(heard).toEqual(['b refuses'])
 })
 
-test('an address that says nothing is followed by the next after 100 ms; one that is connected is not', async () => {
+test('after an address that does not answer for 100 ms the next is tried, and after a connected one it is not', async () => {
   const silent = severalAddresses(['a', 'b', 'c'])
   const taken = severalAddresses(['a', 'b'])
   const first = taken.streams.get('a')
@@ -159,11 +159,11 @@ test('an address that says nothing is followed by the next after 100 ms; one tha
   left.stream.close()
   await sleep(250)
   expect([...silent.streams.keys()].slice(0, 2)).toEqual(['a', 'b'])
-  expect(silent.streams.get('a')?.closed, 'it is not waited for any more').toBe(true)
+  expect(silent.streams.get('a')?.closed, 'whether the connection to the silent address is closed').toBe(true)
   expect([...taken.streams.keys()]).toEqual(['a'])
   first?.events.onEnd(new Error('reset'))
-  expect(taken.heard, 'a connection that was made and ends is the answer').toEqual(['reset'])
-  expect([...left.streams.keys()], 'nobody waits for the next').toEqual(['a'])
+  expect(taken.heard, 'error of a connection that was open and ended').toEqual(['reset'])
+  expect([...left.streams.keys()], 'addresses that were tried').toEqual(['a'])
   silent.stream.close()
   expect([...silent.streams.values()].every(({ closed }) => closed)).toBe(true)
 })

@@ -1,4 +1,4 @@
-/** The control socket's gate: who is admitted, who is refused and counted, whose socket a client believes. */
+/** Access to the control socket: which users are admitted, which are refused and counted, and which socket a client trusts. */
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { request as httpRequest, type Server } from 'node:http'
 import { createServer } from 'node:net'

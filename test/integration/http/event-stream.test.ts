@@ -1,4 +1,4 @@
-/** Answers that go on: what a client of server-sent events sees, how many there may be, and that nobody is kept who does not read. */
+/** Streams of server-sent events: what a client receives, the limit of clients, and the disconnection of a client that does not read. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { type IncomingMessage, request, type Server } from 'node:http'
 import { connect, type Socket } from 'node:net'
@@ -78,7 +78,7 @@ test('a client receives each event with its number and is removed when it discon
   await listeners(1)
   for (const client of clients) client.tell({ id: 18, data: { text: 'two\nlines' } })
   await hears(response, 'id: 18\ndata: {"text":"two\\nlines"}\n\n')
-  expect(heard.get(response), 'how soon a browser asks again').toMatch(/^retry: \d+\n\n/)
+  expect(heard.get(response), 'beginning of the stream, with the wait before a reconnection').toMatch(/^retry: \d+\n\n/)
   response.destroy()
   await listeners(0)
 })
@@ -119,7 +119,7 @@ test('a client that disconnects before the answer takes no slot', async () => {
   for (const answer of waiting) answer()
   await new Promise((resolve) => setImmediate(resolve))
   expect(clients.size).toBe(0)
-  expect((await open()).statusCode, 'the first one who stays').toBe(200)
+  expect((await open()).statusCode, 'status for the first client that stays').toBe(200)
 })
 
 test('HEAD opens no stream', async () => {
@@ -131,11 +131,11 @@ test('HEAD opens no stream', async () => {
 test('a client above the limit is refused, and requests are still answered', async () => {
   const open8 = await Promise.all(Array.from({ length: MOST_STREAMS }, () => open()))
   expect(clients.size).toBe(MOST_STREAMS)
-  expect((await open()).statusCode, 'one too many').toBe(503)
+  expect((await open()).statusCode, 'status for a client above the limit').toBe(503)
   expect((await open('/plain')).statusCode).toBe(200)
   open8[0]?.destroy()
   await listeners(MOST_STREAMS - 1)
-  expect((await open()).statusCode, 'after one has gone').toBe(200)
+  expect((await open()).statusCode, 'status after another client has disconnected').toBe(200)
 })
 
 test('a client that does not read is disconnected', async () => {
@@ -154,6 +154,6 @@ test('a client that does not read is disconnected', async () => {
     },
     { sight: () => told, within: 5_000 },
   )
-  expect(told, '100 kB each: what the kernel takes, and 1 MiB').toBeLessThan(60)
+  expect(told, 'events of 100 kB that were sent: the kernel buffer and 1 MiB').toBeLessThan(60)
   mute.destroy()
 })

@@ -1,4 +1,4 @@
-/** Late requests, over real sockets: whoever does not finish a question is told so and loses the connection. */
+/** Late requests over real sockets: a client that does not finish its request gets an answer with the reason and loses the connection. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import { connect, type Socket } from 'node:net'
@@ -21,7 +21,7 @@ afterEach(async () => {
 })
 afterAll(() => rmSync(directory, { recursive: true }))
 
-/** One connection to a server that answers a GET at once and a POST when it has its body. */
+/** Opens a connection to a server that answers a GET immediately and a POST after its body. */
 async function connection() {
   server = createServer({ requestTimeout: 0, headersTimeout: 0 }, (request, response) => {
     if (request.method === 'GET') response.end('here')
@@ -51,7 +51,7 @@ test.each([
   say(words)
   const { heard, after } = await ended
   expect(heard).toMatch(/^HTTP\/1\.1 408 /)
-  expect(after, 'ms').toBeGreaterThanOrEqual(WITHIN - 2)
+  expect(after, 'ms until the late request is answered').toBeGreaterThanOrEqual(WITHIN - 2)
 })
 
 test('a complete body is answered, and the next request has its own deadline', async () => {
@@ -64,5 +64,7 @@ test('a complete body is answered, and the next request has its own deadline', a
   say('GET / HT')
   const after = await ended
   expect(after.heard).toMatch(/here.*HTTP\/1\.1 408 /s)
-  expect(monotonicMs() - answeredAt, 'ms').toBeGreaterThanOrEqual(WITHIN + IDLE - 20)
+  expect(monotonicMs() - answeredAt, 'ms from the answer to the end of the idle connection').toBeGreaterThanOrEqual(
+    WITHIN + IDLE - 20,
+  )
 })

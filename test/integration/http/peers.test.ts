@@ -1,4 +1,4 @@
-/** What is asked of other nodes for the status page: over real sockets, of nodes that are well, slow, old or nobody. */
+/** Requests to other nodes for the status page, over real sockets, to nodes that are well, slow, old or absent. */
 import { spawn } from 'node:child_process'
 import { createServer, type Server } from 'node:http'
 import { join } from 'node:path'
@@ -52,9 +52,11 @@ test('a peer gives its status, journal and clock', async () => {
   const answer = await one()
   expect(answer.problem).toBe(null)
   expect(answer.status?.hostname).toBe('other')
-  expect(JSON.stringify(answer), 'what nobody shows is left out').not.toContain('secret')
+  expect(JSON.stringify(answer), 'answer of the peer without fields that the page does not show').not.toContain(
+    'secret',
+  )
   expect(answer.events.map(({ seq }) => seq)).toEqual([1, 2])
-  expect(answer.clockOffsetMs, 'about 5 s').toBeGreaterThan(3_000)
+  expect(answer.clockOffsetMs, 'offset of the peer clock in ms, about 5 s').toBeGreaterThan(3_000)
   expect(answer.clockOffsetMs).toBeLessThan(5_100)
 })
 
@@ -85,7 +87,7 @@ test('a peer that does not answer delays no other peer, and its answer is not qu
   const peers = new Peers([url, 'http://127.0.0.1:1'])
   const startedAt = performance.now()
   const [well, gone] = (await peers.ask()).peers
-  expect(performance.now() - startedAt, 'ms').toBeLessThan(1_000)
+  expect(performance.now() - startedAt, 'ms until all peers that answer have answered').toBeLessThan(1_000)
   expect(well?.problem).toBe(null)
   expect(gone).toMatchObject({
     problem: 'connection refused (the API does not run there)',
