@@ -20,8 +20,8 @@ cc="$cc -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined"
 # Prints what a target is built of, beside its harness.
 parts_of() {
   case $1 in
-    # The harness has a main of its own, and replaces poll() and socket(): nothing waits, and nothing is opened.
-    guardian) echo '-Dpoll=fuzz_poll -Dsocket=fuzz_socket'; ls "$root"/native/guardian/*.c "$root"/native/guardian/clock/*.c | grep -v '/main\.c$' ;;
+    # The harness has a main of its own, and replaces poll(), ppoll() and socket(): nothing waits, and nothing is opened.
+    guardian) echo '-Dpoll=fuzz_poll -Dppoll=fuzz_ppoll -Dsocket=fuzz_socket -pthread'; ls "$root"/native/guardian/*.c "$root"/native/guardian/clock/*.c | grep -v '/main\.c$' ;;
     addon) echo "$root/native/addon/metadata.c" ;;
     who-has) echo "$root/native/common/who-has.c" ;;
     *) echo "native/fuzz/build.sh: no target \"$1\": guardian, addon or who-has" >&2; exit 64 ;;

@@ -6,8 +6,8 @@
  * is noticed.
  *
  * An input: if byte 0 is even, messages follow. Each stands after two bytes of its length (little endian), whose top
- * bit says that the word of the plan is armed. If byte 0 is odd, one datagram of ACKs follows, after a count and a
- * first sequence number.
+ * bit says that the word of the plan, or of the slot, is armed. If byte 0 is 1 modulo 4, one datagram of ACKs follows,
+ * after a count and a first sequence number. If it is 3 modulo 4, a packet of another router follows.
  */
 #define _GNU_SOURCE
 #include <poll.h>
@@ -18,9 +18,15 @@
 #include <sys/socket.h>
 
 #include "../guardian/channel.h"
+#include "../guardian/clock/mail.h"
+#include "../guardian/clock/sender.h"
+#include "../guardian/clock/table.h"
+#include "../guardian/clock/thread.h"
+#include "../guardian/clock/units.h"
 #include "../guardian/execute.h"
 #include "../guardian/message.h"
 #include "../guardian/netlink.h"
+#include "../guardian/now.h"
 #include "../guardian/plan.h"
 #include "../guardian/renew.h"
 #include "../guardian/words.h"
@@ -28,7 +34,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /*
- * Replaces poll() and socket() (fuzz/build.sh): no descriptor is ever ready, so no line is written and nothing waits.
+ * Replace poll(), ppoll() and socket() (fuzz/build.sh): no descriptor is ever ready, so no line is written and nothing waits.
  */
 int fuzz_poll(struct pollfd *fds, nfds_t count, int limit) {
   (void)fds, (void)count, (void)limit;
@@ -37,6 +43,11 @@ int fuzz_poll(struct pollfd *fds, nfds_t count, int limit) {
 int fuzz_socket(int family, int type, int protocol) {
   (void)family, (void)type, (void)protocol;
   return -1;
+}
+
+int fuzz_ppoll(struct pollfd *fds, nfds_t count, const struct timespec *limit, const sigset_t *mask) {
+  (void)fds, (void)count, (void)limit, (void)mask;
+  return 0;
 }
 
 static void require(bool holds) {
@@ -70,6 +81,38 @@ static void arm_word(const unsigned char *message) {
   words->unit[plan->unit].deadline = 1;
 }
 
+/* Arms the slot of an accepted order, so that its frames are sent if its first round has come. */
+static void arm_slot(const unsigned char *message) {
+  struct clock_slot *const slot = &words->slot[u16_at(message + 2)];
+  slot->word = u32_at(message + 12) << WORD_GENERATION | WORD_ARMED;
+  slot->sent_at = now_ns();
+  words->unit[u32_at(message + 16)].word |= WORD_ARMED;
+  words->proof_at = UINT64_MAX / 2;
+}
+
+static void check_order_list(void) {
+  size_t count = 0;
+  for (const struct order *order = orders; order != NULL; order = order->next) {
+    require(order_of(order->slot) == order && ++count <= CLOCK_SLOTS);
+    size_t at = ORDER_SIZE;
+    for (uint32_t i = 0; i < order->records; i++) at = after_record(order, at);
+    require(at == order->size);
+  }
+  require(next_round() == NULL || order_of(next_round()->slot) == next_round());
+}
+
+static void forget_orders(void) {
+  while (orders != NULL) {
+    struct order *const order = orders;
+    memset(&words->slot[order->slot], 0, sizeof words->slot[0]);
+    words->unit[order->unit].word = 0;
+    remove_order(order);
+    return_order(order);
+  }
+  require(next_round() == NULL);
+  free_returned_orders();
+}
+
 static void store_messages(const uint8_t *data, size_t size) {
   struct engine engine = {.channel = -1};
   for (size_t at = 0; size - at >= 2;) {
@@ -82,8 +125,11 @@ static void store_messages(const uint8_t *data, size_t size) {
     if (fault == NULL && message[1] == KIND_READY) require(engine.ready);
     if (fault != NULL) require(fault[0] != '\0');
     if (fault == NULL && armed && message[1] == KIND_GUARD) arm_word(message);
+    if (fault == NULL && armed && message[1] == KIND_CLOCK) arm_slot(message);
+    if (fault == NULL && message[1] == KIND_CLOCK) turn_clock();
     free(message);
     check_plans();
+    check_order_list();
     at += length;
   }
 }
@@ -95,8 +141,12 @@ static void run_messages(const uint8_t *data, size_t size) {
     if (plan->guarded && !mark_executed(plan)) continue;
     plan->part = plan->unit % 2 == 0 ? EVERYTHING : ADDRESSES_ONLY;
   }
+  turn_clock();
   execute_plans(0, "a fuzzer");
   check_plans();
+  turn_clock();
+  check_order_list();
+  forget_orders();
   while (plans.first != NULL) {
     memset(&words->unit[plans.first->unit], 0, sizeof words->unit[0]);
     remove_plan(plans.first->unit);
@@ -119,13 +169,31 @@ static void run_acks(const uint8_t *data, size_t size) {
   free(bytes);
 }
 
+/* A packet of the LAN. Its length may be greater than what was read of it. */
+static void run_packet(const uint8_t *data, size_t size) {
+  struct sender sender = {.family = 4};
+  const struct sockaddr_in6 name = {.sin6_family = AF_INET6};
+  if (size < 2) return;
+  if ((data[0] & 1) != 0) sender.family = 6;
+  const size_t length = size - 2 + data[1];
+  unsigned char *const bytes = copy_of(data + 2, size - 2 < SENDER_MAX ? size - 2 : SENDER_MAX);
+  if (length <= SENDER_MAX ? length == size - 2 : size - 2 >= SENDER_MAX) {
+    const bool named = read_packet(bytes, length, &name, &sender);
+    require(!named || length >= 2);
+  }
+  free(bytes);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   if (words == NULL) {
     words = calloc(1, sizeof *words);
     require(words != NULL);
+    clock_runs = true;
   }
   if (size == 0) return 0;
-  if (data[0] % 2 == 0)
+  if (data[0] % 4 == 3)
+    run_packet(data + 1, size - 1);
+  else if (data[0] % 2 == 0)
     run_messages(data + 1, size - 1);
   else
     run_acks(data + 1, size - 1);

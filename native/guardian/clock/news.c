@@ -12,25 +12,17 @@
 #include "../words.h"
 #include "lease.h"
 #include "mail.h"
+#include "sender.h"
 #include "slot.h"
 #include "sockets.h"
 #include "table.h"
 
 #define BATCH 32
 #define BATCHES_MAX 32 /* a flood must not keep the rounds waiting */
-#define HEADER_MAX 60u /* of IPv4, with options */
 #define STALE (1 * NS_PER_S) /* an order without rounds is forgotten if news comes later than that */
 
-/* The sender of a packet. */
-struct sender {
-  uint32_t interface;
-  uint8_t family;
-  uint8_t vrid;
-  unsigned char source[16];
-};
-
 struct room {
-  unsigned char bytes[HEADER_MAX + 4];
+  unsigned char bytes[SENDER_MAX];
   struct sockaddr_in6 name;
   union {
     struct cmsghdr align;
@@ -79,42 +71,6 @@ static void note_sender(const struct sender *sender, uint64_t now) {
 
 /* ---- reading ---- */
 
-/* Returns false if the packet is too short to name a VRID. */
-static bool read_packet(const struct room *room, size_t length, struct sender *sender) {
-  const unsigned char *const bytes = room->bytes;
-  if (length > sizeof room->bytes) length = sizeof room->bytes;
-  size_t at = 0;
-  if (sender->family == 4) {
-    if (length < 20) return false;
-    at = (size_t)(bytes[0] & 0xf) * 4;
-    memcpy(sender->source, bytes + 12, 4);
-  } else {
-    memcpy(sender->source, &room->name.sin6_addr, sizeof sender->source);
-  }
-  if (length < at + 2) return false;
-  sender->vrid = bytes[at + 1];
-  return true;
-}
-
-/* Returns the number of packets that the kernel has dropped; 0 until the first. */
-static uint32_t read_control(struct msghdr *header, struct sender *sender) {
-  uint32_t drops = 0;
-  for (struct cmsghdr *part = CMSG_FIRSTHDR(header); part != NULL; part = CMSG_NXTHDR(header, part)) {
-    if (part->cmsg_level == IPPROTO_IP && part->cmsg_type == IP_PKTINFO) {
-      struct in_pktinfo info;
-      memcpy(&info, CMSG_DATA(part), sizeof info);
-      sender->interface = (uint32_t)info.ipi_ifindex;
-    } else if (part->cmsg_level == IPPROTO_IPV6 && part->cmsg_type == IPV6_PKTINFO) {
-      struct in6_pktinfo info;
-      memcpy(&info, CMSG_DATA(part), sizeof info);
-      sender->interface = info.ipi6_ifindex;
-    } else if (part->cmsg_level == SOL_SOCKET && part->cmsg_type == SO_RXQ_OVFL) {
-      memcpy(&drops, CMSG_DATA(part), sizeof drops);
-    }
-  }
-  return drops;
-}
-
 /* Nothing is known about a dropped packet, so it is news for every slot of the family. */
 static void note_drops(uint8_t family, uint32_t drops, uint64_t now) {
   uint32_t *const known = &dropped[family == 4 ? 0 : 1];
@@ -146,7 +102,7 @@ void read_news(uint8_t family) {
     for (int each = 0; each < count; each++) {
       struct sender sender = {.family = family};
       note_drops(family, read_control(&messages[each].msg_hdr, &sender), now);
-      if (read_packet(&rooms[each], messages[each].msg_len, &sender)) note_sender(&sender, now);
+      if (read_packet(rooms[each].bytes, messages[each].msg_len, &rooms[each].name, &sender)) note_sender(&sender, now);
     }
   }
 }

@@ -111,7 +111,7 @@ static void wait_for_event(void) {
   if (watched[NEWS6].revents != 0) read_news(6);
 }
 
-static void turn(void) {
+void turn_clock(void) {
   const uint64_t now = now_ns();
   __atomic_store_n(&words->clock_beat, now, __ATOMIC_SEQ_CST);
   take_orders(now);
@@ -129,7 +129,7 @@ static void *keep_time(void *realtime) {
   const struct sched_param parameter = {.sched_priority = *(const int *)realtime};
   (void)prctl(PR_SET_NAME, "holdfast-clock");
   if (parameter.sched_priority > 0) (void)syscall(SYS_sched_setscheduler, 0, SCHED_RR, &parameter);
-  for (;;) turn();
+  for (;;) turn_clock();
   return NULL;
 }
 

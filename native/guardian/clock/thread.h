@@ -17,4 +17,7 @@ extern bool clock_runs;
  */
 void start_clock(int realtime);
 
+/* Does what is due, and waits for the next event. Only the thread calls it, and a fuzzer that has no thread. */
+void turn_clock(void);
+
 #endif
